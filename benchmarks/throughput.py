@@ -1,0 +1,90 @@
+"""60 answers against a scripted model with 1 s latency: throughput and our own processor time.
+
+    python benchmarks/throughput.py
+
+The scripted model runs in a process of its own, so that its work is not counted as ours. The run
+is done twice with one embedding model: the second time its vectors are known, and what is left is
+the orchestration (LangGraph with checkpoints and cache, DSPy, LiteLLM, our own code).
+Ideal: calls * latency / concurrency.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+SAMPLE = Path(__file__).parent.parent / "examples" / "sample"
+
+
+@contextmanager
+def scripted_process(latency_s: float) -> Iterator[str]:
+    """A scripted model in its own process; yields its base URL."""
+    command = [sys.executable, "-m", "ragassay.testing", "--port", "0", "--latency", str(latency_s)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+async def measure(n_answers: int, latency_s: float, concurrency: int) -> list[dict[str, float]]:
+    from ragassay.graphs.toolbox import Toolbox
+    from ragassay.runs.evaluate import job_of, read_job, run
+    from ragassay.runs.folder import RunFolder
+    from ragassay.settings import load_settings
+
+    sample = read_job(SAMPLE / "answers.jsonl", SAMPLE / "abstracts.jsonl")
+    records = [
+        sample.records[i % len(sample.records)].model_copy(update={"id": f"answer-{i}"})
+        for i in range(n_answers)
+    ]
+    rows: list[dict[str, float]] = []
+    with scripted_process(latency_s) as url, tempfile.TemporaryDirectory() as folder:
+        settings = load_settings(model="openai/scripted", api_base=url, concurrency=concurrency)
+        tools = Toolbox.of(settings, sample.corpus)
+        await run(job_of(records[:1], sample.corpus), tools, None)
+        for attempt in ("first", "embeddings known"):
+            out = RunFolder(Path(folder) / attempt)
+            wall, cpu = time.perf_counter(), time.process_time()
+            result = await run(job_of(records, sample.corpus), replace(tools), out)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            n_calls = result.summary.usage.n_calls
+            ideal = n_calls * latency_s / concurrency
+            rows.append(
+                {
+                    "run": attempt,
+                    "answers": n_answers,
+                    "calls": n_calls,
+                    "wall_s": round(wall, 2),
+                    "ideal_s": round(ideal, 2),
+                    "share_of_ideal": round(ideal / wall, 3),
+                    "cpu_ms_a_call": round(1000 * cpu / n_calls, 2),
+                }
+            )
+            print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--answers", type=int, default=60)
+    parser.add_argument("--latency", type=float, default=1.0)
+    parser.add_argument("--concurrency", type=int, default=64)
+    given = parser.parse_args()
+    os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
+    asyncio.run(measure(given.answers, given.latency, given.concurrency))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""ragassay: what the answers of biomedical RAG systems really contain.
+
+Importing this package loads nothing else; each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragassay.api import aevaluate, evaluate
+    from ragassay.records import Document, Evaluation, Nugget, Record
+    from ragassay.results import Result, Results
+    from ragassay.retrievers.evidence import Corpus
+    from ragassay.settings import Settings
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Corpus": "ragassay.retrievers.evidence",
+    "Document": "ragassay.records",
+    "Evaluation": "ragassay.records",
+    "Nugget": "ragassay.records",
+    "Record": "ragassay.records",
+    "Result": "ragassay.results",
+    "Results": "ragassay.results",
+    "Settings": "ragassay.settings",
+    "aevaluate": "ragassay.api",
+    "evaluate": "ragassay.api",
+}
+
+__all__ = [
+    "Corpus",
+    "Document",
+    "Evaluation",
+    "Nugget",
+    "Record",
+    "Result",
+    "Results",
+    "Settings",
+    "aevaluate",
+    "evaluate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,157 @@
+"""How a DSPy signature becomes a prompt here, and a reply becomes fields.
+
+One system message, the same for all agents. One user message that starts with the context of the
+case, the same bytes for all agents, and ends with the one thing that differs: so hosted models
+bill the context from their cache and the local judge computes it once.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import dspy
+import pydantic
+from dspy.adapters.utils import parse_value
+
+from ragassay.agents.replies import read_reply
+from ragassay.errors import UnparsableReplyError
+from ragassay.prompts import load_prompts
+
+CONTEXT_FIELD = "context"
+"""The input field that every signature here starts with."""
+
+
+class SharedPrefixAdapter(dspy.Adapter):
+    """Renders `context` first, then examples, the instruction, the other inputs; replies in JSON.
+
+    Every input field but `context` is shown as `name: value` in the signature's order; values come
+    fenced from the agents where they are not ours.
+    """
+
+    def _call_preprocess(
+        self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, inputs: dict[str, Any]
+    ) -> Any:
+        signature = super()._call_preprocess(lm, lm_kwargs, signature, inputs)
+        if getattr(lm, "takes_schema", True):
+            lm_kwargs["response_format"] = response_format(signature)
+        return signature
+
+    def format(
+        self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """The two messages of a call."""
+        examples = [_example(signature, demo) for demo in demos]
+        parts = [inputs[CONTEXT_FIELD], *examples, _task(signature, inputs)]
+        return [
+            {"role": "system", "content": load_prompts().system},
+            {"role": "user", "content": "\n\n".join(parts)},
+        ]
+
+    def parse(self, signature: Any, completion: str) -> dict[str, Any]:
+        """The reply's fields, each of its declared type.
+
+        Bounds of length and pattern are for the model that can be held to them; a reply that
+        oversteps them is still a reply.
+
+        Raises:
+            UnparsableReplyError: No JSON object, a missing field, or a value of another type.
+        """
+        try:
+            found = read_reply(completion, tuple(signature.output_fields))
+        except ValueError as error:
+            raise UnparsableReplyError(f"{error} in {completion[:200]!r}") from error
+        return {
+            name: _typed(name, found[name].value, field.annotation)
+            for name, field in signature.output_fields.items()
+        }
+
+
+def _typed(name: str, value: Any, annotation: Any) -> Any:
+    try:
+        kind = _unbounded(annotation)
+        if isinstance(value, bool) or (kind is str and not isinstance(value, str)):
+            raise ValueError("another type")
+        parsed = parse_value(value, kind)
+        # DSPy takes 4.0 for 4; the label itself goes on.
+        return next(v for v in get_args(kind) if v == parsed) if _is_literal(kind) else parsed
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UnparsableReplyError(
+            f"field {name!r} is {str(value)[:100]!r}, which is not of its type"
+        ) from error
+
+
+def _is_literal(annotation: Any) -> bool:
+    return get_origin(annotation) is Literal
+
+
+def _unbounded(annotation: Any) -> Any:
+    """A type without the bounds that `Annotated` puts on it or on its items."""
+    if get_origin(annotation) is Annotated:
+        return _unbounded(get_args(annotation)[0])
+    if get_origin(annotation) is list:
+        return list[_unbounded(get_args(annotation)[0])]
+    return annotation
+
+
+def _task(signature: Any, inputs: Mapping[str, Any]) -> str:
+    names = [name for name in signature.input_fields if name != CONTEXT_FIELD]
+    given = [f"{name}: {inputs[name]}" for name in names]
+    return "\n".join([f"Task: {signature.instructions}", *given, _shape(signature)])
+
+
+def _shape(signature: Any) -> str:
+    """The expected reply, as JSON with a hint in place of each value."""
+    shown = {}
+    for name, schema in response_format(signature)["json_schema"]["schema"]["properties"].items():
+        if "enum" in schema:
+            shown[name] = " | ".join(str(value) for value in schema["enum"])
+        else:
+            shown[name] = ["..."] if schema.get("type") == "array" else "..."
+    return f"Reply with JSON: {json.dumps(shown)}"
+
+
+def _example(signature: Any, demo: Mapping[str, Any]) -> str:
+    given = [
+        f"{name}: {demo[name]}"
+        for name in signature.input_fields
+        if name in demo and name != CONTEXT_FIELD
+    ]
+    reply = {name: demo[name] for name in signature.output_fields if name in demo}
+    return "\n".join(["Example", *given, f"Reply: {json.dumps(reply)}"])
+
+
+@functools.lru_cache(maxsize=64)
+def response_format(signature: Any) -> dict[str, Any]:
+    """The JSON schema of a signature's outputs, as OpenAI's `response_format`."""
+    fields: dict[str, Any] = {
+        # DSPy keeps the bounds of a field beside its type.
+        name: (Annotated[(field.annotation, *field.metadata)], ...)
+        if field.metadata
+        else (field.annotation, ...)
+        for name, field in signature.output_fields.items()
+    }
+    config = pydantic.ConfigDict(extra="forbid")
+    model = pydantic.create_model(signature.__name__, __config__=config, **fields)
+    schema = model.model_json_schema()
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": signature.__name__, "schema": _untitled(schema), "strict": True},
+    }
+
+
+def _untitled(node: Any) -> Any:
+    """A schema without the titles that pydantic adds; property names stay."""
+    if isinstance(node, list):
+        return [_untitled(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: {name: _untitled(value) for name, value in item.items()}
+        if key == "properties"
+        else _untitled(item)
+        for key, item in node.items()
+        if key != "title"
+    }

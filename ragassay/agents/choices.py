@@ -1,0 +1,88 @@
+"""From a model's tokens to a distribution over the labels of a field."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ragassay.agents.replies import read_reply
+
+_LEAD = ' \t\r\n":'
+_END = re.compile(r'[\s",}\]]')
+
+
+def choice_distribution(
+    logprobs: Any, field: str, labels: Sequence[str]
+) -> dict[str, float] | None:
+    """How likely each label was where the reply's JSON gives `field`.
+
+    The tokens are found by their place in the text: those of the field's value. A token, with what
+    was written of the value before it, speaks for the one label that it starts. Where it starts
+    several, the next token decides if it is the one that was written; else it speaks for none.
+    What the alternatives leave over is not spread: the distribution is renormalised over them.
+
+    Args:
+        logprobs: `choices[0].logprobs` of the reply; None where the model gives none.
+        field: The field's name.
+        labels: All that the field may hold.
+
+    Returns:
+        Probabilities by label, in the order of `labels`, summing to 1; None where they cannot be
+        told.
+    """
+    tokens = list(getattr(logprobs, "content", None) or ())
+    weights = dict.fromkeys(labels, 0.0)
+    written, reach, was_open = "", 1.0, False
+    for token, piece in _value_tokens(tokens, field):
+        options = [(o.token, _probability(o.logprob)) for o in token.top_logprobs or ()]
+        was_open = was_open or bool(options)
+        if all(text != token.token for text, _ in options):
+            # A token that the grammar forces comes without alternatives.
+            options.append((token.token, _probability(token.logprob)))
+        for text, probability in options:
+            meant = _meant(written, piece if text == token.token else text, labels)
+            if len(meant) == 1:
+                weights[meant[0]] += reach * probability
+        chosen = _clean(written, piece)
+        if len(_meant(written, piece, labels)) < 2 and chosen:
+            break
+        written += chosen
+        reach *= dict(options)[token.token]
+    total = sum(weights.values())
+    if not was_open or not total > 0:
+        return None
+    return {label: weight / total for label, weight in weights.items()}
+
+
+def _value_tokens(tokens: Sequence[Any], field: str) -> Iterator[tuple[Any, str]]:
+    """The tokens of a field's value, each with the part of it that belongs to the value."""
+    try:
+        value = read_reply("".join(token.token for token in tokens), (field,))[field]
+    except ValueError:
+        return
+    start = 0
+    for token in tokens:
+        end = start + len(token.token)
+        if end > value.start and start < value.end:
+            yield token, token.token[max(0, value.start - start) : value.end - start]
+        start = end
+
+
+def _meant(written: str, text: str, labels: Sequence[str]) -> list[str]:
+    """The labels that what was written and this text may become."""
+    clean = _clean(written, text)
+    begun = written + clean
+    if not clean:
+        return list(labels) if not written else []
+    return [begun] if begun in labels else [label for label in labels if label.startswith(begun)]
+
+
+def _clean(written: str, text: str) -> str:
+    """A token's share of a value: no quotes, no space around it, nothing of what follows."""
+    return _END.split(text if written else text.lstrip(_LEAD), maxsplit=1)[0]
+
+
+def _probability(logprob: float) -> float:
+    return math.exp(min(0.0, logprob)) if math.isfinite(logprob) else 0.0

@@ -1,0 +1,138 @@
+"""Whether a nugget says nothing that its sentence does not say. No model is asked.
+
+Small models invent facts. The check is strict on what matters most in medicine: every number must
+be the sentence's own, sign, comparator and percent sign included; a negation or a hedge may neither
+come nor go; what is compared may not change sides; and the words must be the sentence's, give or
+take what the rest of the answer supplies for a pronoun. It looks at words, not at syntax: which of
+two numbers belongs to which of two groups it cannot tell.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from ragassay.retrievers.bm25 import tokenize
+
+LEAST_OVERLAP = 0.7
+"""Share of a nugget's content words that its own sentence must have."""
+
+_NUMBER = re.compile(
+    r"(?:[<>=\u2264\u2265]\s*)?(?:(?<![^\s(<>=\u2264\u2265])-)?\d+(?:[.,\u00b7]\d+)*(?:\s?%)?"
+)
+_NEGATION = re.compile(
+    r"\b(?:no|not(?!\s+only)|never|none|neither|nor|without|cannot|lack(?:s|ed|ing)?|hardly"
+    # "heart failure" denies nothing.
+    r"|fail(?:s|ed|ing)?\s+to|absence|absent|unable|rather\s+than|instead\s+of|\w+n['\u2019]t)\b",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"\b(?:may|might|could|perhaps|possibly|probably|potentially|seem\w*|appear(?:s|ed)?"
+    r"|suggest\w*|whether|if|unclear|uncertain)\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"[,;:](?!\d)|\.(?=\s)|\b(?:and|but|while|whereas|although|though|however)\b"
+    r"|(?=\b(?:without|rather\s+than|instead\s+of)\b)",
+    re.IGNORECASE,
+)
+_COMPARATOR = re.compile(
+    r"\b(?:than|versus|vs|against|over|compared\s+(?:with|to))\b", re.IGNORECASE
+)
+_ANAPHOR = re.compile(
+    r"\b(?:it|its|itself|they|them|their|these|those|this|such|he|she|his|her"
+    r"|(?:in|of|for|with|on)\s+that|the\s+(?:same|latter|former)|both)\b",
+    re.IGNORECASE,
+)
+_NEVER_BORROWED = frozenset(
+    tokenize(
+        "all always any better cause caused causes common contraindicated cure cured decline "
+        "declined decrease decreased decreases double doubled effective equal equally fall fallen "
+        "fell fewer frequent frequently gain gained greater half halved harm harmful higher improve "
+        "improved improves increase increased increases ineffective less longer lower lowered lowers "
+        "many most more never none only prevent prevented prevents rare rarely recommend recommended "
+        "reduce reduced reduces rise risen rose raise raised raises safe same shorter significant "
+        "significantly similar smaller some superior unsafe unchanged worse worsen worsened worsens "
+        "one two three four five six seven eight nine ten hundred thousand percent"
+    )
+)
+"""Words that carry the claim: a pronoun stands for a thing, never for one of these."""
+
+
+def is_carried(nugget: str, sentence: str, answer: str) -> bool:
+    """Whether a sentence carries a nugget.
+
+    Args:
+        nugget: The fact. Of no content word, it is not carried.
+        sentence: What it was drawn from; it always carries itself.
+        answer: The whole text, which may supply what a pronoun of the sentence stands for.
+    """
+    words, own = _words(nugget), _words(sentence)
+    if not words or not _is_drawn(words, own, sentence, answer):
+        return False
+    if nugget.split() == sentence.split():
+        return True
+    if not _numbers(nugget) <= _numbers(sentence):
+        return False
+    clauses = _clauses(sentence)
+    return _keeps_sides(nugget, clauses) and all(
+        _agrees(part, clauses, pattern) for part in _clauses(nugget) for pattern in (_NEGATION, _HEDGE)
+    )
+
+
+@functools.lru_cache(maxsize=128)
+def _words(text: str) -> frozenset[str]:
+    """Content words; cached because each fact is held against the same answer."""
+    return frozenset(tokenize(text))
+
+
+def _is_drawn(words: frozenset[str], own: frozenset[str], sentence: str, answer: str) -> bool:
+    """Whether the words are the sentence's, but for what a pronoun may stand for."""
+    borrowed = words - own
+    if not borrowed:
+        return True
+    if not _ANAPHOR.search(sentence) or borrowed & _NEVER_BORROWED:
+        return False
+    return borrowed <= _words(answer) and len(words & own) >= LEAST_OVERLAP * len(words)
+
+
+def _numbers(text: str) -> set[str]:
+    plain = re.sub(r"[\u2212\u2013]", "-", text)
+    return {re.sub(r"\s", "", match.group()).lstrip("=") for match in _NUMBER.finditer(plain)}
+
+
+def _clauses(text: str) -> list[str]:
+    return [part for part in _CLAUSE.split(text) if part and _words(part)] or [text]
+
+
+def _agrees(part: str, clauses: list[str], pattern: re.Pattern[str]) -> bool:
+    """Whether a nugget's clause has what the pattern looks for where the sentence has it.
+
+    The closest clauses of the sentence decide: those that share most words, and of these the
+    shortest. A clause without it may moreover use no word that stands only in clauses with it.
+    """
+    words = _words(part)
+    with_it = [clause for clause in clauses if pattern.search(clause)]
+    if pattern.search(part):
+        return all(clause in with_it for clause in _closest(words, clauses))
+    free = frozenset().union(*(_words(clause) for clause in clauses if clause not in with_it))
+    bound = frozenset().union(*(_words(clause) for clause in with_it))
+    return not (words & bound) - free
+
+
+def _closest(words: frozenset[str], clauses: list[str]) -> list[str]:
+    ranked = {c: (len(words & _words(c)), -len(_words(c) - words)) for c in clauses}
+    best = max(ranked.values())
+    return [clause for clause, rank in ranked.items() if rank == best]
+
+
+def _keeps_sides(nugget: str, clauses: list[str]) -> bool:
+    """Whether what the nugget compares with is what the sentence compares with."""
+    standards = {word for clause in clauses for tail in _compared(clause) for word in tail}
+    return all(tail[0] in standards for part in _clauses(nugget) for tail in _compared(part))
+
+
+def _compared(clause: str) -> list[list[str]]:
+    """What stands behind each comparator, up to the end of the clause."""
+    tails = [tokenize(clause[match.end() :]) for match in _COMPARATOR.finditer(clause)]
+    return [tail for tail in tails if tail]

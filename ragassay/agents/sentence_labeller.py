@@ -1,0 +1,44 @@
+"""Says whether an answer needs a sentence (BioACE, section 4.1.2)."""
+
+from __future__ import annotations
+
+import dspy
+
+from ragassay.agents.base import Agent
+from ragassay.agents.choices import choice_distribution
+from ragassay.agents.context import fenced, mark_of
+from ragassay.records import RELEVANCE_LABELS, AnswerSentence, Case, RelevanceLabel, SentenceLabel
+
+
+class LabelSentence(dspy.Signature):
+    """Label a sentence of an answer."""
+
+    context: str = dspy.InputField()
+    sentence: str = dspy.InputField()
+    label: RelevanceLabel = dspy.OutputField()
+
+
+class SentenceLabeller(Agent):
+    """A sentence in, its label out."""
+
+    name = "sentence_labeller"
+
+    def __init__(self) -> None:
+        super().__init__(LabelSentence)
+
+    async def aforward(self, case: Case, sentence: AnswerSentence) -> SentenceLabel:
+        """Label one sentence of the case's answer.
+
+        Raises:
+            ModelError: The model gave no usable reply.
+        """
+        found, usage = await self.ask(
+            context=case.context, sentence=fenced(sentence.text, mark_of(case))
+        )
+        weights = choice_distribution(found.get("logprobs"), "label", RELEVANCE_LABELS)
+        return SentenceLabel(
+            sentence=sentence.index,
+            label=found.label,
+            confidence=round(weights[found.label], 4) if weights else None,
+            usage=usage,
+        )

@@ -1,0 +1,171 @@
+"""`evaluate` and `aevaluate`: the same graph that the command line runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragassay.errors import InputError, RagassayError
+from ragassay.formats import read_corpus, records_from_rows
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.records import Document, Nugget, Record
+from ragassay.results import Result, Results
+from ragassay.retrievers.evidence import Corpus
+from ragassay.runs.evaluate import Job, job_of, read_job, run, run_sync
+from ragassay.runs.folder import RunFolder
+from ragassay.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Answers = str | Path | Iterable[Record] | Iterable[Mapping[str, object]] | pd.DataFrame
+
+SourceLike = str | Document | Mapping[str, str]
+CorpusLike = str | Path | Corpus | Iterable[SourceLike]
+
+
+def evaluate(
+    answers: Answers | None = None,
+    *,
+    question: str | None = None,
+    answer: str | None = None,
+    sources: Iterable[SourceLike] = (),
+    nuggets: Iterable[str | Nugget | Mapping[str, str]] = (),
+    reference: str | None = None,
+    corpus: CorpusLike | None = None,
+    model: str | None = None,
+    out: str | Path | None = None,
+    settings: Settings | None = None,
+) -> Results:
+    """Evaluate one answer or many.
+
+    One answer: give `question` and `answer`. Many: give `answers`, a path to a file of any known
+    format, records, dictionaries or a pandas frame.
+
+    Args:
+        answers: Many answers.
+        question: The question of one answer.
+        answer: One answer, with citation markers such as `[1]` or `[PMID 123]`.
+        sources: What it was written from, in the order that `[1]`, `[2]` count.
+        nuggets: Gold nuggets.
+        reference: A reference answer.
+        corpus: Documents that evidence and cited ids are looked up in: a path, documents, or a
+            `Corpus` that is used again and again.
+        model: LiteLLM name of the judge; the embedded one if not given.
+        out: A run folder: finished work is kept there and not done again.
+        settings: All other settings.
+
+    Returns:
+        A `Result` for one answer, else `Results`.
+
+    Raises:
+        InputError: The arguments or the data are not usable.
+        SettingsError: A setting is wrong.
+        FatalModelError: The judge cannot be asked.
+    """
+    return run_sync(
+        aevaluate(
+            answers,
+            question=question,
+            answer=answer,
+            sources=sources,
+            nuggets=nuggets,
+            reference=reference,
+            corpus=corpus,
+            model=model,
+            out=out,
+            settings=settings,
+        )
+    )
+
+
+async def aevaluate(
+    answers: Answers | None = None,
+    *,
+    question: str | None = None,
+    answer: str | None = None,
+    sources: Iterable[SourceLike] = (),
+    nuggets: Iterable[str | Nugget | Mapping[str, str]] = (),
+    reference: str | None = None,
+    corpus: CorpusLike | None = None,
+    model: str | None = None,
+    out: str | Path | None = None,
+    settings: Settings | None = None,
+) -> Results:
+    """`evaluate` inside a running event loop; the same arguments, results and errors."""
+    chosen = settings or load_settings(model=model)
+    if settings is not None and model is not None:
+        chosen = load_settings(**{**settings.model_dump(), "model": model})
+    is_one = answers is None
+    if is_one:
+        if question is None or answer is None:
+            raise InputError("give `answers`, or `question` and `answer`")
+        record = Record(
+            id="answer",
+            question=question,
+            answer=answer,
+            sources=_documents(sources),
+            nuggets=tuple(_nugget(n) for n in nuggets),
+            reference=reference,
+        )
+        job = job_of([record], _corpus(corpus))
+    else:
+        if question is not None or answer is not None:
+            raise InputError("give `answers`, or `question` and `answer`, not both")
+        job = _job(answers, corpus)
+    folder = RunFolder(Path(out)) if out is not None else None
+    found = await run(job, Toolbox.of(chosen, job.corpus), folder)
+    if is_one and found.failures:
+        raise RagassayError(found.failures[0].failure.detail)
+    return Result(found) if is_one else Results(found)
+
+
+def _job(answers: Any, corpus: CorpusLike | None) -> Job:
+    if isinstance(answers, str | Path):
+        job = read_job(Path(answers))
+        return Job(job.records, job.rejections, job.answers, _corpus(corpus))
+    rows = answers.to_dict("records") if hasattr(answers, "to_dict") else list(answers)
+    if rows and all(isinstance(row, Record) for row in rows):
+        return job_of(rows, _corpus(corpus))
+    found = records_from_rows(rows)
+    return job_of(found.records, _corpus(corpus), found.rejections)
+
+
+def _corpus(corpus: CorpusLike | None) -> Corpus:
+    if corpus is None:
+        return Corpus()
+    if isinstance(corpus, Corpus):
+        return corpus
+    if isinstance(corpus, str | Path):
+        return Corpus(read_corpus(Path(corpus)).documents)
+    return Corpus(_documents(corpus))
+
+
+def _documents(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
+    found: list[Document] = []
+    for n, source in enumerate(sources, 1):
+        if isinstance(source, Document):
+            found.append(source)
+        elif isinstance(source, str):
+            found.append(Document(id=str(n), text=source))
+        else:
+            found.append(Document.model_validate({"id": str(n), **source}))
+    _check_ids(found)
+    return tuple(found)
+
+
+def _check_ids(documents: Sequence[Document]) -> None:
+    seen: set[str] = set()
+    for document in documents:
+        if document.id in seen:
+            raise InputError(f"two documents have the id {document.id!r}")
+        seen.add(document.id)
+
+
+def _nugget(nugget: str | Nugget | Mapping[str, str]) -> Nugget:
+    if isinstance(nugget, Nugget):
+        return nugget
+    if isinstance(nugget, str):
+        return Nugget(text=nugget)
+    return Nugget.model_validate(dict(nugget))

@@ -1,0 +1,41 @@
+"""The command line: one module per command, no logic. Heavy imports wait for the command."""
+
+from __future__ import annotations
+
+import typer
+
+from ragassay.cli.evaluate import evaluate
+from ragassay.cli.report import report
+
+app = typer.Typer(
+    name="ragassay",
+    help=(
+        "Find out what the answers of a biomedical RAG system really contain: which facts they "
+        "state, which they miss, whether the literature bears them out, whether each citation "
+        "supports its sentence, and how nine rubrics rate them."
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(evaluate)
+app.command()(report)
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    """Options of every command."""
+    if version:
+        from ragassay import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+__all__ = ["app"]

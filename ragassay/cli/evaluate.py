@@ -1,0 +1,175 @@
+"""`ragassay evaluate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragassay.cli.exits import BELOW, PARTIAL, errors_as_lines
+
+if TYPE_CHECKING:
+    from ragassay.runs.evaluate import Job, RunResult
+    from ragassay.settings import Settings
+
+HELP = """Evaluate a file of answers.
+
+ANSWERS is ragassay JSONL, ragas, TREC BioGen 2025 task B or YESciEval, plain or gzip; the format
+is told by the content. A line that cannot be read is set aside in rejected.jsonl and the rest runs.
+
+The same command again goes on where it was stopped.
+
+Examples:
+
+  ragassay evaluate answers.jsonl --corpus abstracts.jsonl --out runs/first
+
+  ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini --out runs/gpt --concurrency 32
+
+  ragassay evaluate answers.jsonl --dry-run
+
+  ragassay evaluate answers.jsonl --fail-under correctness=3.5 --fail-under nuggets.recall=.6
+
+Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or some answers could not be
+evaluated; 4 a score is below --fail-under.
+"""
+
+
+def evaluate(
+    answers: Annotated[Path, typer.Argument(help="Answers to evaluate.")],
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="Documents (JSONL) to look up evidence and cited ids in."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder; by default runs/NAME-OF-ANSWERS.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini or hosted_vllm/NAME; "
+            "by default the embedded SmolLM2-135M."
+        ),
+    ] = None,
+    api_base: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,
+    rubric: Annotated[
+        list[str] | None, typer.Option(help="Judge only this rubric; repeat for more.")
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="Topics, for BioGen runs that bring no questions.")
+    ] = None,
+    nuggets: Annotated[
+        Path | None, typer.Option(help="Gold nuggets, {topic_id: [text]}.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N answers.")] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, help="Most model calls under way at a time.")
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SCORE=VALUE", help="Exit with 4 if the mean is below; repeatable."),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try unscored verdicts and failed answers again.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON on stdout.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many calls and tokens it would take.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, no tables.")] = False,
+) -> None:
+    with errors_as_lines():
+        from ragassay.cli.thresholds import parse_thresholds
+        from ragassay.runs.evaluate import read_job
+        from ragassay.settings import load_settings
+
+        settings = load_settings(
+            model=model,
+            api_base=api_base,
+            rubrics=tuple(rubric) if rubric else None,
+            concurrency=concurrency,
+        )
+        thresholds = parse_thresholds(fail_under or [])
+        job = read_job(answers, corpus, limit=limit, questions=questions, nuggets=nuggets)
+        _report_rejections(job)
+        if dry_run:
+            _show_plan(job, settings, as_json)
+            return
+        folder = out or Path("runs") / answers.name.split(".")[0]
+        result = _run(job, settings, folder, retry_failed, quiet)
+        _show(result, folder, as_json, quiet)
+        missed = [t for t in thresholds if t.is_missed_by(result.summary)]
+    for threshold in missed:
+        typer.echo(threshold.verdict(result.summary), err=True)
+    if missed:
+        raise typer.Exit(BELOW)
+    if result.failures or result.rejections:
+        raise typer.Exit(PARTIAL)
+
+
+evaluate.__doc__ = HELP
+
+
+def _run(
+    job: Job, settings: Settings, out: Path, retry_failed: bool, quiet: bool
+) -> RunResult:
+    from ragassay.graphs.toolbox import Toolbox
+    from ragassay.runs.evaluate import run, run_sync
+    from ragassay.runs.folder import RunFolder
+    from ragassay.runs.progress import shown_progress
+
+    folder = RunFolder(out)
+    if retry_failed:
+        folder.forget_failures()
+    with shown_progress(len(job.records), enabled=not quiet) as listen:
+        return run_sync(run(job, Toolbox.of(settings, job.corpus), folder, listen))
+
+
+def _report_rejections(job: Job) -> None:
+    for rejection in job.rejections[:10]:
+        where = f"{rejection.file}:{rejection.line}"
+        field = f" {rejection.field}:" if rejection.field else ""
+        typer.echo(f"rejected {where}:{field} {rejection.problem}", err=True)
+    if len(job.rejections) > 10:
+        typer.echo(f"... and {len(job.rejections) - 10} more rejected lines", err=True)
+
+
+def _show_plan(job: Job, settings: Settings, as_json: bool) -> None:
+    import dataclasses
+    import json
+
+    from ragassay.graphs.toolbox import Toolbox
+    from ragassay.runs.evaluate import plan
+
+    found = plan(job, Toolbox.of(settings, job.corpus))
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(found)))
+        return
+    typer.echo(f"{found.n_records} answers, {found.n_calls} calls of {settings.model}")
+    typer.echo(
+        f"about {found.n_prompt_tokens:,} prompt tokens, of which {found.n_shared_tokens:,} "
+        "are contexts that calls on one answer share"
+    )
+
+
+def _show(result: RunResult, folder: Path, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        typer.echo(result.summary.model_dump_json(indent=2))
+        return
+    if quiet:
+        return
+    from rich.console import Console
+
+    from ragassay.reports import answer_table, headline, score_table, system_table
+
+    console = Console()
+    console.print(headline(result.summary), style="bold", markup=False, highlight=False)
+    console.print(score_table(result.summary))
+    if len(result.summary.systems) > 1:
+        console.print(system_table(result.summary))
+    console.print(answer_table(result.evaluations))
+    if result.manifest.card is not None:
+        console.print(f"Judge: {result.manifest.card.description}", markup=False, highlight=False)
+    console.print(f"Report: {folder / 'report.html'}", markup=False, highlight=False, soft_wrap=True)

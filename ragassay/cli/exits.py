@@ -1,0 +1,38 @@
+"""Exit codes, and errors as one line for a person."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+OK = 0
+FAILED = 1
+USAGE = 2
+PARTIAL = 3
+"""Some of the input was rejected, or some records have no evaluation."""
+
+BELOW = 4
+"""A score is below its `--fail-under`."""
+
+
+@contextmanager
+def errors_as_lines() -> Iterator[None]:
+    """Print an error of ours as one line on stderr and exit with `FAILED`."""
+    from ragassay.errors import RagassayError
+
+    try:
+        yield
+    except RagassayError as error:
+        typer.secho(f"error: {error}", err=True, fg="red" if _is_colourful() else None)
+        raise typer.Exit(FAILED) from error
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command goes on from here", err=True)
+        raise typer.Exit(130) from None
+
+
+def _is_colourful() -> bool:
+    return sys.stderr.isatty() and "NO_COLOR" not in os.environ

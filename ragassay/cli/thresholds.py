@@ -1,0 +1,55 @@
+"""`--fail-under SCORE=VALUE`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragassay.errors import InputError
+from ragassay.records import Summary
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A least mean. A score that could not be had does not reach it."""
+
+    key: str
+    least: float
+
+    def is_missed_by(self, summary: Summary) -> bool:
+        """Whether the run's mean is below, or missing."""
+        score = summary.scores.get(self.key)
+        return score is None or score.value is None or score.value < self.least
+
+    def verdict(self, summary: Summary) -> str:
+        """One line for a person."""
+        score = summary.scores.get(self.key)
+        value = "unscored" if score is None or score.value is None else f"{score.value:.3f}"
+        return f"{self.key} is {value}, below {self.least:g}"
+
+
+def parse_thresholds(given: Sequence[str]) -> list[Threshold]:
+    """Read `SCORE=VALUE`; a rubric may go without its `rubric.`.
+
+    Raises:
+        InputError: Not of that form.
+    """
+    from ragassay.prompts import load_rubrics
+
+    found: list[Threshold] = []
+    for text in given:
+        name, _, value = text.partition("=")
+        try:
+            least = float(value)
+        except ValueError as error:
+            raise InputError(
+                f"--fail-under {text!r} is not SCORE=VALUE, e.g. correctness=3.5"
+            ) from error
+        name = name.strip()
+        if "." not in name and name not in load_rubrics():
+            raise InputError(
+                f"--fail-under names no score: {name!r}; rubrics are {', '.join(load_rubrics())}, "
+                "other scores have a dot, e.g. nuggets.recall"
+            )
+        found.append(Threshold(name if "." in name else f"rubric.{name}", least))
+    return found

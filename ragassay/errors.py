@@ -1,0 +1,78 @@
+"""Every error that ragassay raises.
+
+    RagassayError
+    ├── InputError (ValueError)          the user's data or arguments are not usable
+    ├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
+    ├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
+    └── ModelError (RuntimeError)        a model call gave no usable reply
+        ├── TransientModelError          rate limit, time-out, 5xx, lost connection: worth a retry
+        ├── UnparsableReplyError         the reply does not fit the schema: worth one retry
+        ├── RefusedError                 the model refused, or the request was refused
+        ├── PromptTooLongError           the prompt does not fit into the model's context
+        └── FatalModelError              a wrong key, an unknown model: every further call fails too
+"""
+
+from __future__ import annotations
+
+from ragassay.records import FailureReason
+
+
+class RagassayError(Exception):
+    """Base of all errors of ragassay."""
+
+
+class InputError(RagassayError, ValueError):
+    """The data or the arguments are not usable."""
+
+
+class SettingsError(RagassayError, ValueError):
+    """A setting is wrong, or two contradict each other."""
+
+
+class RunMismatchError(RagassayError, ValueError):
+    """The run folder holds a run of other input or other settings."""
+
+
+class ModelError(RagassayError, RuntimeError):
+    """A model call gave no usable reply.
+
+    Attributes:
+        reason: What an unscored verdict will say.
+    """
+
+    reason: FailureReason = "error"
+
+
+class TransientModelError(ModelError):
+    """A call that may go through later.
+
+    Args:
+        message: For a person.
+        reason: Which kind of trouble it was.
+    """
+
+    def __init__(self, message: str, reason: FailureReason) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class UnparsableReplyError(ModelError):
+    """The reply does not fit the schema."""
+
+    reason: FailureReason = "unparsable"
+
+
+class RefusedError(ModelError):
+    """The model refused, or the provider refused the request."""
+
+    reason: FailureReason = "refused"
+
+
+class PromptTooLongError(ModelError):
+    """The prompt does not fit into the model's context."""
+
+    reason: FailureReason = "too_long"
+
+
+class FatalModelError(ModelError):
+    """A wrong key or an unknown model: no further call can succeed, so the run stops."""

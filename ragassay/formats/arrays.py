@@ -1,0 +1,121 @@
+"""JSON arrays in files: told from JSON lines, and cut into their items without loading the whole.
+
+A string in JSON cannot span lines, so that brackets can be counted line by line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ragassay.formats.lines import RawLine
+
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]')
+_OPENS_ITEM = (b"[", b"{", b",")
+
+
+def is_array(head: Sequence[RawLine]) -> bool:
+    """Whether a file holds one JSON array rather than a JSON object a line.
+
+    Args:
+        head: The first two lines that are not blank; fewer where there are no more.
+
+    Returns:
+        False for a file whose first line is a whole array with further lines below: there it
+        is one bad line among others.
+    """
+    if not head or head[0].problem or not head[0].data.lstrip().startswith(b"["):
+        return False
+    if len(head) == 1:
+        return True
+    first, second = head[0].data.rstrip(), head[1].data.lstrip()
+    if first.endswith(_OPENS_ITEM):
+        return True
+    return second.startswith((b",", b"]")) and not _is_json(first)
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+@dataclass
+class _Cutter:
+    """Cuts the lines of an array into items."""
+
+    depth: int = 0
+    closed: bool = False
+    start: int = 0
+    pieces: list[bytes] = field(default_factory=list[bytes])
+
+    def feed(self, line: RawLine) -> Iterator[RawLine]:
+        """The items that end on this line."""
+        position = 0
+        for match in _TOKEN.finditer(line.data):
+            token = match.group()
+            if self.closed or token[:1] == b'"':
+                continue
+            if token in (b"[", b"{"):
+                self.depth += 1
+                position = match.end() if self.depth == 1 else position
+            elif token == b"," and self.depth == 1:
+                self._add(line.number, line.data[position : match.start()])
+                yield self._item(line.number)
+                position = match.end()
+            elif token in (b"]", b"}"):
+                self.depth -= 1
+                if self.depth == 0:
+                    self._add(line.number, line.data[position : match.start()])
+                    position = match.end()
+                    self.closed = True
+                    if self.pieces:
+                        yield self._item(line.number)
+        self._add(line.number, line.data[position:])
+
+    def _add(self, number: int, piece: bytes) -> None:
+        if not self.pieces:
+            piece = piece.lstrip()
+            self.start = number
+        if piece:
+            self.pieces.append(piece)
+
+    def _item(self, number: int) -> RawLine:
+        data = b"\n".join(self.pieces).rstrip()
+        self.pieces = []
+        if data:
+            return RawLine(self.start, data)
+        return RawLine(number, b",", problem="nothing between two commas", expected="a JSON object")
+
+    def rest(self, number: int) -> Iterator[RawLine]:
+        """What is left at the end of the file: damage, if anything."""
+        data = b"\n".join(self.pieces).strip()
+        if self.closed and data:
+            yield RawLine(self.start, data, "text after the array's end", "nothing after ]")
+        elif not self.closed:
+            yield RawLine(
+                self.start if data else number,
+                data,
+                problem="the array is not closed: the file breaks off",
+                expected="a closing ]",
+            )
+
+
+def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:
+    """Cut a JSON array into its items, each with the number of the line that it starts on.
+
+    A line that could not be had ends the array: what follows cannot be cut any more.
+    """
+    cutter = _Cutter()
+    number = 0
+    for line in lines:
+        number = line.number
+        if line.problem:
+            yield line
+            return
+        yield from cutter.feed(line)
+    yield from cutter.rest(number)

@@ -1,0 +1,74 @@
+"""Values of pandas and NumPy as plain JSON values, without importing either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date, time
+from decimal import Decimal
+from uuid import UUID
+
+from ragassay.formats.problems import Problem, dotted, found
+from ragassay.formats.shapes import is_mapping, is_sequence
+
+_Path = tuple[str | int, ...]
+_ABSENT_TYPES = frozenset({"NAType", "NaTType"})
+
+
+class _UnreadableError(Exception):
+    """A value that JSON has no shape for."""
+
+    def __init__(self, path: _Path, text: str, expected: str) -> None:
+        super().__init__(text)
+        self.problem = Problem(dotted(path), text, expected)
+
+
+def plain_row(row: object, max_depth: int) -> dict[str, object] | Problem:
+    """Make a row of plain values; NaN, NA and NaT are absent.
+
+    Args:
+        row: A mapping, e.g. from `DataFrame.to_dict("records")`.
+        max_depth: How many levels are worked through.
+    """
+    if not is_mapping(row):
+        return Problem("", f"found {found(row)}", "a mapping from field names to values")
+    try:
+        return _plain_mapping(row, (), max_depth)
+    except _UnreadableError as error:
+        return error.problem
+
+
+def _plain_mapping(row: Mapping[object, object], path: _Path, depth: int) -> dict[str, object]:
+    plain: dict[str, object] = {}
+    for key, value in row.items():
+        name = str(key)
+        cleaned = _plain(value, (*path, name), depth)
+        if cleaned is not None:
+            plain[name] = cleaned
+    return plain
+
+
+def _plain(value: object, path: _Path, depth: int) -> object:
+    if depth == 0:
+        raise _UnreadableError(path[:3], "nested too deeply", "fewer levels")
+    if value is None or type(value).__name__ in _ABSENT_TYPES:
+        return None
+    if isinstance(value, float):
+        return None if value != value else float(value)
+    if isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, (date, time, Decimal, UUID)):
+        return str(value)
+    return _plain_container(value, path, depth)
+
+
+def _plain_container(value: object, path: _Path, depth: int) -> object:
+    if is_mapping(value):
+        return _plain_mapping(value, path, depth - 1)
+    if is_sequence(value):
+        return [_plain(part, (*path, i), depth - 1) for i, part in enumerate(value)]
+    # Arrays and scalars of NumPy, which frames read from Parquet hold.
+    tolist: Callable[[], object] | None = getattr(value, "tolist", None)
+    if callable(tolist):
+        return _plain(tolist(), path, depth - 1)
+    kind = type(value).__name__
+    raise _UnreadableError(path, f"found a value of type {kind}", "text, numbers, lists or dicts")

@@ -1,0 +1,94 @@
+"""ragas' single-turn samples (ragas 0.2 and later), as JSON lines or as a JSON array.
+
+`reference_contexts`, `reference_context_ids` and `rubrics` have no place in a record and are
+kept in its metadata as JSON, like every unknown field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from ragassay.formats.items import Item
+from ragassay.formats.problems import Problem, found, validate
+from ragassay.formats.rows import IdText, Row, as_text, kept_fields
+from ragassay.formats.shapes import is_list
+from ragassay.formats.sniff import Format
+from ragassay.records import Document, Record
+
+
+class SampleRow(Row):
+    """A sample."""
+
+    id: IdText | None = None
+    user_input: str
+    response: str
+    retrieved_contexts: list[str] | None = None
+    reference: str | None = None
+    reference_contexts: list[str] | None = None
+    retrieved_context_ids: list[IdText] | None = None
+    reference_context_ids: list[IdText] | None = None
+    rubrics: dict[str, object] | None = Field(default=None)
+
+
+_KEPT = ("reference_contexts", "reference_context_ids", "rubrics")
+_MULTI_TURN = frozenset({"reference_tool_calls", "reference_topics"})
+
+RAGAS = Format(
+    name="ragas",
+    required=(("user_input",), ("response",)),
+    fields=frozenset(SampleRow.model_fields) | _MULTI_TURN,
+    leading="user_input",
+    keys="user_input, response[, retrieved_contexts, reference, retrieved_context_ids, rubrics]",
+)
+
+
+def read_ragas(item: Item) -> Record | Problem:
+    """Turn a sample into a record."""
+    turns = item.fields.get("user_input")
+    if is_list(turns):
+        text = f"found {found(turns)} messages: a conversation of several turns"
+        return Problem("user_input", text, "one question as text: single-turn samples only")
+    row = validate(SampleRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    sources = _sources(row)
+    if isinstance(sources, Problem):
+        return sources
+    kept = {name: as_text(item.fields[name]) for name in _KEPT if getattr(row, name) is not None}
+    return Record(
+        id=row.id or item.place.label,
+        question=row.user_input,
+        answer=row.response,
+        sources=sources,
+        reference=row.reference,
+        metadata=kept | kept_fields(row),
+    )
+
+
+def _sources(row: SampleRow) -> tuple[Document, ...] | Problem:
+    texts = row.retrieved_contexts or []
+    if not row.retrieved_context_ids:
+        return tuple(Document(id=str(i), text=text) for i, text in enumerate(texts, start=1))
+    ids = row.retrieved_context_ids
+    if len(ids) != len(texts):
+        text = f"{len(ids)} ids for {len(texts)} retrieved_contexts"
+        return Problem("retrieved_context_ids", text, "an id for each context, or none")
+    pairs = zip(_distinct(ids), texts, strict=True)
+    return tuple(Document(id=name, text=text) for name, text in pairs)
+
+
+def _distinct(ids: Sequence[str]) -> list[str]:
+    # Several passages of one document share its id in ragas; here ids are unique.
+    distinct: list[str] = []
+    used = set(ids)
+    seen: set[str] = set()
+    for name in ids:
+        unique, count = name, 1
+        while unique in seen or (count > 1 and unique in used):
+            count += 1
+            unique = f"{name}#{count}"
+        seen.add(unique)
+        distinct.append(unique)
+    return distinct

@@ -1,0 +1,124 @@
+"""Parts that the edge models of several formats share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from ragassay.formats.problems import found, wrong
+from ragassay.formats.shapes import is_list, is_object
+from ragassay.records import Document, Importance, Nugget, NuggetMethod, NuggetOrigin, SentenceInput
+
+
+class Row(BaseModel):
+    """An object of a user's file.
+
+    Unknown fields are not forbidden here: they are kept, see `kept_fields`. A null is the same
+    as an absent field.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, value: object) -> object:
+        if is_object(value):
+            return {key: part for key, part in value.items() if part is not None}
+        return value
+
+
+def _id_text(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    # A column of whole numbers with a gap in it comes out of a frame as floats.
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str) and not value.strip():
+        raise wrong("found an empty id", "an id that is not empty")
+    if not isinstance(value, str):
+        raise wrong(f"found {found(value)}", "an id: text or a whole number")
+    return value
+
+
+def _text_as_object(value: object) -> object:
+    return {"text": value} if isinstance(value, str) else value
+
+
+IdText = Annotated[str, BeforeValidator(_id_text)]
+"""An id: text, or a whole number that is turned into text."""
+
+
+class SourceRow(Row):
+    """A source: plain text, or an object."""
+
+    id: IdText | None = Field(
+        default=None, validation_alias=AliasChoices("id", "pmid", "docid", "doc_id")
+    )
+    text: str = Field(validation_alias=AliasChoices("text", "abstract", "contents"))
+    title: str = ""
+
+    def to_document(self, position: int) -> Document:
+        """The document; without an id it is named by its 1-based position."""
+        return Document(id=self.id or str(position), text=self.text, title=self.title)
+
+
+class SentenceRow(Row):
+    """A sentence with its citations."""
+
+    text: str
+    citations: list[IdText] = Field(default_factory=list)
+
+    def to_sentence(self) -> SentenceInput:
+        """The sentence, with its citations as text."""
+        return SentenceInput(text=self.text, citations=tuple(self.citations))
+
+
+class NuggetRow(Row):
+    """A gold nugget: plain text, or an object."""
+
+    text: str = Field(min_length=1)
+    importance: Importance | None = None
+    origin: NuggetOrigin = "gold"
+    method: NuggetMethod = "given"
+    sentence: int | None = Field(default=None, ge=1)
+
+    def to_nugget(self) -> Nugget:
+        """The nugget."""
+        return Nugget(
+            text=self.text,
+            importance=self.importance,
+            origin=self.origin,
+            method=self.method,
+            sentence=self.sentence,
+        )
+
+
+SourceEntry = Annotated[SourceRow, BeforeValidator(_text_as_object)]
+SentenceEntry = Annotated[SentenceRow, BeforeValidator(_text_as_object)]
+NuggetEntry = Annotated[NuggetRow, BeforeValidator(_text_as_object)]
+
+
+def as_text(value: object) -> str:
+    """A value as metadata keeps it: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def kept_fields(row: Row) -> dict[str, str]:
+    """Unknown fields of a row and of the rows in it, as text, by their dotted path."""
+    return {path: as_text(value) for path, value in _unknown(row, "")}
+
+
+def _unknown(row: Row, prefix: str) -> Iterator[tuple[str, object]]:
+    for name, value in (row.model_extra or {}).items():
+        yield f"{prefix}{name}", value
+    for name in type(row).model_fields:
+        part: object = getattr(row, name)
+        if isinstance(part, Row):
+            yield from _unknown(part, f"{prefix}{name}.")
+        elif is_list(part):
+            for i, entry in enumerate(part):
+                if isinstance(entry, Row):
+                    yield from _unknown(entry, f"{prefix}{name}.{i}.")

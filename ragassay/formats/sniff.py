@@ -1,0 +1,92 @@
+"""Which format a file is in, told by its fields and never by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from ragassay.errors import InputError
+from ragassay.formats.items import Item
+from ragassay.formats.problems import close_name, found
+from ragassay.records import Rejection
+
+MAX_SNIFFED = 1_000
+
+
+@dataclass(frozen=True)
+class Format:
+    """What marks a format.
+
+    Attributes:
+        name: As `ReadResult.format` names it.
+        required: Fields without which nothing can be read; alternatives together.
+        fields: All fields of the format.
+        leading: A line with this field and no unknown one is in the format, even where it lacks
+            required ones.
+        keys: The fields, for people.
+    """
+
+    name: str
+    required: tuple[tuple[str, ...], ...]
+    fields: frozenset[str]
+    leading: str
+    keys: str
+
+    def is_complete(self, keys: Collection[str]) -> bool:
+        """Whether all that is required is there."""
+        return all(any(name in keys for name in names) for names in self.required)
+
+    def is_close(self, keys: Collection[str]) -> bool:
+        """Whether all that is required is there, some of it perhaps misspelt."""
+        return all(any(close_name(name, keys) for name in names) for names in self.required)
+
+    def is_begun(self, keys: Collection[str]) -> bool:
+        """Whether the fields are of this format, though required ones are missing."""
+        return self.leading in keys and self.fields.issuperset(keys)
+
+
+def recognise(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
+    """The format that an object with these fields is in; None where it is in none."""
+    for fits in (Format.is_complete, Format.is_close, Format.is_begun):
+        fitting = [one for one in formats if fits(one, keys)]
+        if fitting:
+            return max(fitting, key=lambda one: len(one.fields.intersection(keys)))
+    return None
+
+
+def sniff(
+    items: Iterable[Item | Rejection], formats: Sequence[Format], name: str
+) -> tuple[Format, Iterator[Item | Rejection]]:
+    """Find the format by the first object that is in one.
+
+    Args:
+        items: The items of the file; at most 1,000 are looked at.
+        formats: The formats that are known.
+        name: The file, for messages.
+
+    Returns:
+        The format, and all items from the first on.
+
+    Raises:
+        InputError: there are no items, or none is in a known format.
+    """
+    stream = iter(items)
+    head = list(islice(stream, MAX_SNIFFED))
+    if not head:
+        raise InputError(f"{name} is empty: it holds no record")
+    for item in head:
+        if isinstance(item, Item):
+            match = recognise(item.fields, formats)
+            if match is not None:
+                return match, chain(head, stream)
+    raise InputError(_unrecognised(head[0], formats, name))
+
+
+def _unrecognised(first: Item | Rejection, formats: Sequence[Format], name: str) -> str:
+    if isinstance(first, Item):
+        seen = f"line {first.place.line} is {found(first.fields)}"
+    else:
+        seen = f"line {first.line}: {first.problem}"
+    known = "\n".join(f"  {one.name}: {one.keys}" for one in formats)
+    return f"{name} is in no format that can be read ({seen}). Known formats:\n{known}"

@@ -1,0 +1,145 @@
+"""Files beside a run: the topics' questions, and gold nuggets by topic."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import AliasChoices, Field
+
+from ragassay.errors import InputError
+from ragassay.formats.items import Place, content_of, find_bad_value, parse_json
+from ragassay.formats.lines import iter_lines
+from ragassay.formats.problems import Problem, dotted, found, found_text, validate
+from ragassay.formats.rows import IdText, NuggetEntry, Row
+from ragassay.formats.shapes import is_list, is_object
+from ragassay.records import Nugget, Rejection
+
+_SHAPES = 'CSV topic_id,title,question,narrative or JSON {"topics": [{"id", "question"}]}'
+
+
+class TopicRow(Row):
+    """A topic of TREC BioGen."""
+
+    id: IdText = Field(validation_alias=AliasChoices("topic_id", "id"))
+    question: str = Field(min_length=1)
+
+
+class NuggetsRow(Row):
+    """The gold nuggets of one topic."""
+
+    nuggets: list[NuggetEntry]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    place: Place
+    value: object
+
+
+def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
+    """Read the questions of topics: CSV or JSON, told apart by content.
+
+    Returns:
+        Questions by topic id, and the topics that could not be read.
+
+    Raises:
+        InputError: the file cannot be opened, or holds no topic.
+    """
+    questions: dict[str, str] = {}
+    rejections: list[Rejection] = []
+    for entry in _topics(path):
+        row = _topic(entry.value)
+        if isinstance(row, Problem):
+            rejections.append(entry.place.reject(row))
+        elif row.id in questions:
+            problem = Problem(
+                "topic_id", f"the topic {found_text(row.id)} came before", "unique ids"
+            )
+            rejections.append(entry.place.reject(problem))
+        else:
+            questions[row.id] = row.question
+    if not questions:
+        first = f" ({rejections[0].problem})" if rejections else ""
+        raise InputError(f"{path} holds no topic{first}: expected {_SHAPES}")
+    return questions, rejections
+
+
+def _topic(value: object) -> TopicRow | Problem:
+    if not is_object(value):
+        return Problem("", f"found {found(value)}", "a topic with topic_id and question")
+    return find_bad_value(value) or validate(TopicRow, value)
+
+
+def _whole(path: Path) -> bytes:
+    """The whole file, which is small."""
+    lines = list(iter_lines(path))
+    if not lines:
+        raise InputError(f"{path} is empty")
+    for line in lines:
+        if line.problem:
+            raise InputError(f"{path}, line {line.number}: {line.problem}")
+    return b"\n".join(line.data for line in lines)
+
+
+def _topics(path: Path) -> Iterator[_Entry]:
+    data = _whole(path)
+    if not data.lstrip().startswith((b"{", b"[")):
+        return _csv_topics(path, data)
+    value = parse_json(data)
+    if isinstance(value, Problem):
+        raise InputError(f"{path}: {value.text}; expected {_SHAPES}")
+    if is_object(value):
+        value = value.get("topics", value)
+    if is_list(value):
+        return _numbered(path, value)
+    if is_object(value):
+        return _numbered(path, [{"id": key, "question": part} for key, part in value.items()])
+    raise InputError(f"{path}: found {found(value)} as topics; expected {_SHAPES}")
+
+
+def _csv_topics(path: Path, data: bytes) -> Iterator[_Entry]:
+    try:
+        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8"), newline="")))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read as CSV ({error}); expected {_SHAPES}") from error
+    # A row with too many cells holds them under None.
+    return _numbered(path, [{str(key): row[key] for key in row} for row in rows])
+
+
+def _numbered(path: Path, values: Iterable[object]) -> Iterator[_Entry]:
+    """Topics with the place of each; the file's lines are unknown here, so items are counted."""
+    for count, value in enumerate(values, start=1):
+        yield _Entry(Place(str(path), 0, f"item-{count}", content_of(value)), value)
+
+
+def read_nuggets(path: Path) -> tuple[dict[str, tuple[Nugget, ...]], list[Rejection]]:
+    """Read gold nuggets: `{topic_id: ["a fact", {"text": "another", "importance": "vital"}]}`.
+
+    Returns:
+        Nuggets by topic id, and the topics that could not be read.
+
+    Raises:
+        InputError: the file cannot be opened, or is not such an object.
+    """
+    value = parse_json(_whole(path))
+    if isinstance(value, Problem):
+        raise InputError(f"{path}: {value.text}; expected gold nuggets {{topic_id: [text]}}")
+    if not is_object(value):
+        raise InputError(f"{path}: found {found(value)}; expected {{topic_id: [text]}}")
+    nuggets: dict[str, tuple[Nugget, ...]] = {}
+    rejections: list[Rejection] = []
+    for topic, entries in value.items():
+        row = find_bad_value({topic: entries}) or validate(NuggetsRow, {"nuggets": entries})
+        if isinstance(row, Problem):
+            place = Place(str(path), 0, topic, content_of({topic: entries}))
+            rest = row.field.removeprefix("nuggets")
+            rejections.append(
+                place.reject(Problem(f"{dotted((topic,))}{rest}", row.text, row.expected))
+            )
+        else:
+            nuggets[topic] = tuple(entry.to_nugget() for entry in row.nuggets)
+    return nuggets, rejections

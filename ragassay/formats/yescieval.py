@@ -1,0 +1,154 @@
+"""YESciEval's pair of files: answers, and beside them the questions with their papers.
+
+    *-questions.jsonl  {"id", "question", "papers": [{"title", "abstract"}]}
+    *-answers.jsonl    {"question_id", "generator", "variant", "target_rubric", "answer", "ratings"}
+
+Answers cite papers by position: `(1, 2)`. The ratings are other judges' and are left out of the
+record, so that no judge sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from ragassay.errors import InputError
+from ragassay.formats.items import Item, iter_items
+from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.rows import IdText, Row, kept_fields
+from ragassay.formats.sniff import Format
+from ragassay.records import Document, Record, Rejection
+
+_ANSWERS, _QUESTIONS, _GZIP = "-answers", "-questions", ".gz"
+
+
+class PaperRow(Row):
+    """A paper that the answer was to be written from."""
+
+    title: str = ""
+    abstract: str
+
+
+class QuestionRow(Row):
+    """A question with its papers."""
+
+    id: IdText
+    question: str
+    papers: list[PaperRow]
+
+
+class RatedAnswerRow(Row):
+    """An answer, as a generator wrote it or as it was spoilt for one rubric."""
+
+    question_id: IdText
+    generator: str = Field(min_length=1)
+    variant: str = Field(min_length=1)
+    target_rubric: str | None = None
+    answer: str
+    ratings: object = None
+
+
+YESCIEVAL = Format(
+    name="yescieval",
+    required=(("question_id",), ("generator",), ("variant",), ("answer",)),
+    fields=frozenset(RatedAnswerRow.model_fields),
+    leading="generator",
+    keys="question_id, generator, variant, target_rubric, answer (and a questions file beside it)",
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and its papers, numbered "1", "2", … as answers cite them."""
+
+    text: str
+    sources: tuple[Document, ...]
+
+
+def find_questions(answers: Path) -> Path:
+    """The questions file that belongs to an answers file.
+
+    Raises:
+        InputError: there is none beside it.
+    """
+    stem, found, end = answers.name.rpartition(_ANSWERS)
+    mend = "pass the YESciEval questions file as `questions`"
+    if not found:
+        raise InputError(
+            f"{answers} has no {_ANSWERS} in its name to find its questions by: {mend}"
+        )
+    plain = f"{stem}{_QUESTIONS}{end.removesuffix(_GZIP)}"
+    candidates = [f"{stem}{_QUESTIONS}{end}", plain, f"{plain}{_GZIP}"]
+    for name in candidates:
+        if answers.with_name(name).is_file():
+            return answers.with_name(name)
+    raise InputError(f"there is no {candidates[0]} beside {answers}: {mend}")
+
+
+def read_questions(path: Path) -> tuple[dict[str, Question], list[Rejection]]:
+    """Read a questions file.
+
+    Returns:
+        The questions by id, and the lines that could not be read.
+
+    Raises:
+        InputError: the file cannot be opened, or holds no question.
+    """
+    questions: dict[str, Question] = {}
+    rejections: list[Rejection] = []
+    for item in iter_items(path):
+        if isinstance(item, Rejection):
+            rejections.append(item)
+            continue
+        row = validate(QuestionRow, item.fields)
+        if isinstance(row, Problem):
+            rejections.append(item.place.reject(row))
+        elif row.id in questions:
+            problem = Problem(
+                "id", f"the id {found_text(row.id)} stands on an earlier line", "unique ids"
+            )
+            rejections.append(item.place.reject(problem))
+        else:
+            questions[row.id] = Question(row.question, _papers(row))
+    if not questions:
+        first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
+        raise InputError(f"{path} holds no YESciEval question{first}: id, question, papers[]")
+    return questions, rejections
+
+
+def _papers(row: QuestionRow) -> tuple[Document, ...]:
+    return tuple(
+        Document(id=str(i), text=paper.abstract, title=paper.title)
+        for i, paper in enumerate(row.papers, start=1)
+    )
+
+
+def read_yescieval(item: Item, questions: Mapping[str, Question]) -> Record | Problem:
+    """Turn an answer into a record.
+
+    Its id is `question_id/generator/variant`, with `/target_rubric` where there is one.
+    """
+    row = validate(RatedAnswerRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    question = questions.get(row.question_id)
+    if question is None:
+        text = f"the questions file has no {found_text(row.question_id)}"
+        return Problem("question_id", text, "the id of a question there")
+    parts = [row.question_id, row.generator, row.variant]
+    about = {"variant": row.variant}
+    if row.target_rubric:
+        parts.append(row.target_rubric)
+        about["target_rubric"] = row.target_rubric
+    return Record(
+        id="/".join(parts),
+        question=question.text,
+        answer=row.answer,
+        sources=question.sources,
+        system=row.generator,
+        topic=row.question_id,
+        metadata=kept_fields(row) | about,
+    )

@@ -1,0 +1,1 @@
+"""LangGraph wiring only: state, edges, fan-out, retries. Nodes call agents."""

@@ -1,0 +1,100 @@
+"""What becomes of a verdict that could not be had: it is retried, then filed with its reason."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from langgraph.errors import NodeError
+from langgraph.runtime import Runtime
+from langgraph.types import Command, RetryPolicy
+
+from ragassay.errors import (
+    FatalModelError,
+    InputError,
+    ModelError,
+    TransientModelError,
+    UnparsableReplyError,
+)
+from ragassay.graphs.nodes import citation_of
+from ragassay.graphs.state import Task
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.records import (
+    CitationVerdict,
+    EvidenceVerdict,
+    Failure,
+    Judgment,
+    SentenceLabel,
+    SentenceNuggets,
+)
+
+
+def retry_policies(max_attempts: int) -> list[RetryPolicy]:
+    """Passing trouble is retried with growing pauses; an unparsable reply once; nothing else.
+
+    Args:
+        max_attempts: How often a call is tried, the first time counted.
+    """
+    return [
+        RetryPolicy(
+            retry_on=TransientModelError,
+            max_attempts=max_attempts,
+            initial_interval=0.2,
+            backoff_factor=2.0,
+            max_interval=20.0,
+            jitter=True,
+        ),
+        RetryPolicy(
+            retry_on=UnparsableReplyError, max_attempts=2, initial_interval=0.05, jitter=False
+        ),
+    ]
+
+
+def file_failure(
+    task: Task, error: NodeError, runtime: Runtime[Toolbox]
+) -> Command[Literal["aggregate"]]:
+    """The unscored verdict of a task whose node failed for good.
+
+    The edges of the failed node do not count for its handler: where to go next is said here.
+
+    Raises:
+        FatalModelError: The run cannot go on: a wrong key, an unknown model.
+        InputError: The record itself is at fault.
+    """
+    if isinstance(error.error, FatalModelError | InputError):
+        raise error.error
+    reason = error.error.reason if isinstance(error.error, ModelError) else "error"
+    failure = Failure(reason=reason, detail=f"{type(error.error).__name__}: {error.error}"[:400])
+    runtime.stream_writer({"done": 1, "failed": 1})
+    return Command(update=unscored(task, failure), goto="aggregate")
+
+
+def unscored(task: Task, failure: Failure) -> dict[str, Any]:
+    """The verdict of a task, with a failure in the verdict's place."""
+    match task.kind:
+        case "judge_rubric":
+            return {"judgments": [Judgment(rubric=task.rubric, failure=failure)]}
+        case "label_sentence":
+            return {"labels": [SentenceLabel(sentence=task.item, failure=failure)]}
+        case "nuggetize":
+            return {
+                "nuggets": [
+                    SentenceNuggets(origin=task.origin, sentence=task.item, failure=failure)
+                ]
+            }
+        case "verify_evidence":
+            return {
+                "evidence": [
+                    EvidenceVerdict(sentence=task.item, evidence=task.passage, failure=failure)
+                ]
+            }
+        case "verify_citation":
+            return {
+                "citations": [
+                    CitationVerdict(
+                        sentence=task.item,
+                        citation=citation_of(task),
+                        evidence=task.passage,
+                        failure=failure,
+                    )
+                ]
+            }

@@ -1,0 +1,52 @@
+"""Where a graph keeps its states and its finished verdicts: SQLite files of the run folder."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+from langgraph.cache.sqlite import SqliteCache
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from ragassay import errors, records
+from ragassay.graphs.state import SERIALIZED_TYPES
+
+
+def serializer() -> JsonPlusSerializer:
+    """A serializer that knows our records, states and errors, and builds no other type."""
+    known = [
+        (kind.__module__, kind.__name__)
+        for kind in (
+            *SERIALIZED_TYPES,
+            *(getattr(records, name) for name in records.__all__),
+            *(kind for _, kind in inspect.getmembers(errors, inspect.isclass)),
+        )
+        if isinstance(kind, type)
+    ]
+    return JsonPlusSerializer(allowed_msgpack_modules=sorted(set(known)))
+
+
+@asynccontextmanager
+async def opened_checkpointer(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
+    """States of unfinished evaluations; survives the death of the process."""
+    async with aiosqlite.connect(path) as connection:
+        # A killed process loses nothing under NORMAL; only a crash of the machine could.
+        await connection.execute("PRAGMA journal_mode=WAL")
+        await connection.execute("PRAGMA synchronous=NORMAL")
+        yield AsyncSqliteSaver(connection, serde=serializer())
+
+
+@contextmanager
+def opened_cache(path: Path) -> Iterator[SqliteCache[Any]]:
+    """Finished verdicts, by the hash of everything that they depend on."""
+    cache: SqliteCache[Any] = SqliteCache(path=str(path), serde=serializer())
+    cache._conn.execute("PRAGMA synchronous=NORMAL")
+    try:
+        yield cache
+    finally:
+        cache._conn.close()

@@ -1,0 +1,10 @@
+"""The graphs as LangGraph's own tools open them: see langgraph.json at the root.
+
+Such a tool brings its own checkpointer and hands in plain JSON; settings come from the environment.
+"""
+
+from __future__ import annotations
+
+from ragassay.graphs.evaluate import build_evaluate_graph
+
+evaluate = build_evaluate_graph()

@@ -1,0 +1,108 @@
+"""What the nodes of a graph work with: the judge, the agents, the embedding model, the corpus."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from dataclasses import dataclass, field
+
+from langgraph.runtime import Runtime
+
+from ragassay.agents.nugget_writer import NuggetWriter
+from ragassay.agents.rubric_judge import RubricJudge
+from ragassay.agents.sentence_labeller import SentenceLabeller
+from ragassay.agents.verifier import Verifier
+from ragassay.errors import SettingsError
+from ragassay.graphs.state import Task
+from ragassay.models.embeddings import Embedder
+from ragassay.models.gateway import JudgeLM
+from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
+from ragassay.records import Record
+from ragassay.retrievers.evidence import Corpus
+from ragassay.settings import RESULT_FIELDS, Settings, load_settings
+
+
+@dataclass(frozen=True)
+class Toolbox:
+    """The graph's run-time context. Build it with `Toolbox.of`."""
+
+    settings: Settings
+    lm: JudgeLM
+    embedder: Embedder
+    corpus: Corpus
+    rubrics: dict[str, Rubric]
+    judge: RubricJudge = field(default_factory=RubricJudge)
+    labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
+    writer: NuggetWriter = field(default_factory=NuggetWriter)
+    verifier: Verifier = field(default_factory=Verifier)
+
+    @classmethod
+    def of(cls, settings: Settings, corpus: Corpus | None = None) -> Toolbox:
+        """The tools that the settings call for; no model is loaded yet.
+
+        Raises:
+            SettingsError: A rubric is unknown.
+        """
+        rubrics = load_rubrics()
+        unknown = [name for name in settings.rubrics if name not in rubrics]
+        if unknown:
+            raise SettingsError(
+                f"unknown rubric {unknown[0]!r}; there are {', '.join(rubrics)}"
+            )
+        chosen = settings.rubrics or tuple(rubrics)
+        return cls(
+            settings=settings,
+            lm=JudgeLM(settings),
+            embedder=Embedder(settings.embedder),
+            corpus=corpus or Corpus(),
+            rubrics={name: rubrics[name] for name in chosen},
+        )
+
+    @functools.cached_property
+    def identity(self) -> str:
+        """Hash of what all verdicts of this toolbox depend on: judge, settings, prompts, corpus."""
+        parts = [
+            *(str(getattr(self.settings, name)) for name in RESULT_FIELDS),
+            prompts_sha256(),
+            self.corpus.sha256,
+        ]
+        return _hash(*parts)
+
+    def fingerprint(self, record: Record) -> str:
+        """Hash of everything that the evaluation of a record depends on."""
+        return _hash(self.identity, record.model_dump_json())
+
+    def task_key(self, task: Task) -> str:
+        """Hash of everything that one verdict depends on; a key of the node cache."""
+        passage = task.passage.text if task.passage else ""
+        text = sentence_text(task) if task.item else ""
+        return _hash(
+            self.settings.model,
+            self.settings.local_dtype,
+            str(self.settings.max_reply_tokens),
+            prompts_sha256(),
+            task.case.context,
+            *(task.kind, task.rubric, task.origin, str(task.item), task.marker, text, passage),
+        )
+
+
+def toolbox(runtime: Runtime[Toolbox]) -> Toolbox:
+    """The run-time context; where the caller gave none, tools by the environment's settings."""
+    return runtime.context or _default_toolbox()
+
+
+@functools.cache
+def _default_toolbox() -> Toolbox:
+    return Toolbox.of(load_settings())
+
+
+def sentence_text(task: Task) -> str:
+    """The sentence that a task is about."""
+    if task.origin == "reference":
+        return task.case.reference_sentences[task.item - 1]
+    return task.case.sentences[task.item - 1].text
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

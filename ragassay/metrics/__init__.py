@@ -1,0 +1,1 @@
+"""Pure functions: records in, numbers out. Each names its paper."""

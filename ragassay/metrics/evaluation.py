@@ -1,0 +1,201 @@
+"""Adds the verdicts on one answer up to its evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragassay.metrics.scores import (
+    citation_scores,
+    evidence_scores,
+    nugget_scores,
+    rubric_scores,
+    sentence_scores,
+)
+from ragassay.records import (
+    Case,
+    CitationVerdict,
+    Evaluation,
+    EvidenceVerdict,
+    Failure,
+    Finding,
+    Judgment,
+    Nugget,
+    NuggetMatch,
+    Record,
+    SentenceLabel,
+    SentenceNuggets,
+    Usage,
+)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """All verdicts on one answer, in the order of rubrics, sentences and citations."""
+
+    nuggets: tuple[SentenceNuggets, ...]
+    judgments: tuple[Judgment, ...]
+    labels: tuple[SentenceLabel, ...]
+    evidence: tuple[EvidenceVerdict, ...]
+    citations: tuple[CitationVerdict, ...]
+
+    @property
+    def answer_nuggets(self) -> tuple[Nugget, ...]:
+        """The answer's nuggets, in the order of its sentences."""
+        return self._of("answer")
+
+    @property
+    def reference_nuggets(self) -> tuple[Nugget, ...]:
+        """The reference's nuggets, in the order of its sentences."""
+        return self._of("reference")
+
+    def _of(self, origin: str) -> tuple[Nugget, ...]:
+        return tuple(n for found in self.nuggets if found.origin == origin for n in found.nuggets)
+
+
+def ordered(
+    case: Case,
+    rubrics: Sequence[str],
+    nuggets: Sequence[SentenceNuggets],
+    judgments: Sequence[Judgment],
+    labels: Sequence[SentenceLabel],
+    evidence: Sequence[EvidenceVerdict],
+    citations: Sequence[CitationVerdict],
+) -> Verdicts:
+    """Put verdicts in order; fill in those for which no model had to be asked.
+
+    A citation that points nowhere is invalid, a sentence without a passage has no evidence, an
+    empty answer has no rating.
+    """
+    by_rubric = {judgment.rubric: judgment for judgment in judgments}
+    by_sentence = {verdict.sentence: verdict for verdict in evidence}
+    by_citation = {(v.sentence, v.citation.marker): v for v in citations}
+    nothing = Failure(reason="no_evidence", detail="no passage was found")
+    empty = Failure(reason="empty_answer", detail="the answer has no sentence")
+    return Verdicts(
+        nuggets=tuple(sorted(nuggets, key=lambda n: (n.origin, n.sentence))),
+        judgments=tuple(by_rubric.get(r) or Judgment(rubric=r, failure=empty) for r in rubrics),
+        labels=tuple(sorted(labels, key=lambda label: label.sentence)),
+        evidence=tuple(
+            by_sentence.get(s.index) or EvidenceVerdict(sentence=s.index, failure=nothing)
+            for s in case.sentences
+        ),
+        citations=tuple(
+            by_citation.get((s.index, c.marker))
+            or CitationVerdict(
+                sentence=s.index,
+                citation=c,
+                verdict=None if c.document else "invalid",
+                failure=nothing if c.document else None,
+            )
+            for s in case.sentences
+            for c in s.citations
+        ),
+    )
+
+
+def evaluation_of(
+    record: Record,
+    case: Case,
+    verdicts: Verdicts,
+    matches: Sequence[NuggetMatch],
+    judge: str,
+    fingerprint: str,
+) -> Evaluation:
+    """Add up.
+
+    Args:
+        record: What was handed in.
+        case: What it was cut into.
+        verdicts: From `ordered`.
+        matches: Pairs of gold (or reference) nuggets and answer nuggets.
+        judge: The model that was asked.
+        fingerprint: Hash of all that the evaluation depends on.
+    """
+    nuggets = verdicts.answer_nuggets
+    gold = case.gold or verdicts.reference_nuggets
+    n_unwritten = sum(1 for n in verdicts.nuggets if n.failure and n.origin == "answer")
+    scores = {
+        **rubric_scores(verdicts.judgments, judge),
+        **nugget_scores(nuggets, gold, matches, n_unwritten, judge),
+        **sentence_scores(verdicts.labels, judge),
+        **evidence_scores(verdicts.evidence, judge),
+        **citation_scores(case.sentences, verdicts.citations, judge),
+    }
+    groups = (verdicts.judgments, verdicts.labels, verdicts.evidence, verdicts.citations)
+    return Evaluation(
+        record_id=record.id,
+        question=record.question,
+        answer=case.answer,
+        system=record.system,
+        topic=record.topic,
+        judge=judge,
+        fingerprint=fingerprint,
+        sentences=case.sentences,
+        sources=case.sources,
+        nuggets=nuggets,
+        gold_nuggets=gold,
+        matches=tuple(matches),
+        judgments=verdicts.judgments,
+        labels=verdicts.labels,
+        evidence=verdicts.evidence,
+        citations=verdicts.citations,
+        scores=scores,
+        findings=tuple(_findings(case, verdicts, n_unwritten)),
+        usage=sum((v.usage for group in (*groups, verdicts.nuggets) for v in group), Usage()),
+    )
+
+
+def _findings(case: Case, verdicts: Verdicts, n_unwritten: int) -> list[Finding]:
+    found = [
+        Finding(
+            kind="inappropriate_sentence",
+            sentence=label.sentence,
+            message=f"Sentence {label.sentence} is labelled inappropriate: it may harm a patient.",
+        )
+        for label in verdicts.labels
+        if label.label == "inappropriate"
+    ]
+    for verdict in verdicts.citations:
+        where = f"Sentence {verdict.sentence} cites {verdict.citation.marker!r}"
+        if verdict.verdict == "contradicts":
+            found.append(_finding("contradicted_citation", f"{where}, which contradicts it.", verdict))
+        elif verdict.verdict == "invalid":
+            found.append(_finding("invalid_citation", f"{where}, which points nowhere.", verdict))
+    for evidence in verdicts.evidence:
+        if evidence.verdict == "contradicts":
+            message = f"The best passage found for sentence {evidence.sentence} contradicts it."
+            found.append(_finding("contradicted_sentence", message, evidence))
+    return found + _remarks(case, verdicts, n_unwritten)
+
+
+def _finding(kind: str, message: str, verdict: CitationVerdict | EvidenceVerdict) -> Finding:
+    return Finding(kind=kind, message=message, sentence=verdict.sentence)
+
+
+def _remarks(case: Case, verdicts: Verdicts, n_unwritten: int) -> list[Finding]:
+    """What limits the evaluation itself."""
+    found: list[Finding] = []
+    if not case.sentences:
+        found.append(Finding(kind="empty_answer", message="The answer has no sentence."))
+    if case.n_source_chars_cut:
+        message = f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."
+        found.append(Finding(kind="sources_cut", message=message))
+    n_extractive = sum(1 for n in verdicts.answer_nuggets if n.method == "extractive")
+    if n_extractive:
+        message = (
+            f"{n_extractive} of {len(verdicts.answer_nuggets)} nuggets are the sentence itself: "
+            "what the model wrote was not carried by it."
+        )
+        found.append(Finding(kind="extractive_nugget", message=message))
+    failures = [
+        verdict.failure.reason
+        for group in (verdicts.judgments, verdicts.labels, verdicts.evidence, verdicts.citations)
+        for verdict in group
+        if verdict.failure
+    ]
+    n_missing = len(failures) + n_unwritten
+    if n_missing and case.sentences:
+        reasons = ", ".join(sorted(set(failures))) or "see the nuggets"
+        found.append(Finding(kind="unscored", message=f"{n_missing} verdicts are unscored: {reasons}."))
+    return found

@@ -1,0 +1,116 @@
+"""Intervals of 95 %: for shares, for means over answers, for one judged rating."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+Interval = tuple[float, float]
+
+N_DRAWS = 4000
+"""Draws of a simulated interval: its ends are then stable to about .01."""
+
+MOST_PICKS = 1_000_000
+"""Clusters that are drawn at a time; bounds the memory of a bootstrap, not its result."""
+
+SEED = 20250714
+
+
+def share_interval(n_hits: int, n: int) -> Interval | None:
+    """Wilson's score interval of a share.
+
+    Args:
+        n_hits: At most `n`.
+        n: Trials.
+
+    Returns:
+        In [0, 1]; None for no trial.
+
+    Example:
+        >>> low, high = share_interval(8, 10)
+        >>> round(low, 3), round(high, 3)
+        (0.49, 0.943)
+    """
+    if n == 0:
+        return None
+    from scipy.stats import binomtest
+
+    found = binomtest(n_hits, n).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def mean_interval(values: Sequence[float], clusters: Sequence[str] | None = None) -> Interval | None:
+    """Percentile bootstrap of a mean, resampling whole clusters.
+
+    Answers to one question resemble each other; resampling questions keeps the interval honest.
+
+    Args:
+        values: shape (n,).
+        clusters: shape (n,), the question of each value; None where each stands alone.
+
+    Returns:
+        None for fewer than two clusters.
+    """
+    import numpy as np
+
+    names = list(clusters) if clusters is not None else [str(i) for i in range(len(values))]
+    groups: dict[str, list[float]] = {}
+    for name, value in zip(names, values, strict=True):
+        groups.setdefault(name, []).append(value)
+    if len(groups) < 2:
+        return None
+    # By name, so that the order in which answers were finished does not show.
+    sums = np.array([math.fsum(groups[name]) for name in sorted(groups)])
+    sizes = np.array([len(groups[name]) for name in sorted(groups)])
+    rng = np.random.default_rng(SEED)
+    n_rows = max(1, MOST_PICKS // len(groups))
+    means: list[float] = []
+    while len(means) < N_DRAWS:
+        rows = min(n_rows, N_DRAWS - len(means))
+        picks = rng.integers(len(groups), size=(rows, len(groups)))
+        means.extend(sums[picks].sum(axis=1) / sizes[picks].sum(axis=1))
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def rating_interval(distribution: Sequence[float]) -> Interval:
+    """Central 95 % of a distribution over the ratings 1, 2, ....
+
+    Args:
+        distribution: shape (n_ratings,), summing to 1.
+    """
+    low = high = None
+    total = 0.0
+    for rating, weight in enumerate(distribution, 1):
+        total += weight
+        if low is None and total >= 0.025 - 1e-9:
+            low = float(rating)
+        if high is None and total >= 0.975 - 1e-9:
+            high = float(rating)
+    n = float(len(distribution))
+    return low or n, high or n
+
+
+def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
+    """Interval of an F1 whose precision and recall are shares, each with Jeffreys' prior.
+
+    Args:
+        precision: Hits and trials.
+        recall: Hits and trials.
+
+    Returns:
+        In [0, 1], with the F1 itself inside; None where either has no trial.
+    """
+    if not precision[1] or not recall[1]:
+        return None
+    import numpy as np
+
+    rng = np.random.default_rng(SEED)
+    p, r = (
+        rng.beta(hits + 0.5, n - hits + 0.5, size=N_DRAWS) for hits, n in (precision, recall)
+    )
+    low, high = np.quantile(2 * p * r / (p + r), [0.025, 0.975])
+    hits, trials = (sum(pair) for pair in zip(precision, recall, strict=True))
+    # F1 is their hits over their trials; Jeffreys' interval leaves out a share of 0 or 1.
+    value = hits / trials if precision[0] == recall[0] else float(low)
+    return min(float(low), value), max(float(high), value)

@@ -1,0 +1,161 @@
+"""The scores of one answer: each with its n, its unscored count, its interval and its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragassay.metrics.intervals import f1_interval, rating_interval, share_interval
+from ragassay.metrics.nuggets import f1_score
+from ragassay.records import (
+    RELEVANCE_LABELS,
+    AnswerSentence,
+    CitationVerdict,
+    EvidenceVerdict,
+    Judgment,
+    Nugget,
+    NuggetMatch,
+    Score,
+    SentenceLabel,
+)
+
+LOWER_IS_BETTER = frozenset(
+    {
+        "sentences.unnecessary",
+        "sentences.inappropriate",
+        "evidence.contradict",
+        "citations.contradict",
+    }
+)
+"""Scores of which less is better; their worst case is their upper bound."""
+
+LIKERT = (1.0, 5.0)
+
+
+def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]:
+    """One score a rubric; the interval is the central 95 % of the judge's own distribution."""
+    scores: dict[str, Score] = {}
+    for judgment in judgments:
+        is_scored = judgment.score is not None
+        interval = rating_interval(judgment.distribution) if judgment.distribution else None
+        scores[f"rubric.{judgment.rubric}"] = Score(
+            value=judgment.score,
+            n=int(is_scored),
+            n_unscored=int(not is_scored),
+            low=interval[0] if interval else None,
+            high=interval[1] if interval else None,
+            worst=judgment.score if is_scored else LIKERT[0],
+            best=judgment.score if is_scored else LIKERT[1],
+            scale=LIKERT,
+            judge=judge,
+        )
+    return scores
+
+
+def nugget_scores(
+    answer: Sequence[Nugget],
+    gold: Sequence[Nugget],
+    matches: Sequence[NuggetMatch],
+    n_unscored: int,
+    judge: str,
+) -> dict[str, Score]:
+    """Precision, recall, F1 and the recall of vital nuggets (BioACE 4.1.1); empty without gold.
+
+    Args:
+        answer: The answer's nuggets.
+        gold: What it should state.
+        matches: From `align`.
+        n_unscored: Sentences whose nuggets could not be had.
+        judge: The model that wrote the answer's nuggets.
+    """
+    if not gold:
+        return {}
+    n_hits = len(matches)
+    precision = share("nuggets.precision", n_hits, len(answer), n_unscored, judge)
+    recall = share("nuggets.recall", n_hits, len(gold), 0, judge)
+    interval = f1_interval((n_hits, len(answer)), (n_hits, len(gold)))
+    scores = {
+        "nuggets.precision": precision,
+        "nuggets.recall": recall,
+        "nuggets.f1": Score(
+            value=_rounded(f1_score(precision.value, recall.value)),
+            n=len(answer) + len(gold),
+            n_unscored=n_unscored,
+            low=_rounded(interval[0]) if interval else None,
+            high=_rounded(interval[1]) if interval else None,
+            judge=judge,
+        ),
+    }
+    vital = {i for i, nugget in enumerate(gold) if nugget.importance == "vital"}
+    if vital:
+        hits = sum(1 for match in matches if match.gold in vital)
+        scores["nuggets.vital_recall"] = share("nuggets.vital_recall", hits, len(vital), 0, judge)
+    return scores
+
+
+def sentence_scores(labels: Sequence[SentenceLabel], judge: str) -> dict[str, Score]:
+    """Share of sentences with each label; completeness is the share of "required" (BioACE 4.1.2)."""
+    given = [label.label for label in labels if label.label is not None]
+    n_unscored = len(labels) - len(given)
+    return {
+        f"sentences.{name}": share(
+            f"sentences.{name}", given.count(name), len(given), n_unscored, judge
+        )
+        for name in RELEVANCE_LABELS
+    }
+
+
+def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str, Score]:
+    """Share of sentences that the best passage found supports, and that it contradicts."""
+    given = [verdict.verdict for verdict in evidence if verdict.verdict is not None]
+    n_unscored = len(evidence) - len(given)
+    return {
+        key: share(key, given.count(verdict), len(given), n_unscored, judge)
+        for key, verdict in (
+            ("evidence.support", "supports"),
+            ("evidence.contradict", "contradicts"),
+        )
+    }
+
+
+def citation_scores(
+    sentences: Sequence[AnswerSentence], citations: Sequence[CitationVerdict], judge: str
+) -> dict[str, Score]:
+    """Support and contradiction rates over citations, coverage over sentences (BioACE 4.2).
+
+    An invalid citation counts as one that does not support. Coverage is the share of sentences
+    with a citation that points somewhere; no model is asked for it.
+    """
+    given = [verdict.verdict for verdict in citations if verdict.verdict is not None]
+    n_unscored = len(citations) - len(given)
+    n_covered = sum(1 for s in sentences if any(c.document for c in s.citations))
+    return {
+        "citations.support": share(
+            "citations.support", given.count("supports"), len(given), n_unscored, judge
+        ),
+        "citations.contradict": share(
+            "citations.contradict", given.count("contradicts"), len(given), n_unscored, judge
+        ),
+        "citations.coverage": share("citations.coverage", n_covered, len(sentences), 0, ""),
+    }
+
+
+def share(key: str, n_hits: int, n: int, n_unscored: int, judge: str) -> Score:
+    """A share with Wilson's interval and the bounds that unscored verdicts leave open."""
+    interval = share_interval(n_hits, n)
+    total = n + n_unscored
+    lower, upper = (n_hits / total, (n_hits + n_unscored) / total) if total else (None, None)
+    worst, best = (upper, lower) if key in LOWER_IS_BETTER else (lower, upper)
+    return Score(
+        value=_rounded(n_hits / n) if n else None,
+        n=n,
+        n_unscored=n_unscored,
+        low=_rounded(interval[0]) if interval else None,
+        high=_rounded(interval[1]) if interval else None,
+        worst=_rounded(worst),
+        best=_rounded(best),
+        judge=judge,
+    )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

@@ -1,0 +1,65 @@
+"""A run in numbers: means over answers, overall and by system."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ragassay.metrics.intervals import mean_interval
+from ragassay.metrics.scores import LOWER_IS_BETTER
+from ragassay.records import Evaluation, Score, Summary, Usage
+
+
+def summarize(
+    evaluations: Sequence[Evaluation], n_records: int, n_failed: int, n_rejected: int
+) -> Summary:
+    """Macro means over answers; intervals resample questions."""
+    systems = list(dict.fromkeys(e.system for e in evaluations if e.system is not None))
+    return Summary(
+        n_records=n_records,
+        n_evaluated=len(evaluations),
+        n_failed=n_failed,
+        n_rejected=n_rejected,
+        scores=mean_scores(evaluations),
+        systems={
+            system: mean_scores([e for e in evaluations if e.system == system])
+            for system in sorted(systems)
+        },
+        findings=dict(sorted(Counter(f.kind for e in evaluations for f in e.findings).items())),
+        usage=sum((e.usage for e in evaluations), Usage()),
+    )
+
+
+def mean_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
+    """The mean of each score over the answers that have it, in the order of first appearance."""
+    keys = dict.fromkeys(key for e in evaluations for key in e.scores)
+    return {key: _mean(key, evaluations) for key in keys}
+
+
+def _mean(key: str, evaluations: Sequence[Evaluation]) -> Score:
+    """One mean. An answer that the score does not apply to (no gold nuggets, no citation) is not
+    counted as unscored; one whose every verdict failed is."""
+    present = [e for e in evaluations if key in e.scores]
+    scored = [(e, e.scores[key].value) for e in present if e.scores[key].value is not None]
+    values = [value for _, value in scored if value is not None]
+    unscored = [e for e in present if e.scores[key].value is None and e.scores[key].n_unscored]
+    first = present[0].scores[key]
+    low_end, high_end = first.scale
+    worst_end, best_end = (high_end, low_end) if key in LOWER_IS_BETTER else (low_end, high_end)
+    interval = mean_interval(values, [e.topic or e.question for e, _ in scored])
+    n_all = len(values) + len(unscored)
+    return Score(
+        value=_rounded(sum(values) / len(values)) if values else None,
+        n=len(values),
+        n_unscored=len(unscored),
+        low=_rounded(interval[0]) if interval else None,
+        high=_rounded(interval[1]) if interval else None,
+        worst=_rounded((sum(values) + worst_end * len(unscored)) / n_all) if n_all else None,
+        best=_rounded((sum(values) + best_end * len(unscored)) / n_all) if n_all else None,
+        scale=first.scale,
+        judge=first.judge,
+    )
+
+
+def _rounded(value: float) -> float:
+    return round(value, 4)

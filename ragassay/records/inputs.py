@@ -1,0 +1,134 @@
+"""What goes in: a record, and the case that it is cut into."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ragassay.records.base import Frozen, Importance, NuggetMethod, NuggetOrigin
+
+
+class Document(Frozen):
+    """A source, a passage or an abstract.
+
+    Attributes:
+        id: Unique within its record or corpus; a PMID where there is one.
+        text: The text that a citation of it is checked against.
+        title: May be empty.
+    """
+
+    id: str = Field(min_length=1)
+    text: str
+    title: str = ""
+
+
+class Nugget(Frozen):
+    """One atomic fact.
+
+    Attributes:
+        text: The fact, as a sentence.
+        importance: "vital" or "okay" where somebody said so.
+        origin: Whose fact it is: the user's gold list, the answer, or the reference answer.
+        method: "given" by the user, written by the "model", or "extractive": copied from its
+            sentence because the model's wording was not carried by it.
+        sentence: The 1-based sentence that states it (answer or reference); None for gold.
+    """
+
+    text: str = Field(min_length=1)
+    importance: Importance | None = None
+    origin: NuggetOrigin = "gold"
+    method: NuggetMethod = "given"
+    sentence: int | None = Field(default=None, ge=1)
+
+
+class SentenceInput(Frozen):
+    """A sentence of an answer that comes already cut, with its citations listed.
+
+    Attributes:
+        citations: Document ids, or 1-based positions in the record's sources.
+    """
+
+    text: str
+    citations: tuple[str, ...] = ()
+
+
+class Record(Frozen):
+    """One answer to evaluate: the row of an input file, the argument of `ragassay.evaluate`.
+
+    Attributes:
+        id: Unique within a run.
+        question: What was asked.
+        answer: Plain text with citation markers, or sentences with explicit citations.
+        sources: What the answer was written from, in the order that `[1]`, `[2]` count.
+        nuggets: Gold nuggets, if any.
+        reference: A reference answer, if any.
+        system: The name of the system that wrote the answer.
+        topic: The question's id, shared by the answers of several systems.
+        metadata: Fields of the user's file that have no place here, kept as text.
+    """
+
+    id: str = Field(min_length=1)
+    question: str
+    answer: str | tuple[SentenceInput, ...]
+    sources: tuple[Document, ...] = ()
+    nuggets: tuple[Nugget, ...] = ()
+    reference: str | None = None
+    system: str | None = None
+    topic: str | None = None
+    metadata: dict[str, str] = Field(default_factory=dict)
+
+
+class Citation(Frozen):
+    """A pointer from a sentence to a document.
+
+    Attributes:
+        marker: The pointer as the answer writes it: "1", "PMID 123".
+        document: The id of the document that it resolves to; None where it points nowhere.
+    """
+
+    marker: str
+    document: str | None = None
+
+
+class AnswerSentence(Frozen):
+    """A sentence of an answer.
+
+    Attributes:
+        index: 1-based.
+        text: Without its citation markers.
+        start: First character in the answer's text (0-based).
+        end: One past the last character.
+        citations: In the order of appearance, without repeats.
+    """
+
+    index: int = Field(ge=1)
+    text: str
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    citations: tuple[Citation, ...] = ()
+
+
+class Case(Frozen):
+    """A record cut into what the judges look at. All calls on one answer share it.
+
+    Attributes:
+        record_id: The record's id.
+        question: The question.
+        answer: The answer as plain text; sentence offsets count in it.
+        sentences: The answer's sentences.
+        sources: Numbered from 1: the given sources, then cited documents found in the corpus.
+        reference_sentences: The reference answer's sentences; empty without one.
+        gold: Gold nuggets.
+        context: The question, sources and answer as every prompt of this case shows them,
+            fenced; byte-identical in each.
+        n_source_chars_cut: Characters of sources that did not fit into the context.
+    """
+
+    record_id: str
+    question: str
+    answer: str
+    sentences: tuple[AnswerSentence, ...]
+    sources: tuple[Document, ...] = ()
+    reference_sentences: tuple[str, ...] = ()
+    gold: tuple[Nugget, ...] = ()
+    context: str = ""
+    n_source_chars_cut: int = 0

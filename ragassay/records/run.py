@@ -1,0 +1,134 @@
+"""What a run says of itself: what it read, what it set aside, what it came to."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ragassay.records.base import Frozen
+from ragassay.records.evaluation import Score
+from ragassay.records.verdicts import Failure, Usage
+
+
+class RecordFailure(Frozen):
+    """A record for which there is no evaluation at all."""
+
+    record_id: str
+    stage: str
+    failure: Failure
+
+
+class Rejection(Frozen):
+    """A line of a user's file that could not be read.
+
+    Attributes:
+        file: The file as the user named it.
+        line: 1-based; 0 where the file as a whole is meant.
+        field: Dotted path of the offending field; empty where the line as a whole is meant.
+        problem: What was found.
+        expected: What would have been right.
+        content: The line, cut to 2,000 characters.
+    """
+
+    file: str
+    line: int = Field(ge=0)
+    field: str = ""
+    problem: str
+    expected: str = ""
+    content: str = ""
+
+
+class CardFigure(Frozen):
+    """How a model did on data that it was not tuned on.
+
+    Attributes:
+        task: e.g. "citation verdicts, three labels".
+        data: The data set and its part.
+        metric: e.g. "accuracy".
+        value: The figure.
+        low: Lower end of the 95 % interval.
+        high: Upper end of the 95 % interval.
+        n: How many items it rests on.
+        command: What to run to get it again.
+    """
+
+    task: str
+    data: str
+    metric: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int = Field(ge=0)
+    command: str
+
+
+class ModelCard(Frozen):
+    """What is known of a judge: what it is, its limits, its figures on held-out data."""
+
+    model: str
+    description: str
+    digest: str = ""
+    limits: tuple[str, ...] = ()
+    figures: tuple[CardFigure, ...] = ()
+
+
+class FileStamp(Frozen):
+    """A file that a run read: its name (without folders), SHA-256 and number of items."""
+
+    name: str
+    sha256: str
+    n_items: int = Field(ge=0)
+    format: str = ""
+
+
+class Manifest(Frozen):
+    """All that a run depends on. Two runs with equal manifests have equal results.
+
+    Attributes:
+        ragassay: Version.
+        packages: Versions of the libraries that bear on the result.
+        judge: LiteLLM name of the judging model.
+        judge_digest: SHA-256 of its weights where they are local; else empty.
+        embedder: Name of the embedding model.
+        embedder_digest: SHA-256 of its weights where known.
+        prompts_sha256: Hash of every prompt and rubric text.
+        answers: The answers that were read.
+        corpus: The corpus, if any.
+        settings: The settings that bear on the result; no key, no endpoint.
+        card: What is known of the judge; None for a model without a card.
+    """
+
+    ragassay: str
+    packages: dict[str, str] = Field(default_factory=dict)
+    judge: str
+    judge_digest: str = ""
+    embedder: str = ""
+    embedder_digest: str = ""
+    prompts_sha256: str = ""
+    answers: FileStamp
+    corpus: FileStamp | None = None
+    settings: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    card: ModelCard | None = None
+
+
+class Summary(Frozen):
+    """A run in numbers.
+
+    Attributes:
+        n_records: Records that were read.
+        n_evaluated: Records with an evaluation.
+        n_failed: Records without one.
+        n_rejected: Lines that could not be read.
+        scores: Means over answers; `n` counts answers, `n_unscored` those without the score.
+        systems: The same for each system, where records name one.
+        findings: How often each kind of finding came up.
+        usage: Sum over all verdicts.
+    """
+
+    n_records: int = Field(ge=0)
+    n_evaluated: int = Field(ge=0)
+    n_failed: int = Field(ge=0)
+    n_rejected: int = Field(ge=0)
+    scores: dict[str, Score] = Field(default_factory=dict)
+    systems: dict[str, dict[str, Score]] = Field(default_factory=dict)
+    findings: dict[str, int] = Field(default_factory=dict)
+    usage: Usage = Usage()

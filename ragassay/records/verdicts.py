@@ -1,0 +1,174 @@
+"""What the agents say of an answer, one verdict at a time."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ragassay.records.base import (
+    CitationLabel,
+    FailureReason,
+    Frozen,
+    NuggetOrigin,
+    RelevanceLabel,
+    Verdict,
+)
+from ragassay.records.inputs import Citation, Nugget
+
+
+class EvidenceSpan(Frozen):
+    """A passage of a document, by character offsets into the document's text.
+
+    Attributes:
+        document: The document's id.
+        start: First character in `Document.text` (0-based).
+        end: One past the last character.
+        text: `Document.text[start:end]`.
+        relevance_score: Cosine similarity of passage and claim, in [-1, 1].
+    """
+
+    document: str
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    text: str
+    relevance_score: float | None = None
+
+
+class Failure(Frozen):
+    """Why a verdict could not be had."""
+
+    reason: FailureReason
+    detail: str = ""
+
+
+class Usage(Frozen):
+    """What verdicts cost. Sums add up field by field.
+
+    Attributes:
+        n_calls: Model calls that returned.
+        n_prompt_tokens: Tokens sent.
+        n_completion_tokens: Tokens received.
+        cost_usd: By LiteLLM's price list; 0 for a local model, None where no price is known.
+    """
+
+    n_calls: int = 0
+    n_prompt_tokens: int = 0
+    n_completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        unknown = self.cost_usd is None or other.cost_usd is None
+        return Usage(
+            n_calls=self.n_calls + other.n_calls,
+            n_prompt_tokens=self.n_prompt_tokens + other.n_prompt_tokens,
+            n_completion_tokens=self.n_completion_tokens + other.n_completion_tokens,
+            cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
+        )
+
+
+class Judgment(Frozen):
+    """One rubric's rating of one answer.
+
+    Attributes:
+        rubric: The rubric's name, e.g. "cohesion".
+        rating: The rating that the judge wrote, 1 to 5; None where unscored.
+        score: The expectation over the rating tokens, in [1, 5]; the rating itself where the
+            model gives no log-probabilities; None where unscored.
+        distribution: Probability of each rating, five numbers for 1 to 5; None where not given.
+        rationale: The judge's reason.
+        failure: Set exactly where `rating` is None.
+    """
+
+    rubric: str
+    rating: int | None = Field(default=None, ge=1, le=5)
+    score: float | None = Field(default=None, ge=1, le=5)
+    distribution: tuple[float, float, float, float, float] | None = None
+    rationale: str = ""
+    usage: Usage = Usage()
+    failure: Failure | None = None
+
+
+class SentenceLabel(Frozen):
+    """Whether an answer needs a sentence (BioACE, figure 2).
+
+    Attributes:
+        sentence: 1-based.
+        label: None where unscored.
+        confidence: Probability of the label among the four; None where not given.
+        failure: Set exactly where `label` is None.
+    """
+
+    sentence: int = Field(ge=1)
+    label: RelevanceLabel | None = None
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    usage: Usage = Usage()
+    failure: Failure | None = None
+
+
+class CitationVerdict(Frozen):
+    """Whether a cited document supports the sentence that cites it.
+
+    Attributes:
+        sentence: 1-based.
+        citation: The pointer.
+        verdict: "invalid" where the citation points nowhere; None where unscored.
+        confidence: Probability of the verdict among the four; None where not given.
+        evidence: The passage of the document that was checked.
+        failure: Set exactly where `verdict` is None.
+    """
+
+    sentence: int = Field(ge=1)
+    citation: Citation
+    verdict: CitationLabel | None = None
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    evidence: EvidenceSpan | None = None
+    usage: Usage = Usage()
+    failure: Failure | None = None
+
+
+class EvidenceVerdict(Frozen):
+    """Whether the best passage found for a sentence, in any document, bears it out.
+
+    Attributes:
+        sentence: 1-based.
+        verdict: None where unscored.
+        confidence: Probability of the verdict among the four; None where not given.
+        evidence: The passage; None where nothing was found.
+        failure: Set exactly where `verdict` is None; "no_evidence" where nothing was found.
+    """
+
+    sentence: int = Field(ge=1)
+    verdict: Verdict | None = None
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    evidence: EvidenceSpan | None = None
+    usage: Usage = Usage()
+    failure: Failure | None = None
+
+
+class SentenceNuggets(Frozen):
+    """The facts of one sentence of the answer or of the reference.
+
+    Attributes:
+        origin: "answer" or "reference".
+        sentence: 1-based.
+        nuggets: Never empty for a sentence that states something, unless `failure` is set.
+    """
+
+    origin: NuggetOrigin
+    sentence: int = Field(ge=1)
+    nuggets: tuple[Nugget, ...] = ()
+    usage: Usage = Usage()
+    failure: Failure | None = None
+
+
+class NuggetMatch(Frozen):
+    """A gold nugget and the answer's nugget that states it.
+
+    Attributes:
+        gold: Position in `Evaluation.gold_nuggets` (0-based).
+        nugget: Position in `Evaluation.nuggets` (0-based).
+        similarity_score: Cosine similarity of the two, in [-1, 1].
+    """
+
+    gold: int = Field(ge=0)
+    nugget: int = Field(ge=0)
+    similarity_score: float

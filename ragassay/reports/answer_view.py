@@ -1,0 +1,170 @@
+"""One evaluation as a page shows it: words instead of fields.
+
+Nothing is left out: what was not judged has its place too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragassay.records import Evaluation, Judgment
+from ragassay.reports.charts import spark_path
+from ragassay.reports.labels import (
+    Severity,
+    finding_rank,
+    finding_severity,
+    place_text,
+    unscored_text,
+)
+from ragassay.reports.nugget_view import NuggetsView, view_nuggets
+from ragassay.reports.sentence_view import SentenceView, view_sentences
+from ragassay.reports.text import (
+    format_share,
+    format_value,
+    is_number,
+    join_words,
+    rubric_mean,
+    rubric_mean_text,
+    score_group,
+    score_text,
+    score_title,
+)
+
+LIKERT = (1.0, 5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RubricView:
+    """A rubric's rating."""
+
+    title: str
+    text: str
+    scored: bool
+    rating: int | None
+    rationale: str
+    shares: tuple[str, ...]
+    spark: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreView:
+    """A score of this answer."""
+
+    title: str
+    text: str
+    scored: bool
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """A finding; `place` where its message does not say which sentence it is about."""
+
+    message: str
+    place: str
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """One answer."""
+
+    number: int
+    id: str
+    system: str
+    topic: str
+    judge: str
+    question: str
+    answer: str
+    rubric_mean: str
+    rubric_value: float | None
+    recall: str
+    support: str
+    support_value: float | None
+    findings: tuple[Alert, ...]
+    rubrics: tuple[RubricView, ...]
+    scores: tuple[ScoreView, ...]
+    sentences: tuple[SentenceView, ...]
+    nuggets: NuggetsView
+    not_run: str
+
+
+def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
+    """Turn an evaluation into what is shown of it.
+
+    Args:
+        number: 1-based position in the report; anchors are made from it, never from an id.
+        evaluation: The evaluation.
+    """
+    scores = evaluation.scores
+    mean, support = rubric_mean(scores), scores.get("citations.support")
+    sentences = view_sentences(evaluation)
+    return AnswerView(
+        number=number,
+        id=evaluation.record_id,
+        system=evaluation.system or "",
+        topic=evaluation.topic or "",
+        judge=evaluation.judge,
+        question=evaluation.question,
+        answer="" if sentences else evaluation.answer,
+        rubric_mean=rubric_mean_text(scores),
+        rubric_value=mean.value if mean else None,
+        recall=score_text(scores.get("nuggets.recall")),
+        support=score_text(support),
+        support_value=support.value if support and is_number(support.value) else None,
+        findings=_alerts(evaluation),
+        rubrics=tuple(_rubric(judgment) for judgment in evaluation.judgments),
+        scores=_scores(evaluation),
+        sentences=sentences,
+        nuggets=view_nuggets(evaluation),
+        not_run=_not_run(evaluation),
+    )
+
+
+def _alerts(evaluation: Evaluation) -> tuple[Alert, ...]:
+    """The findings, the worst kind first."""
+    ranked = sorted(evaluation.findings, key=lambda finding: finding_rank(finding.kind))
+    return tuple(Alert(f.message, place_text(f), finding_severity(f.kind)) for f in ranked)
+
+
+def _rubric(judgment: Judgment) -> RubricView:
+    value = judgment.score if is_number(judgment.score) else judgment.rating
+    shares = judgment.distribution or ()
+    return RubricView(
+        title=score_title(f"rubric.{judgment.rubric}"),
+        text=unscored_text(judgment.failure) if value is None else format_value(value, LIKERT),
+        scored=value is not None,
+        rating=judgment.rating,
+        rationale=judgment.rationale,
+        shares=tuple(format_share(share) for share in shares),
+        spark=spark_path(shares),
+        detail=judgment.failure.detail if judgment.failure else "",
+    )
+
+
+def _scores(evaluation: Evaluation) -> tuple[ScoreView, ...]:
+    """Every score but the rubrics, which stand beside their rationales."""
+    judged = {f"rubric.{judgment.rubric}" for judgment in evaluation.judgments}
+    return tuple(
+        ScoreView(
+            title=score_title(key),
+            text=score_text(score),
+            scored=is_number(score.value),
+            basis=f"n {score.n}" + (f", {score.n_unscored} unscored" if score.n_unscored else ""),
+        )
+        for key, score in evaluation.scores.items()
+        if not (score_group(key) == "rubric" and key in judged)
+    )
+
+
+def _not_run(evaluation: Evaluation) -> str:
+    """Which steps left no verdict at all on this answer, so that blanks are not misread."""
+    cited = any(sentence.citations for sentence in evaluation.sentences)
+    steps = (
+        ("rubrics", evaluation.judgments),
+        ("relevance of sentences", evaluation.labels or not evaluation.sentences),
+        ("evidence for sentences", evaluation.evidence or not evaluation.sentences),
+        ("citations", evaluation.citations or not cited),
+    )
+    return join_words(name for name, verdicts in steps if not verdicts)

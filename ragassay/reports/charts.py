@@ -1,0 +1,187 @@
+"""Geometry of the charts: numbers in, coordinates out. A template draws them.
+
+The dot-and-interval plot is 480 units wide, so that on a phone its text is still legible.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.records import Score
+from ragassay.reports.text import (
+    format_interval,
+    format_value,
+    score_direction,
+    score_text,
+    score_title,
+)
+
+MAX_SERIES = 6
+LEFT = 180.0
+RIGHT_SINGLE = 426.0
+RIGHT_SERIES = 458.0
+TOP = 12.0
+LANE = 13.0
+MAX_LABEL = 24
+ROW_GAP = 16.0
+SPARK_HEIGHT = 12
+SPARK_BAR = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One series in one row; `x` is None where nothing was scored."""
+
+    series: int
+    y: float
+    x: float | None
+    low: float | None
+    high: float | None
+    text: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlotRow:
+    """One score and a mark for each series; `label` is its title, cut to the room there is."""
+
+    title: str
+    label: str
+    note: str
+    y: float
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A horizontal dot-and-interval plot."""
+
+    title: str
+    description: str
+    height: float
+    left: float
+    right: float
+    bottom: float
+    ticks: tuple[tuple[float, str], ...]
+    rows: tuple[PlotRow, ...]
+    series: tuple[str, ...]
+
+
+def dot_plot(title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> Plot:
+    """Lay out scores that share a scale.
+
+    Args:
+        title: What the plot shows.
+        keys: Keys of the scores, one row each; all on the scale of the first that is found.
+        series: Name to scores; up to `MAX_SERIES`. One series gets its values in a column.
+
+    Returns:
+        The plot; without rows where `keys` is empty.
+    """
+    right = RIGHT_SINGLE if len(series) == 1 else RIGHT_SERIES
+    scale = _scale(keys, series)
+    step = LANE * max(1, len(series)) + ROW_GAP
+    rows = tuple(
+        _row(key, TOP + step * (index + 0.5), series, scale, right)
+        for index, key in enumerate(keys)
+    )
+    bottom = TOP + step * len(rows)
+    return Plot(
+        title=title,
+        description=" ".join(_describe(row) for row in rows),
+        height=bottom + 24,
+        left=LEFT,
+        right=right,
+        bottom=bottom,
+        ticks=_ticks(scale, right),
+        rows=rows,
+        series=tuple(series),
+    )
+
+
+def _scale(keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> tuple[float, float]:
+    found = [scores[key].scale for key in keys for scores in series.values() if key in scores]
+    return found[0] if found else (0.0, 1.0)
+
+
+def _place(value: float | None, scale: tuple[float, float], right: float) -> float | None:
+    """The x of a value, kept inside the axis; None without a finite value."""
+    if value is None or not math.isfinite(value):
+        return None
+    low, high = scale
+    share = (value - low) / (high - low) if high > low else 0.0
+    return round(LEFT + (right - LEFT) * min(1.0, max(0.0, share)), 1)
+
+
+def _row(
+    key: str,
+    y: float,
+    series: Mapping[str, Mapping[str, Score]],
+    scale: tuple[float, float],
+    right: float,
+) -> PlotRow:
+    top = y - LANE * (len(series) - 1) / 2
+    marks = tuple(
+        _mark(index, name, scores.get(key), round(top + LANE * index, 1), scale, right)
+        for index, (name, scores) in enumerate(series.items())
+    )
+    note = "lower is better" if score_direction(key) == "lower" else ""
+    title = score_title(key)
+    label = title if len(title) <= MAX_LABEL else title[: MAX_LABEL - 1].rstrip() + "\u2026"
+    return PlotRow(title, label, note, round(y, 1), marks)
+
+
+def _mark(
+    index: int,
+    name: str,
+    score: Score | None,
+    y: float,
+    scale: tuple[float, float],
+    right: float,
+) -> Mark:
+    text = score_text(score)
+    place = _place(score.value if score else None, scale, right)
+    ends = (score.low, score.high) if score and place is not None else (None, None)
+    low, high = (_place(end, scale, right) for end in ends)
+    detail = f"{name} {text}" if name else text
+    if score and low is not None and high is not None:
+        detail += f" ({format_interval(score)})"
+    return Mark(index, y, place, low, high, text, detail)
+
+
+def _ticks(scale: tuple[float, float], right: float) -> tuple[tuple[float, str], ...]:
+    low, high = scale
+    if high <= low:
+        return ()
+    whole = (high - low).is_integer() and 2 <= high - low <= 10
+    n = int(high - low) if whole else 4
+    values = [low + (high - low) * i / n for i in range(n + 1)]
+    return tuple(
+        (_place(value, scale, right) or LEFT, f"{value:g}" if whole else format_value(value, scale))
+        for value in values
+    )
+
+
+def _describe(row: PlotRow) -> str:
+    return f"{row.title}: {', '.join(mark.detail for mark in row.marks)}."
+
+
+def spark_path(distribution: Sequence[float]) -> str:
+    """The path of a small bar chart, one bar for each probability.
+
+    Args:
+        distribution: Probabilities, in [0, 1].
+
+    Returns:
+        SVG path data; a probability of zero still leaves a hairline to be counted.
+    """
+    bars = []
+    for index, probability in enumerate(distribution):
+        share = min(1.0, max(0.0, probability)) if math.isfinite(probability) else 0.0
+        height = max(0.6, round(share * SPARK_HEIGHT, 1))
+        bars.append(
+            f"M{index * (SPARK_BAR + 1)} {SPARK_HEIGHT}v-{height:g}h{SPARK_BAR}v{height:g}z"
+        )
+    return "".join(bars)

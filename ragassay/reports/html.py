@@ -1,0 +1,86 @@
+"""The report as one self-contained HTML page.
+
+The page loads nothing, from anywhere, and says so in its content security policy: only its own
+style and script, named by their hashes, are let through. It is complete without the script.
+Answers, questions and documents are untrusted: the template escapes everything.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragassay.records import Evaluation, Manifest, RecordFailure, Rejection, Summary
+from ragassay.reports.labels import reason_text, without_controls
+from ragassay.reports.report_view import view_report
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+OPEN_UP_TO = 3
+PAGE, STYLE, SCRIPT = "report.html.j2", "style.html.j2", "script.html.j2"
+
+
+def render_html(
+    manifest: Manifest,
+    summary: Summary,
+    evaluations: Sequence[Evaluation],
+    failures: Sequence[RecordFailure] = (),
+    rejections: Sequence[Rejection] = (),
+) -> str:
+    """Write a run as a page for a browser or a printer.
+
+    Args:
+        manifest: What the run depends on.
+        summary: The run in numbers.
+        evaluations: One for each answer, in the order to show; may be empty.
+        failures: Records without an evaluation.
+        rejections: Lines that could not be read.
+
+    Returns:
+        An HTML document; more than three answers are folded. Same input, same bytes.
+    """
+    environment = _environment()
+    style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
+    page = environment.get_template(PAGE).render(
+        report=view_report(manifest, summary, evaluations, failures, rejections),
+        style=style,
+        script=script,
+        policy=content_policy(style, script),
+        unfold=len(evaluations) <= OPEN_UP_TO,
+    )
+    return without_controls(page)
+
+
+def content_policy(style: str, script: str) -> str:
+    """The content security policy that lets through this style and script and nothing else."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src 'sha256-{_digest(style)}'",
+            f"script-src 'sha256-{_digest(script)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("ragassay.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["reason"] = reason_text
+    return environment

@@ -1,0 +1,136 @@
+"""The words and the tone for labels, failures and findings; and text made safe to show."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from ragassay.records import Failure, FailureReason, Finding
+
+Tone = Literal["good", "plain", "weak", "bad", "unscored"]
+Severity = Literal["serious", "caution", "note"]
+
+LABEL_TONES: dict[str, Tone] = {
+    "required": "good",
+    "borderline": "plain",
+    "unnecessary": "weak",
+    "inappropriate": "bad",
+    "supports": "good",
+    "neutral": "plain",
+    "not_relevant": "weak",
+    "contradicts": "bad",
+    "invalid": "bad",
+    "stated": "good",
+    "missed": "weak",
+}
+
+FAILURE_REASONS: dict[FailureReason, str] = {
+    "rate_limit": "rate limit",
+    "timeout": "time-out",
+    "server_error": "server error",
+    "connection": "no connection",
+    "unparsable": "unparsable reply",
+    "refused": "refused",
+    "too_long": "prompt too long",
+    "no_evidence": "no evidence found",
+    "error": "error",
+}
+
+
+class FindingWording(NamedTuple):
+    """One and many of a kind of finding, and how bad it is."""
+
+    singular: str
+    plural: str
+    severity: Severity
+
+
+# In the order in which a reader should see them.
+FINDINGS: dict[str, FindingWording] = {
+    "inappropriate_sentence": FindingWording(
+        "Inappropriate sentence", "Inappropriate sentences", "serious"
+    ),
+    "contradicted_citation": FindingWording(
+        "Contradicted citation", "Contradicted citations", "serious"
+    ),
+    "contradicted_sentence": FindingWording(
+        "Contradicted sentence", "Contradicted sentences", "serious"
+    ),
+    "contradicted_evidence": FindingWording(
+        "Sentence against the evidence", "Sentences against the evidence", "serious"
+    ),
+    "invalid_citation": FindingWording("Invalid citation", "Invalid citations", "serious"),
+    "unscored": FindingWording("Unscored verdict", "Unscored verdicts", "caution"),
+    "sources_cut": FindingWording("Cut source list", "Cut source lists", "caution"),
+    "extractive_nugget": FindingWording("Extractive nugget", "Extractive nuggets", "note"),
+}
+
+_SPACES = dict.fromkeys((0x09, 0x0A, 0x0D), " ")
+_CONTROLS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), "\ufffd")
+# Reordering characters could make a line of a terminal or a table read as something else.
+_REORDERING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")
+_ONE_LINE = _CONTROLS | _REORDERING | _SPACES
+_PAGE = {code: mark for code, mark in _CONTROLS.items() if code not in _SPACES}
+
+
+def label_text(label: str) -> str:
+    """A label as words: "not_relevant" becomes "not relevant"."""
+    return label.replace("_", " ")
+
+
+def label_tone(label: str | None) -> Tone:
+    """How a label is to be shown; a missing one is unscored, an unknown one plain."""
+    return "unscored" if label is None else LABEL_TONES.get(label, "plain")
+
+
+def reason_text(reason: str) -> str:
+    """A failure's reason as words."""
+    return {**FAILURE_REASONS}.get(reason, label_text(reason))
+
+
+def unscored_text(failure: Failure | None) -> str:
+    """What stands where a verdict would: "unscored (time-out)"."""
+    return f"unscored ({reason_text(failure.reason) if failure else 'not judged'})"
+
+
+def finding_title(kind: str, n: int = 2) -> str:
+    """The title of a kind of finding, in the number that fits `n`."""
+    known = FINDINGS.get(kind)
+    if known:
+        return known.singular if n == 1 else known.plural
+    return label_text(kind)[:1].upper() + label_text(kind)[1:]
+
+
+def finding_severity(kind: str) -> Severity:
+    """How bad a kind of finding is; "caution" for a kind that no table knows."""
+    known = FINDINGS.get(kind)
+    return known.severity if known else "caution"
+
+
+def place_text(finding: Finding) -> str:
+    """Which sentence a finding is about, as "sentence 4"; empty where its message says so."""
+    place = f"sentence {finding.sentence}" if finding.sentence else ""
+    said = re.search(rf"\b{place}\b", finding.message, re.IGNORECASE)
+    return "" if said else place
+
+
+def is_serious(kind: str) -> bool:
+    """Whether a kind belongs into the headline."""
+    return finding_severity(kind) == "serious"
+
+
+def finding_rank(kind: str) -> tuple[int, str]:
+    """Sort key: the order of `FINDINGS`; unknown kinds before mere notes, by name."""
+    kinds = list(FINDINGS)
+    notes = sum(FINDINGS[k].severity == "note" for k in kinds)
+    return (2 * kinds.index(kind) if kind in FINDINGS else 2 * (len(kinds) - notes) - 1, kind)
+
+
+def one_line(text: str) -> str:
+    """Untrusted text for a terminal or a table cell: no line break, control or reordering."""
+    return text.translate(_ONE_LINE)
+
+
+def without_controls(page: str) -> str:
+    """A page without control characters, which HTML forbids; tabs and line ends stay."""
+    return page.translate(_PAGE)

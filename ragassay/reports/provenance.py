@@ -1,0 +1,120 @@
+"""What a run depends on, and what is known of its judge, as a page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ragassay.records import CardFigure, FileStamp, Manifest, Usage
+from ragassay.reports.text import count_text, format_span
+
+UNKNOWN_JUDGE = (
+    "Nothing is known about this judge: it comes without figures on data that it had not seen. "
+    "Take its scores as untested, and check a sample by hand before you rely on them."
+)
+NO_FIGURES = "This judge has a card, but no figure on data that it had not seen."
+# Neither a share nor a rating: a card's metric may be anything, so its figures stay plain.
+_PLAIN = (-1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRow:
+    """One figure of a model's card."""
+
+    task: str
+    metric: str
+    value: str
+    interval: str
+    n: int
+    data: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeView:
+    """What is known of the judge; `notice` where that is too little."""
+
+    model: str
+    card: str
+    description: str
+    notice: str
+    figures: tuple[FigureRow, ...]
+    limits: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenanceRow:
+    """A name and a value; `code` where the value is for machines."""
+
+    name: str
+    value: str
+    code: bool = False
+
+
+def view_judge(manifest: Manifest) -> JudgeView:
+    """The judge's card, or a notice that there is none."""
+    card = manifest.card
+    if card is None:
+        return JudgeView(manifest.judge, "", "", UNKNOWN_JUDGE, (), ())
+    return JudgeView(
+        model=manifest.judge,
+        card="" if card.model == manifest.judge else card.model,
+        description=card.description,
+        notice="" if card.figures else NO_FIGURES,
+        figures=tuple(_figure(figure) for figure in card.figures),
+        limits=card.limits,
+    )
+
+
+def _figure(figure: CardFigure) -> FigureRow:
+    return FigureRow(
+        task=figure.task,
+        metric=figure.metric,
+        value=f"{figure.value:.2f}",
+        interval=format_span(figure.low, figure.high, _PLAIN),
+        n=figure.n,
+        data=figure.data,
+        command=figure.command,
+    )
+
+
+def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ...]:
+    """Everything that the manifest holds, and what the run cost."""
+    rows = [
+        ProvenanceRow("ragassay", manifest.ragassay),
+        ProvenanceRow("Judge", manifest.judge),
+        ProvenanceRow("Judge, SHA-256", manifest.judge_digest, code=True),
+        ProvenanceRow("Judge's card, digest", manifest.card.digest if manifest.card else "", True),
+        ProvenanceRow("Embedder", manifest.embedder),
+        ProvenanceRow("Embedder, SHA-256", manifest.embedder_digest, code=True),
+        ProvenanceRow("Prompts, SHA-256", manifest.prompts_sha256, code=True),
+        *_file("Answers", manifest.answers),
+        *_file("Corpus", manifest.corpus),
+        ProvenanceRow("Settings", _pairs(manifest.settings), code=True),
+        ProvenanceRow("Packages", _pairs(manifest.packages), code=True),
+        ProvenanceRow("Cost", usage_text(usage)),
+    ]
+    return tuple(row if row.value else ProvenanceRow(row.name, "not recorded") for row in rows)
+
+
+def _file(name: str, stamp: FileStamp | None) -> tuple[ProvenanceRow, ...]:
+    if stamp is None:
+        return (ProvenanceRow(name, "none"),)
+    form = f", {stamp.format}" if stamp.format else ""
+    text = f"{stamp.name} ({count_text(stamp.n_items, 'item')}{form})"
+    return (ProvenanceRow(name, text), ProvenanceRow(f"{name}, SHA-256", stamp.sha256, code=True))
+
+
+def _pairs(values: Mapping[str, str | int | float | bool | None]) -> str:
+    return "\n".join(f"{name} = {value}" for name, value in sorted(values.items()))
+
+
+def usage_text(usage: Usage) -> str:
+    """Calls, tokens and price in words; an unknown price is said to be unknown."""
+    price = "price unknown" if usage.cost_usd is None else f"{usage.cost_usd:.2f} USD"
+    if usage.cost_usd is not None and 0 < usage.cost_usd < 0.005:
+        price = "less than 0.01 USD"
+    return (
+        f"{count_text(usage.n_calls, 'model call')}, {usage.n_prompt_tokens:,} tokens sent, "
+        f"{usage.n_completion_tokens:,} received, {price}"
+    )

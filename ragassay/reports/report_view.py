@@ -1,0 +1,276 @@
+"""A run as a page shows it: every figure as words, in the order of reading."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from ragassay.records import (
+    Evaluation,
+    Manifest,
+    RecordFailure,
+    Rejection,
+    Score,
+    Summary,
+)
+from ragassay.reports.answer_view import AnswerView, view_answer
+from ragassay.reports.charts import MAX_SERIES, Plot, dot_plot
+from ragassay.reports.labels import (
+    Severity,
+    finding_rank,
+    finding_severity,
+    finding_title,
+    place_text,
+    reason_text,
+)
+from ragassay.reports.provenance import JudgeView, ProvenanceRow, view_judge, view_provenance
+from ragassay.reports.text import (
+    MAIN_SCORES,
+    RUBRIC_MEAN,
+    count_text,
+    format_bounds,
+    format_interval,
+    group_title,
+    headline,
+    is_number,
+    rubric_mean,
+    rubric_mean_text,
+    score_direction,
+    score_group,
+    score_text,
+    score_title,
+    shortfall,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingItem:
+    """A finding and the answer that it is about."""
+
+    number: int
+    record: str
+    place: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingGroup:
+    """All findings of a kind; `n` is the summary's count, which may exceed what is listed."""
+
+    title: str
+    severity: Severity
+    n: int
+    n_unlisted: int
+    items: tuple[FindingItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """A score as a row of a table; `judge` only where it differs from its group's."""
+
+    title: str
+    direction: str
+    value: str
+    scored: bool
+    interval: str
+    n: int
+    n_unscored: int
+    bounds: str
+    judge: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreGroup:
+    """Scores with the same part before the dot."""
+
+    title: str
+    judge: str
+    rows: tuple[ScoreRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value and its interval."""
+
+    value: str
+    interval: str
+    scored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRow:
+    """A system and its main scores."""
+
+    name: str
+    n: int
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Systems:
+    """All systems: the main scores first, then every score."""
+
+    columns: tuple[str, ...]
+    rows: tuple[SystemRow, ...]
+    all_scores: tuple[tuple[str, tuple[Cell, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """The whole report."""
+
+    name: str
+    headline: str
+    shortfall: str
+    findings: tuple[FindingGroup, ...]
+    unscored: tuple[str, ...]
+    scores: tuple[ScoreGroup, ...]
+    plots: tuple[Plot, ...]
+    systems: Systems | None
+    judge: JudgeView
+    answers: tuple[AnswerView, ...]
+    failures: tuple[RecordFailure, ...]
+    rejections: tuple[Rejection, ...]
+    provenance: tuple[ProvenanceRow, ...]
+
+
+def view_report(
+    manifest: Manifest,
+    summary: Summary,
+    evaluations: Sequence[Evaluation],
+    failures: Sequence[RecordFailure],
+    rejections: Sequence[Rejection],
+) -> ReportView:
+    """Turn a run into what is shown of it; the order of the evaluations is kept."""
+    return ReportView(
+        name=manifest.answers.name,
+        headline=headline(summary),
+        shortfall=shortfall(summary),
+        findings=view_findings(summary, evaluations),
+        unscored=unscored_lines(evaluations),
+        scores=view_scores(summary.scores),
+        plots=view_plots(summary),
+        systems=view_systems(summary.systems) if summary.systems else None,
+        judge=view_judge(manifest),
+        answers=tuple(view_answer(i, e) for i, e in enumerate(evaluations, start=1)),
+        failures=tuple(failures),
+        rejections=tuple(rejections),
+        provenance=view_provenance(manifest, summary.usage),
+    )
+
+
+def view_findings(summary: Summary, evaluations: Sequence[Evaluation]) -> tuple[FindingGroup, ...]:
+    """Findings by kind, the worst kind first, in the order of the answers."""
+    listed: dict[str, list[FindingItem]] = defaultdict(list)
+    for number, evaluation in enumerate(evaluations, start=1):
+        for finding in evaluation.findings:
+            listed[finding.kind].append(
+                FindingItem(number, evaluation.record_id, place_text(finding), finding.message)
+            )
+    kinds = {*listed, *(kind for kind, n in summary.findings.items() if n)}
+    groups = []
+    for kind in sorted(kinds, key=finding_rank):
+        items = tuple(listed.get(kind, ()))
+        n = max(summary.findings.get(kind, 0), len(items))
+        title, severity = finding_title(kind, n), finding_severity(kind)
+        groups.append(FindingGroup(title, severity, n, n - len(items), items))
+    return tuple(groups)
+
+
+def unscored_lines(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
+    """How many verdicts could not be had, by kind and reason: one line a kind, none if all were."""
+    lines = []
+    for name, field in (
+        ("rubric rating", "judgments"),
+        ("sentence label", "labels"),
+        ("evidence verdict", "evidence"),
+        ("citation verdict", "citations"),
+    ):
+        verdicts = chain.from_iterable(getattr(e, field) for e in evaluations)
+        reasons = Counter(reason_text(v.failure.reason) for v in verdicts if v.failure)
+        if reasons:
+            total = count_text(reasons.total(), name)
+            causes = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+            several = len(causes) > 1
+            words = (f"{n:,} {reason}" if several else reason for reason, n in causes)
+            lines.append(f"{total}: {', '.join(words)}")
+    return tuple(lines)
+
+
+def view_scores(scores: Mapping[str, Score]) -> tuple[ScoreGroup, ...]:
+    """Scores by group, in the order in which they come."""
+    grouped: dict[str, dict[str, Score]] = defaultdict(dict)
+    for key, score in scores.items():
+        grouped[score_group(key)][key] = score
+    return tuple(_group(name, members) for name, members in grouped.items())
+
+
+def _group(name: str, scores: Mapping[str, Score]) -> ScoreGroup:
+    judges = Counter(score.judge for score in scores.values() if score.judge)
+    judge = judges.most_common(1)[0][0] if judges else ""
+    rows = tuple(
+        ScoreRow(
+            title=score_title(key),
+            direction="lower is better" if score_direction(key) == "lower" else "",
+            value=score_text(score),
+            scored=is_number(score.value),
+            interval=format_interval(score),
+            n=score.n,
+            n_unscored=score.n_unscored,
+            bounds=format_bounds(score),
+            judge="" if score.judge == judge else score.judge or "no model asked",
+        )
+        for key, score in scores.items()
+    )
+    return ScoreGroup(group_title(name), judge, rows)
+
+
+def view_plots(summary: Summary) -> tuple[Plot, ...]:
+    """One plot for the rubrics and one for the shares; a series for each of a few systems."""
+    few = 1 < len(summary.systems) <= MAX_SERIES
+    series = summary.systems if few else {"": summary.scores}
+    keys = list(dict.fromkeys(chain(summary.scores, *series.values())))
+    rubrics = [key for key in keys if score_group(key) == "rubric"]
+    shares = [key for key in keys if score_group(key) != "rubric" and _is_share(key, summary)]
+    plots = (("Rubrics, 1 to 5", rubrics), ("Shares, 0 to 100 %", shares))
+    return tuple(dot_plot(title, chosen, series) for title, chosen in plots if chosen)
+
+
+def _is_share(key: str, summary: Summary) -> bool:
+    known = (scores[key] for scores in (summary.scores, *summary.systems.values()) if key in scores)
+    return all(tuple(score.scale) == (0.0, 1.0) for score in known)
+
+
+def view_systems(systems: Mapping[str, Mapping[str, Score]]) -> Systems:
+    """The systems in their given order."""
+    keys = list(dict.fromkeys(chain.from_iterable(systems.values())))
+    main = [key for key in MAIN_SCORES if key in keys]
+    rows = tuple(
+        SystemRow(
+            name=name,
+            n=max((score.n + score.n_unscored for score in scores.values()), default=0),
+            cells=(
+                Cell(rubric_mean_text(scores), "", _has_rubric(scores)),
+                *(_cell(scores.get(key)) for key in main),
+            ),
+        )
+        for name, scores in systems.items()
+    )
+    every = tuple(
+        (score_title(key), tuple(_cell(scores.get(key)) for scores in systems.values()))
+        for key in keys
+    )
+    return Systems((RUBRIC_MEAN, *map(score_title, main)), rows, every)
+
+
+def _has_rubric(scores: Mapping[str, Score]) -> bool:
+    mean = rubric_mean(scores)
+    return mean is not None and is_number(mean.value)
+
+
+def _cell(score: Score | None) -> Cell:
+    scored = score is not None and is_number(score.value)
+    interval = format_interval(score) if scored and score is not None else ""
+    return Cell(score_text(score), interval, scored)

@@ -1,0 +1,262 @@
+"""How every report names a score, writes a number and sums a run up in a sentence.
+
+Shares (scale 0 to 1) are written as per cent, everything else with two decimals. What was not
+scored is written "unscored (reason)"; no function here turns it into a number or a blank.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
+
+from ragassay.records import Score, Summary
+from ragassay.reports.labels import finding_rank, finding_title, is_serious
+
+Direction = Literal["higher", "lower"]
+
+NBSP = "\u00a0"
+EN_DASH = "\u2013"
+NOT_DEFINED = "n/a"
+SHARE_SCALE = (0.0, 1.0)
+NOT_JUDGED = "unscored (not judged)"
+RUBRIC_MEAN = "Rubric mean"
+MAIN_SCORES = ("nuggets.recall", "nuggets.f1", "evidence.support", "citations.support")
+
+
+class Wording(NamedTuple):
+    """The title of a score or of a group of scores, and which way is better."""
+
+    title: str
+    direction: Direction | None
+
+
+GROUPS: dict[str, Wording] = {
+    "rubric": Wording("Rubrics", "higher"),
+    "nuggets": Wording("Nuggets", "higher"),
+    "sentences": Wording("Sentences", None),
+    "evidence": Wording("Evidence", None),
+    "citations": Wording("Citations", None),
+}
+
+SCORES: dict[str, Wording] = {
+    "nuggets.precision": Wording("Nugget precision", "higher"),
+    "nuggets.recall": Wording("Nugget recall", "higher"),
+    "nuggets.f1": Wording("Nugget F1", "higher"),
+    "nuggets.vital_recall": Wording("Vital nugget recall", "higher"),
+    "sentences.required": Wording("Required sentences", "higher"),
+    "sentences.borderline": Wording("Borderline sentences", None),
+    "sentences.unnecessary": Wording("Unnecessary sentences", "lower"),
+    "sentences.inappropriate": Wording("Inappropriate sentences", "lower"),
+    "evidence.support": Wording("Evidence supports", "higher"),
+    "evidence.contradict": Wording("Evidence contradicts", "lower"),
+    "citations.support": Wording("Citations support", "higher"),
+    "citations.contradict": Wording("Citations contradict", "lower"),
+    "citations.coverage": Wording("Citation coverage", "higher"),
+}
+
+_HEADLINE_SHARES = (
+    ("nuggets.recall", "of gold nuggets are stated"),
+    ("citations.support", "of citations support their sentence"),
+)
+
+
+def humanise(name: str) -> str:
+    """A title for a name that no table knows: "foo_bar" becomes "Foo bar"."""
+    words = name.replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def score_group(key: str) -> str:
+    """The part of a score's key before the dot; empty without a dot."""
+    group, dot, _ = key.partition(".")
+    return group if dot else ""
+
+
+def group_title(group: str) -> str:
+    """The title of a group of scores."""
+    if not group:
+        return "Other"
+    known = GROUPS.get(group)
+    return known.title if known else humanise(group)
+
+
+def score_title(key: str) -> str:
+    """The title of a score, readable without its group."""
+    known = SCORES.get(key)
+    if known:
+        return known.title
+    group = score_group(key)
+    name = humanise(key[len(group) + 1 :] if group else key)
+    if group == "rubric":
+        return name
+    return f"{group_title(group)}: {name}" if group else name
+
+
+def score_direction(key: str) -> Direction | None:
+    """Which way a score is better; None where neither is, or nobody said."""
+    known = SCORES.get(key) or GROUPS.get(score_group(key))
+    return known.direction if known else None
+
+
+def is_number(value: float | None) -> bool:
+    """Whether there is a finite number to show."""
+    return value is not None and math.isfinite(value)
+
+
+def format_share(share: float) -> str:
+    r"""A share as per cent; what is near 0 or 1 without being it never looks as if it were.
+
+    Example:
+        >>> format_share(0.9996)
+        '>99.9\xa0%'
+    """
+    if 0 < share < 0.0005:
+        return f"<0.1{NBSP}%"
+    if 0.9995 <= share < 1:
+        return f">99.9{NBSP}%"
+    edge = 0 < share < 0.01 or 0.99 < share < 1
+    return f"{share * 100 + 0.0:.{1 if edge else 0}f}{NBSP}%"
+
+
+def format_value(value: float | None, scale: tuple[float, float] = SHARE_SCALE) -> str:
+    """A number on its scale: per cent on 0 to 1, otherwise two decimals; "n/a" without one."""
+    if value is None or not math.isfinite(value):
+        return NOT_DEFINED
+    return format_share(value) if tuple(scale) == SHARE_SCALE else f"{value:.2f}"
+
+
+def format_span(low: float | None, high: float | None, scale: tuple[float, float]) -> str:
+    """Two ends of a range, the unit once, as in "62-71 %"; "n/a" where an end is missing."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return NOT_DEFINED
+    first, last = format_value(low, scale), format_value(high, scale)
+    unit = f"{NBSP}%"
+    if first.endswith(unit) and last.endswith(unit):
+        first = first.removesuffix(unit)
+    # A dash beside a minus sign would be read as one more minus.
+    return f"{first}{' to ' if low < 0 else EN_DASH}{last}"
+
+
+def format_interval(score: Score) -> str:
+    """The 95 % interval; "n/a" where undefined."""
+    return format_span(score.low, score.high, score.scale)
+
+
+def format_bounds(score: Score) -> str:
+    """What unscored verdicts could have changed; empty where there is none.
+
+    Which end is the worst depends on the direction, so both are named.
+    """
+    if not score.n_unscored:
+        return ""
+    worst, best = (format_value(end, score.scale) for end in (score.worst, score.best))
+    return f"worst{NBSP}{worst}, best{NBSP}{best}"
+
+
+def score_text(score: Score | None) -> str:
+    """The value of a score, or "unscored (reason)"."""
+    if score is None:
+        return NOT_JUDGED
+    if is_number(score.value):
+        return format_value(score.value, score.scale)
+    if score.n_unscored:
+        return f"unscored ({score.n_unscored} of {score.n + score.n_unscored} missing)"
+    return "unscored (none to score)"
+
+
+def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
+    """The plain mean over the rubrics that have a value.
+
+    Args:
+        scores: Keyed as in `Evaluation.scores`.
+
+    Returns:
+        `n` and `n_unscored` count rubrics; no interval. None where there is no rubric at all.
+    """
+    rubrics = [score for key, score in scores.items() if score_group(key) == "rubric"]
+    if not rubrics:
+        return None
+    values = [s.value for s in rubrics if s.value is not None and math.isfinite(s.value)]
+    return Score(
+        value=math.fsum(values) / len(values) if values else None,
+        n=len(values),
+        n_unscored=len(rubrics) - len(values),
+        scale=rubrics[0].scale,
+    )
+
+
+def rubric_mean_text(scores: Mapping[str, Score]) -> str:
+    """The mean of the rubrics, with how many it rests on where that is not all of them."""
+    mean = rubric_mean(scores)
+    if mean is None or not is_number(mean.value) or not mean.n_unscored:
+        return score_text(mean)
+    return f"{score_text(mean)} ({mean.n} of {mean.n + mean.n_unscored})"
+
+
+def count_text(n: int, singular: str, plural: str | None = None) -> str:
+    """A number and its noun: "1 answer", "2,000 answers"."""
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+
+
+def join_words(parts: Iterable[str]) -> str:
+    """Parts as a list in running text: "a, b and c"."""
+    words = list(parts)
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def findings_text(findings: Mapping[str, int]) -> str:
+    """The serious findings in words; what else there is only as a number."""
+    kinds = sorted((kind for kind, n in findings.items() if n > 0), key=finding_rank)
+    parts = [
+        f"{findings[k]:,} {finding_title(k, findings[k]).lower()}" for k in kinds if is_serious(k)
+    ]
+    others = sum(findings[k] for k in kinds if not is_serious(k))
+    if others:
+        parts.append(count_text(others, "further finding" if parts else "finding"))
+    return join_words(parts)
+
+
+def shortfall(summary: Summary) -> str:
+    """What the run does not cover, as a sentence; empty where it covers everything."""
+    parts = []
+    if summary.n_failed:
+        parts.append(f"{count_text(summary.n_failed, 'record')} could not be evaluated")
+    if summary.n_rejected:
+        parts.append(f"{count_text(summary.n_rejected, 'line')} could not be read")
+    words = join_words(parts)
+    return f"{words[:1].upper()}{words[1:]}." if words else ""
+
+
+def _rubric_clause(scores: Mapping[str, Score]) -> str:
+    mean = rubric_mean(scores)
+    if mean is None:
+        return ""
+    if mean.value is None:
+        return "no rubric could be scored"
+    of = f"rubrics average {mean.value:.2f} of {mean.scale[1]:g}"
+    return f"{of}, over {mean.n} of {mean.n + mean.n_unscored} rubrics" if mean.n_unscored else of
+
+
+def _share_clause(scores: Mapping[str, Score], key: str, words: str) -> str:
+    score = scores.get(key)
+    if score is None or not is_number(score.value):
+        return ""
+    return f"{score_text(score)} {words}"
+
+
+def headline(summary: Summary) -> str:
+    """The run in one sentence, for a person in a hurry.
+
+    Only what was scored is said; a run without one evaluation says so.
+    """
+    if not summary.n_evaluated:
+        return f"No answer was evaluated, of {count_text(summary.n_records, 'record')} read."
+    who = count_text(summary.n_evaluated, "answer")
+    if len(summary.systems) > 1:
+        who += f" by {count_text(len(summary.systems), 'system')}"
+    clauses = [_rubric_clause(summary.scores)]
+    clauses += [_share_clause(summary.scores, key, words) for key, words in _HEADLINE_SHARES]
+    said = join_words(clause for clause in clauses if clause) or "no score could be had"
+    found = findings_text(summary.findings)
+    return f"{who}: {said}" + (f"; look first at {found}." if found else ".")

@@ -1,0 +1,156 @@
+"""What `ragassay.evaluate` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from ragassay.errors import InputError
+from ragassay.records import (
+    CitationVerdict,
+    Evaluation,
+    Finding,
+    Judgment,
+    Manifest,
+    Nugget,
+    RecordFailure,
+    Rejection,
+    Score,
+    SentenceLabel,
+    Summary,
+)
+from ragassay.runs.folder import write_lines, write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ragassay.runs.evaluate import RunResult
+
+
+class Results(Sequence[Evaluation]):
+    """The evaluations of several answers, in input order.
+
+    Attributes:
+        summary: The run in numbers.
+        failures: Records without an evaluation.
+        rejections: Rows that could not be read.
+        manifest: What the result depends on.
+    """
+
+    def __init__(self, run: RunResult) -> None:
+        self._evaluations = run.evaluations
+        self.summary: Summary = run.summary
+        self.failures: tuple[RecordFailure, ...] = run.failures
+        self.rejections: tuple[Rejection, ...] = run.rejections
+        self.manifest: Manifest = run.manifest
+
+    def __len__(self) -> int:
+        return len(self._evaluations)
+
+    @overload
+    def __getitem__(self, index: int) -> Evaluation: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Evaluation, ...]: ...
+    def __getitem__(self, index: int | slice) -> Evaluation | tuple[Evaluation, ...]:
+        return self._evaluations[index]
+
+    def __iter__(self) -> Iterator[Evaluation]:
+        return iter(self._evaluations)
+
+    @property
+    def scores(self) -> dict[str, Score]:
+        """Means over the answers."""
+        return self.summary.scores
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row an answer: its id, system, topic, and the value of each score."""
+        import pandas as pd
+
+        rows = [
+            {
+                "record_id": e.record_id,
+                "system": e.system,
+                "topic": e.topic,
+                **{key: score.value for key, score in e.scores.items()},
+                "n_findings": len(e.findings),
+            }
+            for e in self._evaluations
+        ]
+        return pd.DataFrame(rows)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the results; the ending says how.
+
+        Args:
+            path: `.jsonl` (evaluations), `.csv` (the frame), `.html` or `.md` (the report).
+
+        Raises:
+            InputError: Another ending.
+        """
+        from ragassay.reports import render_html, render_markdown
+
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        parts = (self.manifest, self.summary, self._evaluations, self.failures, self.rejections)
+        match target.suffix:
+            case ".jsonl":
+                write_lines(target, self._evaluations)
+            case ".csv":
+                write_whole(target, self.to_frame().to_csv(index=False))
+            case ".html":
+                write_whole(target, render_html(*parts))
+            case ".md":
+                write_whole(target, render_markdown(*parts))
+            case other:
+                raise InputError(f"cannot save as {other!r}: use .jsonl, .csv, .html or .md")
+        return target
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self)} evaluations by {self.manifest.judge}>"
+
+
+class Result(Results):
+    """The evaluation of one answer, its parts at hand."""
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Everything that was found out."""
+        return self._evaluations[0]
+
+    @property
+    def scores(self) -> dict[str, Score]:
+        """The answer's scores, by key."""
+        return self.evaluation.scores
+
+    @property
+    def judgments(self) -> tuple[Judgment, ...]:
+        """One a rubric."""
+        return self.evaluation.judgments
+
+    @property
+    def nuggets(self) -> tuple[Nugget, ...]:
+        """The facts that the answer states."""
+        return self.evaluation.nuggets
+
+    @property
+    def citations(self) -> tuple[CitationVerdict, ...]:
+        """One a citation."""
+        return self.evaluation.citations
+
+    @property
+    def labels(self) -> tuple[SentenceLabel, ...]:
+        """One a sentence."""
+        return self.evaluation.labels
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What a reader must not miss."""
+        return self.evaluation.findings
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a score: value, interval, n, unscored count, bounds and judge."""
+        import pandas as pd
+
+        rows = [{"score": key, **score.model_dump()} for key, score in self.scores.items()]
+        return pd.DataFrame(rows).set_index("score")

@@ -1,0 +1,1 @@
+"""Finding evidence: passages, BM25, reranking; LangChain retrievers."""

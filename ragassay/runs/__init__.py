@@ -1,0 +1,1 @@
+"""Running a graph over many records: ledger, resume, progress, engine."""

@@ -1,0 +1,257 @@
+"""One evaluation run from start to end: plan, run, add up, report."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.metadata
+import threading
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ragassay.agents.context import build_case
+from ragassay.agents.segmenter import segment
+from ragassay.errors import InputError
+from ragassay.formats import read_corpus, read_records
+from ragassay.graphs.nodes import expected_calls
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.metrics.summary import summarize
+from ragassay.models.cards import load_card
+from ragassay.models.names import DEFAULT_MODEL
+from ragassay.models.weights import SMOLLM2_GGUF_SHA256, sha256_of
+from ragassay.prompts import prompts_sha256
+from ragassay.records import (
+    Evaluation,
+    FileStamp,
+    Manifest,
+    Record,
+    RecordFailure,
+    Rejection,
+    Summary,
+)
+from ragassay.retrievers.evidence import Corpus
+from ragassay.retrievers.passages import condense
+from ragassay.runs.engine import Listener, Outcome, run_records
+from ragassay.runs.folder import RunFolder, write_lines, write_whole
+from ragassay.settings import RESULT_FIELDS
+
+T = TypeVar("T")
+
+NOTED_PACKAGES = (
+    "dspy",
+    "langgraph",
+    "litellm",
+    "llguidance",
+    "rank-bm25",
+    "sentence-transformers",
+    "sentencex",
+    "torch",
+    "transformers",
+)
+"""Libraries whose version can change a result."""
+
+TASK_CHARS = 700
+"""Length of what a prompt says beside its context, about."""
+
+CHARS_A_TOKEN = 4
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be evaluated.
+
+    Attributes:
+        records: The answers.
+        rejections: Lines of the input that could not be read.
+        answers: The input file.
+        corpus: Documents to look cited ids and evidence up in.
+        corpus_stamp: Its file.
+    """
+
+    records: tuple[Record, ...]
+    rejections: tuple[Rejection, ...]
+    answers: FileStamp
+    corpus: Corpus
+    corpus_stamp: FileStamp | None = None
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run came to; evaluations in input order."""
+
+    summary: Summary
+    evaluations: tuple[Evaluation, ...]
+    failures: tuple[RecordFailure, ...]
+    rejections: tuple[Rejection, ...]
+    manifest: Manifest
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run would take.
+
+    Attributes:
+        n_records: Answers.
+        n_calls: Model calls, when nothing is cached and evidence is found throughout.
+        n_prompt_tokens: About so many tokens sent.
+        n_shared_tokens: Those of them that repeat the context of an answer.
+    """
+
+    n_records: int
+    n_calls: int
+    n_prompt_tokens: int
+    n_shared_tokens: int
+
+
+def read_job(
+    answers: Path,
+    corpus: Path | None = None,
+    *,
+    limit: int | None = None,
+    questions: Path | None = None,
+    nuggets: Path | None = None,
+) -> Job:
+    """Read what a run needs from files.
+
+    Raises:
+        InputError: A file cannot be read at all, or holds no record.
+    """
+    found = read_records(answers, limit=limit, questions=questions, nuggets=nuggets)
+    stamp = FileStamp(
+        name=answers.name,
+        sha256=sha256_of(answers),
+        n_items=len(found.records),
+        format=found.format,
+    )
+    if corpus is None:
+        return Job(found.records, found.rejections, stamp, Corpus())
+    documents = read_corpus(corpus)
+    corpus_stamp = FileStamp(
+        name=corpus.name, sha256=sha256_of(corpus), n_items=len(documents.documents), format="jsonl"
+    )
+    return Job(
+        found.records,
+        found.rejections + documents.rejections,
+        stamp,
+        Corpus(documents.documents),
+        corpus_stamp,
+    )
+
+
+def job_of(records: Sequence[Record], corpus: Corpus, rejections: Sequence[Rejection] = ()) -> Job:
+    """A job from records in memory."""
+    seen: set[str] = set()
+    for record in records:
+        if record.id in seen:
+            raise InputError(f"two records have the id {record.id!r}")
+        seen.add(record.id)
+    digest = hashlib.sha256("".join(r.model_dump_json() for r in records).encode()).hexdigest()
+    stamp = FileStamp(name="(in memory)", sha256=digest, n_items=len(records), format="records")
+    return Job(tuple(records), tuple(rejections), stamp, corpus)
+
+
+def plan(job: Job, tools: Toolbox) -> Plan:
+    """Count calls and tokens without asking a model."""
+    n_calls = n_shared = 0
+    for record in job.records:
+        answer, sentences, sources = segment(record, tools.corpus.get)
+        shown = condense(sources, f"{record.question} {answer}", tools.settings.source_chars)
+        case = build_case(record, answer, sentences, [], sources, shown)
+        calls = expected_calls(case, len(tools.rubrics))
+        n_calls += calls
+        n_shared += calls * (len(case.context) // CHARS_A_TOKEN)
+    n_prompt = n_shared + n_calls * (TASK_CHARS // CHARS_A_TOKEN)
+    return Plan(len(job.records), n_calls, n_prompt, n_shared)
+
+
+async def run(
+    job: Job, tools: Toolbox, folder: RunFolder | None, listen: Listener = lambda event: None
+) -> RunResult:
+    """Run a job; with a folder, go on where an earlier start of the same run was stopped.
+
+    Raises:
+        RunMismatchError: The folder holds another run.
+        FatalModelError: The judge cannot be asked.
+    """
+    manifest = manifest_of(job, tools)
+    if folder is None:
+        outcome = await run_records(job.records, tools, None, listen)
+        return _result(job, outcome, manifest)
+    with folder.opened(manifest):
+        write_lines(folder.rejected_file, job.rejections)
+        outcome = await run_records(job.records, tools, folder, listen)
+        result = _result(job, outcome, manifest)
+        write_lines(folder.evaluations_file, result.evaluations)
+        write_lines(folder.failures_file, result.failures)
+        write_whole(folder.summary_file, result.summary.model_dump_json(indent=2))
+        folder.write_reports(result.summary)
+    return result
+
+
+def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where a loop is running already (a notebook, a server)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            results.append(asyncio.run(coroutine))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def manifest_of(job: Job, tools: Toolbox) -> Manifest:
+    """Everything that the run's result depends on."""
+    settings = tools.settings
+    return Manifest(
+        ragassay=importlib.metadata.version("ragassay"),
+        packages=_versions(),
+        judge=settings.model,
+        judge_digest=SMOLLM2_GGUF_SHA256 if settings.model == DEFAULT_MODEL else "",
+        embedder=tools.embedder.name,
+        embedder_digest=tools.embedder.digest,
+        prompts_sha256=prompts_sha256(),
+        answers=job.answers,
+        corpus=job.corpus_stamp,
+        settings={name: _plain(getattr(settings, name)) for name in RESULT_FIELDS},
+        card=load_card(settings.model),
+    )
+
+
+def _plain(value: object) -> str | int | float | bool | None:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
+
+
+def _versions() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in NOTED_PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _result(job: Job, outcome: Outcome, manifest: Manifest) -> RunResult:
+    ids = [record.id for record in job.records]
+    evaluations = tuple(outcome.evaluations[i] for i in ids if i in outcome.evaluations)
+    failures = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
+    summary = summarize(evaluations, len(ids), len(failures), len(job.rejections))
+    return RunResult(summary, evaluations, failures, job.rejections, manifest)
+
+

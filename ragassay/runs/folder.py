@@ -1,0 +1,195 @@
+"""The run folder: what a run writes, line by line, so that it can be killed at any moment.
+
+    run.json            what the run depends on (`Manifest`)
+    evaluations.jsonl   one evaluation a line; appended as they end, in input order at the end
+    failures.jsonl      records without an evaluation, with the reason
+    rejected.jsonl      lines of the input that could not be read
+    summary.json        the run in numbers
+    report.md, report.html
+    state.sqlite        states of unfinished evaluations (LangGraph's checkpoints)
+    verdicts.sqlite     finished verdicts by the hash of what they depend on (LangGraph's cache)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ragassay.errors import InputError, RunMismatchError
+from ragassay.records import Evaluation, Manifest, RecordFailure, Rejection, Summary
+from ragassay.reports import render_html, render_markdown
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class RunFolder:
+    """Reads and writes a run folder.
+
+    Args:
+        path: The folder; made if it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest_file = path / "run.json"
+        self.evaluations_file = path / "evaluations.jsonl"
+        self.failures_file = path / "failures.jsonl"
+        self.rejected_file = path / "rejected.jsonl"
+        self.summary_file = path / "summary.json"
+        self.state_file = path / "state.sqlite"
+        self.verdicts_file = path / "verdicts.sqlite"
+
+    @contextmanager
+    def opened(self, manifest: Manifest) -> Iterator[None]:
+        """Hold the folder for this process, after checking that it is this run's.
+
+        Raises:
+            InputError: Another process holds it, or the path is a file.
+            RunMismatchError: It holds a run of other input or other settings.
+        """
+        from filelock import FileLock, Timeout
+
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise InputError(f"{self.path} is a file, a folder is needed") from error
+        lock = FileLock(self.path / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise InputError(f"another process is running in {self.path}") from error
+        try:
+            self._claim(manifest)
+            yield
+        finally:
+            lock.release()
+
+    def _claim(self, manifest: Manifest) -> None:
+        if self.manifest_file.exists():
+            check_same_run(self.manifest(), manifest, self.path)
+        else:
+            write_whole(self.manifest_file, manifest.model_dump_json(indent=2))
+
+    def manifest(self) -> Manifest:
+        """What the run in this folder depends on.
+
+        Raises:
+            InputError: There is no run in this folder.
+        """
+        try:
+            return Manifest.model_validate_json(self.manifest_file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{self.path} holds no run: {self.manifest_file.name} is missing") from error
+        except ValidationError as error:
+            raise InputError(f"{self.manifest_file} is damaged or of another version") from error
+
+    def evaluations(self) -> list[Evaluation]:
+        """All finished evaluations, in the file's order."""
+        return read_lines(self.evaluations_file, Evaluation)
+
+    def failures(self) -> list[RecordFailure]:
+        """All records that failed as a whole."""
+        return read_lines(self.failures_file, RecordFailure)
+
+    def rejections(self) -> list[Rejection]:
+        """All lines of the input that could not be read."""
+        return read_lines(self.rejected_file, Rejection)
+
+    def forget_failures(self) -> None:
+        """Drop failed records, and evaluations with a verdict that could not be had.
+
+        Their other verdicts stay in the cache and are not asked for again.
+        """
+        self.failures_file.unlink(missing_ok=True)
+        write_lines(
+            self.evaluations_file,
+            [e for e in self.evaluations() if not any(f.kind == "unscored" for f in e.findings)],
+        )
+
+    def summary(self) -> Summary | None:
+        """The run in numbers; None while it is not finished."""
+        try:
+            return Summary.model_validate_json(self.summary_file.read_text(encoding="utf-8"))
+        except OSError:
+            return None
+
+    def write_reports(self, summary: Summary) -> None:
+        """Write report.md and report.html from what the folder holds."""
+        parts = (self.manifest(), summary, self.evaluations(), self.failures(), self.rejections())
+        write_whole(self.path / "report.md", render_markdown(*parts))
+        write_whole(self.path / "report.html", render_html(*parts))
+
+
+def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
+    """Refuse to mix runs.
+
+    Library versions may differ: they are noted, and a run that was killed before an upgrade may
+    end after it. So may the number of records: a first try with a limit is continued without it.
+
+    Raises:
+        RunMismatchError: Names the first difference.
+    """
+    for name in ("judge", "judge_digest", "embedder", "prompts_sha256"):
+        old, new = getattr(found, name), getattr(wanted, name)
+        if old != new:
+            raise _mismatch(folder, name, old, new)
+    for name in ("answers", "corpus"):
+        old, new = getattr(found, name), getattr(wanted, name)
+        if (old and old.sha256) != (new and new.sha256):
+            raise _mismatch(folder, f"the file of {name}", old and old.name, new and new.name)
+    for name in sorted(found.settings.keys() | wanted.settings.keys()):
+        old, new = found.settings.get(name), wanted.settings.get(name)
+        if old != new:
+            raise _mismatch(folder, f"setting {name}", old, new)
+
+
+def _mismatch(folder: Path, what: str, old: object, new: object) -> RunMismatchError:
+    return RunMismatchError(
+        f"{folder} holds another run: {what} was {old}, now is {new}; "
+        "choose another folder for this one"
+    )
+
+
+def append_line(path: Path, record: BaseModel) -> None:
+    """Append a record as one line that survives the death of the process."""
+    with path.open("ab") as file:
+        file.write(record.model_dump_json().encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_lines(path: Path, kind: type[M]) -> list[M]:
+    """The records of a file of ours; a last line that a kill cut off is dropped from the file."""
+    if not path.exists():
+        return []
+    data = path.read_bytes()
+    whole, _, torn = data.rpartition(b"\n")
+    if torn:
+        write_whole(path, whole.decode() + "\n" if whole else "")
+    try:
+        return [kind.model_validate_json(line) for line in whole.split(b"\n") if line]
+    except ValidationError as error:
+        raise InputError(f"{path} is damaged: {error.errors()[0]['msg']}") from error
+
+
+def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
+    """Write records, one a line, all or nothing; no file for no record."""
+    if records:
+        write_whole(path, "".join(record.model_dump_json() + "\n" for record in records))
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file all or nothing."""
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, path)

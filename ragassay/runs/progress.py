@@ -1,0 +1,73 @@
+"""A progress bar: answers, rate, time left, calls, tokens, cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ragassay.records import Usage
+from ragassay.runs.engine import Event, Listener
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+@contextmanager
+def shown_progress(n_records: int, enabled: bool) -> Iterator[Listener]:
+    """Show a bar on stderr; yields what tells it of progress.
+
+    Args:
+        n_records: Answers of the run.
+        enabled: Without it nothing is shown.
+    """
+    if not enabled:
+        yield lambda event: None
+        return
+    with _bar() as progress:
+        task = progress.add_task("evaluating", total=n_records, detail="")
+        totals = Event()
+
+        def listen(event: Event) -> None:
+            nonlocal totals
+            totals = Event(
+                totals.n_expected + event.n_expected,
+                totals.n_calls + event.n_calls,
+                totals.n_records + event.n_records,
+                totals.usage + event.usage,
+            )
+            progress.update(task, completed=totals.n_records, detail=_detail(totals))
+
+        yield listen
+
+
+def _detail(totals: Event) -> str:
+    usage: Usage = totals.usage
+    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    return (
+        f"{totals.n_calls}/{totals.n_expected} calls, "
+        f"{usage.n_prompt_tokens + usage.n_completion_tokens:,} tokens, {cost}"
+    )
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[detail]}"),
+        console=Console(stderr=True),
+        transient=False,
+    )

@@ -1,0 +1,102 @@
+"""All settings. Nothing else reads the environment: each field can be set as `RAGASSAY_<FIELD>`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_cache_path
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ragassay.errors import SettingsError
+from ragassay.models.names import DEFAULT_MODEL, is_local
+
+SOURCE_CHARS_LOCAL = 9_000
+"""About 2,200 tokens: five abstracts, on which the embedded judge spends seconds."""
+
+SOURCE_CHARS_HOSTED = 200_000
+
+
+class Settings(BaseSettings):
+    """What a run can be told.
+
+    Attributes:
+        model: LiteLLM name of the judge; `ragassay/...` is answered in this process.
+        api_base: Endpoint of the judge, where it is not the provider's own.
+        embedder: "all-MiniLM-L6-v2" (packaged) or any sentence-transformers model.
+        rubrics: Names of the rubrics to judge; empty for all nine.
+        concurrency: Most model calls under way at a time; 0 chooses by the judge: 64 for the
+            embedded one, which answers them in one batch, else 16.
+        timeout_s: Longest wait for one call.
+        max_attempts: How often a call is tried that fails for a passing reason.
+        max_reply_tokens: Longest reply.
+        max_source_chars: Budget of source text in a prompt; 0 chooses by the judge.
+        max_sentences: An answer with more is refused, by name, before any call.
+        nugget_threshold: Least cosine similarity at which two nuggets count as the same fact.
+        evidence_threshold: Least cosine similarity of a passage that is worth a verdict.
+        cache_dir: Where converted weights live.
+        local_dtype: Arithmetic of the embedded judge; "float32" repeats bit by bit.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="RAGASSAY_", extra="forbid", frozen=True, protected_namespaces=()
+    )
+
+    model: str = Field(default=DEFAULT_MODEL, min_length=1)
+    api_base: str | None = None
+    embedder: str = "all-MiniLM-L6-v2"
+    rubrics: tuple[str, ...] = ()
+    concurrency: int = Field(default=0, ge=0, le=4096)
+    timeout_s: float = Field(default=600.0, gt=0)
+    max_attempts: int = Field(default=5, ge=1, le=20)
+    max_reply_tokens: int = Field(default=256, ge=16)
+    max_source_chars: int = Field(default=0, ge=0)
+    max_sentences: int = Field(default=200, ge=1)
+    nugget_threshold: float = Field(default=0.6, ge=-1, le=1)
+    evidence_threshold: float = Field(default=0.0, ge=-1, le=1)
+    cache_dir: Path = Field(default_factory=lambda: user_cache_path("ragassay"))
+    local_dtype: Literal["auto", "bfloat16", "float32"] = "auto"
+
+    @property
+    def n_slots(self) -> int:
+        """Most model calls under way at a time."""
+        return self.concurrency or (64 if is_local(self.model) else 16)
+
+    @property
+    def source_chars(self) -> int:
+        """The budget of source text in a prompt, in characters."""
+        if self.max_source_chars:
+            return self.max_source_chars
+        return SOURCE_CHARS_LOCAL if is_local(self.model) else SOURCE_CHARS_HOSTED
+
+
+RESULT_FIELDS = (
+    "model",
+    "embedder",
+    "rubrics",
+    "max_reply_tokens",
+    "source_chars",
+    "max_sentences",
+    "nugget_threshold",
+    "evidence_threshold",
+    "local_dtype",
+)
+"""The settings that bear on a result; a manifest keeps these, and no key or endpoint."""
+
+
+def load_settings(**given: object) -> Settings:
+    """Settings from arguments, then environment, then defaults.
+
+    Args:
+        given: Fields by name; None means "not given".
+
+    Raises:
+        SettingsError: A value is wrong; the message names the field.
+    """
+    try:
+        return Settings(**{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"setting {name!r}: {first['msg']}") from error

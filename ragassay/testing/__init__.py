@@ -1,0 +1,18 @@
+"""Test doubles that ragassay ships: a scripted model behind a real HTTP server."""
+
+from ragassay.testing.faults import Fault, FaultKind
+from ragassay.testing.requests import last_user_text, message_text, request_key
+from ragassay.testing.script import RecordedRequest, Reply, default_reply
+from ragassay.testing.scripted_model import ScriptedModel
+
+__all__ = [
+    "Fault",
+    "FaultKind",
+    "RecordedRequest",
+    "Reply",
+    "ScriptedModel",
+    "default_reply",
+    "last_user_text",
+    "message_text",
+    "request_key",
+]

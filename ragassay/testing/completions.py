@@ -1,0 +1,92 @@
+"""The bodies of the chat-completions protocol: completions, errors, the list of models."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from ragassay.testing.logprobs import build_logprobs
+from ragassay.testing.requests import JsonObject, messages_text
+
+FinishReason: TypeAlias = Literal["stop", "length", "content_filter"]
+
+_CREATED = 1_700_000_000
+_CHARS_PER_TOKEN = 4
+_N_TOP_LIMIT = 20
+
+
+def completion_body(
+    request: JsonObject,
+    key: str,
+    content: str | None,
+    *,
+    refusal: str | None = None,
+    finish_reason: FinishReason = "stop",
+) -> JsonObject:
+    """A `chat.completion` with one choice, and log-probabilities where the request asks for them.
+
+    Args:
+        request: The request's parsed body.
+        key: The request's key; it seeds the identifier and the log-probabilities.
+        content: The reply; None for a refusal.
+        refusal: What the model says in place of a reply.
+        finish_reason: Why the model stopped.
+    """
+    logprobs = None
+    if request.get("logprobs") and content is not None:
+        n_top = request.get("top_logprobs")
+        n_top = min(n_top, _N_TOP_LIMIT) if isinstance(n_top, int) else 0
+        logprobs = {**build_logprobs(content, n_top, key), "refusal": None}
+    message = {"role": "assistant", "content": content, "refusal": refusal}
+    n_prompt = _n_tokens(messages_text(request))
+    n_completion = _n_tokens(content or refusal or "")
+    return {
+        "id": f"chatcmpl-{key[:24]}",
+        "object": "chat.completion",
+        "created": _CREATED,
+        "model": str(request.get("model", "scripted")),
+        "choices": [
+            {
+                "index": 0,
+                "message": message,
+                "logprobs": logprobs,
+                "finish_reason": finish_reason,
+            }
+        ],
+        "usage": {
+            "prompt_tokens": n_prompt,
+            "completion_tokens": n_completion,
+            "total_tokens": n_prompt + n_completion,
+        },
+        "system_fingerprint": "scripted",
+    }
+
+
+def error_body(message: str, kind: str, code: str | None) -> JsonObject:
+    """An error as the OpenAI API words it."""
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def models_body(names: Sequence[str]) -> JsonObject:
+    """What `GET /v1/models` gives."""
+    models = [
+        {"id": name, "object": "model", "created": _CREATED, "owned_by": "ragassay"}
+        for name in names
+    ]
+    return {"object": "list", "data": models}
+
+
+def compact_json(value: object) -> str:
+    """JSON without white space, as models write it under a schema."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def reply_text(reply: str | Mapping[str, object]) -> str:
+    """A scripted reply as the text of a message; an object becomes compact JSON."""
+    return reply if isinstance(reply, str) else compact_json(reply)
+
+
+def _n_tokens(text: str) -> int:
+    return math.ceil(len(text) / _CHARS_PER_TOKEN)

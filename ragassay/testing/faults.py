@@ -1,0 +1,153 @@
+"""What can go wrong with a model call, and with which calls it does."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ragassay.errors import InputError
+from ragassay.testing.requests import JsonObject, messages_text
+
+FaultKind = Literal[
+    "rate_limit",
+    "server_error",
+    "unavailable",
+    "unauthorized",
+    "bad_request_too_long",
+    "cut_off",
+    "junk",
+    "truncated",
+    "refusal",
+    "content_filter",
+    "slow",
+    "hang",
+]
+
+_HASH_RANGE = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One kind of trouble, and the requests that meet it.
+
+    Every condition that is given must hold; a fault without conditions meets every request.
+    `contains` and `when` say which requests are in question; `first` and `every` count only those.
+
+    ========================  ==================================================================
+    kind                      what the client sees
+    ========================  ==================================================================
+    `rate_limit`              429 with a `Retry-After` of `retry_after_s`
+    `server_error`            500
+    `unavailable`             503
+    `unauthorized`            401, code `invalid_api_key`
+    `bad_request_too_long`    400, code `context_length_exceeded`
+    `cut_off`                 200, the full `Content-Length`, half of the body, a closed connection
+    `junk`                    200, and `content` in place of the reply
+    `truncated`               200, the first half of the reply, finish reason `length`
+    `refusal`                 200, no content, `message.refusal` set, finish reason `stop`
+    `content_filter`          200, no content, finish reason `content_filter`
+    `slow`                    the proper reply, `delay_s` later
+    `hang`                    nothing until the server closes
+    ========================  ==================================================================
+
+    Args:
+        kind: See above.
+        contains: Only requests with this text in their messages.
+        when: Only requests whose parsed body satisfies this.
+        first: Only the first so many of the requests in question, over the server's whole life.
+        every: Only each so-manieth of the requests in question: 3 means the 3rd, the 6th, ...
+        attempts: Only the first so many attempts at each distinct request; 1 means that a retry
+            goes through. Requests are the same if their `request_key` is.
+        probability: In [0, 1]. Decided by a hash of seed, kind, request key and attempt, so the
+            order in which requests arrive does not matter.
+        seed: For `probability`.
+        retry_after_s: For `rate_limit`.
+        delay_s: For `slow`.
+        content: For `junk`; as given it is no JSON.
+
+    Raises:
+        InputError: the kind is unknown or a number is out of its range.
+
+    Example:
+        >>> Fault("rate_limit", attempts=1)  # doctest: +ELLIPSIS
+        Fault(kind='rate_limit', ...)
+    """
+
+    kind: FaultKind
+    contains: str | None = None
+    when: Callable[[JsonObject], bool] | None = None
+    first: int | None = None
+    every: int | None = None
+    attempts: int | None = None
+    probability: float | None = None
+    seed: int = 0
+    retry_after_s: float = 0.05
+    delay_s: float = 1.0
+    content: str = 'Hard to say. {"score": '
+
+    def __post_init__(self) -> None:
+        """Check the kind and the ranges."""
+        if self.kind not in get_args(FaultKind):
+            raise InputError(
+                f"unknown fault {self.kind!r}; choose from {', '.join(get_args(FaultKind))}"
+            )
+        for name in ("first", "every", "attempts"):
+            count: int | None = getattr(self, name)
+            if count is not None and count < 1:
+                raise InputError(f"{name}={count} must be at least 1")
+        if self.probability is not None and not 0.0 <= self.probability <= 1.0:
+            raise InputError(f"probability={self.probability} must lie in [0, 1]")
+        for name in ("retry_after_s", "delay_s"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name}={getattr(self, name)} must not be negative")
+
+    def concerns(self, body: JsonObject) -> bool:
+        """Whether `contains` and `when` let this request's body through."""
+        if self.contains is not None and self.contains not in messages_text(body):
+            return False
+        return self.when is None or self.when(body)
+
+    def strikes(self, key: str, n_concerned: int, attempt: int) -> bool:
+        """Whether a request that it concerns meets the fault.
+
+        Args:
+            key: The request's key.
+            n_concerned: How many requests it has concerned so far, this one included; from 1.
+            attempt: How many times this key was seen so far, this time included; from 1.
+        """
+        return (
+            (self.first is None or n_concerned <= self.first)
+            and (self.every is None or n_concerned % self.every == 0)
+            and (self.attempts is None or attempt <= self.attempts)
+            and (self.probability is None or self._draw(key, attempt) < self.probability)
+        )
+
+    def _draw(self, key: str, attempt: int) -> float:
+        digest = hashlib.sha256(f"{self.seed}|{self.kind}|{key}|{attempt}".encode()).digest()
+        return int.from_bytes(digest[:8], "big") / _HASH_RANGE
+
+
+class FaultPlan:
+    """Counts requests and says which fault, if any, each one meets.
+
+    Args:
+        faults: Where several strike the same request, the first in the sequence wins; the others
+            still count the request.
+    """
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self._faults = tuple(faults)
+        self._n_concerned = [0] * len(self._faults)
+
+    def next_fault(self, key: str, attempt: int, body: JsonObject) -> Fault | None:
+        """The fault that this request meets; None for a proper reply."""
+        struck: Fault | None = None
+        for index, fault in enumerate(self._faults):
+            if not fault.concerns(body):
+                continue
+            self._n_concerned[index] += 1
+            if struck is None and fault.strikes(key, self._n_concerned[index], attempt):
+                struck = fault
+        return struck

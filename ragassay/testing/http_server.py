@@ -1,0 +1,122 @@
+"""The scripted model's HTTP side; imported only when a server starts, for it loads aiohttp."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from ragassay.errors import InputError
+from ragassay.testing.completions import models_body
+from ragassay.testing.faults import Fault
+from ragassay.testing.requests import JsonObject
+from ragassay.testing.script import (
+    Answer,
+    RecordedRequest,
+    Script,
+    bad_request,
+    refuse_unusable,
+)
+
+_MAX_BODY_BYTES = 64 * 2**20
+_BACKLOG = 1024
+_SHUTDOWN_S = 0.05
+
+
+class ChatServer:
+    """Serves a script over the chat-completions protocol.
+
+    Args:
+        script: Decides the answers.
+        latency_s: How long each answer waits; waiting requests overlap.
+        on_finished: Called just before an answer is sent, with the request, the status and whether
+            the client is still there.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        latency_s: float,
+        on_finished: Callable[[RecordedRequest, int, bool], None],
+    ) -> None:
+        self._script = script
+        self._latency_s = latency_s
+        self._on_finished = on_finished
+        self._n_in_flight = 0
+        self.max_in_flight = 0
+
+    @asynccontextmanager
+    async def serving(self, host: str, port: int) -> AsyncGenerator[int]:
+        """Listen; gives the port. On leaving, requests still in flight are dropped."""
+        runner = web.AppRunner(
+            self._build_app(), access_log=None, shutdown_timeout=_SHUTDOWN_S, handle_signals=False
+        )
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, host, port, backlog=_BACKLOG).start()
+            yield runner.addresses[0][1]
+        finally:
+            await runner.cleanup()
+
+    def _build_app(self) -> web.Application:
+        app = web.Application(client_max_size=_MAX_BODY_BYTES)
+        app.router.add_post("/v1/chat/completions", self._complete)
+        app.router.add_get("/v1/models", self._list_models)
+        app.router.add_get("/health", self._report_health)
+        return app
+
+    async def _list_models(self, request: web.Request) -> web.Response:
+        return web.json_response(models_body(["scripted"]))
+
+    async def _report_health(self, request: web.Request) -> web.Response:
+        return web.json_response({"status": "ok"})
+
+    async def _complete(self, request: web.Request) -> web.StreamResponse:
+        try:
+            body = refuse_unusable(json.loads(await request.read()))
+        except (InputError, ValueError) as error:
+            return await _send(request, bad_request(str(error)))
+        self._n_in_flight += 1
+        self.max_in_flight = max(self.max_in_flight, self._n_in_flight)
+        try:
+            return await self._complete_usable(request, body)
+        finally:
+            self._n_in_flight -= 1
+
+    async def _complete_usable(self, request: web.Request, body: JsonObject) -> web.StreamResponse:
+        recorded, fault = self._script.take(body)
+        await self._wait(fault)
+        answer = self._script.answer(recorded, fault)
+        transport = request.transport
+        self._on_finished(
+            recorded, answer.status, transport is not None and not transport.is_closing()
+        )
+        return await _send(request, answer)
+
+    async def _wait(self, fault: Fault | None) -> None:
+        kind = fault.kind if fault else None
+        if kind == "hang":
+            await asyncio.Event().wait()
+        delay_s = self._latency_s + (fault.delay_s if fault and kind == "slow" else 0.0)
+        if delay_s:
+            await asyncio.sleep(delay_s)
+
+
+async def _send(request: web.Request, answer: Answer) -> web.StreamResponse:
+    if not answer.cut_off:
+        return web.Response(
+            status=answer.status,
+            body=answer.body,
+            headers=answer.headers,
+            content_type="application/json",
+        )
+    response = web.StreamResponse(status=answer.status, headers=answer.headers)
+    response.content_type = "application/json"
+    response.content_length = len(answer.body)
+    response.force_close()
+    await response.prepare(request)
+    await response.write(answer.body[: len(answer.body) // 2])
+    return response

@@ -1,0 +1,242 @@
+"""What the scripted model answers to a request; knows nothing of sockets."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from ragassay.errors import InputError
+from ragassay.testing.completions import (
+    compact_json,
+    completion_body,
+    error_body,
+    reply_text,
+)
+from ragassay.testing.faults import Fault, FaultKind, FaultPlan
+from ragassay.testing.replies import build_instance, build_sentence
+from ragassay.testing.requests import (
+    JsonObject,
+    JsonSchema,
+    Message,
+    last_user_text,
+    messages_of,
+    request_key,
+    schema_of,
+)
+
+Reply: TypeAlias = Callable[[Sequence[Message], JsonSchema | None], str | Mapping[str, object]]
+
+_REFUSAL = "I'm sorry, but I can't assist with that."
+_ERRORS: Mapping[FaultKind, tuple[int, str, str, str | None]] = {
+    "rate_limit": (429, "Rate limit reached.", "requests", "rate_limit_exceeded"),
+    "server_error": (500, "The server had an error.", "server_error", None),
+    "unavailable": (503, "The server is overloaded.", "server_error", None),
+    # LiteLLM takes a 401 for a bad request unless the message has just these words.
+    "unauthorized": (
+        401,
+        "Incorrect API key provided: sk-test.",
+        "invalid_request_error",
+        "invalid_api_key",
+    ),
+    "bad_request_too_long": (
+        400,
+        "This model's maximum context length is 8192 tokens. However, your messages are longer. "
+        "Please reduce the length of the messages.",
+        "invalid_request_error",
+        "context_length_exceeded",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """A chat completion that was asked for, noted when it arrived.
+
+    Attributes:
+        n: Its place in the order of arrival, from 1.
+        body: The parsed body.
+        key: See `request_key`.
+        attempt: How many times this key had come by then, this time included.
+        fault: What it met; None for a proper reply.
+        received_s: When it came, on the monotonic clock.
+    """
+
+    n: int
+    body: JsonObject
+    key: str
+    attempt: int
+    fault: FaultKind | None
+    received_s: float
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that were sent."""
+        return messages_of(self.body)
+
+    @property
+    def schema(self) -> JsonSchema | None:
+        """The JSON schema that was asked for, if any."""
+        return schema_of(self.body)
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status that its fault leads to, 200 without one; None where none is ever sent.
+
+        A reply function that fails makes it 400 in the end, which is not noted here.
+        """
+        if self.fault == "hang":
+            return None
+        return 200 if self.fault is None or self.fault not in _ERRORS else _ERRORS[self.fault][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes over the wire.
+
+    Attributes:
+        status: HTTP status.
+        body: JSON, encoded.
+        headers: Besides the usual ones.
+        cut_off: Send only half of the body, then close the connection.
+    """
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+    cut_off: bool = False
+
+
+class Script:
+    """Notes requests, decides their faults and composes their answers. For one thread only.
+
+    Args:
+        reply: See `ScriptedModel`.
+        faults: See `ScriptedModel`.
+        keep_requests: Whether `requests` grows; the counts go on without it.
+    """
+
+    def __init__(
+        self, reply: Reply | None, faults: Sequence[Fault], *, keep_requests: bool
+    ) -> None:
+        self._reply = reply or default_reply
+        self._plan = FaultPlan(faults)
+        self._keep_requests = keep_requests
+        self._n_attempts: Counter[str] = Counter()
+        self.n_requests = 0
+        self.requests: list[RecordedRequest] = []
+
+    def take(self, body: JsonObject) -> tuple[RecordedRequest, Fault | None]:
+        """Note a request and say which fault it meets."""
+        key = request_key(body)
+        self._n_attempts[key] += 1
+        self.n_requests += 1
+        fault = self._plan.next_fault(key, self._n_attempts[key], body)
+        recorded = RecordedRequest(
+            n=self.n_requests,
+            body=body,
+            key=key,
+            attempt=self._n_attempts[key],
+            fault=fault.kind if fault else None,
+            received_s=time.monotonic(),
+        )
+        if self._keep_requests:
+            self.requests.append(recorded)
+        return recorded, fault
+
+    def answer(self, recorded: RecordedRequest, fault: Fault | None) -> Answer:
+        """Compose the answer; of a fault that never answers, what it would have been."""
+        if fault is not None and fault.kind in _ERRORS:
+            return _error_answer(fault)
+        if fault is not None and fault.kind in ("refusal", "content_filter"):
+            return _refusal_answer(recorded)
+        if fault is not None and fault.kind == "junk":
+            return _json_answer(completion_body(recorded.body, recorded.key, fault.content))
+        return self._reply_answer(recorded)
+
+    def _reply_answer(self, recorded: RecordedRequest) -> Answer:
+        # The boundary of a unit of work: whatever a test's own function raises becomes an answer
+        # that no client tries again and whose words reach the test.
+        try:
+            content = reply_text(self._reply(recorded.messages, recorded.schema))
+        except Exception as error:
+            return bad_request(f"the scripted reply failed: {type(error).__name__}: {error}")
+        if recorded.fault == "truncated":
+            half = content[: len(content) // 2]
+            return _json_answer(
+                completion_body(recorded.body, recorded.key, half, finish_reason="length")
+            )
+        return _json_answer(
+            completion_body(recorded.body, recorded.key, content),
+            cut_off=recorded.fault == "cut_off",
+        )
+
+
+def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str:
+    """The reply of a scripted model that was given none.
+
+    Args:
+        messages: A hash of them, and of the schema, decides everything that is open.
+        schema: What the reply has to fit.
+
+    Returns:
+        Without a schema a sentence that quotes the last user message, otherwise compact JSON that
+        is valid under the schema.
+
+    Raises:
+        InputError: there is no instance, or the schema uses a keyword that is not supported.
+    """
+    text = last_user_text(messages)
+    seed = request_key({"messages": messages, "response_format": schema})
+    if schema is None:
+        return build_sentence(text, seed)
+    if dict(schema) == {"type": "object"}:
+        return compact_json({"reply": build_sentence(text, seed)})
+    return compact_json(build_instance(schema, text, seed))
+
+
+def refuse_unusable(body: object) -> JsonObject:
+    """The body, checked as far as the scripted model depends on it.
+
+    Raises:
+        InputError: it is no object, has no messages, or asks for a stream.
+    """
+    if not isinstance(body, Mapping):
+        raise InputError("the body must be a JSON object")
+    usable = cast(JsonObject, body)
+    if not messages_of(usable):
+        raise InputError("'messages' must be a list of at least one message")
+    if usable.get("stream"):
+        raise InputError("the scripted model does not stream; leave 'stream' out")
+    return usable
+
+
+def bad_request(message: str) -> Answer:
+    """An answer that says what is wrong with a request."""
+    return _json_answer(error_body(message, "invalid_request_error", None), status=400)
+
+
+def _error_answer(fault: Fault) -> Answer:
+    status, message, kind, code = _ERRORS[fault.kind]
+    headers = {"Retry-After": f"{fault.retry_after_s:g}"} if fault.kind == "rate_limit" else {}
+    return _json_answer(error_body(message, kind, code), status=status, headers=headers)
+
+
+def _refusal_answer(recorded: RecordedRequest) -> Answer:
+    if recorded.fault == "refusal":
+        body = completion_body(recorded.body, recorded.key, None, refusal=_REFUSAL)
+    else:
+        body = completion_body(recorded.body, recorded.key, None, finish_reason="content_filter")
+    return _json_answer(body)
+
+
+def _json_answer(
+    body: JsonObject,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    cut_off: bool = False,
+) -> Answer:
+    return Answer(status, compact_json(body).encode(), headers or {}, cut_off)

@@ -1,0 +1,184 @@
+"""A language model that says what a test wants, behind a real HTTP server."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
+
+from ragassay.errors import InputError
+from ragassay.testing.completions import compact_json
+from ragassay.testing.faults import Fault
+from ragassay.testing.script import RecordedRequest, Reply, Script
+
+if TYPE_CHECKING:
+    from ragassay.testing.http_server import ChatServer
+
+_HOST = "127.0.0.1"
+
+
+class ScriptedModel:
+    """A server on loopback that speaks the OpenAI chat-completions protocol.
+
+    It serves `POST /v1/chat/completions`, `GET /v1/models` and `GET /health` from a thread of its
+    own, to any model name and any key. It does not stream, and gives one choice.
+
+    Without `reply` it makes its replies up: valid under the JSON schema that `response_format`
+    asks for, otherwise a sentence that quotes the last user message. The same messages and schema
+    give the same reply in any process. With `logprobs` in the request every token of the reply has
+    log-probabilities; where the token is a digit from 1 to 5 they are a distribution over "1" to
+    "5", peaked at that digit.
+
+    Args:
+        reply: Called as `reply(messages, schema)`, where `schema` is None if the request asks for
+            none; gives the text, or an object that is sent as JSON. It runs in the server's
+            thread and should be quick. If it raises, the client gets a 400 with the error's words.
+        latency_s: How long each answer waits; waiting requests overlap.
+        faults: What goes wrong; of several that strike one request the first in order wins.
+        port: 0 lets the system choose.
+        log: A file to which each finished request appends a line of JSON (`n`, `key`, `attempt`,
+            `status`, `fault`, `client_there`), flushed just before its answer is sent.
+        keep_requests: Whether `requests` keeps the bodies; turn it off for a very long run.
+
+    Example:
+        >>> model = ScriptedModel(reply=lambda messages, schema: {"score": 4})
+        >>> model.model_name
+        'openai/scripted'
+
+        In `with model:`, call LiteLLM with `model=model.model_name, api_base=model.base_url` and
+        any `api_key`.
+    """
+
+    model_name = "openai/scripted"
+    """What to call it in LiteLLM."""
+
+    def __init__(
+        self,
+        reply: Reply | None = None,
+        *,
+        latency_s: float = 0.0,
+        faults: Sequence[Fault] = (),
+        port: int = 0,
+        log: Path | None = None,
+        keep_requests: bool = True,
+    ) -> None:
+        if latency_s < 0:
+            raise InputError(f"latency_s={latency_s} must not be negative")
+        self._script = Script(reply, faults, keep_requests=keep_requests)
+        self._latency_s = latency_s
+        self._wanted_port = port
+        self._log = log
+        self._log_file: TextIO | None = None
+        self._port: int | None = None
+        self._server: ChatServer | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def base_url(self) -> str:
+        """`http://127.0.0.1:PORT/v1`, the `api_base` of LiteLLM.
+
+        Raises:
+            InputError: the server is not running.
+        """
+        if self._port is None:
+            raise InputError("the scripted model is not running: use it in a with statement")
+        return f"http://{_HOST}:{self._port}/v1"
+
+    @property
+    def requests(self) -> tuple[RecordedRequest, ...]:
+        """The completions that were asked for so far, in order of arrival."""
+        return tuple(self._script.requests)
+
+    @property
+    def n_requests(self) -> int:
+        """How many completions were asked for so far."""
+        return self._script.n_requests
+
+    @property
+    def max_in_flight(self) -> int:
+        """The largest number of completions that were waiting for their answer at one time."""
+        return self._server.max_in_flight if self._server else 0
+
+    def start(self) -> Self:
+        """Start to serve; does nothing where it already serves.
+
+        Raises:
+            OSError: the port is taken, or the log cannot be written.
+        """
+        if self._thread is not None:
+            return self
+        started: Future[int] = Future()
+        thread = threading.Thread(
+            target=self._run, args=(started,), name="scripted-model", daemon=True
+        )
+        thread.start()
+        try:
+            self._port = started.result()
+        except BaseException:
+            thread.join()
+            raise
+        self._thread = thread
+        return self
+
+    def close(self) -> None:
+        """Stop to serve and drop what is in flight; does nothing where it does not serve."""
+        if self._thread is None or self._loop is None or self._stop is None:
+            return
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+        self._thread = self._loop = self._stop = self._port = None
+
+    def __enter__(self) -> Self:
+        """Start to serve."""
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop to serve."""
+        self.close()
+
+    def _run(self, started: Future[int]) -> None:
+        try:
+            with ExitStack() as stack:
+                if self._log is not None:
+                    self._log_file = stack.enter_context(self._log.open("a", encoding="utf-8"))
+                asyncio.run(self._serve(started))
+        except Exception as error:
+            if started.done():
+                raise
+            started.set_exception(error)
+
+    async def _serve(self, started: Future[int]) -> None:
+        from ragassay.testing.http_server import ChatServer
+
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        self._server = ChatServer(self._script, self._latency_s, self._note_finished)
+        async with self._server.serving(_HOST, self._wanted_port) as port:
+            started.set_result(port)
+            await self._stop.wait()
+
+    def _note_finished(self, recorded: RecordedRequest, status: int, client_there: bool) -> None:
+        if self._log_file is None:
+            return
+        noted = {
+            "n": recorded.n,
+            "key": recorded.key,
+            "attempt": recorded.attempt,
+            "status": status,
+            "fault": recorded.fault,
+            "client_there": client_there,
+        }
+        self._log_file.write(f"{compact_json(noted)}\n")
+        self._log_file.flush()

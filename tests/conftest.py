@@ -1,0 +1,53 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Set before anything imports the libraries that read them.
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("OPENAI_API_KEY", "sk-test")
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection to anything but this machine fails the test."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        if isinstance(address, tuple) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            raise AssertionError(f"a test tried to reach {address}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(scope="session")
+def sample() -> Path:
+    """The sample data that the repository ships."""
+    return ROOT / "examples" / "sample"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Real data, where it is at hand."""
+    folder = Path(os.environ.get("RAGASSAY_SHARED", ROOT.parent / "shared"))
+    if not (folder / "data").is_dir():
+        pytest.skip("real data is not at hand: set RAGASSAY_SHARED")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def weights_cache() -> Iterator[Path]:
+    """Where converted weights live; shared by the tests, and by later runs."""
+    from ragassay.settings import Settings
+
+    yield Settings().cache_dir

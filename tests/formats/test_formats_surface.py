@@ -1,0 +1,23 @@
+"""The package's surface and where its imports point."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import ragassay.formats
+
+
+def test_all_is_sorted_and_there():
+    names = ragassay.formats.__all__
+    assert names == sorted(names)
+    assert all(hasattr(ragassay.formats, name) for name in names)
+
+
+def test_formats_imports_only_records_errors_and_itself():
+    folder = Path(ragassay.formats.__file__).parent
+    allowed = ("ragassay.records", "ragassay.errors", "ragassay.formats")
+    for module in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ragassay"):
+                assert (node.module or "").startswith(allowed), (module.name, node.module)

@@ -1,0 +1,237 @@
+"""Files that are damaged, malicious or not what they claim to be."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragassay.errors import InputError
+from ragassay.formats import lines, read_corpus, read_records
+from ragassay.formats.items import MAX_CONTENT
+
+GOOD = '{"id": "good", "question": "Q", "answer": "A"}'
+LAST = '{"id": "last", "question": "Q", "answer": "A"}'
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "problem"),
+    [
+        (b"{", "", "not JSON"),
+        (b'{"question": "Q", "answer": "A"', "", "not JSON"),
+        (b"not json", "", "not JSON"),
+        (b"[1, 2]", "", "a list of 2"),
+        (b"42", "", "the number 42"),
+        (b"null", "", "null"),
+        (b'"text"', "", 'the text "text"'),
+        (b"{}", "question", "missing"),
+        (b'{"question": "Q", "answer": "\xff\xfe"}', "", "not UTF-8: byte 0xff"),
+        (b'{"question": "Q\x00", "answer": "A"}', "", "a NUL byte"),
+        (b'{"question": "Q\\u0000", "answer": "A"}', "question", "NUL character"),
+        (b'{"question": "Q", "answer": "\\ud800"}', "answer", "lone surrogate (\\ud800)"),
+        (b'{"question": "Q", "answer": ["\\udfff"]}', "answer.0", "lone surrogate (\\udfff)"),
+        (b'{"question": "Q", "answer": "A", "\\ud800": 1}', "", "lone surrogate"),
+        (b'{"question": "Q", "answer": "A", "score": NaN}', "score", "NaN"),
+        (b'{"question": "Q", "answer": "A", "x": {"y": -Infinity}}', "x.y", "an infinite number"),
+        (b'{"question": "Q", "answer": "A", "x": 1e999}', "x", "an infinite number"),
+        (b'{"question": "Q", "answer": "A", "x": ' + b"9" * 5000 + b"}", "", "too many digits"),
+        (b"[" * 100_000, "", "nested too deeply"),
+        (b'{"a":' * 100_000, "", "nested too deeply"),
+        (b'{"question": "Q", "answer": ' + b"[" * 300 + b"]" * 300 + b"}", None, "too deeply"),
+        (b"x" * 5_000_000, "", "not JSON"),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_a_bad_line_is_rejected_and_the_others_are_read(write, line, field, problem):
+    result = read_records(write(GOOD, line, LAST))
+    assert [record.id for record in result.records] == ["good", "last"]
+    (rejection,) = result.rejections
+    assert rejection.line == 2
+    assert field is None or rejection.field == field
+    assert problem in rejection.problem
+    assert rejection.expected
+    assert 0 < len(rejection.content) <= MAX_CONTENT
+    rejection.model_dump_json().encode("utf-8")
+
+
+def test_the_bad_line_may_be_the_first(write):
+    result = read_records(write("[1, 2]", GOOD, LAST))
+    assert [record.id for record in result.records] == ["good", "last"]
+    assert [rejection.line for rejection in result.rejections] == [1]
+
+
+def test_a_long_line_is_read_where_it_is_sound(write):
+    long = json.dumps({"id": "long", "question": "Q", "answer": "word " * 1_000_000})
+    result = read_records(write(long, GOOD))
+    assert result.rejections == ()
+    assert len(result.records[0].answer) == 5_000_000
+
+
+def test_a_line_beyond_the_limit_is_skipped_without_being_held(write, monkeypatch):
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(lines, "_SKIP_BYTES", 16)
+    result = read_records(write(GOOD, "{" + " " * 1_000, LAST))
+    assert [record.id for record in result.records] == ["good", "last"]
+    (rejection,) = result.rejections
+    assert (rejection.line, rejection.problem) == (2, "the line is longer than 100 bytes")
+
+
+def test_byte_order_mark_blank_lines_and_windows_line_ends_do_no_harm(write):
+    path = write(b"\xef\xbb\xbf" + GOOD.encode(), b"", b"  \t", LAST, end=b"\r\n")
+    result = read_records(path)
+    assert [record.id for record in result.records] == ["good", "last"]
+    assert result.rejections == ()
+
+
+def test_a_line_separator_in_text_ends_no_line(write):
+    text = "one\u2028two\u0085three"
+    line = json.dumps({"question": "Q", "answer": text}, ensure_ascii=False)
+    assert read_records(write(line)).records[0].answer == text
+
+
+def test_gzip_is_told_by_content(tmp_path: Path):
+    packed = tmp_path / "answers.jsonl"
+    packed.write_bytes(gzip.compress(GOOD.encode()))
+    plain = tmp_path / "answers.jsonl.gz"
+    plain.write_text(GOOD)
+    assert read_records(packed).records == read_records(plain).records
+    assert read_records(packed).records[0].id == "good"
+
+
+def test_a_truncated_gzip_file_gives_what_it_holds_and_a_rejection(tmp_path: Path):
+    rows = [json.dumps({"id": str(i), "question": f"Q{i * i}", "answer": "A"}) for i in range(5000)]
+    whole = gzip.compress("\n".join(rows).encode())
+    path = tmp_path / "cut.gz"
+    path.write_bytes(whole[: len(whole) // 2])
+    result = read_records(path)
+    assert 0 < len(result.records) < 5000
+    assert [record.id for record in result.records[:2]] == ["0", "1"]
+    assert result.rejections[-1].line == len(result.records) + 1
+    assert "breaks off" in result.rejections[-1].problem
+
+
+def test_a_damaged_gzip_file_is_reported(tmp_path: Path):
+    packed = bytearray(gzip.compress((GOOD + "\n").encode()))
+    packed[-6] ^= 0xFF
+    path = tmp_path / "damaged.gz"
+    path.write_bytes(packed)
+    result = read_records(path)
+    assert [record.id for record in result.records] == ["good"]
+    assert "damaged" in result.rejections[0].problem
+
+
+@pytest.mark.parametrize("read", [read_records, read_corpus])
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf", gzip.compress(b"")])
+def test_an_empty_file_is_an_input_error(read, content, tmp_path: Path):
+    path = tmp_path / "empty.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="empty"):
+        read(path)
+
+
+@pytest.mark.parametrize("read", [read_records, read_corpus])
+def test_a_missing_file_and_a_folder_are_input_errors(read, tmp_path: Path):
+    with pytest.raises(InputError, match=r"nowhere\.jsonl does not exist"):
+        read(tmp_path / "nowhere.jsonl")
+    with pytest.raises(InputError, match="is a folder"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"input": "Q", "actual_output": "A"}',
+        b'{"results": [{"query_id": "1", "query": "Q", "response": "R"}]}',
+        b'[{"question_id": 1, "question": "Q", "machine_generated_answers": {}}]',
+        b'{"run_id": "r", "topic_id": "1", "topic": "t", "references": [], "answer": []}',
+        b'{"metadata": {"qa_id": "1", "question": "Q"}, "answer": [{"text": "T"}]}',
+        b'{"id": "1", "question": "Q", "papers": []}',
+        b"question,answer\nQ,A\n",
+        b"{}",
+        b"[]",
+        b"[1, 2, 3]",
+        b"\xff\xfe{\x00}\x00",
+        b"PK\x03\x04 not text at all",
+        b"\x1f\x8b\x08\x00 no gzip",
+    ],
+)
+def test_a_file_in_no_known_format_is_an_input_error_that_names_the_formats(write, content):
+    path = write(content)
+    with pytest.raises(InputError) as caught:
+        read_records(path)
+    message = str(caught.value)
+    assert str(path) in message
+    if content != b"[]":
+        for name in ("ragassay", "ragas", "biogen-2025-b", "yescieval", "user_input"):
+            assert name in message
+
+
+ROW = {"user_input": "Q", "response": "A", "retrieved_contexts": ['a "]" [{ \\ b', "c,d"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps([ROW, ROW]),
+        json.dumps([ROW, ROW], indent=2),
+        json.dumps([ROW, ROW], indent=None).replace("}, {", "},\n{"),
+        json.dumps([ROW, ROW]).replace("}, {", "}\n,{"),
+        "\n\n[\n" + json.dumps(ROW) + ",\n" + json.dumps(ROW) + "\n]\n",
+        "\ufeff" + json.dumps([ROW, ROW], indent="\t"),
+    ],
+)
+def test_json_arrays_are_read_however_they_are_laid_out(write, text):
+    result = read_records(write(text))
+    assert result.format == "ragas"
+    assert result.rejections == ()
+    assert [record.id for record in result.records] == ["item-1", "item-2"]
+    assert [source.text for source in result.records[1].sources] == ROW["retrieved_contexts"]
+
+
+def test_a_bad_item_of_an_array_is_rejected_with_its_line(write):
+    good = json.dumps(ROW)
+    result = read_records(write("[", good + ",", '{"user_input": nope},', good + ",", "7", "]"))
+    assert len(result.records) == 2
+    assert [(one.line, one.content) for one in result.rejections] == [
+        (3, '{"user_input": nope}'),
+        (5, "7"),
+    ]
+
+
+def test_an_array_that_breaks_off_gives_its_whole_items(write):
+    result = read_records(write(json.dumps([ROW, ROW])[:-20]))
+    assert len(result.records) == 1
+    assert "not closed" in result.rejections[0].problem
+
+
+def test_text_after_an_array_is_reported(write):
+    result = read_records(write("[", json.dumps(ROW), "]", "trailing"))
+    assert len(result.records) == 1
+    assert "after the array's end" in result.rejections[0].problem
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=40).filter(lambda data: b"\n" not in data),
+            st.sampled_from([b"[", b"]", b"{", b"},", b'[{"a":', b"[{", GOOD.encode() + b","]),
+        ),
+        max_size=6,
+    )
+)
+def test_no_junk_raises_anything_but_an_input_error(tmp_path: Path, junk: list[bytes]):
+    path = tmp_path / "junk"
+    path.write_bytes(b"\n".join([*junk, LAST.encode()]))
+    try:
+        result = read_records(path)
+    except InputError as error:
+        assert str(path) in str(error)
+    else:
+        for rejection in result.rejections:
+            assert len(rejection.content) <= MAX_CONTENT
+            rejection.model_dump_json().encode("utf-8")

@@ -1,0 +1,162 @@
+"""What is written is read back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragassay.errors import InputError
+from ragassay.formats import read_records, write_biogen_2025_b, write_records
+from ragassay.records import Document, Nugget, Record, SentenceInput
+
+TEXT = st.text(
+    st.one_of(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\x00"),
+        st.sampled_from('\n\r\u2028\ufeff"\\[]{}'),
+    ),
+    max_size=12,
+)
+IDS = TEXT.filter(str.strip)
+SENTENCES = st.builds(SentenceInput, text=TEXT, citations=st.lists(IDS, max_size=3).map(tuple))
+RECORDS = st.builds(
+    Record,
+    id=IDS,
+    question=TEXT,
+    answer=TEXT | st.lists(SENTENCES, max_size=3).map(tuple),
+    sources=st.lists(
+        st.builds(Document, id=IDS, text=TEXT, title=TEXT), max_size=3, unique_by=lambda d: d.id
+    ).map(tuple),
+    nuggets=st.lists(
+        st.builds(
+            Nugget,
+            text=TEXT.filter(bool),
+            importance=st.sampled_from(["vital", "okay", None]),
+            origin=st.sampled_from(["gold", "answer", "reference"]),
+            method=st.sampled_from(["given", "model", "extractive"]),
+            sentence=st.none() | st.integers(1, 9),
+        ),
+        max_size=2,
+    ).map(tuple),
+    reference=st.none() | TEXT,
+    system=st.none() | TEXT,
+    topic=st.none() | IDS,
+    metadata=st.dictionaries(TEXT, TEXT, max_size=2),
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(RECORDS, min_size=1, max_size=4, unique_by=lambda record: record.id))
+def test_ragassay_json_lines_lose_nothing(tmp_path: Path, records: list[Record]):
+    path = tmp_path / "records.jsonl"
+    write_records(records, path)
+    result = read_records(path)
+    assert result.rejections == ()
+    assert result.records == tuple(records)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(SENTENCES, max_size=3).map(tuple),
+    TEXT.filter(bool),
+    IDS,
+    st.none() | TEXT,
+)
+def test_biogen_runs_lose_nothing_that_they_have_room_for(
+    tmp_path: Path, answer: tuple[SentenceInput, ...], question: str, topic: str, whole: str | None
+):
+    record = Record(
+        id=f"team/run/{topic}",
+        question=question,
+        answer=answer,
+        system="team/run",
+        topic=topic,
+        metadata={} if whole is None else {"answer": whole},
+    )
+    path = tmp_path / "run.jsonl"
+    write_biogen_2025_b([record], path)
+    result = read_records(path)
+    assert (result.format, result.rejections) == ("biogen-2025-b", ())
+    assert result.records == (record,)
+
+
+RECORD = Record(id="a", question="Q", answer="A")
+RUN = Record(id="a", question="Q", answer=(SentenceInput(text="S"),), system="t/r", topic="1")
+
+
+def test_a_packed_file_is_gzip_and_the_same_each_time(tmp_path: Path):
+    first, second = tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl.gz"
+    write_records([RECORD], first)
+    write_records([RECORD], second)
+    assert first.read_bytes() == second.read_bytes()
+    assert json.loads(gzip.decompress(first.read_bytes())) == {
+        "id": "a",
+        "question": "Q",
+        "answer": "A",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": " "}, "empty id"),
+        ({"answer": "\ud800"}, "answer: text with a lone surrogate"),
+        ({"question": "\x00"}, "NUL"),
+        ({"sources": (Document(id="x", text="1"), Document(id="x", text="2"))}, r"sources\.1\.id"),
+    ],
+)
+def test_a_record_that_could_not_be_read_back_is_refused(tmp_path: Path, change, message):
+    path = tmp_path / "records.jsonl"
+    path.write_text("before")
+    # Pydantic itself refuses half characters; a record may still hold one by way of a copy.
+    with pytest.raises(InputError, match=message):
+        write_records([RECORD, RECORD.model_copy(update={"id": "b", **change})], path)
+    assert path.read_text() == "before"
+    assert [one.name for one in tmp_path.iterdir()] == ["records.jsonl"]
+
+
+def test_two_records_with_one_id_are_refused(tmp_path: Path):
+    with pytest.raises(InputError, match="came before"):
+        write_records([RECORD, RECORD], tmp_path / "records.jsonl")
+
+
+def test_a_place_that_cannot_be_written_is_an_input_error(tmp_path: Path):
+    with pytest.raises(InputError, match="cannot be written"):
+        write_records([RECORD], tmp_path / "nowhere" / "records.jsonl")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        write_records([RECORD], tmp_path / "folder")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"system": None}, "team_id/run_id"),
+        ({"system": "gpt"}, "team_id/run_id"),
+        ({"answer": "plain"}, "sentences with citations"),
+        ({"answer": (SentenceInput(text="S", citations=tuple("1234")),)}, "at most 3"),
+        ({"question": ""}, "question"),
+    ],
+)
+def test_a_record_that_does_not_fit_biogen_is_refused(tmp_path: Path, change, message):
+    with pytest.raises(InputError, match=message):
+        write_biogen_2025_b([RUN.model_copy(update=change)], tmp_path / "run.jsonl")
+
+
+def test_biogen_citations_by_position_become_document_ids(tmp_path: Path):
+    record = RUN.model_copy(
+        update={
+            "sources": (Document(id="31452104", text="T"),),
+            "answer": (SentenceInput(text="S", citations=("1", "999")),),
+        }
+    )
+    path = tmp_path / "run.jsonl"
+    write_biogen_2025_b([record], path)
+    assert json.loads(path.read_text()) == {
+        "metadata": {"team_id": "t", "run_id": "r", "topic_id": "1", "question": "Q"},
+        "responses": [{"text": "S", "citations": ["31452104", "999"]}],
+    }

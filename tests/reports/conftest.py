@@ -1,0 +1,348 @@
+"""One small run with everything in it that a report can get wrong.
+
+Three answers of two systems: hostile text in every place that comes from outside, verdicts that
+could not be had, a contradiction, an invalid citation, an extractive nugget, a missed gold nugget.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from ragassay.records import (
+    AnswerSentence,
+    CardFigure,
+    Citation,
+    CitationVerdict,
+    Document,
+    Evaluation,
+    EvidenceSpan,
+    EvidenceVerdict,
+    Failure,
+    FileStamp,
+    Finding,
+    Judgment,
+    Manifest,
+    ModelCard,
+    Nugget,
+    NuggetMatch,
+    RecordFailure,
+    Rejection,
+    Score,
+    SentenceLabel,
+    Summary,
+    Usage,
+)
+
+JUDGE = "ragassay/judge"
+RUBRICS = (
+    "cohesion",
+    "conciseness",
+    "readability",
+    "coherence",
+    "integration",
+    "relevancy",
+    "correctness",
+    "completeness",
+    "informativeness",
+)
+SCRIPT = "<script>alert('x')</script>"
+HOSTILE = f'{SCRIPT} {{{{ 7*7 }}}} {{% raw %}} %s ]]> --> " onload="x" <img src=https://e.x/p.png>'
+MARKDOWN = "a | b `code` **bold** [link](https://e.x) ![i](https://e.x/i.png)\n| c | d |\n# head"
+RIGHT_TO_LEFT = "يقلل الميتفورمين من السكر \U0001f9ea\u202e"
+LONG = "Metformin lowers hepatic glucose output in adults. " * 40
+TIMEOUT = Failure(reason="timeout", detail="no reply in 60 s <b>")
+
+
+class Run(NamedTuple):
+    """The arguments of the renderers, in their order."""
+
+    manifest: Manifest
+    summary: Summary
+    evaluations: tuple[Evaluation, ...]
+    failures: tuple[RecordFailure, ...]
+    rejections: tuple[Rejection, ...]
+
+
+class Texts(NamedTuple):
+    """The untrusted texts of the run."""
+
+    hostile: str = HOSTILE
+    script: str = SCRIPT
+    markdown: str = MARKDOWN
+    right_to_left: str = RIGHT_TO_LEFT
+    long: str = LONG
+
+
+@pytest.fixture
+def texts() -> Texts:
+    """The untrusted texts of the run."""
+    return Texts()
+
+
+def share(value: float | None, n: int = 8, n_unscored: int = 0) -> Score:
+    """A share with an interval of plus and minus 0.1."""
+    return Score(
+        value=value,
+        n=n if value is not None else 0,
+        n_unscored=n_unscored,
+        low=None if value is None else max(0.0, value - 0.1),
+        high=None if value is None else min(1.0, value + 0.1),
+        worst=None if value is None else value * n / (n + n_unscored),
+        best=None if value is None else (value * n + n_unscored) / (n + n_unscored),
+        judge=JUDGE,
+    )
+
+
+def likert(value: float | None, n: int = 3, n_unscored: int = 0) -> Score:
+    """A rubric's score with an interval of plus and minus half a point."""
+    return Score(
+        value=value,
+        n=n,
+        n_unscored=n_unscored,
+        low=None if value is None else max(1.0, value - 0.5),
+        high=None if value is None else min(5.0, value + 0.5),
+        worst=None if value is None else 2.5,
+        best=None if value is None else 4.5,
+        scale=(1.0, 5.0),
+        judge=JUDGE,
+    )
+
+
+def scores(base: float, shift: float = 0.0) -> dict[str, Score]:
+    """Every score there is; one rubric is unscored in part."""
+    rubrics = {
+        f"rubric.{name}": likert(base + 0.1 * i, n_unscored=int(name == "readability"))
+        for i, name in enumerate(RUBRICS)
+    }
+    values = {
+        "nuggets.precision": 0.71,
+        "nuggets.recall": 0.5,
+        "nuggets.f1": 0.585,
+        "nuggets.vital_recall": 0.625,
+        "sentences.required": 0.667,
+        "sentences.borderline": 0.111,
+        "sentences.unnecessary": 0.111,
+        "sentences.inappropriate": 0.111,
+        "evidence.support": 0.7,
+        "evidence.contradict": 0.1,
+        "citations.support": 0.6,
+        "citations.contradict": 0.2,
+        "citations.coverage": 0.9,
+    }
+    shares = {
+        key: share(value + shift, n_unscored=int(key == "citations.support"))
+        for key, value in values.items()
+    }
+    shares["citations.coverage"] = shares["citations.coverage"].model_copy(update={"judge": ""})
+    return rubrics | shares
+
+
+def sentence(index: int, text: str, *citations: Citation) -> AnswerSentence:
+    """A sentence; its offsets do not matter to a report."""
+    return AnswerSentence(index=index, text=text, start=0, end=len(text), citations=citations)
+
+
+def judgments(rating: int) -> tuple[Judgment, ...]:
+    """Ratings with distributions, one without log-probabilities, one unscored."""
+    distribution = (0.01, 0.04, 0.15, 0.5, 0.3)
+    rated = [
+        Judgment(
+            rubric=name,
+            rating=rating,
+            score=4.04,
+            distribution=distribution,
+            rationale=f"The reason for {name}: the sentences follow from each other.",
+        )
+        for name in RUBRICS[:7]
+    ]
+    plain = Judgment(rubric=RUBRICS[7], rating=4, score=4.0, rationale=HOSTILE)
+    return (*rated, plain, Judgment(rubric=RUBRICS[8], failure=TIMEOUT))
+
+
+def first_evaluation() -> Evaluation:
+    """Hostile text wherever it can be, and every kind of verdict."""
+    one, two, lost = (
+        Citation(marker="1", document="PMID 101"),
+        Citation(marker="2", document=f"doc{SCRIPT}"),
+        Citation(marker="9"),
+    )
+    span = EvidenceSpan(
+        document="PMID 101",
+        start=0,
+        end=40,
+        text="Metformin reduced HbA1c by 1.1 points against placebo.",
+        relevance_score=0.8312,
+    )
+    hostile = EvidenceSpan(document=f"doc{SCRIPT}", start=0, end=9, text=f"passage {HOSTILE}")
+    return Evaluation(
+        record_id=f"q1-{SCRIPT}",
+        question=f"Does metformin lower HbA1c? {HOSTILE}",
+        answer="Not shown, because it was cut into sentences.",
+        system="alpha",
+        topic="T1",
+        judge=JUDGE,
+        sentences=(
+            sentence(1, "Metformin lowers HbA1c by about one point.", one),
+            sentence(2, f"Hostile {HOSTILE}", two, lost),
+            sentence(3, LONG, one),
+            sentence(4, "Nobody cites anything here."),
+        ),
+        sources=(
+            Document(id="PMID 101", text="...", title="Metformin in type 2 diabetes"),
+            Document(id=f"doc{SCRIPT}", text="...", title=f"title {HOSTILE}"),
+        ),
+        nuggets=(
+            Nugget(text="Metformin lowers HbA1c.", origin="answer", method="model", sentence=1),
+            Nugget(text=f"nugget {HOSTILE}", origin="answer", method="extractive", sentence=2),
+        ),
+        gold_nuggets=(
+            Nugget(text="Metformin lowers HbA1c by 1.1 points.", importance="vital"),
+            Nugget(text=f"gold {HOSTILE}", importance="okay"),
+        ),
+        matches=(NuggetMatch(gold=0, nugget=0, similarity_score=0.876),),
+        judgments=judgments(4),
+        labels=(
+            SentenceLabel(sentence=1, label="required", confidence=0.91),
+            SentenceLabel(sentence=2, label="inappropriate", confidence=0.62),
+            SentenceLabel(sentence=3, label="borderline"),
+            SentenceLabel(sentence=4, failure=TIMEOUT),
+        ),
+        evidence=(
+            EvidenceVerdict(sentence=1, verdict="supports", confidence=0.88, evidence=span),
+            EvidenceVerdict(sentence=2, verdict="contradicts", evidence=hostile),
+            EvidenceVerdict(sentence=3, failure=Failure(reason="no_evidence")),
+        ),
+        citations=(
+            CitationVerdict(
+                sentence=1, citation=one, verdict="supports", confidence=0.97, evidence=span
+            ),
+            CitationVerdict(sentence=2, citation=two, verdict="contradicts", evidence=hostile),
+            CitationVerdict(sentence=2, citation=lost, verdict="invalid"),
+        ),
+        scores=scores(3.4),
+        findings=(
+            Finding(kind="extractive_nugget", message="Sentence 2 was copied.", sentence=2),
+            Finding(
+                kind="inappropriate_sentence",
+                message=f"Sentence 2 may do harm: {HOSTILE}",
+                sentence=2,
+            ),
+            Finding(
+                kind="contradicted_citation",
+                message="Sentence 2 says the opposite of the document it cites.",
+                sentence=2,
+            ),
+            Finding(kind="invalid_citation", message="[9] points nowhere.", sentence=2),
+            Finding(kind="unscored", message="Informativeness could not be rated: time-out."),
+            Finding(kind="brand_new_kind", message="A kind that no table knows."),
+        ),
+    )
+
+
+def second_evaluation() -> Evaluation:
+    """Right-to-left text and Markdown; nothing could be scored."""
+    return Evaluation(
+        record_id="q1|beta",
+        question=MARKDOWN,
+        answer=RIGHT_TO_LEFT,
+        system="beta | <b>",
+        sentences=(sentence(1, RIGHT_TO_LEFT), sentence(2, MARKDOWN)),
+        labels=(
+            SentenceLabel(sentence=1, label="required", confidence=0.7),
+            SentenceLabel(sentence=2, label="unnecessary", confidence=0.5),
+        ),
+        gold_nuggets=(Nugget(text="Never looked for."),),
+        judgments=(Judgment(rubric="cohesion", failure=TIMEOUT),),
+        scores={
+            "rubric.cohesion": likert(None, n=0, n_unscored=1),
+            "citations.support": share(None),
+            "nuggets.recall": share(None, n_unscored=1),
+        },
+    )
+
+
+def third_evaluation() -> Evaluation:
+    """A plain answer that was not even cut into sentences."""
+    return Evaluation(
+        record_id="q2",
+        question="What does aspirin inhibit?",
+        answer="Aspirin inhibits cyclooxygenase.",
+        system="alpha",
+        scores={"nuggets.recall": share(0.75), "made_up.score_key": share(0.2), "bare": share(0.3)},
+    )
+
+
+def build_manifest() -> Manifest:
+    """Everything that a manifest can hold."""
+    figure = CardFigure(
+        task="citation verdicts, three labels",
+        data="SciFact, dev part, 300 claims",
+        metric="accuracy",
+        value=0.714,
+        low=0.66,
+        high=0.76,
+        n=300,
+        command="ragassay meta-evaluate --task citations",
+    )
+    return Manifest(
+        ragassay="0.1.0",
+        packages={"dspy": "3.4.0", "litellm": "1.80.0"},
+        judge=JUDGE,
+        judge_digest="a" * 64,
+        embedder="all-MiniLM-L6-v2",
+        embedder_digest="b" * 64,
+        prompts_sha256="c" * 64,
+        answers=FileStamp(name="answers.jsonl", sha256="d" * 64, n_items=5, format="jsonl"),
+        settings={"temperature": 0.0, "seed": 13, "evidence": True},
+        card=ModelCard(
+            model="SmolLM2-135M-Instruct, tuned",
+            description="A small model that runs on a laptop.",
+            digest="e" * 64,
+            limits=("Trained on English only.", "Weak on sentences over 200 words."),
+            figures=(figure, figure.model_copy(update={"metric": "Spearman rho", "low": -0.1})),
+        ),
+    )
+
+
+@pytest.fixture
+def run() -> Run:
+    """The run."""
+    evaluations = (first_evaluation(), second_evaluation(), third_evaluation())
+    kinds = [finding.kind for evaluation in evaluations for finding in evaluation.findings]
+    summary = Summary(
+        n_records=5,
+        n_evaluated=3,
+        n_failed=1,
+        n_rejected=1,
+        scores=scores(3.4),
+        systems={
+            "alpha": scores(3.7),
+            "beta | <b>": scores(2.9, -0.1) | {"rubric.cohesion": likert(None, n=0, n_unscored=1)},
+        },
+        findings={kind: kinds.count(kind) for kind in kinds},
+        usage=Usage(n_calls=120, n_prompt_tokens=98765, n_completion_tokens=4321, cost_usd=None),
+    )
+    return Run(
+        manifest=build_manifest(),
+        summary=summary,
+        evaluations=evaluations,
+        failures=(
+            RecordFailure(
+                record_id="q3",
+                stage="segment",
+                failure=Failure(reason="too_long", detail=f"detail {HOSTILE}"),
+            ),
+        ),
+        rejections=(
+            Rejection(
+                file="answers.jsonl",
+                line=4,
+                field="answer",
+                problem="missing",
+                expected="text or a list of sentences",
+                content=f'{{"id": "q4", "question": "{HOSTILE}"}}',
+            ),
+        ),
+    )

@@ -1,0 +1,156 @@
+"""Numbers, titles and the headline say what is known, and no more."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+import ragassay.reports as reports
+from ragassay.records import Finding, Score, Summary
+from ragassay.reports.charts import LEFT, RIGHT_SINGLE, dot_plot, spark_path
+from ragassay.reports.labels import finding_rank, finding_title, place_text, reason_text
+from ragassay.reports.text import (
+    format_bounds,
+    format_share,
+    format_span,
+    format_value,
+    headline,
+    rubric_mean,
+    score_direction,
+    score_text,
+    score_title,
+    shortfall,
+)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0 %"),
+        (1.0, "100 %"),
+        (0.834, "83 %"),
+        (0.004, "0.4 %"),
+        (0.0001, "<0.1 %"),
+        (0.9949, "99.5 %"),
+        (0.9999, ">99.9 %"),
+    ],
+)
+def test_a_share_never_looks_like_nought_or_all_without_being_it(share, text):
+    assert format_share(share).replace("\u00a0", " ") == text
+
+
+def test_values_follow_their_scale():
+    assert format_value(4.126, (1.0, 5.0)) == "4.13"
+    assert format_value(0.5) == "50\u00a0%"
+    assert format_value(None) == format_value(math.nan) == "n/a"
+
+
+def test_spans_name_the_unit_once():
+    assert format_span(0.62, 0.71, (0.0, 1.0)) == "62\u201371\u00a0%"
+    assert format_span(-0.1, 0.4, (-1.0, 1.0)) == "-0.10 to 0.40"
+    assert format_span(None, 0.4, (0.0, 1.0)) == "n/a"
+
+
+@pytest.mark.parametrize("value", [None, math.nan])
+def test_a_score_without_a_value_is_unscored(value):
+    assert score_text(Score(value=value, n=0)) == "unscored (none to score)"
+    assert score_text(Score(value=value, n=0, n_unscored=3)) == "unscored (3 of 3 missing)"
+    assert score_text(None) == "unscored (not judged)"
+
+
+def test_bounds_are_named_for_what_they_are():
+    score = Score(value=0.2, n=8, n_unscored=2, worst=0.36, best=0.16)
+    assert format_bounds(score) == "worst\u00a036\u00a0%, best\u00a016\u00a0%"
+    assert format_bounds(Score(value=0.2, n=8)) == ""
+
+
+def test_titles_and_directions_fall_back():
+    assert score_title("rubric.some_new_rubric") == "Some new rubric"
+    assert score_title("made_up.score") == "Made up: Score"
+    assert score_title("bare") == "Bare"
+    assert score_direction("rubric.cohesion") == "higher"
+    assert score_direction("citations.contradict") == "lower"
+    assert score_direction("made_up.score") is None
+
+
+def test_the_mean_of_rubrics_leaves_out_and_counts_the_unscored():
+    rubric = {"scale": (1.0, 5.0)}
+    mean = rubric_mean(
+        {
+            "rubric.a": Score(value=4.0, n=1, **rubric),
+            "rubric.b": Score(value=3.0, n=1, **rubric),
+            "rubric.c": Score(value=None, n=0, n_unscored=1, **rubric),
+            "nuggets.f1": Score(value=1.0, n=1),
+        }
+    )
+    assert mean is not None
+    # (4 + 3) / 2, not (4 + 3 + 0) / 3
+    assert (mean.value, mean.n, mean.n_unscored) == (3.5, 2, 1)
+    assert rubric_mean({}) is None
+
+
+def test_the_headline_says_what_matters(run):
+    line = headline(run.summary).replace("\u00a0", " ")
+    assert line == (
+        "3 answers by 2 systems: rubrics average 3.80 of 5, 50 % of gold nuggets are stated and "
+        "60 % of citations support their sentence; look first at 1 inappropriate sentence, "
+        "1 contradicted citation, 1 invalid citation and 3 further findings."
+    )
+    assert "\n" not in line
+    assert shortfall(run.summary) == "1 record could not be evaluated and 1 line could not be read."
+
+
+def test_the_headline_of_nothing_claims_nothing():
+    none = Summary(n_records=4, n_evaluated=0, n_failed=4, n_rejected=0)
+    assert headline(none) == "No answer was evaluated, of 4 records read."
+    bare = Summary(n_records=1, n_evaluated=1, n_failed=0, n_rejected=0)
+    assert headline(bare) == "1 answer: no score could be had."
+    assert shortfall(bare) == ""
+
+
+def test_findings_rank_unknown_kinds_before_notes():
+    kinds = ["extractive_nugget", "zzz", "invalid_citation", "unscored", "inappropriate_sentence"]
+    assert sorted(kinds, key=finding_rank) == [
+        "inappropriate_sentence",
+        "invalid_citation",
+        "unscored",
+        "zzz",
+        "extractive_nugget",
+    ]
+    assert finding_title("zzz_kind") == "Zzz kind"
+    assert reason_text("some_reason") == "some reason"
+
+
+def test_a_place_is_not_said_twice():
+    assert place_text(Finding(kind="k", message="Sentence 4 is wrong.", sentence=4)) == ""
+    assert (
+        place_text(Finding(kind="k", message="Sentence 41 is wrong.", sentence=4)) == "sentence 4"
+    )
+    assert place_text(Finding(kind="k", message="Wrong.")) == ""
+
+
+def test_a_plot_keeps_marks_on_its_axis():
+    wild = Score(value=9.0, n=1, low=-3.0, high=math.inf, scale=(1.0, 5.0))
+    plot = dot_plot("t", ["rubric.a", "rubric.b"], {"": {"rubric.a": wild}})
+    mark, missing = (row.marks[0] for row in plot.rows)
+    assert (mark.x, mark.low, mark.high) == (RIGHT_SINGLE, LEFT, None)
+    assert (missing.x, missing.text) == (None, "unscored (not judged)")
+    assert [label for _, label in plot.ticks] == ["1", "2", "3", "4", "5"]
+
+
+def test_a_sparkline_has_five_bars():
+    assert spark_path((0.0, 0.25, 0.5, 1.0, 0.1)).count("M") == 5
+
+
+def test_exports_are_sorted_and_there():
+    assert reports.__all__ == sorted(reports.__all__)
+    assert all(hasattr(reports, name) for name in reports.__all__)
+
+
+def test_the_import_brings_neither_jinja_nor_rich():
+    code = "import sys, ragassay.reports; print(sorted({'jinja2', 'rich'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
