@@ -41,10 +41,11 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
     Args:
         text: English prose; of no sentence gives an empty list.
     """
-    import sentencex
+    # A compiled module without type stubs.
+    from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
 
     spans: list[tuple[int, int]] = []
-    for boundary in sentencex.get_sentence_boundaries("en", text):
+    for boundary in get_sentence_boundaries("en", text):
         start, end = boundary["start_index"], boundary["end_index"]
         piece = text[start:end]
         start += len(piece) - len(piece.lstrip())

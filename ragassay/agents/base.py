@@ -29,7 +29,9 @@ class Agent(dspy.Module):
 
     def __init__(self, signature: Any) -> None:
         super().__init__()
-        self.predict = dspy.Predict(signature.with_instructions(load_prompts().agents[self.name].task))
+        self.predict = dspy.Predict(
+            signature.with_instructions(load_prompts().agents[self.name].task)
+        )
 
     async def ask(self, **inputs: str) -> tuple[dspy.Prediction, Usage]:
         """One call through the house's adapter.

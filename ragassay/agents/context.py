@@ -16,9 +16,7 @@ from ragassay.records import AnswerSentence, Case, Document, Record
 _FENCE = re.compile(r"<data ([0-9a-f]{8})>")
 
 
-def build_context(
-    question: str, answer: str, sources: Sequence[Document], mark: str
-) -> str:
+def build_context(question: str, answer: str, sources: Sequence[Document], mark: str) -> str:
     """The part that every prompt of a case starts with.
 
     Args:

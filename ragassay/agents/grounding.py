@@ -44,16 +44,18 @@ _ANAPHOR = re.compile(
     r"|(?:in|of|for|with|on)\s+that|the\s+(?:same|latter|former)|both)\b",
     re.IGNORECASE,
 )
+_AUXILIARIES = frozenset(tokenize("did do does could would will should also still they it"))
 _NEVER_BORROWED = frozenset(
     tokenize(
         "all always any better cause caused causes common contraindicated cure cured decline "
         "declined decrease decreased decreases double doubled effective equal equally fall fallen "
-        "fell fewer frequent frequently gain gained greater half halved harm harmful higher improve "
-        "improved improves increase increased increases ineffective less longer lower lowered lowers "
-        "many most more never none only prevent prevented prevents rare rarely recommend recommended "
-        "reduce reduced reduces rise risen rose raise raised raises safe same shorter significant "
-        "significantly similar smaller some superior unsafe unchanged worse worsen worsened worsens "
-        "one two three four five six seven eight nine ten hundred thousand percent"
+        "fell fewer frequent frequently gain gained greater half halved harm harmful higher "
+        "improve improved improves increase increased increases ineffective less longer lower "
+        "lowered lowers many most more never none only prevent prevented prevents rare rarely "
+        "recommend recommended reduce reduced reduces rise risen rose raise raised raises safe "
+        "same shorter significant significantly similar smaller some superior unsafe unchanged "
+        "worse worsen worsened worsens one two three four five six seven eight nine ten hundred "
+        "thousand percent"
     )
 )
 """Words that carry the claim: a pronoun stands for a thing, never for one of these."""
@@ -76,7 +78,9 @@ def is_carried(nugget: str, sentence: str, answer: str) -> bool:
         return False
     clauses = _clauses(sentence)
     return _keeps_sides(nugget, clauses) and all(
-        _agrees(part, clauses, pattern) for part in _clauses(nugget) for pattern in (_NEGATION, _HEDGE)
+        _agrees(part, clauses, pattern)
+        for part in _clauses(nugget)
+        for pattern in (_NEGATION, _HEDGE)
     )
 
 
@@ -114,14 +118,23 @@ def _agrees(part: str, clauses: list[str], pattern: re.Pattern[str]) -> bool:
     words = _words(part)
     with_it = [clause for clause in clauses if pattern.search(clause)]
     if pattern.search(part):
-        return all(clause in with_it for clause in _closest(words, clauses))
+        return all(clause in with_it for clause in _closest(words, clauses, pattern))
     free = frozenset().union(*(_words(clause) for clause in clauses if clause not in with_it))
     bound = frozenset().union(*(_words(clause) for clause in with_it))
     return not (words & bound) - free
 
 
-def _closest(words: frozenset[str], clauses: list[str]) -> list[str]:
-    ranked = {c: (len(words & _words(c)), -len(_words(c) - words)) for c in clauses}
+def _closest(words: frozenset[str], clauses: list[str], pattern: re.Pattern[str]) -> list[str]:
+    ranked: dict[str, tuple[int, int]] = {}
+    before: frozenset[str] = frozenset()
+    for clause in clauses:
+        reach = _words(clause)
+        match = pattern.search(clause)
+        if match and not _words(clause[: match.start()]) - _AUXILIARIES:
+            # "... and not significant" takes its subject from the clause before.
+            reach |= before
+        ranked[clause] = (len(words & reach), -len(reach - words))
+        before = reach
     best = max(ranked.values())
     return [clause for clause, rank in ranked.items() if rank == best]
 

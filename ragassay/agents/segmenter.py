@@ -17,9 +17,7 @@ _PREFIX = r"PMIDs?[:\s]*"
 _ID = rf"(?:{_PREFIX})?[0-9]{{1,18}}(?:\s*[-\u2013]\s*[0-9]{{1,4}})?"
 _LIST = rf"{_ID}(?:\s*[,;]\s*{_ID})*"
 _MARKER = re.compile(rf"\[\s*({_LIST})\s*\]|\(\s*({_LIST})\s*\)", re.IGNORECASE)
-_ITEM = re.compile(
-    rf"({_PREFIX})?([0-9]{{1,18}})(?:\s*[-\u2013]\s*([0-9]{{1,4}}))?", re.IGNORECASE
-)
+_ITEM = re.compile(rf"({_PREFIX})?([0-9]{{1,18}})(?:\s*[-\u2013]\s*([0-9]{{1,4}}))?", re.IGNORECASE)
 _WHOLE_LIST = re.compile(_LIST, re.IGNORECASE)
 _ENUMERATION = re.compile(r"(?:^|[:;,\n]|\b(?:and|or))\s*$", re.IGNORECASE)
 _CLOSING = ".,;:!?)"

@@ -168,6 +168,9 @@ async def verify_citation(task: Task, runtime: Runtime[Toolbox]) -> Update:
 async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Put the verdicts in order, match the nuggets and add everything up."""
     case, tools = _case(state), toolbox(runtime)
+    if tools.lm.fatal is not None:
+        # LangGraph ends the step, and starts the next, before it raises what a handler raised.
+        raise tools.lm.fatal
     verdicts = ordered(
         case,
         tuple(tools.rubrics),

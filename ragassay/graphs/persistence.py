@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import aiosqlite
+from langchain_core.runnables import RunnableConfig
 from langgraph.cache.sqlite import SqliteCache
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from ragassay import errors, records
@@ -31,6 +33,24 @@ def serializer() -> JsonPlusSerializer:
     return JsonPlusSerializer(allowed_msgpack_modules=sorted(set(known)))
 
 
+class Saver(AsyncSqliteSaver):
+    """Keeps states, but no errors: a call that had failed when the process died is made again.
+
+    LangGraph would hand the kept error, its type lost, to the error handler of the next start.
+    """
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Keep the writes of a task that finished."""
+        if not any(channel == ERROR for channel, _ in writes):
+            await super().aput_writes(config, writes, task_id, task_path)
+
+
 @asynccontextmanager
 async def opened_checkpointer(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
     """States of unfinished evaluations; survives the death of the process."""
@@ -38,7 +58,7 @@ async def opened_checkpointer(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
         # A killed process loses nothing under NORMAL; only a crash of the machine could.
         await connection.execute("PRAGMA journal_mode=WAL")
         await connection.execute("PRAGMA synchronous=NORMAL")
-        yield AsyncSqliteSaver(connection, serde=serializer())
+        yield Saver(connection, serde=serializer())
 
 
 @contextmanager

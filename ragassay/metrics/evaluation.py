@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragassay.errors import RagassayError
 from ragassay.metrics.scores import (
     citation_scores,
     evidence_scores,
@@ -28,6 +29,8 @@ from ragassay.records import (
     Usage,
 )
 
+AnyVerdict = Judgment | SentenceLabel | EvidenceVerdict | CitationVerdict | SentenceNuggets
+
 
 @dataclass(frozen=True)
 class Verdicts:
@@ -38,6 +41,11 @@ class Verdicts:
     labels: tuple[SentenceLabel, ...]
     evidence: tuple[EvidenceVerdict, ...]
     citations: tuple[CitationVerdict, ...]
+
+    @property
+    def groups(self) -> tuple[Sequence[AnyVerdict], ...]:
+        """All verdicts, kind by kind."""
+        return (self.judgments, self.labels, self.evidence, self.citations, self.nuggets)
 
     @property
     def answer_nuggets(self) -> tuple[Nugget, ...]:
@@ -62,20 +70,29 @@ def ordered(
     evidence: Sequence[EvidenceVerdict],
     citations: Sequence[CitationVerdict],
 ) -> Verdicts:
-    """Put verdicts in order; fill in those for which no model had to be asked.
+    """Put verdicts in order, each once; fill in those for which no model had to be asked.
 
     A citation that points nowhere is invalid, a sentence without a passage has no evidence, an
     empty answer has no rating.
+
+    Raises:
+        RagassayError: A rubric of an answer with sentences has no judgment, not even an unscored
+            one: an evaluation that was broken off must not pass for a finished one.
     """
+    missing = [r for r in rubrics if r not in {j.rubric for j in judgments}]
+    if case.sentences and missing:
+        raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was broken off")
     by_rubric = {judgment.rubric: judgment for judgment in judgments}
     by_sentence = {verdict.sentence: verdict for verdict in evidence}
     by_citation = {(v.sentence, v.citation.marker): v for v in citations}
+    by_label = {label.sentence: label for label in labels}
+    by_nuggets = {(n.origin, n.sentence): n for n in nuggets}
     nothing = Failure(reason="no_evidence", detail="no passage was found")
     empty = Failure(reason="empty_answer", detail="the answer has no sentence")
     return Verdicts(
-        nuggets=tuple(sorted(nuggets, key=lambda n: (n.origin, n.sentence))),
+        nuggets=tuple(by_nuggets[key] for key in sorted(by_nuggets)),
         judgments=tuple(by_rubric.get(r) or Judgment(rubric=r, failure=empty) for r in rubrics),
-        labels=tuple(sorted(labels, key=lambda label: label.sentence)),
+        labels=tuple(by_label[sentence] for sentence in sorted(by_label)),
         evidence=tuple(
             by_sentence.get(s.index) or EvidenceVerdict(sentence=s.index, failure=nothing)
             for s in case.sentences
@@ -114,15 +131,17 @@ def evaluation_of(
     """
     nuggets = verdicts.answer_nuggets
     gold = case.gold or verdicts.reference_nuggets
-    n_unwritten = sum(1 for n in verdicts.nuggets if n.failure and n.origin == "answer")
+    n_unwritten, n_gold_unwritten = (
+        sum(1 for found in verdicts.nuggets if found.failure and found.origin == origin)
+        for origin in ("answer", "reference")
+    )
     scores = {
         **rubric_scores(verdicts.judgments, judge),
-        **nugget_scores(nuggets, gold, matches, n_unwritten, judge),
+        **nugget_scores(nuggets, gold, matches, n_unwritten, judge, n_gold_unwritten),
         **sentence_scores(verdicts.labels, judge),
         **evidence_scores(verdicts.evidence, judge),
         **citation_scores(case.sentences, verdicts.citations, judge),
     }
-    groups = (verdicts.judgments, verdicts.labels, verdicts.evidence, verdicts.citations)
     return Evaluation(
         record_id=record.id,
         question=record.question,
@@ -141,12 +160,12 @@ def evaluation_of(
         evidence=verdicts.evidence,
         citations=verdicts.citations,
         scores=scores,
-        findings=tuple(_findings(case, verdicts, n_unwritten)),
-        usage=sum((v.usage for group in (*groups, verdicts.nuggets) for v in group), Usage()),
+        findings=tuple(_findings(case, verdicts)),
+        usage=sum((v.usage for group in verdicts.groups for v in group), Usage()),
     )
 
 
-def _findings(case: Case, verdicts: Verdicts, n_unwritten: int) -> list[Finding]:
+def _findings(case: Case, verdicts: Verdicts) -> list[Finding]:
     found = [
         Finding(
             kind="inappropriate_sentence",
@@ -159,27 +178,30 @@ def _findings(case: Case, verdicts: Verdicts, n_unwritten: int) -> list[Finding]
     for verdict in verdicts.citations:
         where = f"Sentence {verdict.sentence} cites {verdict.citation.marker!r}"
         if verdict.verdict == "contradicts":
-            found.append(_finding("contradicted_citation", f"{where}, which contradicts it.", verdict))
+            message = f"{where}, which contradicts it."
+            found.append(_finding("contradicted_citation", message, verdict))
         elif verdict.verdict == "invalid":
             found.append(_finding("invalid_citation", f"{where}, which points nowhere.", verdict))
     for evidence in verdicts.evidence:
         if evidence.verdict == "contradicts":
             message = f"The best passage found for sentence {evidence.sentence} contradicts it."
             found.append(_finding("contradicted_sentence", message, evidence))
-    return found + _remarks(case, verdicts, n_unwritten)
+    return found + _remarks(case, verdicts)
 
 
 def _finding(kind: str, message: str, verdict: CitationVerdict | EvidenceVerdict) -> Finding:
     return Finding(kind=kind, message=message, sentence=verdict.sentence)
 
 
-def _remarks(case: Case, verdicts: Verdicts, n_unwritten: int) -> list[Finding]:
+def _remarks(case: Case, verdicts: Verdicts) -> list[Finding]:
     """What limits the evaluation itself."""
     found: list[Finding] = []
     if not case.sentences:
         found.append(Finding(kind="empty_answer", message="The answer has no sentence."))
     if case.n_source_chars_cut:
-        message = f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."
+        message = (
+            f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."
+        )
         found.append(Finding(kind="sources_cut", message=message))
     n_extractive = sum(1 for n in verdicts.answer_nuggets if n.method == "extractive")
     if n_extractive:
@@ -189,13 +211,10 @@ def _remarks(case: Case, verdicts: Verdicts, n_unwritten: int) -> list[Finding]:
         )
         found.append(Finding(kind="extractive_nugget", message=message))
     failures = [
-        verdict.failure.reason
-        for group in (verdicts.judgments, verdicts.labels, verdicts.evidence, verdicts.citations)
-        for verdict in group
-        if verdict.failure
+        verdict.failure.reason for group in verdicts.groups for verdict in group if verdict.failure
     ]
-    n_missing = len(failures) + n_unwritten
-    if n_missing and case.sentences:
-        reasons = ", ".join(sorted(set(failures))) or "see the nuggets"
-        found.append(Finding(kind="unscored", message=f"{n_missing} verdicts are unscored: {reasons}."))
+    if failures and case.sentences:
+        reasons = ", ".join(sorted(set(failures)))
+        message = f"{len(failures)} verdicts are unscored: {reasons}."
+        found.append(Finding(kind="unscored", message=message))
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ragassay.metrics.nuggets import f1_score
+
 Interval = tuple[float, float]
 
 N_DRAWS = 4000
@@ -39,7 +41,9 @@ def share_interval(n_hits: int, n: int) -> Interval | None:
     return float(found.low), float(found.high)
 
 
-def mean_interval(values: Sequence[float], clusters: Sequence[str] | None = None) -> Interval | None:
+def mean_interval(
+    values: Sequence[float], clusters: Sequence[str] | None = None
+) -> Interval | None:
     """Percentile bootstrap of a mean, resampling whole clusters.
 
     Answers to one question resemble each other; resampling questions keeps the interval honest.
@@ -106,11 +110,8 @@ def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval
     import numpy as np
 
     rng = np.random.default_rng(SEED)
-    p, r = (
-        rng.beta(hits + 0.5, n - hits + 0.5, size=N_DRAWS) for hits, n in (precision, recall)
-    )
+    p, r = (rng.beta(hits + 0.5, n - hits + 0.5, size=N_DRAWS) for hits, n in (precision, recall))
     low, high = np.quantile(2 * p * r / (p + r), [0.025, 0.975])
-    hits, trials = (sum(pair) for pair in zip(precision, recall, strict=True))
-    # F1 is their hits over their trials; Jeffreys' interval leaves out a share of 0 or 1.
-    value = hits / trials if precision[0] == recall[0] else float(low)
+    value = f1_score(precision[0] / precision[1], recall[0] / recall[1]) or 0.0
+    # Jeffreys' draws never reach a share of 0 or 1.
     return min(float(low), value), max(float(high), value)

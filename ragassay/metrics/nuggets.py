@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def align(similarity: NDArray[np.floating], threshold: float) -> tuple[NuggetMatch, ...]:
-    """Pair gold nuggets with the answer's nuggets, each used once, for the largest sum.
+    """Pair gold nuggets with the answer's nuggets, each used once, as much as can be.
 
     One to one, where BioACE counts every similar pair: an answer that repeats a fact cannot be
     credited for it twice. BioACE tunes the threshold by a Gaussian mixture and Optuna; here it is
@@ -23,8 +23,8 @@ def align(similarity: NDArray[np.floating], threshold: float) -> tuple[NuggetMat
         threshold: Pairs below it do not count; one at the threshold does.
 
     Returns:
-        The pairs of the largest sum of similarities, each counted from -1 so that a further pair
-        never makes it smaller; by gold nugget; empty where a side is empty.
+        The pairs of the largest sum of similarities, counted from -1 so that a further pair never
+        makes it smaller. By gold nugget; empty where a side is empty.
     """
     from scipy.optimize import linear_sum_assignment
 

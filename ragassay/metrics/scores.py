@@ -57,43 +57,81 @@ def nugget_scores(
     matches: Sequence[NuggetMatch],
     n_unscored: int,
     judge: str,
+    n_gold_unscored: int = 0,
 ) -> dict[str, Score]:
     """Precision, recall, F1 and the recall of vital nuggets (BioACE 4.1.1); empty without gold.
+
+    In the bounds a sentence whose nuggets could not be had counts as one nugget of its own side,
+    and may state all that the other side has without a match.
 
     Args:
         answer: The answer's nuggets.
         gold: What it should state.
         matches: From `align`.
-        n_unscored: Sentences whose nuggets could not be had.
+        n_unscored: Sentences of the answer whose nuggets could not be had.
         judge: The model that wrote the answer's nuggets.
+        n_gold_unscored: Sentences of the reference whose nuggets could not be had.
     """
-    if not gold:
+    if not gold and not n_gold_unscored:
         return {}
+    # A side of which nothing could be had was not compared: its verdicts are missing, not zero.
+    n_answer = len(answer) if gold else 0
+    n_gold = len(gold) if answer or not n_unscored else 0
     n_hits = len(matches)
-    precision = share("nuggets.precision", n_hits, len(answer), n_unscored, judge)
-    recall = share("nuggets.recall", n_hits, len(gold), 0, judge)
-    interval = f1_interval((n_hits, len(answer)), (n_hits, len(gold)))
+    precision = _matched(n_hits, n_answer, len(answer), n_unscored, n_gold_unscored, judge)
+    recall = _matched(n_hits, n_gold, len(gold), n_gold_unscored, n_unscored, judge)
     scores = {
         "nuggets.precision": precision,
         "nuggets.recall": recall,
-        "nuggets.f1": Score(
-            value=_rounded(f1_score(precision.value, recall.value)),
-            n=len(answer) + len(gold),
-            n_unscored=n_unscored,
-            low=_rounded(interval[0]) if interval else None,
-            high=_rounded(interval[1]) if interval else None,
-            judge=judge,
-        ),
+        "nuggets.f1": _f1(precision, recall, n_hits, judge),
     }
     vital = {i for i, nugget in enumerate(gold) if nugget.importance == "vital"}
     if vital:
-        hits = sum(1 for match in matches if match.gold in vital)
-        scores["nuggets.vital_recall"] = share("nuggets.vital_recall", hits, len(vital), 0, judge)
+        n_hits = sum(1 for match in matches if match.gold in vital)
+        scores["nuggets.vital_recall"] = _matched(
+            n_hits, len(vital) if n_gold else 0, len(vital), n_gold_unscored, n_unscored, judge
+        )
     return scores
 
 
+def _matched(
+    n_hits: int, n_compared: int, n: int, n_missing: int, n_other_missing: int, judge: str
+) -> Score:
+    """The share of one side's nuggets that the other side states.
+
+    Args:
+        n_hits: How many are matched.
+        n_compared: How many were compared with the other side: all or none.
+        n: How many there are.
+        n_missing: Sentences of this side without their nuggets.
+        n_other_missing: Sentences of the other side without theirs.
+        judge: The model that wrote them.
+    """
+    found = share("", n_hits, n_compared, n_missing + n_other_missing, judge)
+    total = n + n_missing
+    if not total:
+        return found
+    n_most = (n if n_other_missing else n_hits) + n_missing
+    bounds = {"worst": _rounded(n_hits / total), "best": _rounded(n_most / total)}
+    return found.model_copy(update=bounds)
+
+
+def _f1(precision: Score, recall: Score, n_hits: int, judge: str) -> Score:
+    interval = f1_interval((n_hits, precision.n), (n_hits, recall.n))
+    return Score(
+        value=_rounded(f1_score(precision.value, recall.value)),
+        n=precision.n + recall.n,
+        n_unscored=precision.n_unscored,
+        low=_rounded(interval[0]) if interval else None,
+        high=_rounded(interval[1]) if interval else None,
+        worst=_rounded(f1_score(precision.worst, recall.worst)),
+        best=_rounded(f1_score(precision.best, recall.best)),
+        judge=judge,
+    )
+
+
 def sentence_scores(labels: Sequence[SentenceLabel], judge: str) -> dict[str, Score]:
-    """Share of sentences with each label; completeness is the share of "required" (BioACE 4.1.2)."""
+    """Share of sentences with each label; completeness is that of "required" (BioACE 4.1.2)."""
     given = [label.label for label in labels if label.label is not None]
     n_unscored = len(labels) - len(given)
     return {

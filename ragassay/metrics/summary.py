@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -37,28 +38,40 @@ def mean_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
 
 
 def _mean(key: str, evaluations: Sequence[Evaluation]) -> Score:
-    """One mean. An answer that the score does not apply to (no gold nuggets, no citation) is not
-    counted as unscored; one whose every verdict failed is."""
+    """The mean of one score over the answers that it applies to.
+
+    An answer without gold nuggets, or without a citation, is not counted as unscored; one whose
+    every verdict failed is. The bounds also hold what is unscored within an answer.
+    """
     present = [e for e in evaluations if key in e.scores]
-    scored = [(e, e.scores[key].value) for e in present if e.scores[key].value is not None]
-    values = [value for _, value in scored if value is not None]
+    scored = [e for e in present if e.scores[key].value is not None]
+    values = [value for e in scored if (value := e.scores[key].value) is not None]
     unscored = [e for e in present if e.scores[key].value is None and e.scores[key].n_unscored]
+    counted = [e.scores[key] for e in (*scored, *unscored)]
     first = present[0].scores[key]
     low_end, high_end = first.scale
     worst_end, best_end = (high_end, low_end) if key in LOWER_IS_BETTER else (low_end, high_end)
-    interval = mean_interval(values, [e.topic or e.question for e, _ in scored])
-    n_all = len(values) + len(unscored)
+    interval = mean_interval(values, [e.topic or e.question for e in scored])
     return Score(
-        value=_rounded(sum(values) / len(values)) if values else None,
+        value=_mean_of(values),
         n=len(values),
         n_unscored=len(unscored),
         low=_rounded(interval[0]) if interval else None,
         high=_rounded(interval[1]) if interval else None,
-        worst=_rounded((sum(values) + worst_end * len(unscored)) / n_all) if n_all else None,
-        best=_rounded((sum(values) + best_end * len(unscored)) / n_all) if n_all else None,
+        worst=_mean_of([_first(s.worst, s.value, worst_end) for s in counted]),
+        best=_mean_of([_first(s.best, s.value, best_end) for s in counted]),
         scale=first.scale,
         judge=first.judge,
     )
+
+
+def _mean_of(values: Sequence[float]) -> float | None:
+    return _rounded(math.fsum(values) / len(values)) if values else None
+
+
+def _first(*values: float | None) -> float:
+    """The first that is known; the last always is."""
+    return next(value for value in values if value is not None)
 
 
 def _rounded(value: float) -> float:

@@ -56,6 +56,12 @@ class Embedder:
 
             source = str(minilm_folder()) if self.name == EMBEDDED else self.name
             self._model = SentenceTransformer(source, device="cpu")
+        # One text at a time: on a processor it costs the same, and a vector then does not depend,
+        # in its last bits, on which texts it was computed with.
         return self._model.encode(
-            list(texts), normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
+            list(texts),
+            batch_size=1,
+            normalize_embeddings=True,
+            show_progress_bar=False,
+            convert_to_numpy=True,
         )

@@ -103,6 +103,8 @@ class JudgeLM(dspy.LM):
         )
         self._slots = asyncio.Semaphore(settings.n_slots)
         self._not_before = 0.0
+        self.fatal: FatalModelError | None = None
+        """Why no call can succeed any more; every further call fails with it at once."""
         self._acompletion = litellm.acompletion
 
     async def acall(
@@ -118,6 +120,8 @@ class JudgeLM(dspy.LM):
             options["response_format"] = _portable(options["response_format"])
         async with self._slots:
             await self._cool_down()
+            if self.fatal is not None:
+                raise self.fatal
             try:
                 response = await self._acompletion(
                     model=self.model,
@@ -156,6 +160,8 @@ class JudgeLM(dspy.LM):
         if isinstance(cause, ModelError):
             return cause
         typed = _typed(error)
+        if isinstance(typed, FatalModelError):
+            self.fatal = typed
         if isinstance(typed, TransientModelError) and typed.reason == "rate_limit":
             wait = _retry_after_s(error)
             if wait is not None and wait <= MOST_COOLDOWN_S:

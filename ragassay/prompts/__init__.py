@@ -12,6 +12,17 @@ from pydantic import Field
 
 from ragassay.records.base import Frozen
 
+__all__ = [
+    "AgentPrompt",
+    "ContextWords",
+    "Prompts",
+    "RatingPoint",
+    "Rubric",
+    "load_prompts",
+    "load_rubrics",
+    "prompts_sha256",
+]
+
 RatingPoint = Literal[1, 2, 3, 4, 5]
 
 
@@ -27,7 +38,7 @@ class Rubric(Frozen):
     name: str = ""
     group: Literal["linguistic", "logical", "content"]
     question: str
-    scale: dict[RatingPoint, str]
+    scale: dict[RatingPoint, str] = Field(min_length=5)
 
     def rendered(self) -> str:
         """The rubric as a prompt shows it."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
 _WORD = re.compile(r"\w+(?:[-.]\w+)*")
 _STOPWORDS = frozenset(
-    "a an and are as at be been but by can for from had has have in into is it its may not of on "
-    "or our than that the their there these they this those to was we were which with".split()
+    {
+        *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "for", "from"),
+        *("had", "has", "have", "in", "into", "is", "it", "its", "may", "not", "of", "on", "or"),
+        *("our", "than", "that", "the", "their", "there", "these", "they", "this", "those", "to"),
+        *("was", "we", "were", "which", "with"),
+    }
 )
 
 
@@ -41,17 +46,25 @@ class Bm25Index:
         self._bm25 = BM25Plus(tokens) if any(tokens) else None
 
     def search(self, query: str, k: int | None = None) -> list[tuple[int, float]]:
-        """The best `k` texts as (position, score), best first; ties in the texts' order."""
+        """The best `k` texts as (position, score), best first; ties in the texts' order.
+
+        Only texts that share a word with the query: rank-bm25 adds its delta for each word of the
+        query to every text, where Lv & Zhai (2011) add it for the words that the text has.
+        """
         import numpy as np
 
-        words = tokenize(query)
-        if self._bm25 is None or not words:
+        if self._bm25 is None:
             return []
+        words = [word for word in tokenize(query) if word in self._bm25.idf]
+        asked = set(words)
         scores = self._bm25.get_scores(words)
-        order = np.argsort(-scores, kind="stable")[:k]
-        return [(int(i), float(scores[i])) for i in order]
+        order = np.argsort(-scores, kind="stable")
+        matching = (int(i) for i in order if not asked.isdisjoint(self._bm25.doc_freqs[i]))
+        return [(i, float(scores[i])) for i in itertools.islice(matching, k)]
 
 
 def rank(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-    """Rank texts against a query; all of them, best first."""
-    return Bm25Index(texts).search(query)
+    """All texts as (position, score), best first; 0 where a text shares no word with the query."""
+    found = Bm25Index(texts).search(query)
+    rest = set(range(len(texts))).difference(position for position, _ in found)
+    return [*found, *((position, 0.0) for position in sorted(rest))]

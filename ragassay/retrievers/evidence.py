@@ -1,4 +1,4 @@
-"""The passage that speaks to a claim: BM25 over documents, then the embedding model over passages."""
+"""The passage that speaks to a claim: BM25 over documents, then embeddings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ class Corpus:
     def __init__(self, documents: Sequence[Document] = ()) -> None:
         self.documents = tuple(documents)
         self._by_id = {document.id: document for document in documents}
-        self._index: Bm25Index | None = None
 
     @functools.cached_property
     def sha256(self) -> str:
@@ -39,14 +38,16 @@ class Corpus:
             digest.update(document.model_dump_json().encode())
         return digest.hexdigest()
 
+    @functools.cached_property
+    def _index(self) -> Bm25Index:
+        return Bm25Index([f"{d.title} {d.text}" for d in self.documents])
+
     def get(self, identifier: str) -> Document | None:
         """The document of this id, or None."""
         return self._by_id.get(identifier)
 
     def search(self, query: str, k: int = N_CANDIDATES) -> list[Document]:
-        """The `k` best documents by BM25 over title and text."""
-        if self._index is None:
-            self._index = Bm25Index([f"{d.title} {d.text}" for d in self.documents])
+        """The `k` best documents by BM25 over title and text; each shares a word with the query."""
         return [self.documents[i] for i, _ in self._index.search(query, k)]
 
 
@@ -110,8 +111,12 @@ class PassageRetriever(BaseRetriever):
         return [
             LangChainDocument(
                 page_content=p.text,
-                metadata={"id": p.document, "start": p.start, "end": p.end,
-                          "score": p.relevance_score},
+                metadata={
+                    "id": p.document,
+                    "start": p.start,
+                    "end": p.end,
+                    "score": p.relevance_score,
+                },
             )
             for p in passages[: self.k]
         ]

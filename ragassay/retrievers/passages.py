@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ragassay.records import Document, EvidenceSpan
+from ragassay.retrievers.bm25 import rank
+from ragassay.sentences import split_sentences
 
 WINDOW = 3
 """Sentences of a passage; the best number for answers against documents (BioACE, 4.1.3)."""
+
+CUT = "[...]"
+"""Stands where sentences were left out."""
 
 
 def windows(document: Document, size: int = WINDOW) -> list[EvidenceSpan]:
@@ -15,8 +22,6 @@ def windows(document: Document, size: int = WINDOW) -> list[EvidenceSpan]:
         document: An empty text gives no passage.
         size: Sentences of a passage, at least 1.
     """
-    from ragassay.sentences import split_sentences
-
     spans = split_sentences(document.text)
     if not spans:
         return []
@@ -32,48 +37,40 @@ def windows(document: Document, size: int = WINDOW) -> list[EvidenceSpan]:
     ]
 
 
-def condense(documents: list[Document], query: str, n_chars: int) -> list[Document]:
+def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Document]:
     """Cut documents to a budget, keeping the sentences that BM25 finds closest to the query.
 
-    Each document keeps its place and its title, so that numbering holds. Sentences keep their
-    order; where one is left out stands "[...]".
+    Each document keeps its place, id and title, so that numbering holds. Sentences keep their
+    order; where one or more are left out stands "[...]".
 
     Args:
         documents: In their order.
-        query: What the sentences are ranked against.
-        n_chars: Budget over all texts.
+        query: What the sentences are ranked against; where it shares no word with any, the first
+            sentences are kept.
+        n_chars: Budget over all texts. Below the length of one "[...]" a document it cannot hold.
     """
-    from ragassay.retrievers.bm25 import rank
-    from ragassay.sentences import split_sentences
-
     if sum(len(document.text) for document in documents) <= n_chars:
-        return documents
-    pieces = [
-        (n, start, end)
-        for n, document in enumerate(documents)
-        for start, end in split_sentences(document.text)
-    ]
-    texts = [documents[n].text[start:end] for n, start, end in pieces]
+        return list(documents)
+    split = [[d.text[start:end] for start, end in split_sentences(d.text)] for d in documents]
+    texts = [text for pieces in split for text in pieces]
     kept: set[int] = set()
-    room = n_chars
+    room = n_chars - len(CUT) * len(documents)
     for position, _ in rank(query, texts):
-        if len(texts[position]) <= room:
+        # A sentence that is kept costs two spaces, and a further cut beside it.
+        cost = len(texts[position]) + len(CUT) + 2
+        if cost <= room:
             kept.add(position)
-            room -= len(texts[position])
-    return [
-        document.model_copy(
-            update={"text": _joined([(i in kept, t) for i, (p, t) in
-                                     enumerate(zip(pieces, texts, strict=True)) if p[0] == n])}
-        )
-        for n, document in enumerate(documents)
-    ]
+            room -= cost
+    shown: list[Document] = []
+    first = 0
+    for document, pieces in zip(documents, split, strict=True):
+        parts = [text if first + i in kept else CUT for i, text in enumerate(pieces)]
+        shown.append(document.model_copy(update={"text": _joined(parts)}))
+        first += len(pieces)
+    return shown
 
 
-def _joined(pieces: list[tuple[bool, str]]) -> str:
-    parts: list[str] = []
-    for is_kept, text in pieces:
-        if is_kept:
-            parts.append(text)
-        elif not parts or parts[-1] != "[...]":
-            parts.append("[...]")
-    return " ".join(parts)
+def _joined(parts: Sequence[str]) -> str:
+    """Sentences in a row, neighbouring cuts as one."""
+    pairs = zip(parts, ["", *parts], strict=False)
+    return " ".join(part for part, before in pairs if not part == before == CUT)

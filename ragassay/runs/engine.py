@@ -86,6 +86,8 @@ async def run_records(
                 for record in waiting:
                     group.create_task(one(record))
         except* FatalModelError as errors:
+            for record in waiting:
+                await _forget(graph, tools.fingerprint(record))
             raise _first(errors) from None
     return outcome
 
@@ -130,9 +132,10 @@ async def _run_one(
     thread = tools.fingerprint(record)
     try:
         evaluation = await _evaluate(record, thread, tools, graph, listen)
-    except FatalModelError:
-        raise
     except Exception as error:
+        if tools.lm.fatal is not None:
+            raise tools.lm.fatal from error
+        await _forget(graph, thread)
         failure = _failure(record, error)
         outcome.failures[record.id] = failure
         if folder is not None:
@@ -141,9 +144,14 @@ async def _run_one(
         outcome.evaluations[record.id] = evaluation
         if folder is not None:
             append_line(folder.evaluations_file, evaluation)
-    if folder is not None:
-        await graph.checkpointer.adelete_thread(thread)
+        await _forget(graph, thread)
     listen(Event(n_records=1))
+
+
+async def _forget(graph: CompiledStateGraph[Any, Toolbox, Any, Any], thread: str) -> None:
+    """Drop the states of an evaluation that ended; its verdicts stay in the cache."""
+    if graph.checkpointer:
+        await graph.checkpointer.adelete_thread(thread)
 
 
 async def _evaluate(

@@ -31,8 +31,8 @@ class SlotStore:
         )
         self._shape = (config.num_key_value_heads, head_dim)
         self._dtype = dtype
-        self._keys = [self._empty(capacity) for _ in range(config.num_hidden_layers)]
-        self._values = [self._empty(capacity) for _ in range(config.num_hidden_layers)]
+        self.keys = [self._empty(capacity) for _ in range(config.num_hidden_layers)]
+        self.values = [self._empty(capacity) for _ in range(config.num_hidden_layers)]
         self.n_slots = 0
 
     def _empty(self, capacity: int) -> torch.Tensor:
@@ -42,11 +42,11 @@ class SlotStore:
     def reserve(self, n_new: int) -> range:
         """Allot the next slots, growing the store if need be."""
         start, end = self.n_slots, self.n_slots + n_new
-        capacity = self._keys[0].shape[2]
+        capacity = self.keys[0].shape[2]
         if end > capacity:
             capacity = max(end, 2 * capacity)
-            self._keys = [self._grown(old, capacity) for old in self._keys]
-            self._values = [self._grown(old, capacity) for old in self._values]
+            self.keys = [self._grown(old, capacity) for old in self.keys]
+            self.values = [self._grown(old, capacity) for old in self.values]
         self.n_slots = end
         return range(start, end)
 
@@ -60,8 +60,8 @@ class SlotStore:
         index = torch.as_tensor(list(slots), dtype=torch.long)
         other = SlotStore.__new__(SlotStore)
         other._shape, other._dtype, other.n_slots = self._shape, self._dtype, len(slots)
-        other._keys = [keys.index_select(2, index) for keys in self._keys]
-        other._values = [values.index_select(2, index) for values in self._values]
+        other.keys = [keys.index_select(2, index) for keys in self.keys]
+        other.values = [values.index_select(2, index) for values in self.values]
         return other
 
 
@@ -79,22 +79,26 @@ class PackedPass:
 
     is_compileable = False
 
-    def __init__(self, store: SlotStore, new: range, seen: torch.Tensor | None) -> None:
-        self._store, self._new, self._seen = store, new, seen
+    def __init__(self, store: SlotStore, new: range, seen: Sequence[int] | None = None) -> None:
+        self._store, self._new = store, new
+        # Seen slots that end where the new ones start need no copy, whole stores above all.
+        self._first = new.start - len(seen) if seen is not None else 0
+        is_run = seen is None or list(seen) == list(range(self._first, new.start))
+        self._seen = None if is_run else torch.as_tensor(seen, dtype=torch.long)
 
     def update(
         self, key: torch.Tensor, value: torch.Tensor, layer: int, *args: object, **kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Store the new keys and values; return all that the pass attends to."""
         return (
-            self._joined(self._store._keys[layer], key),
-            self._joined(self._store._values[layer], value),
+            self._joined(self._store.keys[layer], key),
+            self._joined(self._store.values[layer], value),
         )
 
     def _joined(self, stored: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
         stored[:, :, self._new.start : self._new.stop] = new
         if self._seen is None:
-            return stored[:, :, : self._new.stop]
+            return stored[:, :, self._first : self._new.stop]
         return torch.cat([stored.index_select(2, self._seen), new], dim=2)
 
     def get_seq_length(self, layer: int = 0) -> int:
@@ -113,7 +117,7 @@ def grouped_attention(
 ) -> tuple[torch.Tensor, None]:
     """Masked attention with grouped heads that never repeats a key or value.
 
-    The query heads of a group become further rows of its key/value head.
+    transformers' own "sdpa" repeats them wherever there is a mask.
 
     Args:
         module: The attention layer; not used.
@@ -122,15 +126,12 @@ def grouped_attention(
         value: shape (1, n_key_value_heads, n_seen, head_dim).
         attention_mask: shape (1, 1, n_new, n_seen), added to the scores.
         scaling: Factor of the scores.
+        kwargs: What transformers passes to every attention; not used.
 
     Returns:
         shape (1, n_new, n_heads, head_dim), and no weights.
     """
-    _, n_heads, n_new, head_dim = query.shape
-    n_groups = key.shape[1]
-    rows = query.reshape(1, n_groups, (n_heads // n_groups) * n_new, head_dim)
-    mask = attention_mask.repeat(1, 1, n_heads // n_groups, 1)
     out = torch.nn.functional.scaled_dot_product_attention(
-        rows, key, value, attn_mask=mask, scale=scaling
+        query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=True
     )
-    return out.reshape(1, n_heads, n_new, head_dim).transpose(1, 2), None
+    return out.transpose(1, 2), None

@@ -1,0 +1,5 @@
+"""`python -m ragassay`."""
+
+from ragassay.cli import app
+
+app()

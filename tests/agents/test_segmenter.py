@@ -1,0 +1,281 @@
+"""Answers cut into sentences, with what each cites."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.agents.segmenter import segment
+from ragassay.records import AnswerSentence, Document, Record, SentenceInput
+
+SAMPLE = Path(__file__).parents[2] / "examples" / "sample"
+SOURCES = tuple(Document(id=f"9900010{n}", text="Text.") for n in range(1, 6))
+CORPUS = {i: Document(id=i, text="Text.") for i in ("99000201", "123")}
+
+
+def cut(
+    answer: str | tuple[SentenceInput, ...], sources: tuple[Document, ...] = SOURCES
+) -> list[AnswerSentence]:
+    text, sentences, _ = segment(
+        Record(id="r", question="Q?", answer=answer, sources=sources), CORPUS.get
+    )
+    position = 0
+    for n, sentence in enumerate(sentences, 1):
+        assert sentence.index == n
+        assert position <= sentence.start < sentence.end <= len(text)
+        position = sentence.end
+    return sentences
+
+
+def cited(sentence: AnswerSentence) -> list[str]:
+    return [citation.marker for citation in sentence.citations]
+
+
+@pytest.mark.parametrize(
+    ("marker", "found"),
+    [
+        ("[1]", ["1"]),
+        ("[1, 2]", ["1", "2"]),
+        ("[1;2]", ["1", "2"]),
+        ("[1-3]", ["1", "2", "3"]),
+        ("[1\u20133]", ["1", "2", "3"]),
+        ("(1, 2)", ["1", "2"]),
+        ("(1)", ["1"]),
+        ("[PMID 123]", ["PMID 123"]),
+        ("[PMID: 123; PMID 456]", ["PMID 123", "PMID 456"]),
+        ("[PMIDs 123, 456]", ["PMID 123", "PMID 456"]),
+        ("(pmid 123)", ["PMID 123"]),
+        ("[99000101, 99000102]", ["99000101", "99000102"]),
+        ("[1][3]", ["1", "3"]),
+        ("[1] [1]", ["1"]),
+        ("[0]", ["0"]),
+        ("[7]", ["7"]),
+        ("[99999999999999]", ["99999999999999"]),
+    ],
+)
+def test_marker_is_read_and_leaves_the_sentence(marker: str, found: list[str]) -> None:
+    (sentence,) = cut(f"The tumour grew {marker}.")
+    assert cited(sentence) == found
+    assert sentence.text == "The tumour grew."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The tumour grew (n = 5).",
+        "The tumour grew (95).",
+        "The tumour grew (2015).",
+        "The tumour grew with (1.5 mg).",
+        "The tumour grew [see below].",
+        "The tumour grew [3-1].",
+        "The tumour grew [1-900].",
+        "The tumour grew [\uff11].",
+        "The tumour grew [\u0661].",
+        "The tumour grew [" + "9" * 5000 + "].",
+        "The tumour [ grew.",
+        "Steps are: (1) rest, (2) ice, and (3) walking.",
+        "(1) The tumour grew.",
+    ],
+)
+def test_what_is_no_marker_stays(text: str) -> None:
+    (sentence,) = cut(text)
+    assert (sentence.text, sentence.citations) == (text, ())
+
+
+def test_number_in_parentheses_is_no_citation_beside_square_brackets() -> None:
+    (sentence,) = cut("It grew in two mice (2) and in five rats [3].")
+    assert cited(sentence) == ["3"]
+    assert sentence.text == "It grew in two mice (2) and in five rats."
+
+
+def test_number_in_parentheses_needs_sources() -> None:
+    (sentence,) = cut("It grew in two mice (2).", sources=())
+    assert sentence.citations == ()
+
+
+def test_number_beyond_the_sources_points_nowhere() -> None:
+    first, second = cut("It grew [7]. It shrank [0].")
+    assert [c.document for c in (*first.citations, *second.citations)] == [None, None]
+
+
+def test_positions_pmids_and_the_corpus_resolve() -> None:
+    record = Record(
+        id="r",
+        question="Q?",
+        answer="It grew [2]. It shrank [PMID 99000104; PMID 99000201]. It stayed [99000201].",
+        sources=SOURCES,
+    )
+    _, sentences, documents = segment(record, CORPUS.get)
+    found = [[c.document for c in s.citations] for s in sentences]
+    assert found == [["99000102"], ["99000104", "99000201"], ["99000201"]]
+    assert [d.id for d in documents] == [*(s.id for s in SOURCES), "99000201"]
+
+
+def test_source_id_with_a_prefix_is_found() -> None:
+    (sentence,) = cut("It grew [PMID 77].", sources=(Document(id="PMID:77", text="T"),))
+    assert sentence.citations[0].document == "PMID:77"
+
+
+def test_marker_behind_the_full_stop_belongs_to_the_sentence_before() -> None:
+    first, second = cut("It grew. [3] The next one shrank.")
+    assert (first.text, cited(first)) == ("It grew.", ["3"])
+    assert (second.text, cited(second)) == ("The next one shrank.", [])
+
+
+def test_marker_that_opens_a_line_belongs_to_that_line() -> None:
+    first, second, third = cut("It grew [1].\n[2] It shrank.\n[4]\nIt stayed.")
+    assert (cited(first), cited(second), cited(third)) == (["1"], ["2", "4"], [])
+
+
+def test_marker_at_the_very_start_belongs_to_the_first_sentence() -> None:
+    first, second = cut("[1] It grew. It shrank.")
+    assert (first.text, cited(first), first.start) == ("It grew.", ["1"], 0)
+    assert second.citations == ()
+
+
+def test_markers_in_mid_sentence_close_up() -> None:
+    (sentence,) = cut(
+        "It grew [1], shrank [2] and, at p < .05 [3] , stayed at .5 mm (see text [4])."
+    )
+    assert sentence.text == "It grew, shrank and, at p < .05, stayed at .5 mm (see text)."
+    assert cited(sentence) == ["1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("answer", ["", " \n\t ", "[1]", "[1][2]. [3]", "...", "[", ()])
+def test_answer_without_words_has_no_sentence(answer: str | tuple[SentenceInput, ...]) -> None:
+    assert cut(answer) == []
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "\u05d2\u05d3\u05dc",
+        "caf\u0065\u0301",
+        "\U0001f9ea\U0001f469\u200d\U0001f52c",
+        "a\x00b",
+        "\u202etxt",
+    ],
+)
+def test_offsets_count_characters_whatever_the_script(word: str) -> None:
+    answer = f"{word} one grew [1]. Then {word} shrank [2]."
+    first, second = cut(answer)
+    assert answer[first.start : first.end] == f"{word} one grew [1]."
+    assert answer[second.start : second.end] == f"Then {word} shrank [2]."
+
+
+def test_listed_sentences_keep_their_places_and_citations() -> None:
+    answer = (
+        SentenceInput(text="It grew [2].", citations=("1", "99000103")),
+        SentenceInput(text="  "),
+        SentenceInput(text="It shrank.", citations=("PMID: 123", "[4]", "1-2", "X9")),
+    )
+    text, (first, second), _ = segment(
+        Record(id="r", question="Q?", answer=answer, sources=SOURCES), CORPUS.get
+    )
+    assert text == "It grew [2]. It shrank."
+    assert (first.text, text[first.start : first.end]) == ("It grew.", "It grew [2].")
+    assert [(c.marker, c.document) for c in first.citations] == [
+        ("1", "99000101"),
+        ("99000103", "99000103"),
+        ("2", "99000102"),
+    ]
+    assert [(c.marker, c.document) for c in second.citations] == [
+        ("PMID 123", "123"),
+        ("4", "99000104"),
+        ("1", "99000101"),
+        ("2", "99000102"),
+        ("X9", None),
+    ]
+
+
+def test_listed_number_is_an_id_before_it_is_a_position() -> None:
+    sources = tuple(Document(id=i, text="T") for i in ("2", "1"))
+    (listed,) = cut((SentenceInput(text="It grew.", citations=("1",)),), sources)
+    (marked,) = cut("It grew [1].", sources)
+    assert (listed.citations[0].document, marked.citations[0].document) == ("1", "2")
+
+
+def test_citations_of_a_wordless_listed_sentence_go_to_its_neighbour() -> None:
+    first, second = cut(
+        (
+            SentenceInput(text="[5]"),
+            SentenceInput(text="It grew.", citations=("1",)),
+            SentenceInput(text="[2]"),
+            SentenceInput(text=" ", citations=("3",)),
+            SentenceInput(text="It shrank."),
+        )
+    )
+    assert (sorted(cited(first)), cited(second)) == (["1", "2", "3", "5"], [])
+
+
+@pytest.mark.parametrize(
+    ("record_id", "n_sentences"),
+    # Counted by hand in answers.jsonl; the README of the sample names the sentences.
+    [
+        ("alpha-t1", 8),
+        ("beta-t1", 7),
+        ("alpha-t2", 8),
+        ("beta-t2", 6),
+        ("alpha-t3", 7),
+        ("beta-t3", 7),
+        ("alpha-t4", 6),
+        ("beta-t5", 7),
+    ],
+)
+def test_sample_answers_are_cut_as_a_reader_cuts_them(record_id: str, n_sentences: int) -> None:
+    lines = (SAMPLE / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    fields = next(row for row in map(json.loads, lines) if row["id"] == record_id)
+    kept = {key: fields[key] for key in ("id", "question", "answer", "sources") if key in fields}
+    _, sentences, _ = segment(Record.model_validate(kept), lambda _: None)
+    assert len(sentences) == n_sentences
+    uncited = [s.index for s in sentences if not s.citations]
+    assert uncited == ([2, 3, 5] if record_id == "beta-t5" else [])
+
+
+@pytest.mark.parametrize(
+    "piece", ["It grew in adults [1]. ", "It grew. [1]\n", "[1]", "[1, ", "( ", "[PMID ", "1. "]
+)
+def test_long_answers_take_linear_time(piece: str) -> None:
+    started = time.perf_counter()
+    cut(piece * 10_000)
+    assert time.perf_counter() - started < 5
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "It grew",
+                "approx",
+                "Vit",
+                "5",
+                " ",
+                ".",
+                "\n",
+                "[1]",
+                "(2)",
+                "[PMID 9]",
+                "[",
+                ")",
+                "\u05d0",
+                "!",
+            ]
+        ),
+        max_size=40,
+    ).map("".join)
+)
+def test_sentences_are_ordered_disjoint_and_hold_every_word(answer: str) -> None:
+    sentences = cut(answer)
+    for word in ("grew", "Vit", "\u05d0"):
+        assert sum(s.text.count(word) for s in sentences) == answer.count(word)
+
+
+@given(st.text(max_size=200))
+def test_no_text_breaks_it(answer: str) -> None:
+    for sentence in cut(answer):
+        assert sentence.text.strip() == sentence.text != ""

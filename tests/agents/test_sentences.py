@@ -1,0 +1,78 @@
+"""Sentence boundaries in biomedical prose."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.sentences import split_sentences
+
+
+def split(text: str) -> list[str]:
+    return [text[start:end] for start, end in split_sentences(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The dose was approx. 5 mg daily.",
+        "The dose was approx. Half of the old one.",
+        "Vit. D was given.",
+        "As Dr. Smith said, it works.",
+        "The drug was given i.v. every day.",
+        "Smith et al. (2015) reported this.",
+        "See Fig. 2 and Figs. S1 and 3 for the data.",
+        "A was better than B (A vs. B).",
+        "Lactobacillus spp. were found.",
+        "Case No. 5 died.",
+        "E. coli grew in the medium.",
+        "It was significant at p < .05 in both.",
+        "It was kept at 37 \u00b0C for a day.",
+        "It took 5 wk. in adults.",
+        "Eq. 4 and Tab. 5 show it.",
+        "Given e.g. aspirin, i.e. a salicylate, it fell.",
+        "1. First item.",
+    ],
+)
+def test_abbreviation_does_not_end_a_sentence(text: str) -> None:
+    assert split(text) == [text]
+    assert split(f"{text} The next one followed.") == [text, "The next one followed."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bacteria were Lactobacillus spp. The drug worked.",
+        "It was kept at 37 \u00b0C. The cells grew.",
+        "It was significant (p < .05). The other was not.",
+        "He gave 5 mg. 5 patients died.",
+        "They had hepatitis B. The next group had none.",
+        "It grew! It shrank?",
+        "p53 fell. mRNA rose.",
+    ],
+)
+def test_two_sentences_stay_two(text: str) -> None:
+    assert len(split(text)) == 2
+
+
+def test_list_numbers_go_with_their_items() -> None:
+    assert split("1. It grew. 2. It shrank.") == ["1. It grew.", "2. It shrank."]
+
+
+def test_paragraphs_are_never_joined() -> None:
+    assert split("approx.\n\n5 mg were given.") == ["approx.", "5 mg were given."]
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "...", ". . .", "-", "\x00"])
+def test_text_without_words_has_no_sentence(text: str) -> None:
+    assert split(text) == []
+
+
+@given(st.text(max_size=300))
+def test_spans_are_ordered_disjoint_and_trimmed(text: str) -> None:
+    position = 0
+    for start, end in split_sentences(text):
+        assert position <= start < end <= len(text)
+        assert text[start:end] == text[start:end].strip()
+        position = end

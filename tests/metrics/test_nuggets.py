@@ -1,0 +1,112 @@
+"""One-to-one alignment of nuggets, against all permutations."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ragassay.metrics.nuggets import align, f1_score
+from ragassay.records import NuggetMatch
+
+
+def matrices() -> st.SearchStrategy[NDArray[np.float64]]:
+    def filled(shape: tuple[int, int]) -> st.SearchStrategy[NDArray[np.float64]]:
+        n = shape[0] * shape[1]
+        # Multiples of 1/16 add up exactly, and give ties.
+        cells = st.lists(st.integers(-16, 16), min_size=n, max_size=n)
+        return cells.map(lambda values: np.array(values, dtype=float).reshape(shape) / 16)
+
+    return st.tuples(st.integers(0, 4), st.integers(0, 4)).flatmap(filled)
+
+
+def best_by_force(similarity: NDArray[np.float64], threshold: float) -> float:
+    """The largest sum of 1 + similarity over all one-to-one pairings."""
+    n_gold, n_answer = similarity.shape
+    # Gold nuggets may also stay alone: as many empty places as there are gold nuggets.
+    places = [*range(n_answer), *[None] * n_gold]
+    return max(
+        sum(
+            1 + similarity[g, a]
+            for g, a in enumerate(chosen)
+            if a is not None and similarity[g, a] >= threshold
+        )
+        for chosen in itertools.permutations(places, n_gold)
+    )
+
+
+def pairs(matches: tuple[NuggetMatch, ...]) -> list[tuple[int, int]]:
+    return [(match.gold, match.nugget) for match in matches]
+
+
+@given(matrices(), st.sampled_from([-1.0, 0.0, 0.5, 0.625, 1.0]))
+def test_no_pairing_is_better(similarity: NDArray[np.float64], threshold: float) -> None:
+    matches = align(similarity, threshold)
+    assert sum(1 + m.similarity_score for m in matches) == pytest.approx(
+        best_by_force(similarity, threshold), abs=1e-3
+    )
+    gold, nuggets = [m.gold for m in matches], [m.nugget for m in matches]
+    assert gold == sorted(set(gold))
+    assert len(set(nuggets)) == len(nuggets)
+    assert all(similarity[g, a] >= threshold for g, a in pairs(matches))
+
+
+def test_weak_pairs_that_count_are_not_given_up_for_a_strong_one() -> None:
+    # (0,0) alone: 1.9. (0,1) and (1,0): 1.61 + 1.62 = 3.23.
+    found = align(np.array([[0.9, 0.61], [0.62, 0.1]]), 0.6)
+    assert pairs(found) == [(0, 1), (1, 0)]
+
+
+def test_pair_at_the_threshold_counts() -> None:
+    assert pairs(align(np.array([[0.6, 0.0], [0.0, 0.0]]), 0.6)) == [(0, 0)]
+    assert pairs(align(np.array([[0.6]]), 0.6)) == [(0, 0)]
+
+
+def test_pair_below_the_threshold_keeps_none_from_being_made() -> None:
+    # Only (0,0) counts; (0,1) and (1,0) together would have the larger plain sum.
+    assert pairs(align(np.array([[0.7, 0.59], [0.59, 0.0]]), 0.6)) == [(0, 0)]
+
+
+def test_fact_told_three_times_is_credited_once() -> None:
+    found = align(np.array([[0.9, 0.9, 0.9]]), 0.6)
+    assert len(found) == 1
+    assert len(align(np.array([[0.9], [0.9], [0.9]]), 0.6)) == 1
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
+def test_empty_side_has_no_pair(shape: tuple[int, int]) -> None:
+    assert align(np.zeros(shape), 0.0) == ()
+
+
+def test_similarity_is_kept() -> None:
+    assert align(np.array([[0.123456]]), 0.0)[0].similarity_score == 0.1235
+
+
+@pytest.mark.parametrize(
+    ("precision", "recall", "expected"),
+    [
+        # 2 x 0.5 x 1 / 1.5
+        (0.5, 1.0, 2 / 3),
+        (1.0, 1.0, 1.0),
+        (0.0, 0.0, 0.0),
+        (0.0, 1.0, 0.0),
+        (None, 1.0, None),
+        (1.0, None, None),
+    ],
+)
+def test_f1_worked_by_hand(
+    precision: float | None, recall: float | None, expected: float | None
+) -> None:
+    assert f1_score(precision, recall) == (None if expected is None else pytest.approx(expected))
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_f1_lies_between_its_parts(precision: float, recall: float) -> None:
+    found = f1_score(precision, recall)
+    assert found is not None
+    assert min(precision, recall) - 1e-9 <= found <= max(precision, recall) + 1e-9
+    assert found == pytest.approx(f1_score(recall, precision))

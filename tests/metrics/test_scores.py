@@ -1,0 +1,200 @@
+"""The scores of one answer: values, bounds, and what could not be had."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.metrics.scores import (
+    LOWER_IS_BETTER,
+    citation_scores,
+    evidence_scores,
+    nugget_scores,
+    rubric_scores,
+    sentence_scores,
+    share,
+)
+from ragassay.records import (
+    RELEVANCE_LABELS,
+    AnswerSentence,
+    Citation,
+    CitationVerdict,
+    EvidenceVerdict,
+    Failure,
+    Judgment,
+    Nugget,
+    NuggetMatch,
+    Score,
+    SentenceLabel,
+)
+
+TIMEOUT = Failure(reason="timeout")
+
+
+def nuggets(n: int, n_vital: int = 0) -> list[Nugget]:
+    return [Nugget(text=f"N{i}", importance="vital" if i < n_vital else None) for i in range(n)]
+
+
+def matches(n: int) -> list[NuggetMatch]:
+    return [NuggetMatch(gold=i, nugget=i, similarity_score=0.9) for i in range(n)]
+
+
+def bounds(score: Score) -> tuple[float | None, float | None, float | None]:
+    return score.worst, score.value, score.best
+
+
+def test_share_and_its_bounds_worked_by_hand() -> None:
+    # 3 of 4, two unscored: 3/6 if both fail, 5/6 if both hold.
+    score = share("evidence.support", 3, 4, 2, "j")
+    assert bounds(score) == (0.5, 0.75, 0.8333)
+    assert (score.n, score.n_unscored, score.judge) == (4, 2, "j")
+
+
+@pytest.mark.parametrize("key", sorted(LOWER_IS_BETTER))
+def test_worst_is_the_upper_bound_where_less_is_better(key: str) -> None:
+    assert bounds(share(key, 3, 4, 2, "")) == (0.8333, 0.75, 0.5)
+
+
+def test_share_of_nothing() -> None:
+    assert bounds(share("x", 0, 0, 0, "")) == (None, None, None)
+    assert bounds(share("x", 0, 0, 3, "")) == (0.0, None, 1.0)
+
+
+def test_rubric_scores() -> None:
+    found = rubric_scores(
+        [
+            Judgment(rubric="cohesion", rating=4, score=4.25, distribution=(0, 0, 0, 0.75, 0.25)),
+            Judgment(rubric="clarity", rating=2, score=2.0),
+            Judgment(rubric="depth", failure=TIMEOUT),
+        ],
+        "j",
+    )
+    assert list(found) == ["rubric.cohesion", "rubric.clarity", "rubric.depth"]
+    first, second, third = found.values()
+    assert (first.value, first.low, first.high, first.scale) == (4.25, 4, 5, (1, 5))
+    assert (second.low, second.high) == (None, None)
+    assert bounds(third) == (1, None, 5)
+    assert (third.n, third.n_unscored) == (0, 1)
+    assert rubric_scores([], "j") == {}
+
+
+def test_nugget_scores_worked_by_hand() -> None:
+    # 2 of 5 nuggets are gold, 2 of 4 gold nuggets are stated: F1 = 2 x .4 x .5 / .9 = .4444;
+    # of 3 vital ones the first two.
+    found = nugget_scores(nuggets(5), nuggets(4, n_vital=3), matches(2), 0, "j")
+    assert {key: score.value for key, score in found.items()} == {
+        "nuggets.precision": 0.4,
+        "nuggets.recall": 0.5,
+        "nuggets.f1": 0.4444,
+        "nuggets.vital_recall": 0.6667,
+    }
+    assert all(bounds(score) == (score.value,) * 3 for score in found.values())
+    assert all(score.n_unscored == 0 for score in found.values())
+
+
+def test_no_gold_no_nugget_score() -> None:
+    assert nugget_scores(nuggets(3), [], [], 1, "j") == {}
+
+
+def test_empty_answer_states_nothing() -> None:
+    found = nugget_scores([], nuggets(2), [], 0, "j")
+    assert found["nuggets.recall"].value == 0.0
+    assert found["nuggets.precision"].value is None
+    assert found["nuggets.f1"].value is None
+
+
+def test_failed_sentences_leave_the_bounds_open() -> None:
+    # Of 3 nuggets 2 match, one sentence failed: precision 2/4 to 3/4; it may state both missed
+    # gold nuggets: recall 2/4 to 4/4.
+    found = nugget_scores(nuggets(3), nuggets(4), matches(2), 1, "j")
+    assert bounds(found["nuggets.precision"]) == (0.5, 0.6667, 0.75)
+    assert bounds(found["nuggets.recall"]) == (0.5, 0.5, 1.0)
+    # F1 from the bounds: .5 and .5; .75 and 1 give 1.5 / 1.75.
+    assert bounds(found["nuggets.f1"]) == (0.5, 0.5714, 0.8571)
+    assert {score.n_unscored for score in found.values()} == {1}
+
+
+def test_answer_whose_every_sentence_failed_is_not_scored_zero() -> None:
+    found = nugget_scores([], nuggets(4, n_vital=1), [], 2, "j")
+    assert all(bounds(score) == (0.0, None, 1.0) for score in found.values())
+    assert all(score.n == 0 and score.n_unscored == 2 for score in found.values())
+
+
+def test_reference_whose_sentences_failed_is_said_to_be_missing() -> None:
+    found = nugget_scores(nuggets(3), [], [], 0, "j", n_gold_unscored=2)
+    assert list(found) == ["nuggets.precision", "nuggets.recall", "nuggets.f1"]
+    assert all(bounds(score) == (0.0, None, 1.0) for score in found.values())
+    partly = nugget_scores(nuggets(3), nuggets(1), matches(1), 0, "j", n_gold_unscored=1)
+    # Recall 1/2 to 2/2; the two other nuggets may match what is missing.
+    assert bounds(partly["nuggets.recall"]) == (0.5, 1.0, 1.0)
+    assert bounds(partly["nuggets.precision"]) == (0.3333, 0.3333, 1.0)
+
+
+@given(st.integers(0, 6), st.integers(1, 6), st.integers(0, 3), st.integers(0, 3), st.data())
+def test_nugget_scores_lie_between_their_bounds(
+    n_answer: int, n_gold: int, n_unscored: int, n_gold_unscored: int, data: st.DataObject
+) -> None:
+    n_hits = data.draw(st.integers(0, min(n_answer, n_gold)))
+    found = nugget_scores(
+        nuggets(n_answer), nuggets(n_gold, 2), matches(n_hits), n_unscored, "j", n_gold_unscored
+    )
+    for score in found.values():
+        assert score.worst is None or score.best is None or 0 <= score.worst <= score.best <= 1
+        if score.value is not None:
+            assert score.worst is not None and score.best is not None
+            assert score.worst <= score.value <= score.best
+            assert score.low is not None and score.high is not None
+            assert score.low - 1e-4 <= score.value <= score.high + 1e-4
+
+
+def test_sentence_scores_add_up_to_one() -> None:
+    labels = [
+        SentenceLabel(sentence=1, label="required"),
+        SentenceLabel(sentence=2, label="required"),
+        SentenceLabel(sentence=3, label="borderline"),
+        SentenceLabel(sentence=4, label="inappropriate"),
+        SentenceLabel(sentence=5, failure=TIMEOUT),
+    ]
+    found = sentence_scores(labels, "j")
+    assert [score.value for score in found.values()] == [0.5, 0.25, 0.0, 0.25]
+    assert list(found) == [f"sentences.{label}" for label in RELEVANCE_LABELS]
+    # One unscored: harm in 1/5 to 2/5, and less is better.
+    assert bounds(found["sentences.inappropriate"]) == (0.4, 0.25, 0.2)
+
+
+def test_evidence_scores() -> None:
+    found = evidence_scores(
+        [
+            EvidenceVerdict(sentence=1, verdict="supports"),
+            EvidenceVerdict(sentence=2, verdict="contradicts"),
+            EvidenceVerdict(sentence=3, verdict="neutral"),
+            EvidenceVerdict(sentence=4, failure=Failure(reason="no_evidence")),
+        ],
+        "j",
+    )
+    assert bounds(found["evidence.support"]) == (0.25, 0.3333, 0.5)
+    assert bounds(found["evidence.contradict"]) == (0.5, 0.3333, 0.25)
+
+
+def test_invalid_citation_supports_nothing_and_covers_nothing() -> None:
+    good, bad = Citation(marker="1", document="d"), Citation(marker="9")
+    sentences = [
+        AnswerSentence(index=1, text="A.", start=0, end=2, citations=(good, bad)),
+        AnswerSentence(index=2, text="B.", start=3, end=5, citations=(bad,)),
+        AnswerSentence(index=3, text="C.", start=6, end=8),
+    ]
+    verdicts = [
+        CitationVerdict(sentence=1, citation=good, verdict="supports"),
+        CitationVerdict(sentence=1, citation=bad, verdict="invalid"),
+        CitationVerdict(sentence=2, citation=bad, verdict="invalid"),
+    ]
+    found = citation_scores(sentences, verdicts, "j")
+    assert found["citations.support"].value == 0.3333
+    assert found["citations.contradict"].value == 0.0
+    assert (found["citations.coverage"].value, found["citations.coverage"].judge) == (0.3333, "")
+
+
+def test_nothing_to_score_has_no_value() -> None:
+    found = {**sentence_scores([], "j"), **evidence_scores([], "j"), **citation_scores([], [], "j")}
+    assert all(bounds(score) == (None, None, None) and score.n == 0 for score in found.values())

@@ -1,0 +1,111 @@
+"""Evidence: a corpus, the best passage for a claim, the LangChain retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ragassay.records import Document
+from ragassay.retrievers.bm25 import tokenize
+from ragassay.retrievers.evidence import Corpus, PassageRetriever, best_passages
+
+VOCABULARY = ("pain", "fell", "sleep", "rose", "drug")
+DOCUMENTS = (
+    Document(id="1", text="Pain fell. It was seen. All of it. Sleep rose.", title="Drug A"),
+    Document(id="2", text="Sleep rose.", title="Other"),
+    Document(id="3", text="", title="Pain"),
+)
+
+
+class WordEmbedder:
+    """Unit vectors of word counts; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked.append(list(texts))
+        rows = np.array(
+            [[tokenize(t).count(w) for w in VOCABULARY] for t in texts], dtype=np.float32
+        ).reshape(len(texts), len(VOCABULARY))
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+def test_corpus_finds_by_id() -> None:
+    corpus = Corpus(DOCUMENTS)
+    assert corpus.get("2") is DOCUMENTS[1]
+    assert corpus.get("9") is None
+
+
+def test_corpus_search_returns_only_what_shares_a_word() -> None:
+    corpus = Corpus(DOCUMENTS)
+    assert [d.id for d in corpus.search("pain")] == ["3", "1"]
+    assert [d.id for d in corpus.search("sleep", 1)] == ["2"]
+    assert corpus.search("glucose") == corpus.search("") == Corpus().search("pain") == []
+
+
+def test_corpus_is_known_by_its_content() -> None:
+    assert Corpus(DOCUMENTS).sha256 == Corpus(list(DOCUMENTS)).sha256
+    assert Corpus(DOCUMENTS).sha256 != Corpus(DOCUMENTS[::-1]).sha256
+    assert Corpus().sha256 != Corpus(DOCUMENTS).sha256
+
+
+def test_best_passage_worked_by_hand() -> None:
+    # The first passage of document 1 counts pain 1, fell 1; the second none of the two, and
+    # sleep 1, rose 1. The claim "pain fell" has cosine 1 with the first, 0 with the other two.
+    (found,) = best_passages(["Pain fell"], [DOCUMENTS], WordEmbedder())  # type: ignore[arg-type]
+    assert found is not None
+    assert (found.document, found.text, found.relevance_score) == (
+        "1",
+        "Pain fell. It was seen. All of it.",
+        1.0,
+    )
+    assert DOCUMENTS[0].text[found.start : found.end] == found.text
+
+
+def test_each_claim_looks_at_its_own_documents() -> None:
+    found = best_passages(
+        ["Pain fell", "Sleep rose", "Pain", ""],
+        [[DOCUMENTS[1]], DOCUMENTS, [DOCUMENTS[2]], DOCUMENTS],
+        WordEmbedder(),  # type: ignore[arg-type]
+    )
+    assert [span and (span.document, span.relevance_score) for span in found] == [
+        ("2", 0.0),
+        # Both passages with "Sleep rose." tie: the one that comes first.
+        ("1", 1.0),
+        None,
+        None,
+    ]
+
+
+def test_texts_are_embedded_once() -> None:
+    embedder = WordEmbedder()
+    best_passages(["Pain", "Sleep"], [DOCUMENTS, DOCUMENTS], embedder)  # type: ignore[arg-type]
+    texts, claims = embedder.asked
+    assert len(texts) == len(set(texts)) == 3
+    assert claims == ["Pain", "Sleep"]
+
+
+def test_no_claim_no_passage() -> None:
+    assert best_passages([], [], WordEmbedder()) == []  # type: ignore[arg-type]
+
+
+async def test_retriever_speaks_langchain() -> None:
+    retriever = PassageRetriever(Corpus(DOCUMENTS), WordEmbedder(), k=2)  # type: ignore[arg-type]
+    found = retriever.invoke("sleep rose")
+    assert [d.metadata["id"] for d in found] == ["2", "1"]
+    assert found[1].page_content == "It was seen. All of it. Sleep rose."
+    assert DOCUMENTS[0].text[found[1].metadata["start"] : found[1].metadata["end"]] == (
+        found[1].page_content
+    )
+    assert found[0].metadata["score"] == 1.0
+    assert await retriever.ainvoke("sleep rose") == found
+
+
+@pytest.mark.parametrize(("query", "k", "n"), [("glucose", 5, 0), ("", 5, 0), ("sleep", 1, 1)])
+def test_retriever_returns_at_most_k(query: str, k: int, n: int) -> None:
+    retriever = PassageRetriever(Corpus(DOCUMENTS), WordEmbedder(), k=k)  # type: ignore[arg-type]
+    assert len(retriever.invoke(query)) == n

@@ -1,0 +1,187 @@
+"""Runs: what they write, how they go on, what they refuse."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from conftest import ROOT
+from fakes import WordEmbedder
+
+from ragassay.errors import FatalModelError, InputError, RunMismatchError
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.records import Record
+from ragassay.retrievers.evidence import Corpus
+from ragassay.runs.evaluate import Job, job_of, plan, read_job, run, run_sync
+from ragassay.runs.folder import RunFolder, append_line, read_lines, write_lines, write_whole
+from ragassay.settings import load_settings
+from ragassay.testing import Fault, ScriptedModel
+
+pytestmark = pytest.mark.integration
+
+
+def tools_for(model: ScriptedModel, job: Job, **options: object) -> Toolbox:
+    settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
+    return replace(Toolbox.of(settings, job.corpus), embedder=WordEmbedder())
+
+
+@pytest.fixture
+def job(sample) -> Job:
+    return read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=3)
+
+
+async def test_a_run_folder_holds_what_the_run_came_to(job, tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with ScriptedModel() as model:
+        result = await run(job, tools_for(model, job), folder)
+    assert [e.record_id for e in folder.evaluations()] == [r.id for r in job.records]
+    assert tuple(folder.evaluations()) == result.evaluations
+    assert folder.summary() == result.summary
+    manifest = json.loads(folder.manifest_file.read_text())
+    assert manifest["judge"] == "openai/scripted"
+    assert manifest["answers"]["sha256"]
+    assert "127.0.0.1" not in folder.manifest_file.read_text()
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert all(record.id in page for record in job.records)
+    assert (tmp_path / "run" / "report.md").read_text().startswith("#")
+
+
+async def test_the_same_run_again_asks_nothing(job, tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with ScriptedModel() as model:
+        first = await run(job, tools_for(model, job), folder)
+        n_asked = model.n_requests
+        again = await run(job, tools_for(model, job), folder)
+        assert model.n_requests == n_asked
+    assert again.evaluations == first.evaluations
+
+
+async def test_a_run_with_a_limit_is_continued_without_it(sample, tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with ScriptedModel() as model:
+        short = read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=1)
+        await run(short, tools_for(model, short), folder)
+        n_asked = model.n_requests
+        longer = read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=2)
+        result = await run(longer, tools_for(model, longer), folder)
+        assert len(result.evaluations) == 2
+        second = {r.key for r in model.requests[n_asked:]}
+        assert not second & {r.key for r in model.requests[:n_asked]}
+
+
+async def test_a_folder_of_another_run_is_refused(job, tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with ScriptedModel() as model:
+        await run(job, tools_for(model, job, rubrics=("cohesion",)), folder)
+        with pytest.raises(RunMismatchError, match="rubrics"):
+            await run(job, tools_for(model, job, rubrics=("coherence",)), folder)
+
+
+async def test_a_wrong_key_stops_and_the_run_goes_on_with_the_right_one(job, tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    faults = [Fault("unauthorized", contains="rubric: relevancy.")]
+    with ScriptedModel(faults=faults) as model:
+        tools = tools_for(model, job)
+        with pytest.raises(FatalModelError):
+            await run(job, tools, folder)
+    with ScriptedModel() as model:
+        result = await run(job, tools_for(model, job), folder)
+    assert result.summary.n_evaluated == 3
+    assert not [j.failure for e in result.evaluations for j in e.judgments if j.failure]
+    assert not result.summary.findings.get("unscored")
+
+
+async def test_a_record_that_cannot_be_evaluated_is_a_failure_beside_the_others(tmp_path):
+    records = [
+        Record(id="long", question="q", answer="A sentence. " * 300),
+        Record(id="fine", question="q", answer="Aspirin thins blood."),
+    ]
+    job = job_of(records, Corpus())
+    folder = RunFolder(tmp_path / "run")
+    with ScriptedModel() as model:
+        result = await run(job, tools_for(model, job), folder)
+    assert [e.record_id for e in result.evaluations] == ["fine"]
+    (failure,) = folder.failures()
+    assert failure.record_id == "long"
+    assert "300 sentences" in failure.failure.detail
+    assert result.summary.n_failed == 1
+
+
+async def test_unscored_verdicts_are_tried_again_when_asked(job, tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with ScriptedModel(faults=[Fault("refusal", contains="rubric: cohesion.")]) as model:
+        result = await run(job, tools_for(model, job), folder)
+        assert result.summary.scores["rubric.cohesion"].n_unscored == 3
+    with ScriptedModel() as model:
+        folder.forget_failures()
+        result = await run(job, tools_for(model, job), folder)
+        assert result.summary.scores["rubric.cohesion"].n == 3
+        assert model.n_requests == 3, "only what had failed is asked for again"
+
+
+async def test_two_processes_cannot_run_in_one_folder(job, tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with ScriptedModel() as model:
+        result = await run(job, tools_for(model, job), folder)
+        with folder.opened(result.manifest), pytest.raises(InputError, match="another process"):
+            await run(job, tools_for(model, job), RunFolder(tmp_path / "run"))
+
+
+def test_a_plan_counts_the_calls_that_the_run_then_takes(job):
+    with ScriptedModel() as model:
+        tools = tools_for(model, job)
+        found = plan(job, tools)
+        run_sync(run(job, tools, None))
+        assert found.n_calls == model.n_requests
+    assert found.n_shared_tokens / found.n_prompt_tokens > 0.8
+
+
+async def test_run_sync_works_inside_a_running_loop():
+    async def answer() -> int:
+        return 42
+
+    assert run_sync(answer()) == 42
+
+
+def test_a_line_cut_off_by_a_kill_is_dropped(tmp_path):
+    file = tmp_path / "records.jsonl"
+    record = Record(id="a", question="q", answer="x")
+    append_line(file, record)
+    with file.open("ab") as out:
+        out.write(b'{"id": "b", "quest')
+    assert read_lines(file, Record) == [record]
+    append_line(file, record.model_copy(update={"id": "c"}))
+    assert [r.id for r in read_lines(file, Record)] == ["a", "c"]
+
+
+def test_a_damaged_line_is_named(tmp_path):
+    file = tmp_path / "records.jsonl"
+    write_whole(file, '{"id": 1}\n')
+    with pytest.raises(InputError, match=r"records\.jsonl is damaged"):
+        read_lines(file, Record)
+
+
+def test_writing_no_record_leaves_no_file(tmp_path):
+    file = tmp_path / "records.jsonl"
+    write_lines(file, [Record(id="a", question="q", answer="x")])
+    write_lines(file, [])
+    assert not file.exists()
+
+
+def test_a_folder_without_a_run_is_named(tmp_path):
+    with pytest.raises(InputError, match="holds no run"):
+        RunFolder(tmp_path).manifest()
+
+
+def test_a_run_that_is_killed_ends_as_if_it_had_not_been():
+    command = [sys.executable, str(ROOT / "benchmarks" / "kill_resume.py")]
+    command += ["--answers", "4", "--kills", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["equal"]
+    assert found["finished_and_asked_again"] == 0
+    assert found["kills"] >= 1
