@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragassay.errors import SettingsError
-from ragassay.models.names import DEFAULT_MODEL, is_local
+from ragassay.model_names import DEFAULT_MODEL, is_local
 
 SOURCE_CHARS_LOCAL = 9_000
 """About 2,200 tokens: five abstracts, on which the embedded judge spends seconds."""

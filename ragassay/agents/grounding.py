@@ -106,7 +106,8 @@ def _numbers(text: str) -> set[str]:
 
 
 def _clauses(text: str) -> list[str]:
-    return [part for part in _CLAUSE.split(text) if part and _words(part)] or [text]
+    parts = [part for part in _CLAUSE.split(text) if part]
+    return [p for p in parts if _words(p) or _NEGATION.search(p) or _HEDGE.search(p)] or [text]
 
 
 def _agrees(part: str, clauses: list[str], pattern: re.Pattern[str]) -> bool:

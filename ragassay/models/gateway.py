@@ -28,7 +28,7 @@ from ragassay.errors import (
     UnparsableReplyError,
 )
 from ragassay.models.local.provider import register_provider
-from ragassay.models.names import is_local
+from ragassay.model_names import is_local
 from ragassay.records import Usage
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.persistence import opened_cache, opened_checkpointer
 from ragassay.graphs.state import Input
 from ragassay.graphs.toolbox import Toolbox
-from ragassay.models.names import is_local
+from ragassay.model_names import is_local
 from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
 from ragassay.runs.folder import RunFolder, append_line
 

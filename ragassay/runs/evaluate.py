@@ -19,7 +19,7 @@ from ragassay.graphs.nodes import expected_calls
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.summary import summarize
 from ragassay.models.cards import load_card
-from ragassay.models.names import DEFAULT_MODEL
+from ragassay.model_names import DEFAULT_MODEL
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256, sha256_of
 from ragassay.prompts import prompts_sha256
 from ragassay.records import (

@@ -71,6 +71,7 @@ def test_what_the_sentence_says_is_carried(nugget: str, sentence: str) -> None:
         ("Mortality was not reduced.", "Mortality was reduced."),
         ("Brelozant was sedating.", "Brelozant, which was not sedating, reduced pain."),
         ("Brelozant lowered sedation.", "Brelozant lowered attacks without sedation."),
+        ("Mortality was reduced, not.", "Mortality was reduced."),
         ("The drug works.", "The drug doesn't work; the drug failed to work."),
         (
             "An effect on readmission was found.",

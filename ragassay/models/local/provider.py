@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.models.local.batcher import Batcher
-from ragassay.models.names import PROVIDER, SMOLLM2
+from ragassay.model_names import PROVIDER, SMOLLM2
 from ragassay.models.weights import best_dtype, smollm2_folder
 
 if TYPE_CHECKING:

@@ -1,0 +1,152 @@
+"""The command line, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from fakes import WordEmbedder
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.testing import Fault, ScriptedModel
+
+
+@pytest.fixture(autouse=True)
+def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragassay.graphs.toolbox.Embedder", lambda name: WordEmbedder(name))
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as started:
+        yield started
+
+
+def call(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def evaluate(model: ScriptedModel, answers: Path, out: Path, *more: object) -> tuple[int, str, str]:
+    judge = ("--model", model.model_name, "--api-base", model.base_url)
+    return call("evaluate", answers, "--out", out, "--quiet", *judge, *more)
+
+
+@pytest.mark.integration
+def test_evaluate_then_report(model, sample, tmp_path):
+    answers, corpus = sample / "answers.jsonl", sample / "abstracts.jsonl"
+    code, _, _ = evaluate(model, answers, tmp_path / "run", "--corpus", corpus)
+    assert code == 0
+    page = (tmp_path / "run" / "report.html").read_bytes()
+    (tmp_path / "run" / "report.html").unlink()
+    code, shown, _ = call("report", tmp_path / "run")
+    assert code == 0
+    assert "Cohesion" in shown
+    assert "alpha-t1" in shown
+    assert (tmp_path / "run" / "report.html").read_bytes() == page
+
+
+@pytest.mark.integration
+def test_json_is_for_machines(model, sample, tmp_path):
+    more = ("--json", "--limit", 2, "--rubric", "cohesion")
+    code, out, _ = evaluate(model, sample / "answers.jsonl", tmp_path / "run", *more)
+    assert code == 0
+    summary = json.loads(out)
+    assert summary["n_evaluated"] == 2
+    assert [key for key in summary["scores"] if key.startswith("rubric.")] == ["rubric.cohesion"]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("threshold", "code"),
+    [("cohesion=1", 0), ("cohesion=5", 4), ("rubric.cohesion=5", 4), ("nuggets.recall=2", 4)],
+)
+def test_fail_under_has_its_own_exit_code(model, sample, tmp_path, threshold, code):
+    more = ("--limit", 1, "--fail-under", threshold)
+    found, _, errors = evaluate(model, sample / "answers.jsonl", tmp_path / "run", *more)
+    assert found == code
+    assert ("below" in errors) == (code == 4)
+
+
+@pytest.mark.integration
+def test_a_bad_line_is_named_set_aside_and_the_rest_runs(model, tmp_path):
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(
+        '{"id": "a", "question": "q", "answer": "Aspirin thins blood."}\n'
+        '{"id": "b", "question": "q"}\n',
+        encoding="utf-8",
+    )
+    code, _, errors = evaluate(model, answers, tmp_path / "run")
+    assert code == 3
+    assert "answers.jsonl:2" in errors
+    assert "answer" in errors
+    (rejected,) = (tmp_path / "run" / "rejected.jsonl").read_text().splitlines()
+    assert json.loads(rejected)["line"] == 2
+    assert len((tmp_path / "run" / "evaluations.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.integration
+def test_a_wrong_key_is_one_line(sample, tmp_path):
+    with ScriptedModel(faults=[Fault("unauthorized")]) as model:
+        code, out, errors = evaluate(model, sample / "answers.jsonl", tmp_path / "run")
+        assert model.n_requests < 100, "a wrong key is not tried for every call"
+    assert code == 1
+    assert "key" in errors.lower()
+    assert "Traceback" not in out + errors
+
+
+def test_dry_run_asks_nobody(sample):
+    more = ("--dry-run", "--json", "--corpus", sample / "abstracts.jsonl")
+    code, out, _ = call("evaluate", sample / "answers.jsonl", "--model", "openai/none", *more)
+    plan = json.loads(out)
+    assert code == 0
+    assert plan["n_records"] == 8
+    assert plan["n_calls"] > 8 * 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["evaluate", "missing.jsonl"], "missing.jsonl"),
+        (["report", "no-such-run"], "holds no run"),
+        (["evaluate", "{sample}", "--fail-under", "cohesion"], "SCORE=VALUE"),
+        (["evaluate", "{sample}", "--fail-under", "beauty=3"], "beauty"),
+        (["evaluate", "{sample}", "--rubric", "beauty", "--dry-run"], "unknown rubric 'beauty'"),
+    ],
+)
+def test_a_mistake_is_one_clear_line(arguments, said, sample):
+    filled = [a.format(sample=sample / "answers.jsonl") for a in arguments]
+    code, _, errors = call(*filled)
+    assert code == 1
+    assert said in errors
+    assert errors.startswith("error: ")
+    assert len(errors.strip().splitlines()) == 1
+
+
+def test_help_teaches():
+    _, shown, _ = call("evaluate", "--help")
+    for word in ("--corpus", "--model", "--fail-under", "Examples", "Exit codes", "rejected.jsonl"):
+        assert word in shown
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+def test_help_loads_no_heavy_library(arguments):
+    program = (
+        "import sys\n"
+        "from ragassay.cli import app\n"
+        f"try:\n    app({arguments!r})\nexcept SystemExit:\n    pass\n"
+        "heavy = {'torch', 'transformers', 'litellm', 'dspy', 'langgraph', 'pandas'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert done.stderr.strip() == "[]"
