@@ -170,7 +170,7 @@ class Engine:
         """Hidden states, shape (n_tokens, hidden_size)."""
         # Added, not boolean: each layer would convert a boolean mask anew.
         added = torch.zeros(mask.shape, dtype=self._model.dtype)
-        added.masked_fill_(torch.from_numpy(~mask), -torch.inf)
+        added.masked_fill_(torch.from_numpy(~mask), torch.finfo(added.dtype).min)
         base: Any = self._model.base_model
         states = base(
             input_ids=torch.tensor([tokens]),

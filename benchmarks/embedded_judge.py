@@ -1,0 +1,150 @@
+"""How the embedded judge does on real data that it was not tuned on; the figures of its card.
+
+    python benchmarks/embedded_judge.py --shared ../shared
+
+Two tasks, both zero-shot:
+
+- rubrics: YESciEval's BioASQ answers. For each rubric, an answer that was damaged for it (extreme
+  or subtle) against its original by the same system: how often does the damaged one score lower?
+- citations: SciFact claims against the abstract that they cite, by the passage that the evidence
+  search picks; three labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import dspy
+from sklearn.metrics import f1_score
+
+from ragassay.agents.context import build_case
+from ragassay.agents.segmenter import segment
+from ragassay.formats import read_records
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.metrics.intervals import share_interval
+from ragassay.records import Case, Document, Record
+from ragassay.retrievers.evidence import best_passages
+from ragassay.retrievers.passages import condense
+from ragassay.settings import load_settings
+
+SEED = 11
+SCIFACT = {"SUPPORT": "supports", "CONTRADICT": "contradicts", "NEI": "neutral"}
+
+
+def case_of(record: Record, tools: Toolbox) -> Case:
+    answer, sentences, sources = segment(record, tools.corpus.get)
+    shown = condense(sources, f"{record.question} {answer}", tools.settings.source_chars)
+    return build_case(record, answer, sentences, [], sources, shown)
+
+
+async def scores_of(record: Record, rubrics: Sequence[str], tools: Toolbox) -> dict[str, float]:
+    case = case_of(record, tools)
+    with dspy.context(lm=tools.lm):
+        found = await asyncio.gather(
+            *(tools.judge.acall(case=case, rubric=tools.rubrics[r]) for r in rubrics)
+        )
+    return {judgment.rubric: judgment.score for judgment in found}
+
+
+async def paired_detection(shared: Path, n_questions: int, tools: Toolbox) -> list[dict[str, Any]]:
+    records = read_records(shared / "data/yescieval/bioasq-train-answers.jsonl.gz").records
+    by_key = {
+        (r.topic, r.system, r.metadata["variant"], r.metadata.get("target_rubric", "")): r
+        for r in records
+    }
+    topics = list(dict.fromkeys(r.topic for r in records))
+    rng = random.Random(SEED)
+    systems = list(dict.fromkeys(r.system for r in records))
+    lower: Counter[str] = Counter()
+    tied: Counter[str] = Counter()
+    n: Counter[str] = Counter()
+    for topic in rng.sample(topics, n_questions):
+        system = rng.choice(systems)
+        whole = await scores_of(_benign(by_key, topic, system), list(tools.rubrics), tools)
+        for (t, s, variant, target), record in by_key.items():
+            if (t, s) != (topic, system) or variant == "benign":
+                continue
+            rubric = target.lower()
+            damaged = await scores_of(record, [rubric], tools)
+            n[variant] += 1
+            lower[variant] += damaged[rubric] < whole[rubric]
+            tied[variant] += damaged[rubric] == whole[rubric]
+        print(f"  {topic}: {dict(lower)} of {dict(n)}", flush=True)
+    return [
+        _figure(f"damaged answer scores lower ({variant})", "YESciEval BioASQ train",
+                "paired detection", lower[variant], n[variant])
+        for variant in ("extreme", "subtle")
+    ]
+
+
+def _benign(by_key: dict[Any, Record], topic: str | None, system: str | None) -> Record:
+    return next(
+        r for (t, s, variant, _), r in by_key.items() if (t, s, variant) == (topic, system, "benign")
+    )
+
+
+async def citation_verdicts(shared: Path, n_pairs: int, tools: Toolbox) -> list[dict[str, Any]]:
+    lines = (shared / "data/scifact/pairs_train.jsonl").read_text(encoding="utf-8").splitlines()
+    pairs = random.Random(SEED).sample([json.loads(line) for line in lines], n_pairs)
+    wanted, given = [], []
+    for n, pair in enumerate(pairs):
+        document = Document(id=str(n), title=pair.get("title", ""), text=_abstract(pair))
+        record = Record(id=str(n), question="Is this claim true?", answer=pair["claim"],
+                        sources=(document,))
+        case = case_of(record, tools)
+        (passage,) = best_passages([pair["claim"]], [[document]], tools.embedder)
+        with dspy.context(lm=tools.lm):
+            found = await tools.verifier.acall(case=case, claim=pair["claim"], passage=passage)
+        wanted.append(SCIFACT[pair["label"]])
+        given.append("neutral" if found.verdict == "not_relevant" else found.verdict)
+    hits = sum(w == g for w, g in zip(wanted, given, strict=True))
+    print("  wanted", dict(Counter(wanted)), "given", dict(Counter(given)), flush=True)
+    macro = f1_score(wanted, given, average="macro", labels=sorted(SCIFACT.values()),
+                     zero_division=0)
+    task = "citation verdicts, three labels"
+    return [
+        _figure(task, "SciFact train pairs", "accuracy", hits, n_pairs),
+        {"task": task, "data": "SciFact train pairs", "metric": "macro-F1",
+         "value": round(float(macro), 3), "n": n_pairs},
+        _figure(f"{task}, always the commonest", "SciFact train pairs", "accuracy",
+                Counter(wanted).most_common(1)[0][1], n_pairs),
+    ]
+
+
+def _abstract(pair: dict[str, Any]) -> str:
+    found = pair.get("abstract") or pair.get("sentences") or pair.get("text")
+    return found if isinstance(found, str) else " ".join(s.strip() for s in found)
+
+
+def _figure(task: str, data: str, metric: str, hits: int, n: int) -> dict[str, Any]:
+    low, high = share_interval(hits, n) or (None, None)
+    return {"task": task, "data": data, "metric": metric, "value": round(hits / n, 3),
+            "low": round(low, 3), "high": round(high, 3), "n": n}
+
+
+async def measure(given: argparse.Namespace) -> None:
+    tools = Toolbox.of(load_settings(model=given.model))
+    figures = await citation_verdicts(given.shared, given.pairs, tools)
+    figures += await paired_detection(given.shared, given.questions, tools)
+    for figure in figures:
+        print(json.dumps(figure))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, required=True, help="folder that holds data/")
+    parser.add_argument("--model", default=None)
+    parser.add_argument("--pairs", type=int, default=150)
+    parser.add_argument("--questions", type=int, default=6)
+    asyncio.run(measure(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()
