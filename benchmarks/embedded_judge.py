@@ -78,15 +78,22 @@ async def paired_detection(shared: Path, n_questions: int, tools: Toolbox) -> li
             tied[variant] += damaged[rubric] == whole[rubric]
         print(f"  {topic}: {dict(lower)} of {dict(n)}", flush=True)
     return [
-        _figure(f"damaged answer scores lower ({variant})", "YESciEval BioASQ train",
-                "paired detection", lower[variant], n[variant])
+        _figure(
+            f"damaged answer scores lower ({variant})",
+            "YESciEval BioASQ train",
+            "paired detection",
+            lower[variant],
+            n[variant],
+        )
         for variant in ("extreme", "subtle")
     ]
 
 
 def _benign(by_key: dict[Any, Record], topic: str | None, system: str | None) -> Record:
     return next(
-        r for (t, s, variant, _), r in by_key.items() if (t, s, variant) == (topic, system, "benign")
+        r
+        for (t, s, variant, _), r in by_key.items()
+        if (t, s, variant) == (topic, system, "benign")
     )
 
 
@@ -96,8 +103,9 @@ async def citation_verdicts(shared: Path, n_pairs: int, tools: Toolbox) -> list[
     wanted, given = [], []
     for n, pair in enumerate(pairs):
         document = Document(id=str(n), title=pair.get("title", ""), text=_abstract(pair))
-        record = Record(id=str(n), question="Is this claim true?", answer=pair["claim"],
-                        sources=(document,))
+        record = Record(
+            id=str(n), question="Is this claim true?", answer=pair["claim"], sources=(document,)
+        )
         case = case_of(record, tools)
         (passage,) = best_passages([pair["claim"]], [[document]], tools.embedder)
         with dspy.context(lm=tools.lm):
@@ -106,15 +114,26 @@ async def citation_verdicts(shared: Path, n_pairs: int, tools: Toolbox) -> list[
         given.append("neutral" if found.verdict == "not_relevant" else found.verdict)
     hits = sum(w == g for w, g in zip(wanted, given, strict=True))
     print("  wanted", dict(Counter(wanted)), "given", dict(Counter(given)), flush=True)
-    macro = f1_score(wanted, given, average="macro", labels=sorted(SCIFACT.values()),
-                     zero_division=0)
+    macro = f1_score(
+        wanted, given, average="macro", labels=sorted(SCIFACT.values()), zero_division=0
+    )
     task = "citation verdicts, three labels"
     return [
         _figure(task, "SciFact train pairs", "accuracy", hits, n_pairs),
-        {"task": task, "data": "SciFact train pairs", "metric": "macro-F1",
-         "value": round(float(macro), 3), "n": n_pairs},
-        _figure(f"{task}, always the commonest", "SciFact train pairs", "accuracy",
-                Counter(wanted).most_common(1)[0][1], n_pairs),
+        {
+            "task": task,
+            "data": "SciFact train pairs",
+            "metric": "macro-F1",
+            "value": round(float(macro), 3),
+            "n": n_pairs,
+        },
+        _figure(
+            f"{task}, always the commonest",
+            "SciFact train pairs",
+            "accuracy",
+            Counter(wanted).most_common(1)[0][1],
+            n_pairs,
+        ),
     ]
 
 
@@ -125,8 +144,15 @@ def _abstract(pair: dict[str, Any]) -> str:
 
 def _figure(task: str, data: str, metric: str, hits: int, n: int) -> dict[str, Any]:
     low, high = share_interval(hits, n) or (None, None)
-    return {"task": task, "data": data, "metric": metric, "value": round(hits / n, 3),
-            "low": round(low, 3), "high": round(high, 3), "n": n}
+    return {
+        "task": task,
+        "data": data,
+        "metric": metric,
+        "value": round(hits / n, 3),
+        "low": round(low, 3),
+        "high": round(high, 3),
+        "n": n,
+    }
 
 
 async def measure(given: argparse.Namespace) -> None:

@@ -86,7 +86,9 @@ def run_to_the_end(answers: Path, out: Path, model: Model, errors: Path) -> None
         sys.exit(f"the run ended with {code}: {errors.read_text()}")
 
 
-def kill_once(answers: Path, out: Path, model: Model, errors: Path, n_more: int, pause: float) -> bool:
+def kill_once(
+    answers: Path, out: Path, model: Model, errors: Path, n_more: int, pause: float
+) -> bool:
     """Start, wait for `n_more` answered requests and a moment, kill. False: it ended before."""
     before = model.n_answered()
     process = start(answers, out, model, errors)

@@ -32,7 +32,8 @@ record = read_records(__import__('pathlib').Path(sys.argv[1])).records[0]
 imported = time.perf_counter()
 ragassay.evaluate([record])
 first = time.perf_counter()
-result = ragassay.evaluate([record.model_copy(update={'id': 'again', 'question': record.question + ' '})])
+record = record.model_copy(update={'id': 'again', 'question': 'Again: ' + record.question})
+result = ragassay.evaluate([record])
 again = time.perf_counter()
 print(json.dumps({
     'calls': result.summary.usage.n_calls,
@@ -82,13 +83,13 @@ def compare(n_runs: int) -> dict[str, object]:
     engine.answer(prompts[:1])
     together, separate = [], []
     for _ in range(n_runs):
-        engine.forget()
+        engine._reset()
         start = time.perf_counter()
         engine.answer(prompts)
         together.append(time.perf_counter() - start)
         start = time.perf_counter()
         for prompt in prompts:
-            engine.forget()
+            engine._reset()
             engine.answer([prompt])
         separate.append(time.perf_counter() - start)
     ratios = [s / t for s, t in zip(separate, together, strict=True)]

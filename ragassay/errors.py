@@ -1,15 +1,15 @@
 """Every error that ragassay raises.
 
-    RagassayError
-    ├── InputError (ValueError)          the user's data or arguments are not usable
-    ├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
-    ├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
-    └── ModelError (RuntimeError)        a model call gave no usable reply
-        ├── TransientModelError          rate limit, time-out, 5xx, lost connection: worth a retry
-        ├── UnparsableReplyError         the reply does not fit the schema: worth one retry
-        ├── RefusedError                 the model refused, or the request was refused
-        ├── PromptTooLongError           the prompt does not fit into the model's context
-        └── FatalModelError              a wrong key, an unknown model: every further call fails too
+RagassayError
+├── InputError (ValueError)          the user's data or arguments are not usable
+├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
+├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
+└── ModelError (RuntimeError)        a model call gave no usable reply
+    ├── TransientModelError          rate limit, time-out, 5xx, lost connection: worth a retry
+    ├── UnparsableReplyError         the reply does not fit the schema: worth one retry
+    ├── RefusedError                 the model refused, or the request was refused
+    ├── PromptTooLongError           the prompt does not fit into the model's context
+    └── FatalModelError              a wrong key, an unknown model: every further call fails too
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ Examples:
 
   ragassay evaluate answers.jsonl --fail-under correctness=3.5 --fail-under nuggets.recall=.6
 
-Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or some answers could not be
-evaluated; 4 a score is below --fail-under.
+Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or verdict
+could not be had; 4 a score is below --fail-under.
 """
 
 
@@ -58,9 +58,7 @@ def evaluate(
     questions: Annotated[
         Path | None, typer.Option(help="Topics, for BioGen runs that bring no questions.")
     ] = None,
-    nuggets: Annotated[
-        Path | None, typer.Option(help="Gold nuggets, {topic_id: [text]}.")
-    ] = None,
+    nuggets: Annotated[Path | None, typer.Option(help="Gold nuggets, {topic_id: [text]}.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N answers.")] = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Most model calls under way at a time.")
@@ -105,16 +103,14 @@ def evaluate(
         typer.echo(threshold.verdict(result.summary), err=True)
     if missed:
         raise typer.Exit(BELOW)
-    if result.failures or result.rejections:
+    if result.failures or result.rejections or "unscored" in result.summary.findings:
         raise typer.Exit(PARTIAL)
 
 
 evaluate.__doc__ = HELP
 
 
-def _run(
-    job: Job, settings: Settings, out: Path, retry_failed: bool, quiet: bool
-) -> RunResult:
+def _run(job: Job, settings: Settings, out: Path, retry_failed: bool, quiet: bool) -> RunResult:
     from ragassay.graphs.toolbox import Toolbox
     from ragassay.runs.evaluate import run, run_sync
     from ragassay.runs.folder import RunFolder
@@ -172,4 +168,6 @@ def _show(result: RunResult, folder: Path, as_json: bool, quiet: bool) -> None:
     console.print(answer_table(result.evaluations))
     if result.manifest.card is not None:
         console.print(f"Judge: {result.manifest.card.description}", markup=False, highlight=False)
-    console.print(f"Report: {folder / 'report.html'}", markup=False, highlight=False, soft_wrap=True)
+    console.print(
+        f"Report: {folder / 'report.html'}", markup=False, highlight=False, soft_wrap=True
+    )

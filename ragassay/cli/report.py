@@ -47,4 +47,6 @@ def report(
         if len(summary.systems) > 1:
             console.print(system_table(summary))
         console.print(answer_table(evaluations))
-        console.print(f"Report: {run / 'report.html'}", markup=False, highlight=False, soft_wrap=True)
+        console.print(
+            f"Report: {run / 'report.html'}", markup=False, highlight=False, soft_wrap=True
+        )

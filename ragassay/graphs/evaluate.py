@@ -17,6 +17,8 @@ from ragassay.graphs.failures import file_failure, retry_policies
 from ragassay.graphs.state import Input, Output, State, Task, cited_key
 from ragassay.graphs.toolbox import Toolbox, toolbox
 
+EvaluateGraph = CompiledStateGraph[State, Toolbox, Input, Output]
+
 VERDICT_NODES = {
     "nuggetize": nodes.nuggetize,
     "judge_rubric": nodes.judge_rubric,
@@ -30,7 +32,7 @@ def build_evaluate_graph(
     max_attempts: int = 5,
     cache: BaseCache[Any] | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
-) -> CompiledStateGraph[State, Toolbox, Input, Output]:
+) -> EvaluateGraph:
     """Compile the graph.
 
     Args:

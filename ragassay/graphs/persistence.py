@@ -52,7 +52,7 @@ class Saver(AsyncSqliteSaver):
 
 
 @asynccontextmanager
-async def opened_checkpointer(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
+async def opened_checkpointer(path: Path) -> AsyncIterator[Saver]:
     """States of unfinished evaluations; survives the death of the process."""
     async with aiosqlite.connect(path) as connection:
         # A killed process loses nothing under NORMAL; only a crash of the machine could.

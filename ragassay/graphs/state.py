@@ -20,7 +20,6 @@ from ragassay.records import (
     SentenceNuggets,
 )
 
-
 TaskKind = Literal[
     "nuggetize", "judge_rubric", "label_sentence", "verify_evidence", "verify_citation"
 ]

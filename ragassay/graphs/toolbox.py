@@ -47,9 +47,7 @@ class Toolbox:
         rubrics = load_rubrics()
         unknown = [name for name in settings.rubrics if name not in rubrics]
         if unknown:
-            raise SettingsError(
-                f"unknown rubric {unknown[0]!r}; there are {', '.join(rubrics)}"
-            )
+            raise SettingsError(f"unknown rubric {unknown[0]!r}; there are {', '.join(rubrics)}")
         chosen = settings.rubrics or tuple(rubrics)
         return cls(
             settings=settings,

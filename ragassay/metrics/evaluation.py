@@ -19,6 +19,7 @@ from ragassay.records import (
     Evaluation,
     EvidenceVerdict,
     Failure,
+    FailureReason,
     Finding,
     Judgment,
     Nugget,
@@ -30,6 +31,10 @@ from ragassay.records import (
 )
 
 AnyVerdict = Judgment | SentenceLabel | EvidenceVerdict | CitationVerdict | SentenceNuggets
+
+
+NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "empty_answer")
+"""Reasons that lie in the data: to ask again would not help."""
 
 
 @dataclass(frozen=True)
@@ -213,8 +218,12 @@ def _remarks(case: Case, verdicts: Verdicts) -> list[Finding]:
     failures = [
         verdict.failure.reason for group in verdicts.groups for verdict in group if verdict.failure
     ]
-    if failures and case.sentences:
-        reasons = ", ".join(sorted(set(failures)))
-        message = f"{len(failures)} verdicts are unscored: {reasons}."
+    n_without = failures.count("no_evidence")
+    if n_without:
+        message = f"{n_without} claims had no passage to be compared with."
+        found.append(Finding(kind="no_evidence", message=message))
+    missing = [reason for reason in failures if reason not in NOTHING_TO_JUDGE]
+    if missing:
+        message = f"{len(missing)} verdicts are unscored: {', '.join(sorted(set(missing)))}."
         found.append(Finding(kind="unscored", message=message))
     return found

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ragassay.models.quiet import quiet_loading
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Embedder:
             fresh = dict(zip(new, self._compute(new), strict=True)) if new else {}
             vectors = [fresh[t] if t in fresh else self._cache[t] for t in texts]
             self._cache.update(fresh)
+            for text in texts:
+                self._cache.move_to_end(text)
             while len(self._cache) > N_CACHED:
                 self._cache.popitem(last=False)
         return np.stack(vectors)
@@ -55,7 +58,8 @@ class Embedder:
             from sentence_transformers import SentenceTransformer
 
             source = str(minilm_folder()) if self.name == EMBEDDED else self.name
-            self._model = SentenceTransformer(source, device="cpu")
+            with quiet_loading():
+                self._model = SentenceTransformer(source, device="cpu")
         # One text at a time: on a processor it costs the same, and a vector then does not depend,
         # in its last bits, on which texts it was computed with.
         return self._model.encode(

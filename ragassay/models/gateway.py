@@ -27,8 +27,8 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
-from ragassay.models.local.provider import register_provider
 from ragassay.model_names import is_local
+from ragassay.models.local.provider import register_provider
 from ragassay.records import Usage
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ class Meter:
     usage: Usage = field(default_factory=Usage)
 
 
-_METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar("ragassay_meter", default=None)
+_METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
+    "ragassay_meter", default=None
+)
 
 
 @contextmanager
@@ -159,6 +161,9 @@ class JudgeLM(dspy.LM):
         cause = error.__cause__ or error.__context__
         if isinstance(cause, ModelError):
             return cause
+        if is_local(self.model):
+            # LiteLLM calls whatever goes wrong in a provider of ours a lost connection.
+            return ModelError(_shortened(cause or error))
         typed = _typed(error)
         if isinstance(typed, FatalModelError):
             self.fatal = typed
@@ -206,7 +211,7 @@ def _retry_after_s(error: Exception) -> float | None:
         return None
 
 
-def _shortened(error: Exception) -> str:
+def _shortened(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return text if len(text) <= 300 else text[:297] + "..."
 

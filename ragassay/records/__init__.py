@@ -5,15 +5,15 @@ A verdict that could not be had is a value too: it carries a `Failure` where the
 """
 
 from ragassay.records.base import (
+    RELEVANCE_LABELS,
+    VERDICTS,
     CitationLabel,
     FailureReason,
     Frozen,
     Importance,
     NuggetMethod,
     NuggetOrigin,
-    RELEVANCE_LABELS,
     RelevanceLabel,
-    VERDICTS,
     Verdict,
 )
 from ragassay.records.evaluation import (
@@ -52,6 +52,8 @@ from ragassay.records.verdicts import (
 )
 
 __all__ = [
+    "RELEVANCE_LABELS",
+    "VERDICTS",
     "AnswerSentence",
     "CardFigure",
     "Case",
@@ -75,7 +77,6 @@ __all__ = [
     "NuggetMatch",
     "NuggetMethod",
     "NuggetOrigin",
-    "RELEVANCE_LABELS",
     "Record",
     "RecordFailure",
     "Rejection",
@@ -86,6 +87,5 @@ __all__ = [
     "SentenceNuggets",
     "Summary",
     "Usage",
-    "VERDICTS",
     "Verdict",
 ]

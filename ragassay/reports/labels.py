@@ -33,6 +33,7 @@ FAILURE_REASONS: dict[FailureReason, str] = {
     "refused": "refused",
     "too_long": "prompt too long",
     "no_evidence": "no evidence found",
+    "empty_answer": "empty answer",
     "error": "error",
 }
 
@@ -61,6 +62,10 @@ FINDINGS: dict[str, FindingWording] = {
     ),
     "invalid_citation": FindingWording("Invalid citation", "Invalid citations", "serious"),
     "unscored": FindingWording("Unscored verdict", "Unscored verdicts", "caution"),
+    "no_evidence": FindingWording(
+        "Answer with claims without a passage", "Answers with claims without a passage", "note"
+    ),
+    "empty_answer": FindingWording("Empty answer", "Empty answers", "caution"),
     "sources_cut": FindingWording("Cut source list", "Cut source lists", "caution"),
     "extractive_nugget": FindingWording("Extractive nugget", "Extractive nuggets", "note"),
 }

@@ -7,19 +7,18 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
 
 from ragassay.errors import FatalModelError, ModelError, RagassayError
-from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.persistence import opened_cache, opened_checkpointer
+from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
+from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
 from ragassay.graphs.state import Input
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import is_local
 from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
 from ragassay.runs.folder import RunFolder, append_line
-
-if TYPE_CHECKING:
-    from langgraph.graph.state import CompiledStateGraph
 
 N_LOCAL_IN_FLIGHT = 2
 """Answers under way with the embedded judge: one is judged while the next is prepared."""
@@ -39,7 +38,7 @@ class Event:
     n_expected: int = 0
     n_calls: int = 0
     n_records: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 Listener = Callable[[Event], None]
@@ -73,21 +72,14 @@ async def run_records(
     outcome = _finished(records, tools, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
     listen(Event(n_records=len(records) - len(waiting)))
-    limit = N_LOCAL_IN_FLIGHT if is_local(tools.settings.model) else tools.settings.n_slots
-    slots = asyncio.Semaphore(max(2, limit))
-    async with _opened_graph(tools, folder) as graph:
-
-        async def one(record: Record) -> None:
-            async with slots:
-                await _run_one(record, tools, graph, folder, outcome, listen)
-
+    async with _opened_runner(tools, folder, outcome, listen) as runner:
         try:
             async with asyncio.TaskGroup() as group:
                 for record in waiting:
-                    group.create_task(one(record))
+                    group.create_task(runner.run(record))
         except* FatalModelError as errors:
             for record in waiting:
-                await _forget(graph, tools.fingerprint(record))
+                await runner.forget(record)
             raise _first(errors) from None
     return outcome
 
@@ -98,86 +90,89 @@ def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | Non
         return Outcome()
     wanted = {record.id: tools.fingerprint(record) for record in records}
     return Outcome(
-        {
-            e.record_id: e
-            for e in folder.evaluations()
-            if wanted.get(e.record_id) == e.fingerprint
-        },
+        {e.record_id: e for e in folder.evaluations() if wanted.get(e.record_id) == e.fingerprint},
         {f.record_id: f for f in folder.failures() if f.record_id in wanted},
     )
 
 
 @asynccontextmanager
-async def _opened_graph(
-    tools: Toolbox, folder: RunFolder | None
-) -> AsyncIterator[CompiledStateGraph[Any, Toolbox, Any, Any]]:
+async def _opened_runner(
+    tools: Toolbox, folder: RunFolder | None, outcome: Outcome, listen: Listener
+) -> AsyncIterator[_Runner]:
     attempts = tools.settings.max_attempts
     if folder is None:
-        yield build_evaluate_graph(attempts)
+        yield _Runner(tools, build_evaluate_graph(attempts), None, None, outcome, listen)
         return
     async with opened_checkpointer(folder.state_file) as checkpointer:
         with opened_cache(folder.verdicts_file) as cache:
-            yield build_evaluate_graph(attempts, cache, checkpointer)
+            graph = build_evaluate_graph(attempts, cache, checkpointer)
+            yield _Runner(tools, graph, checkpointer, folder, outcome, listen)
 
 
-async def _run_one(
-    record: Record,
-    tools: Toolbox,
-    graph: CompiledStateGraph[Any, Toolbox, Any, Any],
-    folder: RunFolder | None,
-    outcome: Outcome,
-    listen: Listener,
-) -> None:
-    """One unit of work: whatever goes wrong with a record becomes its failure."""
-    thread = tools.fingerprint(record)
-    try:
-        evaluation = await _evaluate(record, thread, tools, graph, listen)
-    except Exception as error:
-        if tools.lm.fatal is not None:
-            raise tools.lm.fatal from error
-        await _forget(graph, thread)
-        failure = _failure(record, error)
-        outcome.failures[record.id] = failure
-        if folder is not None:
-            append_line(folder.failures_file, failure)
-    else:
-        outcome.evaluations[record.id] = evaluation
-        if folder is not None:
-            append_line(folder.evaluations_file, evaluation)
-        await _forget(graph, thread)
-    listen(Event(n_records=1))
+class _Runner:
+    """Evaluates records one by one; any number may be under way."""
 
+    def __init__(
+        self,
+        tools: Toolbox,
+        graph: EvaluateGraph,
+        checkpointer: Saver | None,
+        folder: RunFolder | None,
+        outcome: Outcome,
+        listen: Listener,
+    ) -> None:
+        self._tools, self._graph, self._checkpointer = tools, graph, checkpointer
+        self._folder, self._outcome, self._listen = folder, outcome, listen
+        limit = N_LOCAL_IN_FLIGHT if is_local(tools.settings.model) else tools.settings.n_slots
+        self._slots = asyncio.Semaphore(max(2, limit))
 
-async def _forget(graph: CompiledStateGraph[Any, Toolbox, Any, Any], thread: str) -> None:
-    """Drop the states of an evaluation that ended; its verdicts stay in the cache."""
-    if graph.checkpointer:
-        await graph.checkpointer.adelete_thread(thread)
+    async def run(self, record: Record) -> None:
+        """One unit of work: whatever goes wrong with a record becomes its failure."""
+        async with self._slots:
+            try:
+                evaluation = await self._evaluate(record)
+            except Exception as error:
+                if self._tools.lm.fatal is not None:
+                    raise self._tools.lm.fatal from error
+                self._keep_failure(_failure(record, error))
+            else:
+                self._outcome.evaluations[record.id] = evaluation
+                if self._folder is not None:
+                    append_line(self._folder.evaluations_file, evaluation)
+            await self.forget(record)
+            self._listen(Event(n_records=1))
 
+    async def forget(self, record: Record) -> None:
+        """Drop the states of an evaluation; its verdicts stay in the cache."""
+        if self._checkpointer is not None:
+            await self._checkpointer.adelete_thread(self._tools.fingerprint(record))
 
-async def _evaluate(
-    record: Record,
-    thread: str,
-    tools: Toolbox,
-    graph: CompiledStateGraph[Any, Toolbox, Any, Any],
-    listen: Listener,
-) -> Evaluation:
-    config: Any = {
-        "configurable": {"thread_id": thread},
-        "max_concurrency": tools.settings.n_slots,
-    }
-    start: Input | None = Input(record=record)
-    if graph.checkpointer and await graph.checkpointer.aget_tuple(config):
-        start = None
-    evaluation: Evaluation | None = None
-    stream = graph.astream(start, config, context=tools, stream_mode=["custom", "values"])
-    async for mode, chunk in stream:
-        if mode == "custom":
-            listen(_event(chunk))
-        elif chunk.get("evaluation") is not None:
-            evaluation = chunk["evaluation"]
-    if evaluation is None:
-        raise RagassayError("the graph ended without an evaluation")
-    return evaluation
+    def _keep_failure(self, failure: RecordFailure) -> None:
+        self._outcome.failures[failure.record_id] = failure
+        if self._folder is not None:
+            append_line(self._folder.failures_file, failure)
+
+    async def _evaluate(self, record: Record) -> Evaluation:
+        config: RunnableConfig = {
+            "configurable": {"thread_id": self._tools.fingerprint(record)},
+            "max_concurrency": self._tools.settings.n_slots,
+        }
+        start: Input | None = Input(record=record)
+        if self._checkpointer is not None and await self._checkpointer.aget_tuple(config):
+            start = None
+        evaluation: Evaluation | None = None
+        modes: list[Any] = ["custom", "values"]
+        stream: AsyncIterator[Any] = self._graph.astream(
+            start, config, context=self._tools, stream_mode=modes
+        )
+        async for mode, chunk in stream:
+            if mode == "custom":
+                self._listen(_event(chunk))
+            else:
+                evaluation = chunk.get("evaluation") or evaluation
+        if evaluation is None:
+            raise RagassayError("the graph ended without an evaluation")
+        return evaluation
 
 
 def _event(chunk: dict[str, Any]) -> Event:
@@ -190,18 +185,17 @@ def _event(chunk: dict[str, Any]) -> Event:
 
 def _failure(record: Record, error: Exception) -> RecordFailure:
     reason = error.reason if isinstance(error, ModelError) else "error"
-    where = traceback.extract_tb(error.__traceback__)[-1]
     detail = f"{type(error).__name__}: {error}"[:400]
     if not isinstance(error, RagassayError):
+        where = traceback.extract_tb(error.__traceback__)[-1]
         detail += f" ({where.name}, line {where.lineno})"
     return RecordFailure(
         record_id=record.id, stage="evaluate", failure=Failure(reason=reason, detail=detail)
     )
 
 
-def _first(errors: BaseExceptionGroup[FatalModelError]) -> FatalModelError:
+def _first(errors: BaseExceptionGroup[FatalModelError]) -> BaseException:
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    assert isinstance(error, FatalModelError)
     return error

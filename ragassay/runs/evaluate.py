@@ -18,8 +18,8 @@ from ragassay.formats import read_corpus, read_records
 from ragassay.graphs.nodes import expected_calls
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.summary import summarize
-from ragassay.models.cards import load_card
 from ragassay.model_names import DEFAULT_MODEL
+from ragassay.models.cards import load_card
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256, sha256_of
 from ragassay.prompts import prompts_sha256
 from ragassay.records import (
@@ -253,5 +253,3 @@ def _result(job: Job, outcome: Outcome, manifest: Manifest) -> RunResult:
     failures = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     summary = summarize(evaluations, len(ids), len(failures), len(job.rejections))
     return RunResult(summary, evaluations, failures, job.rejections, manifest)
-
-

@@ -1,13 +1,13 @@
 """The run folder: what a run writes, line by line, so that it can be killed at any moment.
 
-    run.json            what the run depends on (`Manifest`)
-    evaluations.jsonl   one evaluation a line; appended as they end, in input order at the end
-    failures.jsonl      records without an evaluation, with the reason
-    rejected.jsonl      lines of the input that could not be read
-    summary.json        the run in numbers
-    report.md, report.html
-    state.sqlite        states of unfinished evaluations (LangGraph's checkpoints)
-    verdicts.sqlite     finished verdicts by the hash of what they depend on (LangGraph's cache)
+run.json            what the run depends on (`Manifest`)
+evaluations.jsonl   one evaluation a line; appended as they end, in input order at the end
+failures.jsonl      records without an evaluation, with the reason
+rejected.jsonl      lines of the input that could not be read
+summary.json        the run in numbers
+report.md, report.html
+state.sqlite        states of unfinished evaluations (LangGraph's checkpoints)
+verdicts.sqlite     finished verdicts by the hash of what they depend on (LangGraph's cache)
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ class RunFolder:
         try:
             return Manifest.model_validate_json(self.manifest_file.read_text(encoding="utf-8"))
         except OSError as error:
-            raise InputError(f"{self.path} holds no run: {self.manifest_file.name} is missing") from error
+            raise InputError(
+                f"{self.path} holds no run: {self.manifest_file.name} is missing"
+            ) from error
         except ValidationError as error:
             raise InputError(f"{self.manifest_file} is damaged or of another version") from error
 

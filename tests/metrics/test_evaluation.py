@@ -134,7 +134,7 @@ def test_scores_findings_and_usage_add_up() -> None:
     assert [(f.kind, f.sentence) for f in evaluation.findings] == [
         ("invalid_citation", 1),
         ("contradicted_sentence", 1),
-        ("unscored", None),
+        ("no_evidence", None),
     ]
 
 
@@ -152,7 +152,7 @@ def test_failures_of_answer_and_reference_are_named() -> None:
     assert evaluation.scores["nuggets.recall"].value is None
     assert evaluation.scores["nuggets.recall"].n_unscored == 2
     (remark,) = [f for f in evaluation.findings if f.kind == "unscored"]
-    assert remark.message == "3 verdicts are unscored: no_evidence, refused, timeout."
+    assert remark.message == "2 verdicts are unscored: refused, timeout."
 
 
 def test_harm_contradiction_cuts_and_extracts_are_found() -> None:

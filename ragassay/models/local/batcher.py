@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ragassay.errors import PromptTooLongError
+from ragassay.errors import ModelError
+from ragassay.models.local.radix import common_prefix_length
 
 if TYPE_CHECKING:
     from ragassay.models.local.engine import Engine, Prompt, Reply
 
-QUIET_S = 0.05
+QUIET_S = 0.1
 """A batch starts when no further call has come for so long."""
+
+MOST_WAIT_S = 1.5
+"""And at the latest so long after its first call, however many still trickle in."""
 
 N_MOST = 64
 """Calls answered in one batch at the most: their keys and values are held together."""
+
+N_CHARS_MOST = 100_000
+"""Text of one batch at the most, shared text counted once: about 25,000 tokens."""
 
 
 @dataclass(eq=False)
@@ -56,38 +64,53 @@ class Batcher:
         engine: Engine | None = None
         backlog: list[_Call] = []
         while True:
-            backlog += self._gathered(wait=not backlog)
-            batch = _kin(backlog)
-            backlog = [call for call in backlog if call not in batch]
-            live = [call for call in batch if call.future.set_running_or_notify_cancel()]
+            if not backlog:
+                backlog.append(self._waiting.get())
+            batch = backlog
             try:
+                # Loaded before the batch is closed: its fellows come meanwhile.
                 engine = engine or self._build()
+                backlog += self._gathered(N_MOST - len(backlog))
+                batch = _kin(backlog)
+                live = [call for call in batch if call.future.set_running_or_notify_cancel()]
                 _answer(engine, live)
-            except BaseException as error:  # the callers' threads are where it must surface
-                for call in live:
-                    if not call.future.done():
-                        call.future.set_exception(error)
+            # Nothing may end this thread, a panic of llguidance (no Exception) least of all.
+            except BaseException as error:
+                _fail(batch, error)
+            backlog = [call for call in backlog if call not in batch]
 
-    def _gathered(self, wait: bool) -> list[_Call]:
-        """All calls that wait, and those that follow before `QUIET_S` pass without one."""
+    def _gathered(self, n_most: int) -> list[_Call]:
+        """The calls that wait, and those that follow without a pause of `QUIET_S`."""
         calls: list[_Call] = []
-        try:
-            if wait:
-                calls.append(self._waiting.get())
-            while len(calls) < N_MOST:
-                calls.append(self._waiting.get(timeout=QUIET_S if wait else 0))
-        except queue.Empty:
-            pass
+        end = time.monotonic() + MOST_WAIT_S
+        while len(calls) < n_most:
+            try:
+                pause_s = min(QUIET_S, end - time.monotonic())
+                calls.append(self._waiting.get(timeout=max(0.0, pause_s)))
+            except queue.Empty:
+                break
         return calls
+
+
+def _fail(calls: list[_Call], error: BaseException) -> None:
+    """Hand an error to the callers that still wait; one that is no `Exception` as `ModelError`."""
+    if not isinstance(error, Exception):
+        cause, error = error, ModelError(f"the embedded judge broke down: {error!r}")
+        error.__cause__ = cause
+    for call in calls:
+        future = call.future
+        # A future that does not run yet may be cancelled at any moment, also just now.
+        if future.running() or (not future.done() and future.set_running_or_notify_cancel()):
+            future.set_exception(error)
 
 
 def _answer(engine: Engine, calls: list[_Call]) -> None:
     fitting: list[_Call] = []
     for call in calls:
         try:
-            engine.check_length(call.prompt)
+            engine.check(call.prompt)
             fitting.append(call)
-        except PromptTooLongError as error:
+        except ModelError as error:
             call.future.set_exception(error)
     if fitting:
         engine.answer(
@@ -97,7 +120,13 @@ def _answer(engine: Engine, calls: list[_Call]) -> None:
 
 
 def _kin(calls: list[_Call]) -> list[_Call]:
-    """The first call and those that share at least half of its text from the start."""
+    """The first call and those that share at least half of its text, as many as fit."""
     first = calls[0].prompt.text
-    shared = first[: len(first) // 2]
-    return [call for call in calls if call.prompt.text.startswith(shared)][:N_MOST]
+    kin, room = calls[:1], N_CHARS_MOST - len(first)
+    for call in calls[1:]:
+        text = call.prompt.text
+        n_shared = common_prefix_length(first, text)
+        if len(kin) < N_MOST and 2 * n_shared >= len(first) and len(text) - n_shared <= room:
+            kin.append(call)
+            room -= len(text) - n_shared
+    return kin

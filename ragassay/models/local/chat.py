@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerFast
 
 _SLOT = "\x00{}\x00"
 
@@ -21,7 +21,7 @@ class ChatEncoder:
         tokenizer: A fast tokenizer with a chat template.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         self._tokenizer = tokenizer
         self._cached = functools.lru_cache(maxsize=256)(self._encode)
 
@@ -30,11 +30,12 @@ class ChatEncoder:
         return list(self._cached(messages))
 
     def _encode(self, messages: tuple[tuple[str, str], ...]) -> tuple[int, ...]:
-        frame: str = self._tokenizer.apply_chat_template(
+        frame = self._tokenizer.apply_chat_template(
             [{"role": r, "content": _SLOT.format(n)} for n, (r, _) in enumerate(messages)],
             tokenize=False,
             add_generation_prompt=True,
         )
+        assert isinstance(frame, str)  # as `tokenize=False` promises
         tokens: list[int] = []
         for n, (_, content) in enumerate(messages):
             before, frame = frame.split(_SLOT.format(n), 1)

@@ -112,7 +112,7 @@ class Chooser:
         n_before = len(branch.written) - 1
         if branch.matcher is not None:
             branch.matcher.consume_token(token)
-            self._force(branch)
+        self._force(branch)
         branch.pending = branch.written[n_before:]
 
     def _force(self, branch: Branch) -> None:
@@ -127,8 +127,7 @@ class Chooser:
             branch.written += forced
             branch.chosen += [TokenChoice(self._book.pieces[t], 0.0) for t in forced]
         is_whole = matcher.is_stopped() and not matcher.is_error()
-        branch.is_cut = len(branch.written) > limit or (
-            len(branch.written) == limit and not is_whole
-        ) or matcher.is_error()
+        is_over = len(branch.written) >= limit + is_whole
+        branch.is_cut = is_over or matcher.is_error()
         branch.is_done = is_whole or branch.is_cut
         del branch.written[limit:], branch.chosen[limit:]

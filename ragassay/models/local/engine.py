@@ -8,7 +8,7 @@ given, bounds every token, and what the schema forces is not asked of the model.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -24,7 +24,7 @@ from ragassay.models.local.replies import Prompt, Reply, TokenChoice
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 __all__ = ["Engine", "Prompt", "Reply", "TokenChoice"]
 
@@ -50,7 +50,7 @@ class Engine:
         tokenizer: Its fast tokenizer.
     """
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
         from transformers import AttentionInterface
 
         AttentionInterface.register(ATTENTION, grouped_attention)
@@ -171,11 +171,12 @@ class Engine:
         # Added, not boolean: each layer would convert a boolean mask anew.
         added = torch.zeros(mask.shape, dtype=self._model.dtype)
         added.masked_fill_(torch.from_numpy(~mask), torch.finfo(added.dtype).min)
-        base: Any = self._model.base_model
+        config, base = self._model.config, cast("Any", self._model.base_model)
+        n_rows = config.num_attention_heads // config.num_key_value_heads
         states = base(
             input_ids=torch.tensor([tokens]),
             position_ids=torch.tensor([positions]),
-            attention_mask=added[None, None],
+            attention_mask=added.repeat(n_rows, 1)[None, None],
             past_key_values=cache,
             use_cache=True,
         ).last_hidden_state
@@ -215,7 +216,7 @@ class Engine:
 
     def _reply(self, branch: Branch) -> Reply:
         return Reply(
-            text=self._tokenizer.decode(branch.written, skip_special_tokens=True),
+            text=str(self._tokenizer.decode(branch.written, skip_special_tokens=True)),
             tokens=tuple(branch.chosen),
             n_prompt_tokens=branch.n_prompt_tokens,
             n_computed_tokens=branch.n_computed,
@@ -223,7 +224,7 @@ class Engine:
         )
 
 
-def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
+def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
     """The tokens that end a reply: the tokenizer's, and those that the model's settings name."""
     config: Any = model.generation_config
     named = config.eos_token_id if config is not None else None

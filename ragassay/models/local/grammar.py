@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from llguidance import LLMatcher
     from numpy.typing import NDArray
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerFast
 
 
 class GrammarBook:
@@ -25,13 +25,13 @@ class GrammarBook:
         n_vocab: Width of the model's output; may exceed the tokenizer's vocabulary.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, n_vocab: int) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, n_vocab: int) -> None:
         import llguidance.hf
 
         self._tokens = llguidance.hf.from_tokenizer(tokenizer, n_vocab=n_vocab, slices=[])
         self._n_vocab = n_vocab
         self._compiled: dict[str, LLMatcher] = {}
-        self.pieces = [self._tokens.decode_str([i]) for i in range(len(tokenizer))]
+        self.pieces = [self._tokens.decode_str([i]) for i in range(n_vocab)]
 
     def matcher(self, schema: str) -> LLMatcher:
         """A matcher at the start of a reply.

@@ -117,21 +117,25 @@ def grouped_attention(
 ) -> tuple[torch.Tensor, None]:
     """Masked attention with grouped heads that never repeats a key or value.
 
-    transformers' own "sdpa" repeats them wherever there is a mask.
+    The query heads of a group become further rows of its key/value head, head after head. With
+    few new tokens that is faster than torch's own `enable_gqa`, and with many no slower.
 
     Args:
         module: The attention layer; not used.
         query: shape (1, n_heads, n_new, head_dim).
         key: shape (1, n_key_value_heads, n_seen, head_dim).
         value: shape (1, n_key_value_heads, n_seen, head_dim).
-        attention_mask: shape (1, 1, n_new, n_seen), added to the scores.
+        attention_mask: shape (1, 1, n_heads / n_key_value_heads * n_new, n_seen), added to the
+            scores: the mask of the new tokens, repeated for each head of a group.
         scaling: Factor of the scores.
         kwargs: What transformers passes to every attention; not used.
 
     Returns:
         shape (1, n_new, n_heads, head_dim), and no weights.
     """
+    _, n_heads, n_new, head_dim = query.shape
+    rows = query.reshape(1, key.shape[1], -1, head_dim)
     out = torch.nn.functional.scaled_dot_product_attention(
-        query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=True
+        rows, key, value, attn_mask=attention_mask, scale=scaling
     )
-    return out.transpose(1, 2), None
+    return out.reshape(1, n_heads, n_new, head_dim).transpose(1, 2), None

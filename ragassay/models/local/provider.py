@@ -15,8 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.models.local.batcher import Batcher
+from ragassay.errors import SettingsError
 from ragassay.model_names import PROVIDER, SMOLLM2
+from ragassay.models.local.batcher import Batcher
+from ragassay.models.quiet import quiet_loading
 from ragassay.models.weights import best_dtype, smollm2_folder
 
 if TYPE_CHECKING:
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
     from litellm.types.utils import ModelResponse
 
     from ragassay.models.local.engine import Engine, Prompt, Reply
+
+
+ARCHITECTURES = ("llama", "qwen2", "qwen3")
+"""Those whose attention and logits the engine computes as transformers does."""
+
 
 @functools.cache
 def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
@@ -48,6 +55,9 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
         name: `SMOLLM2`, a Hugging Face id, or a folder.
         cache_dir: Where converted weights live.
         dtype: "auto", "bfloat16" or "float32".
+
+    Raises:
+        SettingsError: The architecture computes attention or logits in a way of its own.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -56,8 +66,14 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
 
     source = str(smollm2_folder(cache_dir)) if name == SMOLLM2 else name
     chosen = best_dtype() if dtype == "auto" else getattr(torch, dtype)
-    tokenizer = AutoTokenizer.from_pretrained(source)
-    model = AutoModelForCausalLM.from_pretrained(source, dtype=chosen).eval()
+    with quiet_loading():
+        tokenizer = AutoTokenizer.from_pretrained(source)
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=chosen).eval()
+    if model.config.model_type not in ARCHITECTURES:
+        raise SettingsError(
+            f"model {name!r} is a {model.config.model_type!r}; in-process judging knows "
+            f"{', '.join(ARCHITECTURES)}: serve it over HTTP and name its endpoint instead"
+        )
     return Engine(model, tokenizer)
 
 
@@ -99,11 +115,18 @@ def _prompt(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -
     schema = (wanted.get("json_schema") or {}).get("schema")
     limit = options.get("max_completion_tokens") or options.get("max_tokens") or 256
     return Prompt(
-        messages=tuple((m["role"], m["content"]) for m in messages),
+        messages=tuple((m["role"], _text(m["content"])) for m in messages),
         schema=json.dumps(schema, sort_keys=False) if schema else None,
         max_tokens=int(limit),
         n_top=int(options.get("top_logprobs") or 0) if options.get("logprobs") else 0,
     )
+
+
+def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
+    """A message's text, also where it comes in parts."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "".join(part.get("text", "") for part in content)
 
 
 def _response(model: str, reply: Reply) -> ModelResponse:
@@ -148,9 +171,8 @@ def _response(model: str, reply: Reply) -> ModelResponse:
             completion_tokens=n_written,
             total_tokens=reply.n_prompt_tokens + n_written,
             prompt_tokens_details=PromptTokensDetailsWrapper(
-                cached_tokens=reply.n_prompt_tokens - min(
-                    reply.n_prompt_tokens, reply.n_computed_tokens
-                )
+                cached_tokens=reply.n_prompt_tokens
+                - min(reply.n_prompt_tokens, reply.n_computed_tokens)
             ),
         ),
     )

@@ -43,7 +43,7 @@ class Node:
         return nodes[::-1]
 
 
-def common_prefix_length(left: Sequence[int], right: Sequence[int]) -> int:
+def common_prefix_length(left: Sequence[object], right: Sequence[object]) -> int:
     """How many leading tokens two sequences share."""
     n = 0
     for a, b in zip(left, right, strict=False):
@@ -71,7 +71,9 @@ class RadixTree:
                 child = Node(tuple(tokens[position:]), position, node)
                 node.children[tokens[position]] = child
                 return child
-            shared = common_prefix_length(child.tokens, tokens[position : position + len(child.tokens)])
+            shared = common_prefix_length(
+                child.tokens, tokens[position : position + len(child.tokens)]
+            )
             if shared < len(child.tokens):
                 self._split(child, shared)
             node, position = child, position + shared

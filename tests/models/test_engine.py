@@ -1,0 +1,145 @@
+"""The engine writes what plain greedy decoding writes, whatever is batched with whatever."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from ragassay.errors import PromptTooLongError
+from ragassay.models.local import engine as engine_module
+from ragassay.models.local.engine import Engine, Prompt, Reply
+
+CONTEXT = "the placebo trial of the migraine drug, " * 12
+
+
+def ask(*contents: str, n: int = 12) -> list[Prompt]:
+    return [Prompt((("user", content),), max_tokens=n) for content in contents]
+
+
+BATCHES = {
+    "alone": ask(CONTEXT),
+    "unshared": ask("alpha", "the migraine", "zeta and the placebo", "9 8 7"),
+    "shared": ask(*(CONTEXT + tail for tail in ("a", "b and more", "the trial?", ""))),
+    "nested": ask("the", "the trial", "the trial of", "the trial of the drug"),
+    "identical": ask(CONTEXT, CONTEXT, CONTEXT),
+    "two trees": ask(CONTEXT + "x", "zz " + CONTEXT, CONTEXT + "y", "zz " + CONTEXT + "q"),
+    "longer than one pass": ask(CONTEXT * 4 + "u", CONTEXT * 4 + "v", "w " * 900),
+}
+
+
+def check(engine: Engine, plain, prompts: list[Prompt], replies: list[Reply]) -> None:
+    for prompt, reply in zip(prompts, replies, strict=True):
+        tokens = engine._chat.encode(prompt.messages)
+        written = plain.greedy(tokens, prompt.max_tokens)
+        ended = written[-1] == engine._tokenizer.eos_token_id
+        assert reply.is_cut is not ended
+        kept = written[:-1] if ended else written
+        assert reply.text == engine._tokenizer.decode(kept, skip_special_tokens=True)
+        assert [c.text for c in reply.tokens] == [engine._chooser._book.pieces[t] for t in kept]
+        expected = torch.log_softmax(plain.logits(tokens + kept), dim=-1)
+        for i, (token, choice) in enumerate(zip(kept, reply.tokens, strict=True)):
+            row = expected[len(tokens) + i - 1]
+            assert choice.logprob == pytest.approx(float(row[token]), abs=1e-4)
+            best = torch.topk(row, prompt.n_top).values.tolist()
+            assert [p for _, p in choice.top] == pytest.approx(best, abs=1e-4)
+        assert reply.n_prompt_tokens == len(tokens)
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_equals_plain_greedy_decoding(engine: Engine, plain, name: str) -> None:
+    check(engine, plain, BATCHES[name], engine.answer(BATCHES[name]))
+
+
+@pytest.mark.parametrize("n_tokens", [1, 7, 64])
+def test_the_size_of_a_pass_changes_nothing(
+    engine: Engine, plain, monkeypatch: pytest.MonkeyPatch, n_tokens: int
+) -> None:
+    monkeypatch.setattr(engine_module, "N_TOKENS_A_PASS", n_tokens)
+    prompts = BATCHES["nested"] + BATCHES["shared"]
+    check(engine, plain, prompts, engine.answer(prompts))
+
+
+def test_a_second_batch_computes_only_what_is_new(engine: Engine, plain) -> None:
+    engine.answer(BATCHES["shared"])
+    again = engine.answer(BATCHES["shared"])
+    assert [reply.n_computed_tokens for reply in again] == [0] * len(again)
+    check(engine, plain, BATCHES["shared"], again)
+    # Splits nodes that are computed already.
+    other = ask(CONTEXT[:100] + "!", CONTEXT + "b and less")
+    replies = engine.answer(other)
+    assert sum(r.n_computed_tokens for r in replies) < 60
+    check(engine, plain, other, replies)
+
+
+def test_a_shared_prefix_is_computed_once(engine: Engine) -> None:
+    replies = engine.answer(BATCHES["identical"])
+    n = replies[0].n_prompt_tokens - 1  # the last token is fed when decoding
+    assert [reply.n_computed_tokens for reply in replies] == [n, 0, 0]
+
+
+@pytest.mark.parametrize("n_kept", [0, 50, 300])
+def test_eviction_changes_nothing(
+    engine: Engine, plain, monkeypatch: pytest.MonkeyPatch, n_kept: int
+) -> None:
+    monkeypatch.setattr(engine_module, "N_SLOTS_KEPT", n_kept)
+    for name in ("shared", "unshared", "two trees", "nested", "shared"):
+        check(engine, plain, BATCHES[name], engine.answer(BATCHES[name]))
+    assert engine._store.n_slots < 2_000
+
+
+def test_a_prompt_of_one_token(engine: Engine, plain, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = {"a": [60], "b": [61], "c": [60, 61, 62]}
+    chat = SimpleNamespace(encode=lambda messages: ids[messages[0][1]])
+    monkeypatch.setattr(engine, "_chat", chat)
+    check(engine, plain, ask("a"), engine.answer(ask("a")))
+    check(engine, plain, ask("a", "b", "c"), engine.answer(ask("a", "b", "c")))
+
+
+def test_no_prompts_give_no_replies(engine: Engine) -> None:
+    assert engine.answer([]) == []
+
+
+def test_different_limits_end_at_different_steps(engine: Engine, plain) -> None:
+    prompts = [p for n in (1, 3, 30) for p in ask(CONTEXT + str(n), CONTEXT, n=n)]
+    seen: dict[int, Reply] = {}
+    replies = engine.answer(prompts, seen.__setitem__)
+    check(engine, plain, prompts, replies)
+    assert [seen[i] for i in range(len(prompts))] == replies
+
+
+def test_a_failure_in_the_middle_leaves_a_usable_engine(
+    engine: Engine, plain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+    real = engine._hidden
+
+    def failing(*args):
+        nonlocal calls
+        calls += 1
+        if calls in (2, 6):
+            raise RuntimeError("out of memory")
+        return real(*args)
+
+    monkeypatch.setattr(engine, "_hidden", failing)
+    monkeypatch.setattr(engine_module, "N_TOKENS_A_PASS", 64)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="out of memory"):
+            engine.answer(BATCHES["shared"])
+    check(engine, plain, BATCHES["shared"], engine.answer(BATCHES["shared"]))
+
+
+def test_a_failing_callback_leaves_a_usable_engine(engine: Engine, plain) -> None:
+    def fail(position: int, reply: Reply) -> None:
+        raise ValueError(position)
+
+    with pytest.raises(ValueError):
+        engine.answer(BATCHES["shared"], fail)
+    check(engine, plain, BATCHES["shared"], engine.answer(BATCHES["shared"]))
+
+
+def test_a_prompt_that_leaves_no_room_is_refused_by_its_length(engine: Engine) -> None:
+    with pytest.raises(PromptTooLongError, match="2048"):
+        engine.check(Prompt((("user", "q" * 2100),)))
+    engine.check(Prompt((("user", "q"),)))

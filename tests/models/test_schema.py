@@ -1,0 +1,107 @@
+"""Replies under a JSON schema."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import jsonschema
+import pytest
+import torch
+
+from ragassay.errors import RefusedError
+from ragassay.models.local.engine import Engine, Prompt
+
+
+def closed(**properties: object) -> str:
+    return json.dumps(
+        {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+    )
+
+
+RATING = closed(rating={"type": "integer", "enum": [1, 2, 3, 4, 5]})
+SCHEMAS = {
+    "enum": closed(label={"enum": ["required", "unnecessary", "borderline"]}),
+    "integers": closed(n={"type": "integer", "minimum": 3, "maximum": 17}),
+    "pattern": closed(code={"type": "string", "pattern": "^[A-C]{2,4}-[0-9]$"}),
+    "array": closed(xs={"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 3}),
+    "text": closed(why={"type": "string", "maxLength": 20}),
+    "constant": closed(only={"const": "this"}),
+}
+
+
+def prompt(schema: str | None, text: str = "the trial", **options: int) -> Prompt:
+    return Prompt((("user", text),), schema, **{"max_tokens": 100, **options})
+
+
+def test_replies_fit_their_schemas_alone_and_together(engine: Engine) -> None:
+    prompts = [prompt(schema, text) for schema in SCHEMAS.values() for text in ("a", "the b")]
+    together = engine.answer([*prompts, prompt(None)])[:-1]
+    for one, reply in zip(prompts, together, strict=True):
+        assert one.schema is not None
+        jsonschema.validate(json.loads(reply.text), json.loads(one.schema))
+        assert not reply.is_cut
+        assert "".join(token.text for token in reply.tokens) == reply.text
+        assert engine.answer([one])[0].text == reply.text
+
+
+def test_the_five_best_of_a_rating_are_the_five_ratings(engine: Engine, plain) -> None:
+    one = prompt(RATING)
+    reply = engine.answer([one])[0]
+    (choice,) = [token for token in reply.tokens if token.top]
+    assert sorted(text for text, _ in choice.top) == ["1", "2", "3", "4", "5"]
+    branch = engine._start(one)
+    ids = [engine._tokenizer.convert_tokens_to_ids(str(n)) for n in range(1, 6)]
+    row = plain.logits([*branch.prefix, *branch.pending])[-1][ids]
+    expected = dict(zip("12345", torch.log_softmax(row, dim=0).tolist(), strict=True))
+    assert dict(choice.top) == pytest.approx(expected, abs=1e-4)
+    assert choice.logprob == choice.top[0][1]
+    assert sum(2.718281828459045**p for _, p in choice.top) == pytest.approx(1)
+
+
+def test_forced_tokens_are_certain(engine: Engine) -> None:
+    reply = engine.answer([prompt(RATING)])[0]
+    assert [t.logprob for t in reply.tokens if not t.top] == [0.0] * (len(reply.tokens) - 1)
+
+
+def test_a_wholly_forced_reply_needs_no_model(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = engine.answer([prompt(SCHEMAS["constant"]), prompt(RATING)])[0]
+    assert reply.text == '{"only":"this"}'
+
+
+@pytest.mark.parametrize("limit", range(1, 25))
+def test_the_limit_holds_also_for_forced_tokens(engine: Engine, limit: int) -> None:
+    for schema in (RATING, SCHEMAS["text"], SCHEMAS["constant"]):
+        whole = engine.answer([prompt(schema)])[0]
+        reply = engine.answer([prompt(schema, max_tokens=limit)])[0]
+        assert len(reply.tokens) == min(limit, len(whole.tokens))
+        assert reply.is_cut is (len(whole.tokens) > limit)
+        assert whole.text.startswith(reply.text)
+
+
+def test_no_alternatives_unless_asked(engine: Engine) -> None:
+    replies = engine.answer([prompt(None, n_top=0), prompt(None, n_top=2), prompt(RATING, n_top=0)])
+    assert {len(token.top) for token in replies[0].tokens} == {0}
+    assert {len(token.top) for token in replies[1].tokens} == {2}
+    assert {len(token.top) for token in replies[2].tokens} == {0}
+
+
+@pytest.mark.parametrize("schema", ["no json", '{"type": "nonsense"}', '{"$ref": "#/missing"}'])
+def test_an_unusable_schema_is_refused_in_words(
+    engine: Engine, schema: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(RefusedError, match="schema is not usable"):
+        engine.check(prompt(schema))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_patterns_bind(engine: Engine) -> None:
+    reply = engine.answer([prompt(SCHEMAS["pattern"])])[0]
+    assert re.fullmatch("[A-C]{2,4}-[0-9]", json.loads(reply.text)["code"])
