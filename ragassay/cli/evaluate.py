@@ -13,27 +13,6 @@ if TYPE_CHECKING:
     from ragassay.runs.evaluate import Job, RunResult
     from ragassay.settings import Settings
 
-HELP = """Evaluate a file of answers.
-
-ANSWERS is ragassay JSONL, ragas, TREC BioGen 2025 task B or YESciEval, plain or gzip; the format
-is told by the content. A line that cannot be read is set aside in rejected.jsonl and the rest runs.
-
-The same command again goes on where it was stopped.
-
-Examples:
-
-  ragassay evaluate answers.jsonl --corpus abstracts.jsonl --out runs/first
-
-  ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini --out runs/gpt --concurrency 32
-
-  ragassay evaluate answers.jsonl --dry-run
-
-  ragassay evaluate answers.jsonl --fail-under correctness=3.5 --fail-under nuggets.recall=.6
-
-Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or verdict
-could not be had; 4 a score is below --fail-under.
-"""
-
 
 def evaluate(
     answers: Annotated[Path, typer.Argument(help="Answers to evaluate.")],
@@ -78,6 +57,27 @@ def evaluate(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, no tables.")] = False,
 ) -> None:
+    """Evaluate a file of answers.
+
+    ANSWERS is ragassay JSONL, ragas, TREC BioGen 2025 task B or YESciEval, plain or gzip; the
+    format is told by the content. A line that cannot be read is set aside in rejected.jsonl and
+    the rest runs.
+
+    The same command again goes on where it was stopped.
+
+    For example:
+
+      ragassay evaluate answers.jsonl --corpus abstracts.jsonl --out runs/first
+
+      ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini --concurrency 32
+
+      ragassay evaluate answers.jsonl --dry-run
+
+      ragassay evaluate answers.jsonl --fail-under correctness=3.5
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or
+    verdict could not be had; 4 a score is below --fail-under.
+    """
     with errors_as_lines():
         from ragassay.cli.thresholds import parse_thresholds
         from ragassay.runs.evaluate import read_job
@@ -105,9 +105,6 @@ def evaluate(
         raise typer.Exit(BELOW)
     if result.failures or result.rejections or "unscored" in result.summary.findings:
         raise typer.Exit(PARTIAL)
-
-
-evaluate.__doc__ = HELP
 
 
 def _run(job: Job, settings: Settings, out: Path, retry_failed: bool, quiet: bool) -> RunResult:
@@ -153,21 +150,7 @@ def _show_plan(job: Job, settings: Settings, as_json: bool) -> None:
 def _show(result: RunResult, folder: Path, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(result.summary.model_dump_json(indent=2))
-        return
-    if quiet:
-        return
-    from rich.console import Console
+    elif not quiet:
+        from ragassay.cli.output import print_run
 
-    from ragassay.reports import answer_table, headline, score_table, system_table
-
-    console = Console()
-    console.print(headline(result.summary), style="bold", markup=False, highlight=False)
-    console.print(score_table(result.summary))
-    if len(result.summary.systems) > 1:
-        console.print(system_table(result.summary))
-    console.print(answer_table(result.evaluations))
-    if result.manifest.card is not None:
-        console.print(f"Judge: {result.manifest.card.description}", markup=False, highlight=False)
-    console.print(
-        f"Report: {folder / 'report.html'}", markup=False, highlight=False, soft_wrap=True
-    )
+        print_run(result.manifest, result.summary, result.evaluations, folder)

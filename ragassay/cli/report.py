@@ -37,16 +37,6 @@ def report(
         if as_json:
             typer.echo(summary.model_dump_json(indent=2))
             return
-        from rich.console import Console
+        from ragassay.cli.output import print_run
 
-        from ragassay.reports import answer_table, headline, score_table, system_table
-
-        console = Console()
-        console.print(headline(summary), style="bold", markup=False, highlight=False)
-        console.print(score_table(summary))
-        if len(summary.systems) > 1:
-            console.print(system_table(summary))
-        console.print(answer_table(evaluations))
-        console.print(
-            f"Report: {run / 'report.html'}", markup=False, highlight=False, soft_wrap=True
-        )
+        print_run(manifest, summary, evaluations, run)

@@ -114,21 +114,10 @@ def _is_intact(folder: Path) -> bool:
 
 
 def _convert(gguf: Path, folder: Path) -> None:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
-
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".converting-"))
     try:
-        with quiet_loading():
-            tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-            tokenizer.save_pretrained(partial)
-            AutoModelForCausalLM.from_pretrained(
-                gguf.parent,
-                gguf_file=gguf.name,
-                quantization_config=GgufConfig(dequantize=True),
-                dtype=torch.bfloat16,
-            ).save_pretrained(partial)
+        _write_converted(gguf, partial)
         digests = {path.name: sha256_of(path) for path in sorted(partial.iterdir())}
         (partial / _NOTE).write_text(json.dumps(digests), encoding="utf-8")
         partial.chmod(0o755)  # mkdtemp closes it to others, who may share the cache
@@ -142,6 +131,20 @@ def _convert(gguf: Path, folder: Path) -> None:
                 raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def _write_converted(gguf: Path, folder: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    with quiet_loading():
+        AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name).save_pretrained(folder)
+        AutoModelForCausalLM.from_pretrained(
+            gguf.parent,
+            gguf_file=gguf.name,
+            quantization_config=GgufConfig(dequantize=True),
+            dtype=torch.bfloat16,
+        ).save_pretrained(folder)
 
 
 def best_dtype() -> torch.dtype:

@@ -133,7 +133,7 @@ def test_a_mistake_is_one_clear_line(arguments, said, sample):
 
 def test_help_teaches():
     _, shown, _ = call("evaluate", "--help")
-    for word in ("--corpus", "--model", "--fail-under", "Examples", "Exit codes", "rejected.jsonl"):
+    for word in ("--corpus", "--model", "--fail-under", "For example", "Exit codes"):
         assert word in shown
 
 

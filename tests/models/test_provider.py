@@ -1,0 +1,116 @@
+"""The embedded judge as LiteLLM sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragassay.errors import SettingsError
+from ragassay.models.local import provider
+from ragassay.models.local.engine import Engine, Prompt
+
+RATING = {
+    "type": "object",
+    "properties": {"rating": {"type": "integer", "enum": [1, 2, 3, 4, 5]}},
+    "required": ["rating"],
+    "additionalProperties": False,
+}
+WANTED: dict[str, Any] = {
+    "response_format": {"type": "json_schema", "json_schema": {"name": "r", "schema": RATING}},
+    "logprobs": True,
+    "top_logprobs": 5,
+    "max_tokens": 60,
+}
+
+
+def test_options_become_a_prompt() -> None:
+    messages = [{"role": "user", "content": [{"type": "text", "text": "a"}, {"text": "b"}]}]
+    assert provider._prompt(messages, WANTED) == Prompt(
+        (("user", "ab"),), json.dumps(RATING), max_tokens=60, n_top=5
+    )
+    bare = provider._prompt([{"role": "assistant", "content": None}], {})
+    assert bare == Prompt((("assistant", ""),), None, n_top=0)
+
+
+def test_a_model_of_another_architecture_is_refused(
+    engine: Engine, tmp_path: Path, tokenizer: Any
+) -> None:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    small = GPT2Config(vocab_size=len(tokenizer), n_embd=16, n_layer=1, n_head=2)
+    GPT2LMHeadModel(small).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(SettingsError, match="'gpt2'.*llama"):
+        provider.load_engine(str(tmp_path), tmp_path, "float32")
+
+
+def test_a_model_in_a_folder_is_loaded_silently(
+    plain: Any, tokenizer: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from transformers.utils import logging
+
+    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    plain.model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    capfd.readouterr()
+    engine = provider.load_engine(str(tmp_path), tmp_path, "float32")
+    assert capfd.readouterr() == ("", "")
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
+    tokens = engine._chat.encode((("user", "a"),))
+    written = plain.greedy(tokens, 5)
+    reply = engine.answer([Prompt((("user", "a"),), max_tokens=5)])[0]
+    assert reply.text == tokenizer.decode(written, skip_special_tokens=True)
+
+
+@pytest.mark.integration
+async def test_the_packaged_judge_through_litellm(weights_cache: Path) -> None:
+    import litellm
+
+    provider.register_provider(weights_cache)
+    sources = "Brelozant lowered monthly migraine days in a trial. " * 20
+    calls = [
+        litellm.acompletion(
+            model="ragassay/smollm2-135m",
+            messages=[{"role": "user", "content": f"{sources} Rate its {name} from 1 to 5."}],
+            **WANTED,
+        )
+        for name in ("readability", "coherence", "relevancy")
+    ]
+    responses: list[Any] = await asyncio.gather(*calls)
+    for response in responses:
+        choice = response.choices[0]
+        assert json.loads(choice.message.content)["rating"] in range(1, 6)
+        assert choice.finish_reason == "stop"
+        (rating,) = [t for t in choice.logprobs.content if t.top_logprobs]
+        assert {t.token for t in rating.top_logprobs} == set("12345")
+        assert sum(math.exp(t.logprob) for t in rating.top_logprobs) == pytest.approx(1, abs=1e-4)
+        assert response.usage.completion_tokens == len(choice.logprobs.content)
+    cached = [r.usage.prompt_tokens_details.cached_tokens for r in responses]
+    assert sum(n > 200 for n in cached) >= 2
+
+
+@pytest.mark.integration
+def test_the_packaged_judge_writes_what_transformers_writes(weights_cache: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from ragassay.models.weights import smollm2_folder
+
+    engine = provider.load_engine("smollm2-135m", weights_cache, "float32")
+    model: Any = AutoModelForCausalLM.from_pretrained(
+        smollm2_folder(weights_cache), dtype=torch.float32
+    ).eval()
+    questions = ["What is migraine?", "What is migraine treated with?", "Name a planet."]
+    prompts = [Prompt((("user", question),), max_tokens=24) for question in questions]
+    for prompt, reply in zip(prompts, engine.answer(prompts), strict=True):
+        ids = torch.tensor([engine._chat.encode(prompt.messages)])
+        out = model.generate(
+            ids, attention_mask=torch.ones_like(ids), max_new_tokens=24, do_sample=False
+        )
+        text = engine._tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True)
+        assert reply.text == text

