@@ -45,7 +45,7 @@ def test_a_model_of_another_architecture_is_refused(
     small = GPT2Config(vocab_size=len(tokenizer), n_embd=16, n_layer=1, n_head=2)
     GPT2LMHeadModel(small).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(SettingsError, match="'gpt2'.*llama"):
+    with pytest.raises(SettingsError, match=r"'gpt2'.*llama"):
         provider.load_engine(str(tmp_path), tmp_path, "float32")
 
 

@@ -11,7 +11,7 @@ import functools
 import json
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from ragassay.models.quiet import quiet_loading
 from ragassay.models.weights import best_dtype, smollm2_folder
 
 if TYPE_CHECKING:
-    import litellm
+    from litellm.llms.custom_llm import CustomLLM
     from litellm.types.utils import ModelResponse
 
     from ragassay.models.local.engine import Engine, Prompt, Reply
@@ -78,11 +78,11 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
 
 
 @functools.cache
-def _handler_class() -> type[litellm.CustomLLM]:
+def _handler_class() -> Callable[[Path, str], CustomLLM]:
     """The handler, defined late because importing LiteLLM takes seconds."""
-    import litellm
+    from litellm.llms.custom_llm import CustomLLM
 
-    class LocalJudge(litellm.CustomLLM):
+    class LocalJudge(CustomLLM):
         """Chat messages in, text and log-probabilities out."""
 
         def __init__(self, cache_dir: Path, dtype: str) -> None:
