@@ -14,17 +14,17 @@ from langgraph.types import CachePolicy, Send
 
 from ragassay.graphs import nodes
 from ragassay.graphs.failures import file_failure, retry_policies
-from ragassay.graphs.state import Input, Output, State, Task, cited_key
+from ragassay.graphs.state import Input, Output, State, Task
+from ragassay.graphs.tasks import case_tasks, claim_tasks
 from ragassay.graphs.toolbox import Toolbox, toolbox
 
 EvaluateGraph = CompiledStateGraph[State, Toolbox, Input, Output]
 
-VERDICT_NODES = {
+VERDICT_NODES: dict[str, Any] = {
     "nuggetize": nodes.nuggetize,
     "judge_rubric": nodes.judge_rubric,
     "label_sentence": nodes.label_sentence,
-    "verify_evidence": nodes.verify_evidence,
-    "verify_citation": nodes.verify_citation,
+    "verify_claim": nodes.verify_claim,
 }
 
 
@@ -44,6 +44,8 @@ def build_evaluate_graph(
     builder.add_node("segment", nodes.segment)
     builder.add_node("find_evidence", nodes.find_evidence)
     builder.add_node("aggregate", nodes.aggregate, defer=True)
+    # LangGraph's types do not know that a handler may take the error.
+    on_failure: Any = file_failure
     for name, node in VERDICT_NODES.items():
         builder.add_node(
             name,
@@ -51,7 +53,7 @@ def build_evaluate_graph(
             input_schema=Task,
             retry_policy=retry_policies(max_attempts),
             cache_policy=CachePolicy(key_func=_cache_key),
-            error_handler=file_failure,
+            error_handler=on_failure,
         )
         builder.add_edge(name, "aggregate")
     builder.add_edge(START, "segment")
@@ -63,40 +65,22 @@ def build_evaluate_graph(
 
 def route_case(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
     """Fan out what needs no evidence; look for evidence beside it."""
-    tools, case = toolbox(runtime), state.case
-    tasks: list[Task] = []
-    if case is not None and case.sentences:
-        tasks += [Task(kind="judge_rubric", case=case, rubric=name) for name in tools.rubrics]
-        tasks += [Task(kind="label_sentence", case=case, item=s.index) for s in case.sentences]
-        tasks += [Task(kind="nuggetize", case=case, item=s.index) for s in case.sentences]
-        n_reference = 0 if case.gold else len(case.reference_sentences)
-        tasks += [
-            Task(kind="nuggetize", case=case, item=n, origin="reference")
-            for n in range(1, n_reference + 1)
-        ]
-    return ["find_evidence", *_sends(tools, tasks)]
+    if state.case is None:
+        return ["find_evidence"]
+    tasks = case_tasks(state.case, toolbox(runtime).rubrics)
+    return ["find_evidence", *_sends(runtime, tasks)]
 
 
 def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
-    """Fan out over sentences with a passage, and over citations whose document has one."""
-    case, passages = state.case, state.passages
-    if case is None or passages is None:
+    """Fan out over the pairs of a sentence and a passage."""
+    if state.case is None or state.passages is None:
         return "aggregate"
-    tasks = [
-        Task(kind="verify_evidence", case=case, item=s.index, passage=passage)
-        for s, passage in zip(case.sentences, passages.claims, strict=True)
-        if passage
-    ]
-    tasks += [
-        Task(kind="verify_citation", case=case, item=s.index, marker=c.marker, passage=passage)
-        for s in case.sentences
-        for c in s.citations
-        if (passage := passages.cited.get(cited_key(s.index, c.marker)))
-    ]
-    return _sends(toolbox(runtime), tasks) or "aggregate"
+    return _sends(runtime, claim_tasks(state.case, state.passages)) or "aggregate"
 
 
-def _sends(tools: Toolbox, tasks: list[Task]) -> list[Send]:
+def _sends(runtime: Runtime[Toolbox], tasks: list[Task]) -> list[Send]:
+    tools = toolbox(runtime)
+    runtime.stream_writer({"expected": len(tasks)})
     return [Send(task.kind, replace(task, key=tools.task_key(task))) for task in tasks]
 
 

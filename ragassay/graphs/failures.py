@@ -15,12 +15,10 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
-from ragassay.graphs.nodes import citation_of
 from ragassay.graphs.state import Task
+from ragassay.graphs.tasks import claim_verdicts
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import (
-    CitationVerdict,
-    EvidenceVerdict,
     Failure,
     Judgment,
     SentenceLabel,
@@ -81,20 +79,5 @@ def unscored(task: Task, failure: Failure) -> dict[str, Any]:
                     SentenceNuggets(origin=task.origin, sentence=task.item, failure=failure)
                 ]
             }
-        case "verify_evidence":
-            return {
-                "evidence": [
-                    EvidenceVerdict(sentence=task.item, evidence=task.passage, failure=failure)
-                ]
-            }
-        case "verify_citation":
-            return {
-                "citations": [
-                    CitationVerdict(
-                        sentence=task.item,
-                        citation=citation_of(task),
-                        evidence=task.passage,
-                        failure=failure,
-                    )
-                ]
-            }
+        case "verify_claim":
+            return claim_verdicts(task, failure=failure)

@@ -13,18 +13,17 @@ from ragassay.agents.context import build_case
 from ragassay.agents.segmenter import segment as segment_record
 from ragassay.errors import InputError
 from ragassay.graphs.state import Passages, State, Task, cited_key
+from ragassay.graphs.tasks import claim_verdicts
 from ragassay.graphs.toolbox import Toolbox, sentence_text, toolbox
 from ragassay.metrics.evaluation import evaluation_of, ordered
 from ragassay.metrics.nuggets import align
 from ragassay.records import (
     Case,
-    Citation,
-    CitationVerdict,
     Document,
-    EvidenceVerdict,
     Nugget,
     NuggetMatch,
     Record,
+    Usage,
 )
 from ragassay.retrievers.evidence import best_passages
 from ragassay.retrievers.passages import condense
@@ -36,9 +35,17 @@ Update = dict[str, Any]
 
 async def segment(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Cut the record into a case."""
-    tools = toolbox(runtime)
     # LangGraph's own tools hand in plain JSON.
     record = Record.model_validate(state.record)
+    return {"record": record, "case": case_of(record, toolbox(runtime))}
+
+
+def case_of(record: Record, tools: Toolbox) -> Case:
+    """What the judges look at.
+
+    Raises:
+        InputError: The answer has more sentences than the settings allow.
+    """
     answer, sentences, sources = segment_record(record, tools.corpus.get)
     most = tools.settings.max_sentences
     if len(sentences) > most:
@@ -47,26 +54,14 @@ async def segment(state: State, runtime: Runtime[Toolbox]) -> Update:
             "raise the setting max_sentences if it is meant"
         )
     reference = record.reference or ""
-    shown = condense(sources, f"{record.question} {answer}", tools.settings.source_chars)
-    case = build_case(
+    return build_case(
         record,
         answer,
         sentences,
         [reference[start:end] for start, end in split_sentences(reference)][:most],
         sources,
-        shown,
+        condense(sources, f"{record.question} {answer}", tools.settings.source_chars),
     )
-    runtime.stream_writer({"expected": expected_calls(case, len(tools.rubrics))})
-    return {"record": record, "case": case}
-
-
-def expected_calls(case: Case, n_rubrics: int) -> int:
-    """Model calls that a case takes when nothing is cached and evidence is found throughout."""
-    n_cited = sum(1 for s in case.sentences for c in s.citations if c.document)
-    if not case.sentences:
-        return 0
-    n_reference = 0 if case.gold else len(case.reference_sentences)
-    return n_rubrics + 3 * len(case.sentences) + n_reference + n_cited
 
 
 async def find_evidence(state: State, runtime: Runtime[Toolbox]) -> Update:
@@ -107,7 +102,7 @@ async def judge_rubric(task: Task, runtime: Runtime[Toolbox]) -> Update:
     tools = toolbox(runtime)
     with dspy.context(lm=tools.lm):
         judgment = await tools.judge.acall(case=task.case, rubric=tools.rubrics[task.rubric])
-    return _filed(runtime, {"judgments": [judgment]})
+    return _filed(runtime, judgment.usage, {"judgments": [judgment]})
 
 
 async def label_sentence(task: Task, runtime: Runtime[Toolbox]) -> Update:
@@ -117,7 +112,7 @@ async def label_sentence(task: Task, runtime: Runtime[Toolbox]) -> Update:
         label = await tools.labeller.acall(
             case=task.case, sentence=task.case.sentences[task.item - 1]
         )
-    return _filed(runtime, {"labels": [label]})
+    return _filed(runtime, label.usage, {"labels": [label]})
 
 
 async def nuggetize(task: Task, runtime: Runtime[Toolbox]) -> Update:
@@ -127,42 +122,20 @@ async def nuggetize(task: Task, runtime: Runtime[Toolbox]) -> Update:
         nuggets = await tools.writer.acall(
             case=task.case, origin=task.origin, index=task.item, sentence=sentence_text(task)
         )
-    return _filed(runtime, {"nuggets": [nuggets]})
+    return _filed(runtime, nuggets.usage, {"nuggets": [nuggets]})
 
 
-async def verify_evidence(task: Task, runtime: Runtime[Toolbox]) -> Update:
-    """Compare a sentence with the best passage found for it."""
+async def verify_claim(task: Task, runtime: Runtime[Toolbox]) -> Update:
+    """Compare a sentence with a passage."""
     tools = toolbox(runtime)
     with dspy.context(lm=tools.lm):
         found = await tools.verifier.acall(
             case=task.case, claim=sentence_text(task), passage=task.passage
         )
-    verdict = EvidenceVerdict(
-        sentence=task.item,
-        verdict=found.verdict,
-        confidence=found.confidence,
-        evidence=task.passage,
-        usage=found.usage,
+    verdicts = claim_verdicts(
+        task, verdict=found.verdict, confidence=found.confidence, usage=found.usage
     )
-    return _filed(runtime, {"evidence": [verdict]})
-
-
-async def verify_citation(task: Task, runtime: Runtime[Toolbox]) -> Update:
-    """Compare a sentence with the best passage of a document that it cites."""
-    tools = toolbox(runtime)
-    with dspy.context(lm=tools.lm):
-        found = await tools.verifier.acall(
-            case=task.case, claim=sentence_text(task), passage=task.passage
-        )
-    verdict = CitationVerdict(
-        sentence=task.item,
-        citation=citation_of(task),
-        verdict=found.verdict,
-        confidence=found.confidence,
-        evidence=task.passage,
-        usage=found.usage,
-    )
-    return _filed(runtime, {"citations": [verdict]})
+    return _filed(runtime, found.usage, verdicts)
 
 
 async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
@@ -199,20 +172,13 @@ def _matches(
     return align(similarity, tools.settings.nugget_threshold)
 
 
-def citation_of(task: Task) -> Citation:
-    """The citation that a task is about."""
-    sentence = task.case.sentences[task.item - 1]
-    return next(c for c in sentence.citations if c.marker == task.marker)
-
-
 def _case(state: State) -> Case:
     if state.case is None:
         raise InputError("the graph was entered behind its first node: call it with a record")
     return state.case
 
 
-def _filed(runtime: Runtime[Toolbox], update: Update) -> Update:
+def _filed(runtime: Runtime[Toolbox], usage: Usage, update: Update) -> Update:
     """Report progress and hand the update on."""
-    usage = next(iter(update.values()))[0].usage
     runtime.stream_writer({"done": 1, "usage": usage})
     return update

@@ -20,9 +20,7 @@ from ragassay.records import (
     SentenceNuggets,
 )
 
-TaskKind = Literal[
-    "nuggetize", "judge_rubric", "label_sentence", "verify_evidence", "verify_citation"
-]
+TaskKind = Literal["nuggetize", "judge_rubric", "label_sentence", "verify_claim"]
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,9 @@ class Task:
         item: Number of the sentence (1-based), where it is about one.
         rubric: Name of the rubric, where it is about one.
         origin: Whose sentence is nuggetized.
-        marker: The citation's marker, where it is about one.
         passage: What a claim is compared with.
+        is_best: Whether the passage is the best one found for the sentence anywhere.
+        markers: The sentence's citations whose document the passage is the best one of.
     """
 
     kind: TaskKind
@@ -102,8 +101,9 @@ class Task:
     item: int = 0
     rubric: str = ""
     origin: NuggetOrigin = "answer"
-    marker: str = ""
     passage: EvidenceSpan | None = None
+    is_best: bool = False
+    markers: tuple[str, ...] = ()
 
 
 SERIALIZED_TYPES: tuple[type, ...] = (Passages, State, Input, Output, Task, Document)

@@ -81,7 +81,8 @@ class Toolbox:
             str(self.settings.max_reply_tokens),
             prompts_sha256(),
             task.case.context,
-            *(task.kind, task.rubric, task.origin, str(task.item), task.marker, text, passage),
+            *(task.kind, task.rubric, task.origin, str(task.item), text, passage),
+            *(str(task.is_best), *task.markers),
         )
 
 

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import dspy
@@ -43,10 +42,10 @@ _LOCAL_BOUNDS = frozenset({"maxLength", "minLength", "maxItems", "minItems", "pa
 """Schema bounds that the local judge enforces and that hosted strict modes refuse."""
 
 
-def import_litellm() -> ModuleType:
+def import_litellm() -> Any:
     """LiteLLM with its telemetry off and its price list read from the package."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    litellm = importlib.import_module("litellm")
+    litellm: Any = importlib.import_module("litellm")
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     return litellm
@@ -206,8 +205,8 @@ def _retry_after_s(error: Exception) -> float | None:
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
     try:
-        return float((headers or {}).get("retry-after"))
-    except (TypeError, ValueError):
+        return float((headers or {})["retry-after"])
+    except (KeyError, ValueError):
         return None
 
 

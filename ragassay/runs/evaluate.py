@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ragassay.agents.context import build_case
-from ragassay.agents.segmenter import segment
 from ragassay.errors import InputError
 from ragassay.formats import read_corpus, read_records
-from ragassay.graphs.nodes import expected_calls
+from ragassay.graphs.nodes import case_of
+from ragassay.graphs.tasks import case_tasks, n_most_claims
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.summary import summarize
 from ragassay.model_names import DEFAULT_MODEL
@@ -32,7 +31,6 @@ from ragassay.records import (
     Summary,
 )
 from ragassay.retrievers.evidence import Corpus
-from ragassay.retrievers.passages import condense
 from ragassay.runs.engine import Listener, Outcome, run_records
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.settings import RESULT_FIELDS
@@ -94,7 +92,8 @@ class Plan:
 
     Attributes:
         n_records: Answers.
-        n_calls: Model calls, when nothing is cached and evidence is found throughout.
+        n_calls: Model calls at most: where the best passage for a sentence stands in a document
+            that it cites, one call serves both.
         n_prompt_tokens: About so many tokens sent.
         n_shared_tokens: Those of them that repeat the context of an answer.
     """
@@ -156,10 +155,8 @@ def plan(job: Job, tools: Toolbox) -> Plan:
     """Count calls and tokens without asking a model."""
     n_calls = n_shared = 0
     for record in job.records:
-        answer, sentences, sources = segment(record, tools.corpus.get)
-        shown = condense(sources, f"{record.question} {answer}", tools.settings.source_chars)
-        case = build_case(record, answer, sentences, [], sources, shown)
-        calls = expected_calls(case, len(tools.rubrics))
+        case = case_of(record, tools)
+        calls = len(case_tasks(case, tools.rubrics)) + n_most_claims(case)
         n_calls += calls
         n_shared += calls * (len(case.context) // CHARS_A_TOKEN)
     n_prompt = n_shared + n_calls * (TASK_CHARS // CHARS_A_TOKEN)

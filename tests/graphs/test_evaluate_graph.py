@@ -8,7 +8,6 @@ import pytest
 
 from ragassay.errors import FatalModelError, InputError
 from ragassay.graphs.evaluate import VERDICT_NODES, build_evaluate_graph
-from ragassay.graphs.nodes import expected_calls
 from ragassay.graphs.state import Input
 from ragassay.records import Document, Evaluation, Nugget, Record
 from ragassay.testing import Fault
@@ -59,6 +58,20 @@ async def test_a_citation_that_points_nowhere_is_invalid_and_costs_no_call(make_
     verdicts = {c.citation.marker: c.verdict for c in found.citations}
     assert verdicts["9"] == "invalid"
     assert "invalid_citation" in {f.kind for f in found.findings}
+
+
+async def test_one_verdict_serves_a_sentence_and_the_citation_that_its_best_passage_is_from(
+    make_model, make_tools
+):
+    model = make_model()
+    found = await evaluate(make_tools(model))
+    first, second = found.evidence[:2]
+    cited = {c.citation.marker: c for c in found.citations}
+    assert (first.evidence, first.verdict) == (cited["1"].evidence, cited["1"].verdict)
+    assert (second.evidence, second.verdict) == (cited["2"].evidence, cited["2"].verdict)
+    n_asked = sum("verdict" in str(r.schema) for r in model.requests)
+    n_evidence = sum(e.evidence is not None for e in found.evidence)
+    assert n_asked == n_evidence
 
 
 async def test_calls_on_one_answer_share_at_least_80_percent_of_their_prompt(
@@ -226,7 +239,9 @@ async def test_evidence_is_the_passage_that_the_offsets_name(make_model, make_to
     assert document.text[span.start : span.end] == span.text
 
 
-async def test_expected_calls_is_what_a_run_takes(make_model, make_tools, records, corpus):
+async def test_progress_expects_as_many_calls_as_a_run_takes(
+    make_model, make_tools, records, corpus
+):
     model = make_model()
     expected: list[int] = []
     graph = build_evaluate_graph()
@@ -241,12 +256,6 @@ def test_the_picture_of_the_graph_names_every_node():
     drawn = build_evaluate_graph().get_graph().draw_mermaid()
     for name in (*VERDICT_NODES, "segment", "find_evidence", "aggregate"):
         assert name in drawn
-
-
-def test_expected_calls_of_an_empty_case_is_zero(records):
-    from ragassay.records import Case
-
-    assert expected_calls(Case(record_id="a", question="q", answer="", sentences=()), 9) == 0
 
 
 def _or_default(reply):

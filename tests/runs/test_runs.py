@@ -12,6 +12,7 @@ from conftest import ROOT
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, InputError, RunMismatchError
+from ragassay.graphs.nodes import case_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Record
 from ragassay.retrievers.evidence import Corpus
@@ -130,12 +131,13 @@ async def test_two_processes_cannot_run_in_one_folder(job, tmp_path):
             await run(job, tools_for(model, job), RunFolder(tmp_path / "run"))
 
 
-def test_a_plan_counts_the_calls_that_the_run_then_takes(job):
+def test_a_plan_counts_the_calls_that_the_run_then_takes_at_most(job):
     with ScriptedModel() as model:
         tools = tools_for(model, job)
         found = plan(job, tools)
         run_sync(run(job, tools, None))
-        assert found.n_calls == model.n_requests
+        n_cited = sum(len(s.citations) for r in job.records for s in case_of(r, tools).sentences)
+        assert found.n_calls - n_cited <= model.n_requests <= found.n_calls
     assert found.n_shared_tokens / found.n_prompt_tokens > 0.8
 
 
