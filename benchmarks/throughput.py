@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import subprocess
@@ -42,12 +43,14 @@ async def measure(n_answers: int, latency_s: float, concurrency: int) -> list[di
     from ragassay.graphs.toolbox import Toolbox
     from ragassay.runs.evaluate import job_of, read_job, run
     from ragassay.runs.folder import RunFolder
+    from ragassay.runs.garbage import patient_collector
     from ragassay.settings import load_settings
 
     sample = read_job(SAMPLE / "answers.jsonl", SAMPLE / "abstracts.jsonl")
+    # Each its own question: the same question and answer again would be served from the cache.
     records = [
-        sample.records[i % len(sample.records)].model_copy(update={"id": f"answer-{i}"})
-        for i in range(n_answers)
+        record.model_copy(update={"id": f"answer-{i}", "question": f"{record.question} ({i})"})
+        for i, record in enumerate(itertools.islice(itertools.cycle(sample.records), n_answers))
     ]
     rows: list[dict[str, float]] = []
     with scripted_process(latency_s) as url, tempfile.TemporaryDirectory() as folder:
@@ -57,7 +60,8 @@ async def measure(n_answers: int, latency_s: float, concurrency: int) -> list[di
         for attempt in ("first", "embeddings known"):
             out = RunFolder(Path(folder) / attempt)
             wall, cpu = time.perf_counter(), time.process_time()
-            result = await run(job_of(records, sample.corpus), replace(tools), out)
+            with patient_collector():
+                result = await run(job_of(records, sample.corpus), replace(tools), out)
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
             n_calls = result.summary.usage.n_calls
             ideal = n_calls * latency_s / concurrency

@@ -39,6 +39,23 @@ class SharedPrefixAdapter(dspy.Adapter):
             lm_kwargs["response_format"] = response_format(signature)
         return signature
 
+    async def acall(
+        self,
+        lm: Any,
+        lm_kwargs: dict[str, Any],
+        signature: Any,
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
+    ) -> list[dict[str, Any]]:
+        """One call, with the steps of the base class.
+
+        The base class also has a thread ask LiteLLM, at every call, what the model can do; the
+        judge knows that since it was made.
+        """
+        rendered = self._call_preprocess(lm, lm_kwargs, signature, inputs)
+        outputs = await lm.acall(messages=self.format(rendered, demos, inputs), **lm_kwargs)
+        return self._call_postprocess(rendered, signature, outputs, lm, lm_kwargs)
+
     def format(
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
@@ -99,7 +116,8 @@ def _unbounded(annotation: Any) -> Any:
 def _task(signature: Any, inputs: Mapping[str, Any]) -> str:
     names = [name for name in signature.input_fields if name != CONTEXT_FIELD]
     given = [f"{name}: {inputs[name]}" for name in names]
-    return "\n".join([f"Task: {signature.instructions}", *given, _shape(signature)])
+    # The shape before what is given: it is the same for all calls of an agent, and shared by them.
+    return "\n".join([f"Task: {signature.instructions}", _shape(signature), *given])
 
 
 def _shape(signature: Any) -> str:

@@ -111,13 +111,15 @@ def _run(job: Job, settings: Settings, out: Path, retry_failed: bool, quiet: boo
     from ragassay.graphs.toolbox import Toolbox
     from ragassay.runs.evaluate import run, run_sync
     from ragassay.runs.folder import RunFolder
+    from ragassay.runs.garbage import patient_collector
     from ragassay.runs.progress import shown_progress
 
     folder = RunFolder(out)
     if retry_failed:
         folder.forget_failures()
-    with shown_progress(len(job.records), enabled=not quiet) as listen:
-        return run_sync(run(job, Toolbox.of(settings, job.corpus), folder, listen))
+    tools = Toolbox.of(settings, job.corpus)
+    with shown_progress(len(job.records), enabled=not quiet) as listen, patient_collector():
+        return run_sync(run(job, tools, folder, listen))
 
 
 def _report_rejections(job: Job) -> None:

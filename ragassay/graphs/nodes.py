@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import dspy
 from langgraph.runtime import Runtime
@@ -29,8 +30,14 @@ from ragassay.retrievers.evidence import best_passages
 from ragassay.retrievers.passages import condense
 from ragassay.sentences import split_sentences
 
+T = TypeVar("T")
+
 Update = dict[str, Any]
 """A part of the state."""
+
+_BESIDE = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragassay")
+"""Where embeddings are computed. One thread: more would not be faster, and would keep the event
+loop waiting for its turn."""
 
 
 async def segment(state: State, runtime: Runtime[Toolbox]) -> Update:
@@ -66,7 +73,7 @@ def case_of(record: Record, tools: Toolbox) -> Case:
 
 async def find_evidence(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Find the passage for each sentence, and the passage of each cited document."""
-    return {"passages": await asyncio.to_thread(_passages, _case(state), toolbox(runtime))}
+    return {"passages": await _beside(_passages, _case(state), toolbox(runtime))}
 
 
 def _passages(case: Case, tools: Toolbox) -> Passages:
@@ -153,7 +160,7 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         state.evidence,
         state.citations,
     )
-    matches = await asyncio.to_thread(
+    matches = await _beside(
         _matches, case.gold or verdicts.reference_nuggets, verdicts.answer_nuggets, tools
     )
     evaluation = evaluation_of(
@@ -170,6 +177,10 @@ def _matches(
     encode = tools.embedder.encode
     similarity = encode([n.text for n in gold]) @ encode([n.text for n in answer]).T
     return align(similarity, tools.settings.nugget_threshold)
+
+
+async def _beside(compute: Callable[..., T], *arguments: Any) -> T:
+    return await asyncio.get_running_loop().run_in_executor(_BESIDE, compute, *arguments)
 
 
 def _case(state: State) -> Case:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
+from langgraph.cache.base import FullKey
 from langgraph.cache.sqlite import SqliteCache
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
@@ -61,10 +62,22 @@ async def opened_checkpointer(path: Path) -> AsyncIterator[Saver]:
         yield Saver(connection, serde=serializer())
 
 
+class VerdictCache(SqliteCache[Any]):
+    """Keeps verdicts, in the thread that asks: to hand a row to another costs more than the row."""
+
+    async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
+        """The verdicts that are there."""
+        return self.get(keys)
+
+    async def aset(self, mapping: Mapping[FullKey, tuple[Any, int | None]]) -> None:
+        """Keep verdicts."""
+        self.set(mapping)
+
+
 @contextmanager
-def opened_cache(path: Path) -> Iterator[SqliteCache[Any]]:
+def opened_cache(path: Path) -> Iterator[VerdictCache]:
     """Finished verdicts, by the hash of everything that they depend on."""
-    cache: SqliteCache[Any] = SqliteCache(path=str(path), serde=serializer())
+    cache = VerdictCache(path=str(path), serde=serializer())
     cache._conn.execute("PRAGMA synchronous=NORMAL")
     try:
         yield cache

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 TopLogprob: TypeAlias = tuple[str, float]
 
-_TOKEN = re.compile(r"\d+|[^\W\d]+|\s+|[^\w\s]")
+_TOKEN = re.compile(r"\d+| ?[^\W\d]+|\s+|[^\w\s]")
 _RATINGS = ("1", "2", "3", "4", "5")
 _OTHERS = tuple(
     f" {word}"
@@ -27,9 +27,13 @@ _NEVER = -50.0
 def tokenise(text: str) -> tuple[str, ...]:
     """Cut a text into numbers, words, white space and single signs; joined, they give it back.
 
+    A word keeps the space before it, as in the vocabularies of real models.
+
     Example:
         >>> tokenise('{"score":4}')
         ('{', '"', 'score', '"', ':', '4', '}')
+        >>> tokenise("in 20 adults")
+        ('in', ' ', '20', ' adults')
     """
     return tuple(_TOKEN.findall(text))
 
