@@ -104,3 +104,21 @@ def test_an_unusable_schema_is_refused_in_words(
 def test_patterns_bind(engine: Engine) -> None:
     reply = engine.answer([prompt(SCHEMAS["pattern"])])[0]
     assert re.fullmatch("[A-C]{2,4}-[0-9]", json.loads(reply.text)["code"])
+
+
+def test_what_a_schema_forces_in_the_middle_is_seen_at_its_place(engine: Engine, plain) -> None:
+    digits = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
+    one = prompt(closed(first=digits, placebo=digits, trial_of_the_drug=digits))
+    (reply, *_) = engine.answer([one, prompt(RATING, "the migraine")])
+    tokenizer = engine._tokenizer
+    ids = [tokenizer.convert_tokens_to_ids(str(n)) for n in range(1, 6)]
+    known = engine._chat.encode(one.messages)
+    n_compared = 0
+    for token in reply.tokens:
+        if token.top:
+            expected = torch.log_softmax(plain.logits(known)[-1][ids], dim=0).tolist()
+            found = dict(token.top)
+            assert [found[d] for d in "12345"] == pytest.approx(expected, abs=1e-4)
+            n_compared += 1
+        known = [*known, engine._chooser._book.pieces.index(token.text)]
+    assert n_compared == 3

@@ -120,13 +120,16 @@ def test_of_two_conversions_at_once_one_stays(
     convert: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = weights._write_converted
+    first: list[int] = []
 
     def slow(source: Path, folder: Path) -> None:
         monkeypatch.setattr(weights, "_write_converted", real)
-        weights.smollm2_folder(tmp_path / "cache")  # the other process, which is faster
+        other = weights.smollm2_folder(tmp_path / "cache")  # another process, which is faster
+        first.append((other / "model.safetensors").stat().st_ino)
         real(source, folder)
 
     monkeypatch.setattr(weights, "_write_converted", slow)
     folder = weights.smollm2_folder(tmp_path / "cache")
     assert weights._is_intact(folder)
+    assert (folder / "model.safetensors").stat().st_ino == first[0], "it may be read already"
     assert list((tmp_path / "cache").iterdir()) == [folder]
