@@ -4,6 +4,7 @@ RagassayError
 ├── InputError (ValueError)          the user's data or arguments are not usable
 ├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
 ├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
+├── CorpusError (RuntimeError)       a corpus is missing, damaged, or cannot be reached
 └── ModelError (RuntimeError)        a model call gave no usable reply
     ├── TransientModelError          rate limit, time-out, 5xx, lost connection: worth a retry
     ├── UnparsableReplyError         the reply does not fit the schema: worth one retry
@@ -31,6 +32,10 @@ class SettingsError(RagassayError, ValueError):
 
 class RunMismatchError(RagassayError, ValueError):
     """The run folder holds a run of other input or other settings."""
+
+
+class CorpusError(RagassayError, RuntimeError):
+    """A corpus is missing or damaged, or the service that holds it cannot be reached."""
 
 
 class ModelError(RagassayError, RuntimeError):

@@ -30,6 +30,7 @@ from ragassay.records.inputs import (
     Record,
     SentenceInput,
 )
+from ragassay.records.literature import Article, ArticleLink, LinkKind, Notice
 from ragassay.records.run import (
     CardFigure,
     FileStamp,
@@ -55,6 +56,8 @@ __all__ = [
     "RELEVANCE_LABELS",
     "VERDICTS",
     "AnswerSentence",
+    "Article",
+    "ArticleLink",
     "CardFigure",
     "Case",
     "Citation",
@@ -71,8 +74,10 @@ __all__ = [
     "Frozen",
     "Importance",
     "Judgment",
+    "LinkKind",
     "Manifest",
     "ModelCard",
+    "Notice",
     "Nugget",
     "NuggetMatch",
     "NuggetMethod",
