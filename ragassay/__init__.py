@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from ragassay.api import aevaluate, evaluate
     from ragassay.records import Document, Evaluation, Nugget, Record
     from ragassay.results import Result, Results
-    from ragassay.retrievers.evidence import Corpus
+    from ragassay.retrievers.memory import Corpus
     from ragassay.settings import Settings
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Corpus": "ragassay.retrievers.evidence",
+    "Corpus": "ragassay.retrievers.memory",
     "Document": "ragassay.records",
     "Evaluation": "ragassay.records",
     "Nugget": "ragassay.records",

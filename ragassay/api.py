@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError, RagassayError
-from ragassay.formats import read_corpus, records_from_rows
+from ragassay.formats import records_from_rows
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Document, Nugget, Record
 from ragassay.results import Result, Results
-from ragassay.retrievers.evidence import Corpus
+from ragassay.retrievers.literature import Literature
+from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.opening import open_literature
 from ragassay.runs.evaluate import Job, job_of, read_job, run, run_sync
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import Settings, load_settings
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     Answers = str | Path | Iterable[Record] | Iterable[Mapping[str, object]] | pd.DataFrame
 
 SourceLike = str | Document | Mapping[str, str]
-CorpusLike = str | Path | Corpus | Iterable[SourceLike]
+CorpusLike = str | Path | Literature | Iterable[SourceLike]
 
 
 def evaluate(
@@ -50,8 +52,8 @@ def evaluate(
         sources: What it was written from, in the order that `[1]`, `[2]` count.
         nuggets: Gold nuggets.
         reference: A reference answer.
-        corpus: Documents that evidence and cited ids are looked up in: a path, documents, or a
-            `Corpus` that is used again and again.
+        corpus: Where evidence and cited ids are looked up: documents, the path of a file or of a
+            built corpus, "pubmed", or anything that fulfils `Literature`.
         model: LiteLLM name of the judge; the embedded one if not given.
         out: A run folder: finished work is kept there and not done again.
         settings: All other settings.
@@ -109,11 +111,11 @@ async def aevaluate(
             nuggets=tuple(_nugget(n) for n in nuggets),
             reference=reference,
         )
-        job = job_of([record], _corpus(corpus))
+        job = job_of([record], _corpus(corpus, chosen))
     else:
         if question is not None or answer is not None:
             raise InputError("give `answers`, or `question` and `answer`, not both")
-        job = _job(answers, corpus)
+        job = _job(answers, corpus, chosen)
     folder = RunFolder(Path(out)) if out is not None else None
     found = await run(job, Toolbox.of(chosen, job.corpus), folder)
     if is_one and found.failures:
@@ -121,24 +123,24 @@ async def aevaluate(
     return Result(found) if is_one else Results(found)
 
 
-def _job(answers: Any, corpus: CorpusLike | None) -> Job:
+def _job(answers: Any, corpus: CorpusLike | None, settings: Settings) -> Job:
     if isinstance(answers, str | Path):
         job = read_job(Path(answers))
-        return Job(job.records, job.rejections, job.answers, _corpus(corpus))
+        return Job(job.records, job.rejections, job.answers, _corpus(corpus, settings))
     rows = answers.to_dict("records") if hasattr(answers, "to_dict") else list(answers)
     if rows and all(isinstance(row, Record) for row in rows):
-        return job_of(rows, _corpus(corpus))
+        return job_of(rows, _corpus(corpus, settings))
     found = records_from_rows(rows)
-    return job_of(found.records, _corpus(corpus), found.rejections)
+    return job_of(found.records, _corpus(corpus, settings), found.rejections)
 
 
-def _corpus(corpus: CorpusLike | None) -> Corpus:
+def _corpus(corpus: CorpusLike | None, settings: Settings) -> Literature:
     if corpus is None:
         return Corpus()
-    if isinstance(corpus, Corpus):
+    if isinstance(corpus, Literature):
         return corpus
     if isinstance(corpus, str | Path):
-        return Corpus(read_corpus(Path(corpus)).documents)
+        return open_literature(corpus, settings).literature
     return Corpus(_documents(corpus))
 
 

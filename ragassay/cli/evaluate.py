@@ -18,7 +18,10 @@ def evaluate(
     answers: Annotated[Path, typer.Argument(help="Answers to evaluate.")],
     corpus: Annotated[
         Path | None,
-        typer.Option(help="Documents (JSONL) to look up evidence and cited ids in."),
+        typer.Option(
+            help="Where to look up evidence and cited ids: a folder that `ragassay corpus build` "
+            "wrote, a file of documents (JSONL), or `pubmed` for PubMed itself."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Run folder; by default runs/NAME-OF-ANSWERS.")
@@ -90,7 +93,9 @@ def evaluate(
             concurrency=concurrency,
         )
         thresholds = parse_thresholds(fail_under or [])
-        job = read_job(answers, corpus, limit=limit, questions=questions, nuggets=nuggets)
+        job = read_job(
+            answers, corpus, limit=limit, questions=questions, nuggets=nuggets, settings=settings
+        )
         _report_rejections(job)
         if dry_run:
             _show_plan(job, settings, as_json)

@@ -1,11 +1,15 @@
-"""What a run came to, on the terminal."""
+"""Results on the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ragassay.records import Evaluation, Manifest, Summary
+from ragassay.records import Article, Evaluation, Manifest, Score, Summary
+
+if TYPE_CHECKING:
+    from ragassay.retrievers.literature import Hit
 
 
 def print_run(
@@ -26,3 +30,63 @@ def print_run(
         console.print(f"Judge: {manifest.card.description}", markup=False, highlight=False)
     where = f"Report: {folder / 'report.html'}"
     console.print(where, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_corpus(folder: Path) -> None:
+    """Print what a corpus holds and which files it was built from."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ragassay.retrievers.disk import DiskCorpus
+
+    corpus = DiskCorpus(folder)
+    n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    table = Table("file", *("articles", "deletions", "rejected"), "complete", box=None)
+    for file in corpus.ledger.files:
+        counts = (f"{n:,}" for n in (file.n_articles, file.n_deleted, file.n_rejected))
+        table.add_row(file.name, *counts, "yes" if file.is_complete else "no")
+    console = Console()
+    console.print(f"{folder}: {len(corpus):,} articles, {n_bytes / 2**20:,.1f} MiB", markup=False)
+    console.print(table)
+
+
+def print_hits(hits: Sequence[Hit], as_json: bool) -> None:
+    """Print what a search found, best first."""
+    import json
+
+    import typer
+
+    for rank, hit in enumerate(hits, 1):
+        document = hit.document
+        if as_json:
+            found = document.model_dump(mode="json", exclude_defaults=True)
+            typer.echo(json.dumps({"rank": rank, "score": round(hit.score, 4), **found}))
+            continue
+        known = ""
+        if isinstance(document, Article):
+            marks = (*document.notices, document.journal, document.published)
+            known = "; ".join(mark for mark in marks if mark)
+        typer.echo(f"{rank:>3}. {hit.score:7.2f}  {document.id}  {document.title}")
+        if known:
+            typer.echo(f"{'':14}{known}")
+    if not hits and not as_json:
+        typer.echo("nothing found")
+
+
+def print_scores(scores: Mapping[str, Score], as_json: bool) -> None:
+    """Print measures with their intervals."""
+    import json
+
+    import typer
+
+    for name, score in scores.items():
+        if as_json:
+            typer.echo(json.dumps({"measure": name, **score.model_dump(include=_SCORE_FIELDS)}))
+        elif score.value is not None:
+            low, high = (
+                f"{end:.3f}" if end is not None else "-" for end in (score.low, score.high)
+            )
+            typer.echo(f"{name:<8} {score.value:.3f}  [{low}, {high}]  n={score.n}")
+
+
+_SCORE_FIELDS = {"value", "low", "high", "n"}

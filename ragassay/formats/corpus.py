@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from ragassay.formats.items import Item, iter_items
 from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format, sniff
-from ragassay.records import Document, Rejection
+from ragassay.records import Article, Document, Rejection
 
 _ID_KEYS = ("pmid", "id", "docid", "doc_id", "_id")
 _TEXT_KEYS = ("abstract", "text", "contents")
+_ARTICLE_KEYS = ("journal", "published", "doi", "publication_types", "mesh")
 
 
 class DocumentRow(Row):
@@ -23,14 +25,20 @@ class DocumentRow(Row):
     id: IdText = Field(validation_alias=AliasChoices(*_ID_KEYS))
     text: str = Field(validation_alias=AliasChoices(*_TEXT_KEYS))
     title: str = ""
+    journal: str = ""
+    published: str = Field(default="", pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")
+    doi: str = ""
+    publication_types: list[str] = Field(default_factory=list)
+    mesh: list[str] = Field(default_factory=list)
 
 
 CORPUS = Format(
     name="corpus",
     required=(_ID_KEYS, _TEXT_KEYS),
-    fields=frozenset((*_ID_KEYS, *_TEXT_KEYS, "title")),
+    fields=frozenset((*_ID_KEYS, *_TEXT_KEYS, "title", *_ARTICLE_KEYS)),
     leading="title",
-    keys="pmid or id or docid, abstract or text or contents[, title]",
+    keys="pmid or id or docid, abstract or text or contents[, title, journal, published, doi, "
+    "publication_types, mesh]",
 )
 
 
@@ -52,7 +60,7 @@ def read_corpus(path: Path) -> CorpusResult:
 
     Args:
         path: Objects with `pmid`, `id` or `docid`, with `abstract`, `text` or `contents`, and
-            perhaps `title`. Further fields are not kept: a document has no room for them.
+            perhaps `title` and what an `Article` has room for. Further fields are not kept.
 
     Returns:
         The documents; a line that cannot be read, or repeats an id, is a rejection.
@@ -60,17 +68,26 @@ def read_corpus(path: Path) -> CorpusResult:
     Raises:
         InputError: the file is missing, empty, or holds no documents.
     """
-    _, items = sniff(iter_items(path), (CORPUS,), str(path))
     documents: list[Document] = []
     rejections: list[Rejection] = []
-    lines: dict[str, int] = {}
-    for item in items:
-        outcome = item if isinstance(item, Rejection) else _document(item, lines)
+    for outcome in iter_corpus(path):
         if isinstance(outcome, Rejection):
             rejections.append(outcome)
         else:
             documents.append(outcome)
     return CorpusResult(tuple(documents), tuple(rejections))
+
+
+def iter_corpus(path: Path) -> Iterator[Document | Rejection]:
+    """The same, one by one. Only the ids are kept in memory.
+
+    Raises:
+        InputError: the file is missing, empty, or holds no documents.
+    """
+    _, items = sniff(iter_items(path), (CORPUS,), str(path))
+    lines: dict[str, int] = {}
+    for item in items:
+        yield item if isinstance(item, Rejection) else _document(item, lines)
 
 
 def _document(item: Item, lines: dict[str, int]) -> Document | Rejection:
@@ -82,4 +99,15 @@ def _document(item: Item, lines: dict[str, int]) -> Document | Rejection:
         text = f"the id {found_text(row.id)} stands on line {lines[row.id]} already"
         return item.place.reject(Problem(field, text, "each document once"))
     lines[row.id] = item.place.line
-    return Document(id=row.id, text=row.text, title=row.title)
+    if not any(getattr(row, key) for key in _ARTICLE_KEYS):
+        return Document(id=row.id, text=row.text, title=row.title)
+    return Article(
+        id=row.id,
+        text=row.text,
+        title=row.title,
+        journal=row.journal,
+        published=row.published,
+        doi=row.doi.lower(),
+        publication_types=tuple(row.publication_types),
+        mesh=tuple(row.mesh),
+    )

@@ -26,7 +26,7 @@ from ragassay.records import (
     Record,
     Usage,
 )
-from ragassay.retrievers.evidence import best_passages
+from ragassay.retrievers.evidence import N_CANDIDATES, best_passages
 from ragassay.retrievers.passages import condense
 from ragassay.sentences import split_sentences
 
@@ -81,7 +81,8 @@ def _passages(case: Case, tools: Toolbox) -> Passages:
     claims: list[str] = []
     candidates: list[list[Document]] = []
     for sentence in case.sentences:
-        found = [d for d in tools.corpus.search(sentence.text) if d.id not in documents]
+        hits = tools.corpus.search(sentence.text, N_CANDIDATES)
+        found = [hit.document for hit in hits if hit.document.id not in documents]
         claims.append(sentence.text)
         candidates.append([*case.sources, *found])
     pairs = [

@@ -19,7 +19,8 @@ from ragassay.models.embeddings import Embedder
 from ragassay.models.gateway import JudgeLM
 from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
 from ragassay.records import Record
-from ragassay.retrievers.evidence import Corpus
+from ragassay.retrievers.literature import Literature
+from ragassay.retrievers.memory import Corpus
 from ragassay.settings import RESULT_FIELDS, Settings, load_settings
 
 
@@ -30,7 +31,7 @@ class Toolbox:
     settings: Settings
     lm: JudgeLM
     embedder: Embedder
-    corpus: Corpus
+    corpus: Literature
     rubrics: dict[str, Rubric]
     judge: RubricJudge = field(default_factory=RubricJudge)
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
@@ -38,7 +39,7 @@ class Toolbox:
     verifier: Verifier = field(default_factory=Verifier)
 
     @classmethod
-    def of(cls, settings: Settings, corpus: Corpus | None = None) -> Toolbox:
+    def of(cls, settings: Settings, corpus: Literature | None = None) -> Toolbox:
         """The tools that the settings call for; no model is loaded yet.
 
         Raises:
@@ -53,7 +54,7 @@ class Toolbox:
             settings=settings,
             lm=JudgeLM(settings),
             embedder=Embedder(settings.embedder),
-            corpus=corpus or Corpus(),
+            corpus=Corpus() if corpus is None else corpus,
             rubrics={name: rubrics[name] for name in chosen},
         )
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict, PrivateAttr
+from pydantic import ConfigDict
 
 from ragassay.records import Document, EvidenceSpan
-from ragassay.retrievers.bm25 import Bm25Index
+from ragassay.retrievers.literature import ANY, Filters
 from ragassay.retrievers.passages import windows
 
 if TYPE_CHECKING:
@@ -21,34 +19,6 @@ if TYPE_CHECKING:
 
 N_CANDIDATES = 10
 """Documents that BM25 hands to the reranker."""
-
-
-class Corpus:
-    """Documents by id, with a BM25 index that is built when it is first searched."""
-
-    def __init__(self, documents: Sequence[Document] = ()) -> None:
-        self.documents = tuple(documents)
-        self._by_id = {document.id: document for document in documents}
-
-    @functools.cached_property
-    def sha256(self) -> str:
-        """Hash of all documents in their order."""
-        digest = hashlib.sha256()
-        for document in self.documents:
-            digest.update(document.model_dump_json().encode())
-        return digest.hexdigest()
-
-    @functools.cached_property
-    def _index(self) -> Bm25Index:
-        return Bm25Index([f"{d.title} {d.text}" for d in self.documents])
-
-    def get(self, identifier: str) -> Document | None:
-        """The document of this id, or None."""
-        return self._by_id.get(identifier)
-
-    def search(self, query: str, k: int = N_CANDIDATES) -> list[Document]:
-        """The `k` best documents by BM25 over title and text; each shares a word with the query."""
-        return [self.documents[i] for i, _ in self._index.search(query, k)]
 
 
 def best_passages(
@@ -84,29 +54,28 @@ def best_passages(
 
 
 class PassageRetriever(BaseRetriever):
-    """The same search as a LangChain retriever: passages of a corpus, best first.
+    """Passages as a LangChain retriever finds them: the best one of each document, best first.
 
     Args:
-        corpus: What is searched.
-        embedder: The reranking model.
-        k: How many passages to return, one a document.
+        literature: What is searched.
+        embedder: The model that compares passages with the query.
+        k: How many passages to return.
+        filters: Which articles to look at.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    corpus: Corpus
+    literature: Any
+    embedder: Any
     k: int = 5
-    _embedder: Embedder = PrivateAttr()
-
-    def __init__(self, corpus: Corpus, embedder: Embedder, k: int = 5) -> None:
-        super().__init__(corpus=corpus, k=k)  # type: ignore[call-arg]
-        self._embedder = embedder
+    filters: Filters = ANY
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[LangChainDocument]:
-        documents = self.corpus.search(query, max(self.k, N_CANDIDATES))
-        found = best_passages([query] * len(documents), [[d] for d in documents], self._embedder)
+        hits = self.literature.search(query, max(self.k, N_CANDIDATES), self.filters)
+        own = [[hit.document] for hit in hits]
+        found = best_passages([query] * len(own), own, self.embedder)
         passages = sorted((p for p in found if p), key=lambda p: -(p.relevance_score or 0.0))
         return [
             LangChainDocument(

@@ -1,11 +1,40 @@
-"""What every place to look literature up in has in common, be it five abstracts or all of PubMed."""
+"""What all places to look literature up in have in common: five abstracts, or all of PubMed."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ragassay.records import Document
+
+_DOI = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/\S+)$", re.IGNORECASE)
+_PMID = re.compile(r"^pmid:?\s*(\d+)$", re.IGNORECASE)
+
+
+def bare_identifier(identifier: str) -> str:
+    """An id without what people put before it; a DOI in lower case.
+
+    Example:
+        >>> bare_identifier("PMID: 123"), bare_identifier("https://doi.org/10.1000/ABC")
+        ('123', '10.1000/abc')
+    """
+    identifier = identifier.strip()
+    if doi := _DOI.match(identifier):
+        return doi[1].lower()
+    pmid = _PMID.match(identifier)
+    return pmid[1] if pmid else identifier
+
+
+def day_number(date: str, last: bool = False) -> int:
+    """A date as a number that sorts; parts that are missing get their first or last value.
+
+    Example:
+        >>> day_number("2020"), day_number("2020-03", last=True)
+        (20200000, 20200399)
+    """
+    digits = date.replace("-", "")
+    return int(digits.ljust(8, "9" if last else "0"))
 
 
 @dataclass(frozen=True)
@@ -44,6 +73,11 @@ class Hit:
 @runtime_checkable
 class Literature(Protocol):
     """A place to look literature up in. Calls are safe across threads."""
+
+    @property
+    def sha256(self) -> str:
+        """Changes when what a search finds may change."""
+        ...
 
     def get(self, identifier: str) -> Document | None:
         """The document of this id (a PMID, a DOI where the place knows it), or None."""

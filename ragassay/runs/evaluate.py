@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ragassay.errors import InputError
-from ragassay.formats import read_corpus, read_records
+from ragassay.formats import read_records
 from ragassay.graphs.nodes import case_of
 from ragassay.graphs.tasks import case_tasks, n_most_claims
 from ragassay.graphs.toolbox import Toolbox
@@ -30,10 +30,12 @@ from ragassay.records import (
     Rejection,
     Summary,
 )
-from ragassay.retrievers.evidence import Corpus
+from ragassay.retrievers.literature import Literature
+from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.opening import open_literature
 from ragassay.runs.engine import Listener, Outcome, run_records
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
-from ragassay.settings import RESULT_FIELDS
+from ragassay.settings import RESULT_FIELDS, Settings, load_settings
 
 T = TypeVar("T")
 
@@ -71,7 +73,7 @@ class Job:
     records: tuple[Record, ...]
     rejections: tuple[Rejection, ...]
     answers: FileStamp
-    corpus: Corpus
+    corpus: Literature
     corpus_stamp: FileStamp | None = None
 
 
@@ -111,8 +113,9 @@ def read_job(
     limit: int | None = None,
     questions: Path | None = None,
     nuggets: Path | None = None,
+    settings: Settings | None = None,
 ) -> Job:
-    """Read what a run needs from files.
+    """Read what a run needs from files; `corpus` as `open_literature` takes it.
 
     Raises:
         InputError: A file cannot be read at all, or holds no record.
@@ -126,20 +129,14 @@ def read_job(
     )
     if corpus is None:
         return Job(found.records, found.rejections, stamp, Corpus())
-    documents = read_corpus(corpus)
-    corpus_stamp = FileStamp(
-        name=corpus.name, sha256=sha256_of(corpus), n_items=len(documents.documents), format="jsonl"
-    )
-    return Job(
-        found.records,
-        found.rejections + documents.rejections,
-        stamp,
-        Corpus(documents.documents),
-        corpus_stamp,
-    )
+    opened = open_literature(corpus, settings or load_settings())
+    rejections = found.rejections + opened.rejections
+    return Job(found.records, rejections, stamp, opened.literature, opened.stamp)
 
 
-def job_of(records: Sequence[Record], corpus: Corpus, rejections: Sequence[Rejection] = ()) -> Job:
+def job_of(
+    records: Sequence[Record], corpus: Literature, rejections: Sequence[Rejection] = ()
+) -> Job:
     """A job from records in memory."""
     seen: set[str] = set()
     for record in records:

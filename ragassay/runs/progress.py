@@ -1,16 +1,20 @@
-"""A progress bar: answers, rate, time left, calls, tokens, cost."""
+"""Progress bars on stderr: answers, rate, time left, calls, tokens, cost; files and records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ragassay.records import Usage
 from ragassay.runs.engine import Event, Listener
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+    from ragassay.retrievers.build import BuildEvent
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -39,6 +43,34 @@ def shown_progress(n_records: int, enabled: bool) -> Iterator[Listener]:
             progress.update(task, completed=totals.n_records, detail=_detail(totals))
 
         yield listen
+
+
+@contextmanager
+def shown_build(enabled: bool) -> Iterator[Callable[[BuildEvent], None]]:
+    """Show how far the build of a corpus is, on stderr."""
+    if not enabled:
+        yield lambda event: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("reading")
+
+        def listen(event: BuildEvent) -> None:
+            files = f"{event.n_files} files done, " if event.n_files else ""
+            progress.update(task, description=f"{files}{event.file}: {event.n_items:,} records")
+
+        yield listen
+
+
+def track(items: Collection[T], description: str) -> Iterator[T]:
+    """Iterate with a bar on stderr."""
+    from rich.console import Console
+    from rich.progress import track as rich_track
+
+    yield from rich_track(items, description, console=Console(stderr=True))
 
 
 def _detail(totals: Event) -> str:

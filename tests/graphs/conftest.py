@@ -13,7 +13,7 @@ from fakes import WordEmbedder
 from ragassay.formats import read_corpus, read_records
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Record
-from ragassay.retrievers.evidence import Corpus
+from ragassay.retrievers.memory import Corpus
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ragassay.records import Document
 from ragassay.retrievers.bm25 import tokenize
-from ragassay.retrievers.evidence import Corpus, PassageRetriever, best_passages
+from ragassay.retrievers.evidence import PassageRetriever, best_passages
+from ragassay.retrievers.memory import Corpus
 
 VOCABULARY = ("pain", "fell", "sleep", "rose", "drug")
 DOCUMENTS = (
@@ -42,8 +43,8 @@ def test_corpus_finds_by_id() -> None:
 
 def test_corpus_search_returns_only_what_shares_a_word() -> None:
     corpus = Corpus(DOCUMENTS)
-    assert [d.id for d in corpus.search("pain")] == ["3", "1"]
-    assert [d.id for d in corpus.search("sleep", 1)] == ["2"]
+    assert [h.document.id for h in corpus.search("pain")] == ["3", "1"]
+    assert [h.document.id for h in corpus.search("sleep", 1)] == ["2"]
     assert corpus.search("glucose") == corpus.search("") == Corpus().search("pain") == []
 
 
@@ -94,7 +95,7 @@ def test_no_claim_no_passage() -> None:
 
 
 async def test_retriever_speaks_langchain() -> None:
-    retriever = PassageRetriever(Corpus(DOCUMENTS), WordEmbedder(), k=2)  # type: ignore[arg-type]
+    retriever = PassageRetriever(literature=Corpus(DOCUMENTS), embedder=WordEmbedder(), k=2)
     found = retriever.invoke("sleep rose")
     assert [d.metadata["id"] for d in found] == ["2", "1"]
     assert found[1].page_content == "It was seen. All of it. Sleep rose."
@@ -107,5 +108,5 @@ async def test_retriever_speaks_langchain() -> None:
 
 @pytest.mark.parametrize(("query", "k", "n"), [("glucose", 5, 0), ("", 5, 0), ("sleep", 1, 1)])
 def test_retriever_returns_at_most_k(query: str, k: int, n: int) -> None:
-    retriever = PassageRetriever(Corpus(DOCUMENTS), WordEmbedder(), k=k)  # type: ignore[arg-type]
+    retriever = PassageRetriever(literature=Corpus(DOCUMENTS), embedder=WordEmbedder(), k=k)
     assert len(retriever.invoke(query)) == n

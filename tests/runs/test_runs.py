@@ -15,7 +15,7 @@ from ragassay.errors import FatalModelError, InputError, RunMismatchError
 from ragassay.graphs.nodes import case_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Record
-from ragassay.retrievers.evidence import Corpus
+from ragassay.retrievers.memory import Corpus
 from ragassay.runs.evaluate import Job, job_of, plan, read_job, run, run_sync
 from ragassay.runs.folder import RunFolder, append_line, read_lines, write_lines, write_whole
 from ragassay.settings import load_settings

@@ -1,0 +1,159 @@
+"""`ragassay corpus`: build, look into, search and measure a corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragassay.cli.exits import FAILED, PARTIAL, errors_as_lines
+
+app = typer.Typer(
+    name="corpus",
+    help="Build a corpus from PubMed files or other articles, search it, measure the search.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Where = Annotated[
+    str, typer.Argument(help="A built corpus, a file of documents, or `pubmed` for PubMed itself.")
+]
+
+
+@app.command()
+def build(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(help="PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML."),
+    ],
+    out: Annotated[Path, typer.Option(help="The corpus: a folder, made if need be.")],
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+) -> None:
+    """Build a corpus, or add files to it.
+
+    PubMed's baseline and update files go in by their numbers: revisions replace, deletions
+    remove. Files that are in the corpus already are skipped, so that the same command, with the
+    new update files in the folder, brings it up to date. A build that was stopped goes on.
+
+    For example:
+
+      ragassay corpus build ftp/baseline ftp/updatefiles --out pubmed-corpus
+
+      ragassay corpus build abstracts.jsonl export.nbib --out my-corpus
+
+    Exit codes: 0 done; 1 error; 3 some records could not be read (see rejected.jsonl).
+    """
+    with errors_as_lines():
+        from ragassay.cli.output import print_corpus
+        from ragassay.retrievers.build import REJECTED, build_corpus
+        from ragassay.runs.progress import shown_build
+
+        with shown_build(enabled=not quiet) as listen:
+            ledger = build_corpus(sources, out, listen)
+        n_rejected = sum(file.n_rejected for file in ledger.files)
+        print_corpus(out)
+    if n_rejected:
+        typer.echo(f"{n_rejected} records could not be read: see {out / REJECTED}", err=True)
+        raise typer.Exit(PARTIAL)
+
+
+@app.command()
+def info(
+    corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the ledger as JSON.")] = False,
+) -> None:
+    """Say what a corpus holds and what it was built from."""
+    with errors_as_lines():
+        from ragassay.cli.output import print_corpus
+        from ragassay.retrievers.ledger import read_ledger
+
+        if as_json:
+            typer.echo(read_ledger(corpus).model_dump_json(indent=2))
+        else:
+            print_corpus(corpus)
+
+
+@app.command()
+def get(
+    corpus: Where,
+    identifiers: Annotated[list[str], typer.Argument(help="PMIDs or DOIs.")],
+) -> None:
+    """Print articles as JSON, one a line. Exits with 1 if one is not there."""
+    with errors_as_lines():
+        from ragassay.retrievers.opening import open_literature
+        from ragassay.settings import load_settings
+
+        literature = open_literature(corpus, load_settings()).literature
+        missing = False
+        for identifier in identifiers:
+            document = literature.get(identifier)
+            if document is None:
+                typer.echo(f"{identifier} is not in {corpus}", err=True)
+                missing = True
+            else:
+                typer.echo(document.model_dump_json(exclude_defaults=True))
+    if missing:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def search(
+    corpus: Where,
+    query: Annotated[str, typer.Argument(help="A question or a claim, in plain words.")],
+    k: Annotated[int, typer.Option("--k", min=1, help="How many articles.")] = 10,
+    since: Annotated[str, typer.Option(help="Published on or after: 2020, 2020-03-09.")] = "",
+    until: Annotated[str, typer.Option(help="Published on or before.")] = "",
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--type", help="Publication type, e.g. 'Randomized Controlled Trial'."),
+    ] = None,
+    no_retracted: Annotated[
+        bool, typer.Option("--no-retracted", help="Leave out retracted articles.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print hits as JSON lines.")] = False,
+) -> None:
+    """Search a corpus, best first.
+
+    For example:
+
+      ragassay corpus search my-corpus "aspirin and colorectal adenoma" --since 2015 --no-retracted
+    """
+    with errors_as_lines():
+        from ragassay.cli.output import print_hits
+        from ragassay.retrievers.literature import Filters
+        from ragassay.retrievers.opening import open_literature
+        from ragassay.settings import load_settings
+
+        literature = open_literature(corpus, load_settings()).literature
+        filters = Filters(since, until, tuple(kind or ()), no_retracted)
+        print_hits(literature.search(query, k, filters), as_json)
+
+
+@app.command()
+def evaluate(
+    corpus: Where,
+    queries: Annotated[
+        Path, typer.Option(help="Queries: JSONL with id and text (or claim, question), or TSV.")
+    ],
+    qrels: Annotated[Path, typer.Option(help="Judgments: trec_eval or BEIR's TSV.")],
+    k: Annotated[int, typer.Option("--k", min=10, help="Depth of the ranking.")] = 1000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+) -> None:
+    """Measure the search: nDCG@10, R@100, MRR and MAP with 95 % intervals over the queries."""
+    with errors_as_lines():
+        from ragassay.cli.output import print_scores
+        from ragassay.formats.qrels import read_qrels, read_queries
+        from ragassay.metrics.retrieval import retrieval_scores
+        from ragassay.retrievers.opening import open_literature
+        from ragassay.runs.progress import track
+        from ragassay.settings import load_settings
+
+        literature = open_literature(corpus, load_settings()).literature
+        wanted = read_qrels(qrels)
+        asked = {q: text for q, text in read_queries(queries).items() if q in wanted}
+        ranking = {
+            q: {hit.document.id: hit.score for hit in literature.search(text, k)}
+            for q, text in track(asked.items(), "searching")
+        }
+        print_scores(retrieval_scores(wanted, ranking), as_json)

@@ -1,0 +1,228 @@
+"""Builds a corpus on disk, file by file; a build that was killed goes on where it was."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragassay.errors import CorpusError, InputError
+from ragassay.models.weights import sha256_of
+from ragassay.records import Document, Rejection
+from ragassay.retrievers.disk import INDEX
+from ragassay.retrievers.ledger import (
+    LEDGER,
+    Ledger,
+    SourceFile,
+    read_ledger,
+    write_ledger,
+)
+from ragassay.retrievers.sources import find_sources, iter_source, pubmed_number
+
+if TYPE_CHECKING:
+    import tantivy
+
+    from ragassay.retrievers.pubmed_xml import Deletion
+
+REJECTED = "rejected.jsonl"
+
+N_ITEMS_A_COMMIT = 50_000
+"""What a kill can cost: so many items are read again."""
+
+HEAP_BYTES = 240_000_000
+"""Memory of tantivy's writer, shared by its threads."""
+
+N_THREADS = 2
+
+
+@dataclass(frozen=True)
+class BuildEvent:
+    """How far a build is.
+
+    Attributes:
+        file: The file being read.
+        n_files: Files that are done, of this build.
+        n_items: Items of this file that were read.
+    """
+
+    file: str
+    n_files: int
+    n_items: int
+
+
+def build_corpus(
+    sources: Sequence[Path],
+    folder: Path,
+    listen: Callable[[BuildEvent], None] = lambda event: None,
+) -> Ledger:
+    """Build a corpus, or bring it up to date: files that are in it already are not read again.
+
+    A later record of an id replaces an earlier one; a deletion removes it. A file counts by its
+    name and content.
+
+    Args:
+        sources: Files and folders; see `find_sources`.
+        folder: Where the corpus lives; made if need be.
+        listen: Told of progress.
+
+    Returns:
+        What the corpus now holds, file by file.
+
+    Raises:
+        InputError: A file is unusable, or is older than what the corpus holds.
+        CorpusError: The folder holds something else, or another process builds it.
+    """
+    files = find_sources(sources)
+    with _locked(folder):
+        ledger = _opened_ledger(folder)
+        new = [stamp for path in files if (stamp := _stamp(path, ledger))]
+        _check_order([stamp for _, stamp in new], ledger)
+        _truncate_rejections(folder, sum(file.n_rejected for file in ledger.files))
+        if not new:
+            return ledger
+        with _Writer(folder, ledger) as writer:
+            for n_done, (path, stamp) in enumerate(new):
+                writer.add_file(
+                    path, stamp, lambda n, p=path, d=n_done: listen(BuildEvent(p.name, d, n))
+                )
+        listen(BuildEvent(new[-1][0].name, len(new), writer.ledger.files[-1].n_items))
+        return writer.ledger
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            yield
+    except Timeout as error:
+        raise CorpusError(f"another process is building {folder}") from error
+
+
+def _opened_ledger(folder: Path) -> Ledger:
+    if (folder / LEDGER).exists():
+        return read_ledger(folder)
+    strangers = [p.name for p in folder.iterdir() if not p.name.startswith(".") and p.name != INDEX]
+    if strangers:
+        raise CorpusError(f"{folder} is not empty and holds no corpus: there is {strangers[0]!r}")
+    ledger = Ledger()
+    write_ledger(folder, ledger)
+    return ledger
+
+
+def _stamp(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
+    """What is to be read of a file; None where all of it is in the corpus."""
+    known, digest = ledger.find(path.name), sha256_of(path)
+    if known is None:
+        return path, SourceFile(name=path.name, sha256=digest)
+    if known.sha256 != digest:
+        raise InputError(
+            f"{path} differs from the file of this name that is in the corpus; "
+            "give it another name, or build the corpus anew"
+        )
+    return None if known.is_complete else (path, known)
+
+
+def _check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
+    """PubMed's files revise each other: an older one would undo the revisions of a newer one."""
+    done = [n for file in ledger.files if file.is_complete and (n := pubmed_number(file.name))]
+    for file in new:
+        number = pubmed_number(file.name)
+        if number and done and number < max(done):
+            raise InputError(
+                f"{file.name} is older than files that are in the corpus, which may revise it; "
+                "build the corpus anew with all of them"
+            )
+
+
+def _truncate_rejections(folder: Path, n_lines: int) -> None:
+    """Drop what a killed build noted of items that will be read again."""
+    path = folder / REJECTED
+    if path.exists():
+        kept = path.read_bytes().splitlines(keepends=True)[:n_lines]
+        os.truncate(path, sum(len(line) for line in kept))
+
+
+class _Writer:
+    """Adds files to an index; the index and the ledger move on together."""
+
+    def __init__(self, folder: Path, ledger: Ledger) -> None:
+        import tantivy
+
+        from ragassay.retrievers.schema import ANALYZER, analyzer, build_schema
+
+        self.ledger = ledger
+        self._folder = folder
+        (folder / INDEX).mkdir(exist_ok=True)
+        self._index = tantivy.Index(build_schema(), str(folder / INDEX), reuse=True)
+        self._index.register_tokenizer(ANALYZER, analyzer())
+        self._writer: tantivy.IndexWriter = self._index.writer(HEAP_BYTES, N_THREADS)
+        self._begin()
+
+    def __enter__(self) -> _Writer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._writer.wait_merging_threads()
+
+    def add_file(self, path: Path, file: SourceFile, listen: Callable[[int], None]) -> None:
+        """Add what of a file is not in yet, committing now and then."""
+        counts = Counter[str]()
+        n_before = file.n_items
+        for item in itertools.islice(iter_source(path), n_before, None):
+            counts[self._add(item)] += 1
+            n_new = counts.total()
+            if n_new % 1000 == 0:
+                listen(n_before + n_new)
+            if n_new % N_ITEMS_A_COMMIT == 0:
+                self._commit(_counted(file, counts))
+        self._commit(_counted(file, counts).model_copy(update={"is_complete": True}))
+        listen(n_before + counts.total())
+
+    def _add(self, item: Document | Deletion | Rejection) -> str:
+        """Add one item; returns the ledger's word for it."""
+        from ragassay.retrievers.schema import row_of
+
+        if isinstance(item, Rejection):
+            self._rejections.append(item)
+            return "n_rejected"
+        if item.id in self._fresh or self._searcher.doc_freq("id", item.id):
+            self._writer.delete_documents_by_term("id", item.id)
+        if not isinstance(item, Document):
+            return "n_deleted"
+        self._writer.add_document(row_of(item))
+        self._fresh.add(item.id)
+        return "n_articles"
+
+    def _commit(self, file: SourceFile) -> None:
+        """The index first, then the ledger.
+
+        A kill between the two has some items read again, and each then replaces itself.
+        """
+        self._writer.commit()
+        if self._rejections:
+            with (self._folder / REJECTED).open("a", encoding="utf-8") as lines:
+                lines.writelines(f"{r.model_dump_json()}\n" for r in self._rejections)
+        self.ledger = self.ledger.with_file(file)
+        write_ledger(self._folder, self.ledger)
+        self._begin()
+
+    def _begin(self) -> None:
+        """A new batch: look ids up in all that is committed."""
+        self._index.reload()
+        self._searcher = self._index.searcher()
+        self._fresh: set[str] = set()
+        self._rejections: list[Rejection] = []
+
+
+def _counted(file: SourceFile, counts: Counter[str]) -> SourceFile:
+    added = {name: getattr(file, name) + n for name, n in counts.items()}
+    return file.model_copy(update={**added, "n_items": file.n_items + counts.total()})

@@ -1,0 +1,85 @@
+"""What a corpus was built from: the file that makes a build go on after a kill."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from ragassay.errors import CorpusError
+from ragassay.records import Frozen
+
+LEDGER = "corpus.json"
+VERSION = 1
+
+
+class SourceFile(Frozen):
+    """A file that went in, or is going in.
+
+    Attributes:
+        name: Its name, without folders.
+        sha256: Of its bytes.
+        n_items: Articles, deletions and rejections that are in the index for good.
+        n_articles: Articles among them, new ones and revisions.
+        n_deleted: Deletions among them.
+        n_rejected: What could not be read.
+        is_complete: Whether its end was reached.
+    """
+
+    name: str
+    sha256: str
+    n_items: int = Field(default=0, ge=0)
+    n_articles: int = Field(default=0, ge=0)
+    n_deleted: int = Field(default=0, ge=0)
+    n_rejected: int = Field(default=0, ge=0)
+    is_complete: bool = False
+
+
+class Ledger(Frozen):
+    """The files of a corpus, in the order in which they went in."""
+
+    version: int = VERSION
+    files: tuple[SourceFile, ...] = ()
+
+    def with_file(self, file: SourceFile) -> Ledger:
+        """The ledger with this state of a file, at its place or at the end."""
+        names = [known.name for known in self.files]
+        if file.name not in names:
+            return self.model_copy(update={"files": (*self.files, file)})
+        files = tuple(file if known.name == file.name else known for known in self.files)
+        return self.model_copy(update={"files": files})
+
+    def find(self, name: str) -> SourceFile | None:
+        """The file of this name, or None."""
+        return next((file for file in self.files if file.name == name), None)
+
+
+def read_ledger(folder: Path) -> Ledger:
+    """The ledger of a corpus.
+
+    Raises:
+        CorpusError: There is none, or it cannot be read.
+    """
+    path = folder / LEDGER
+    try:
+        ledger = Ledger.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise CorpusError(
+            f"{folder} is no corpus: it has no {LEDGER}; build one with `ragassay corpus build`"
+        ) from None
+    except (OSError, ValidationError) as error:
+        raise CorpusError(f"{path} cannot be read: {error}") from error
+    if ledger.version != VERSION:
+        raise CorpusError(f"{path} is of version {ledger.version}; build the corpus anew")
+    return ledger
+
+
+def write_ledger(folder: Path, ledger: Ledger) -> None:
+    """Replace the ledger in one step."""
+    partial = folder / f".{LEDGER}.partial"
+    with partial.open("w", encoding="utf-8") as file:
+        file.write(ledger.model_dump_json(indent=2))
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(folder / LEDGER)

@@ -1,0 +1,212 @@
+"""MEDLINE text as articles: what PubMed's "Send to citation manager" and `rettype=medline` give.
+
+PMID- 99000101
+TI  - A title that goes on
+      in the next line
+MH  - *Migraine Disorders/drug therapy
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ragassay.formats.items import MAX_CONTENT, Place, shown
+from ragassay.formats.lines import RawLine, iter_lines
+from ragassay.formats.problems import Problem, found_text
+from ragassay.records import Rejection
+from ragassay.records.literature import Article
+from ragassay.retrievers.pubmed_article import NO_TITLE, PMID, plain_doi
+from ragassay.retrievers.pubmed_dates import earliest, exact_date, free_date
+from ragassay.retrievers.pubmed_links import MEDLINE_TAGS, article_links
+
+MAX_RECORD_CHARS = 16 * 1024 * 1024
+"""What stands beyond this in a record is not kept, and the record is set aside."""
+
+_FIELD = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)", re.DOTALL)
+_DOI = re.compile(r"(\S+) \[doi\]\Z")
+_LINKED_PMID = re.compile(r"\bPMID:? *([0-9]{1,8})\b")
+_DEP = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})\Z")
+_EXPECTED_LINE = 'a field ("TI  - …") or a continuation that is indented'
+
+
+@dataclass
+class _Record:
+    """The lines of a record.
+
+    Attributes:
+        line: 1-based line that it starts on.
+        fields: By tag; a field that is repeated has several values.
+        content: Its beginning as it stands in the file.
+        n_chars: Length of what it holds so far.
+        problem: The first thing that is wrong with its lines.
+    """
+
+    line: int
+    fields: dict[str, list[list[str]]] = field(default_factory=dict[str, list[list[str]]])
+    content: list[str] = field(default_factory=list[str])
+    n_chars: int = 0
+    problem: Problem | None = None
+    last: list[str] | None = None
+
+    def add(self, text: str) -> None:
+        """Take in a line."""
+        if self.n_chars < MAX_CONTENT:
+            self.content.append(text)
+        self.n_chars += len(text)
+        match = _FIELD.match(text)
+        if self.n_chars > MAX_RECORD_CHARS:
+            over = f"longer than {MAX_RECORD_CHARS:,} characters"
+            self.problem = Problem("", over, "records of ordinary length")
+        elif "\x00" in text:
+            self.problem = self.problem or Problem("", "a NUL character", "text without it")
+        elif match is not None:
+            self.last = [match[2]]
+            self.fields.setdefault(match[1], []).append(self.last)
+        elif self.last is not None and text[:1].isspace():
+            self.last.append(text)
+        else:
+            stray = f"the line {found_text(text)} belongs to no field"
+            self.problem = self.problem or Problem("", stray, _EXPECTED_LINE)
+
+    def values(self, tag: str) -> list[str]:
+        """The values of a field, each on one line."""
+        return [" ".join(" ".join(parts).split()) for parts in self.fields.get(tag, ())]
+
+    def value(self, *tags: str) -> str:
+        """The first of some fields that holds anything."""
+        return next((one for tag in tags for one in self.values(tag) if one), "")
+
+
+def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
+    """Read MEDLINE text, plain or gzip, one record at a time.
+
+    Lines in Latin-1 are read, and the first of them is reported.
+
+    Args:
+        path: Records that begin with `PMID-`, or are parted by blank lines.
+
+    Yields:
+        Articles, and rejections with file, line and PMID where it is known. A bad record does not
+        stop the others. Nothing for an empty file.
+
+    Raises:
+        InputError: the file is missing, is a folder or may not be opened.
+    """
+    record: _Record | None = None
+    previous = 0
+    all_utf8 = True
+    for line in iter_lines(path):
+        text, is_utf8 = _decode(line.data)
+        if line.problem or (record is None and _FIELD.match(text) is None):
+            if record is not None:
+                yield _read(record, str(path))
+            yield _give_up(line, text, str(path))
+            return
+        if all_utf8 and not is_utf8:
+            all_utf8 = False
+            yield _not_utf8(line, text, str(path))
+        if record is None or _starts_record(text, record, line.number > previous + 1):
+            if record is not None:
+                yield _read(record, str(path))
+            record = _Record(line.number)
+        record.add(text)
+        previous = line.number
+    if record is not None:
+        yield _read(record, str(path))
+
+
+def _decode(data: bytes) -> tuple[str, bool]:
+    try:
+        return data.decode("utf-8"), True
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), False
+
+
+def _starts_record(text: str, record: _Record, after_blank: bool) -> bool:
+    match = _FIELD.match(text)
+    return match is not None and (after_blank or (match[1] == "PMID" and "PMID" in record.fields))
+
+
+def _give_up(line: RawLine, text: str, file: str) -> Rejection:
+    problem = Problem("", line.problem, line.expected)
+    if not line.problem:
+        problem = Problem("", f"not MEDLINE text: found {found_text(text)}", _EXPECTED_LINE)
+    return Place(file, line.number, f"line-{line.number}", shown(text)).reject(problem)
+
+
+def _not_utf8(line: RawLine, text: str, file: str) -> Rejection:
+    problem = Problem("", "not UTF-8: this line and others like it were read as Latin-1", "UTF-8")
+    return Place(file, line.number, f"line-{line.number}", shown(text)).reject(problem)
+
+
+def _read(record: _Record, file: str) -> Article | Rejection:
+    article = record.problem or _article(record)
+    if isinstance(article, Article):
+        return article
+    pmid = record.value("PMID")
+    prefix = f"PMID {pmid}: " if PMID.match(pmid) else ""
+    place = Place(file, record.line, f"line-{record.line}", shown("\n".join(record.content)))
+    return place.reject(Problem(article.field, prefix + article.text, article.expected))
+
+
+def _article(record: _Record) -> Article | Problem:
+    pmid = record.value("PMID")
+    if not PMID.match(pmid):
+        found = f"found {found_text(pmid)}" if pmid else "the PMID is missing"
+        return Problem("PMID", found, "1 to 8 digits")
+    title = record.value("TI")
+    if not title or title == NO_TITLE:
+        title = record.value("TT", "BTI")
+    text = record.value("AB")
+    if not title and not text:
+        return Problem("TI", "neither a title nor an abstract", "at least one of them")
+    published = _published(record)
+    if isinstance(published, Problem):
+        return published
+    types = tuple(record.values("PT"))
+    return Article(
+        id=pmid,
+        title=title,
+        text=text,
+        journal=record.value("JT", "TA"),
+        published=published,
+        doi=_doi(record),
+        publication_types=types,
+        mesh=tuple(dict.fromkeys(_descriptor(one) for one in record.values("MH"))),
+        links=article_links(_references(record), types),
+    )
+
+
+def _published(record: _Record) -> str | Problem:
+    online = _DEP.match(record.value("DEP"))
+    known = [free_date(record.value("DP"))]
+    if online is not None:
+        known.append(exact_date(*online.groups()))
+    for one in known:
+        if isinstance(one, Problem):
+            return one
+    return earliest(one for one in known if isinstance(one, str))
+
+
+def _doi(record: _Record) -> str:
+    for value in (*record.values("LID"), *record.values("AID")):
+        match = _DOI.match(value)
+        if match is not None and (doi := plain_doi(match[1])):
+            return doi
+    return ""
+
+
+def _descriptor(heading: str) -> str:
+    return heading.partition("/")[0].strip().lstrip("*")
+
+
+def _references(record: _Record) -> Iterator[tuple[str, str, str]]:
+    for tag in record.fields:
+        kind = MEDLINE_TAGS.get(tag)
+        for value in record.values(tag) if kind else ():
+            match = _LINKED_PMID.search(value)
+            source = value[: match.start()].strip() if match else value
+            yield kind or "", match[1] if match else "", source

@@ -1,0 +1,71 @@
+"""A corpus in memory: the documents of a request, or a file of some thousands."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+from collections.abc import Sequence
+
+from ragassay.records import Article, Document
+from ragassay.retrievers.bm25 import Bm25Index
+from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier, day_number
+
+
+class Corpus:
+    """Documents by id, with a BM25 index that is built when it is first searched.
+
+    Args:
+        documents: Ids differ.
+    """
+
+    def __init__(self, documents: Sequence[Document] = ()) -> None:
+        self.documents = tuple(documents)
+        self._by_id = {document.id: document for document in documents}
+        self._by_doi = {d.doi: d for d in documents if isinstance(d, Article) and d.doi}
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all documents in their order."""
+        return self._sha256
+
+    @functools.cached_property
+    def _sha256(self) -> str:
+        digest = hashlib.sha256()
+        for document in self.documents:
+            digest.update(document.model_dump_json().encode())
+        return digest.hexdigest()
+
+    @functools.cached_property
+    def _index(self) -> Bm25Index:
+        return Bm25Index([f"{d.title} {d.text}" for d in self.documents])
+
+    def get(self, identifier: str) -> Document | None:
+        """The document of this id or DOI, or None."""
+        name = bare_identifier(identifier)
+        return self._by_id.get(identifier) or self._by_id.get(name) or self._by_doi.get(name)
+
+    def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
+        """The `k` best documents by BM25 over title and text; each shares a word with the query."""
+        found = self._index.search(query)
+        hits = (Hit(self.documents[i], score) for i, score in found)
+        return list(itertools.islice((h for h in hits if is_kept(h.document, filters)), k))
+
+
+def is_kept(document: Document, filters: Filters) -> bool:
+    """Whether a search with these filters may return a document."""
+    if filters == ANY:
+        return True
+    if not isinstance(document, Article):
+        return not (filters.since or filters.until or filters.types)
+    kinds = {kind.lower() for kind in document.publication_types}
+    day = day_number(document.published) if document.published else 0
+    return (
+        (not filters.since or day >= day_number(filters.since))
+        and (not filters.until or 0 < day <= day_number(filters.until, last=True))
+        and (not filters.types or not kinds.isdisjoint(kind.lower() for kind in filters.types))
+        and not (filters.no_retracted and "retracted" in document.notices)
+    )

@@ -1,0 +1,216 @@
+"""One element of a PubMed file as an article: `PubmedArticle` or `PubmedBookArticle`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml.etree import _Element as Element
+
+from ragassay.formats.problems import Problem, found_text
+from ragassay.records.literature import Article
+from ragassay.retrievers.pubmed_dates import earliest, exact_date, free_date
+from ragassay.retrievers.pubmed_links import article_links
+
+NO_TITLE = "[Not Available]."
+"""What stands for the title of an article that has none in English."""
+
+_UNLABELLED = "UNLABELLED"
+PMID = re.compile(r"[0-9]{1,8}\Z")
+_VERSION = re.compile(r"[1-9][0-9]{0,3}\Z")
+_RESOLVER = re.compile(r"(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*", re.IGNORECASE)
+
+
+def read_article(record: Element) -> Article | Problem:
+    """Turn a `PubmedArticle` into an article.
+
+    The title is the `ArticleTitle`, or the `VernacularTitle` where that is empty or "[Not
+    Available]."; the text is the `Abstract`, a section a line. `published` is the earliest of the
+    electronic and the issue's date.
+
+    Args:
+        record: The element, whole.
+
+    Returns:
+        A problem where the PMID or both title and abstract are missing, or a date is none.
+    """
+    citation = _child(record, "MedlineCitation")
+    if citation is None:
+        return Problem("MedlineCitation", "the element is missing", "a MedlineCitation")
+    article = _child(citation, "Article")
+    if article is None:
+        return Problem("MedlineCitation.Article", "the element is missing", "an Article")
+    title = _flat(_child(article, "ArticleTitle"))
+    if not title or title == NO_TITLE:
+        title = _flat(_child(article, "VernacularTitle"))
+    journal = _child(article, "Journal")
+    issue = _child(_child(journal, "JournalIssue"), "PubDate")
+    return _build(
+        citation=citation,
+        article=article,
+        title=title,
+        journal=_flat(_child(journal, "Title")) or _flat(_child(journal, "ISOAbbreviation")),
+        dates=(*article.iterchildren("ArticleDate"), issue),
+        types=_child(article, "PublicationTypeList"),
+        ids=_child(_child(record, "PubmedData"), "ArticleIdList"),
+    )
+
+
+def read_book_article(record: Element) -> Article | Problem:
+    """Turn a `PubmedBookArticle` into an article: a chapter, or a book as a whole.
+
+    The book's title stands for the journal's. `published` is the earliest of the contribution's
+    and the book's date.
+
+    Args:
+        record: The element, whole.
+
+    Returns:
+        As `read_article`.
+    """
+    document = _child(record, "BookDocument")
+    if document is None:
+        return Problem("BookDocument", "the element is missing", "a BookDocument")
+    book = _child(document, "Book")
+    name = _flat(_child(book, "BookTitle"))
+    title = _flat(_child(document, "ArticleTitle")) or _flat(_child(document, "VernacularTitle"))
+    return _build(
+        citation=document,
+        article=document,
+        title=title or name,
+        journal=name,
+        dates=(_child(document, "ContributionDate"), _child(book, "PubDate")),
+        types=document,
+        ids=_child(document, "ArticleIdList"),
+    )
+
+
+def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
+    """A PMID with its version, 1 where none is given.
+
+    Returns:
+        A problem where it is missing or not 1 to 8 digits, or the version is no number.
+    """
+    text = _flat(element)
+    if element is None or not PMID.match(text):
+        found = f"found {found_text(text)}" if text else "the PMID is missing"
+        return Problem("PMID", found, "1 to 8 digits")
+    version = element.get("Version") or "1"
+    if not _VERSION.match(version):
+        return Problem("PMID.Version", f"found {found_text(version)}", "a number from 1")
+    return text, int(version)
+
+
+def plain_doi(text: str) -> str:
+    """A DOI in lower case and without a resolver's address; "" where it is none."""
+    match = _RESOLVER.match(text)
+    doi = text[match.end() :] if match else text
+    return doi.lower() if doi.startswith("10.") and " " not in doi else ""
+
+
+def _build(
+    *,
+    citation: Element,
+    article: Element,
+    title: str,
+    journal: str,
+    dates: tuple[Element | None, ...],
+    types: Element | None,
+    ids: Element | None,
+) -> Article | Problem:
+    pmid = read_pmid(_child(citation, "PMID"))
+    if isinstance(pmid, Problem):
+        return pmid
+    text = _abstract(_child(article, "Abstract"))
+    if not title and not text:
+        return Problem("Article", "neither a title nor an abstract", "at least one of them")
+    published = _published(dates)
+    if isinstance(published, Problem):
+        return published
+    kinds = _texts(types, "PublicationType")
+    return Article(
+        id=pmid[0],
+        version=pmid[1],
+        title=title,
+        text=text,
+        journal=journal,
+        published=published,
+        doi=_doi(article, ids),
+        publication_types=kinds,
+        mesh=_texts(_child(citation, "MeshHeadingList"), "DescriptorName"),
+        links=article_links(_references(_child(citation, "CommentsCorrectionsList")), kinds),
+    )
+
+
+def _child(element: Element | None, name: str) -> Element | None:
+    # In half the time of `find`.
+    return None if element is None else next(element.iterchildren(name), None)
+
+
+def _flat(element: Element | None) -> str:
+    """An element's text without markup, runs of white space made one space."""
+    if element is None:
+        return ""
+    text = "".join(element.itertext()) if len(element) else element.text or ""
+    return " ".join(text.split())
+
+
+def _texts(parent: Element | None, name: str) -> tuple[str, ...]:
+    if parent is None:
+        return ()
+    return tuple(text for element in parent.iter(name) if (text := (element.text or "").strip()))
+
+
+def _abstract(abstract: Element | None) -> str:
+    if abstract is None:
+        return ""
+    lines: list[str] = []
+    for section in abstract.iterchildren("AbstractText"):
+        text = _flat(section)
+        label = " ".join(section.get("Label", "").split()).removesuffix(":")
+        if text and label and label.upper() != _UNLABELLED:
+            text = f"{label}: {text}"
+        if text:
+            lines.append(text)
+    return "\n".join(lines)
+
+
+def _published(dates: tuple[Element | None, ...]) -> str | Problem:
+    known: list[str] = []
+    for element in dates:
+        if element is None:
+            continue
+        parts = {child.tag: (child.text or "").strip() for child in element}
+        if "MedlineDate" in parts:
+            one = free_date(parts["MedlineDate"])
+        else:
+            one = exact_date(parts.get("Year", ""), parts.get("Month", ""), parts.get("Day", ""))
+        if isinstance(one, Problem):
+            return one
+        known.append(one)
+    return earliest(known)
+
+
+def _doi(article: Element, ids: Element | None) -> str:
+    for location in article.iterchildren("ELocationID"):
+        if location.get("EIdType") == "doi" and location.get("ValidYN") != "N":
+            doi = plain_doi(_flat(location))
+            if doi:
+                return doi
+    # The references' lists of ids lie deeper: only the article's own is passed in.
+    for one in () if ids is None else ids.iterchildren("ArticleId"):
+        if one.get("IdType") == "doi":
+            doi = plain_doi(_flat(one))
+            if doi:
+                return doi
+    return ""
+
+
+def _references(listed: Element | None) -> Iterator[tuple[str, str, str]]:
+    for one in () if listed is None else listed.iterchildren("CommentsCorrections"):
+        pmid = _flat(_child(one, "PMID"))
+        yield (
+            one.get("RefType", ""),
+            pmid if PMID.match(pmid) else "",
+            _flat(_child(one, "RefSource")),
+        )

@@ -1,0 +1,232 @@
+"""PubMed's XML as articles, streamed: baseline and update files, answers of efetch.
+
+The XML is not trusted: entities are never expanded nor fetched, and no DTD is loaded. A file that
+declares entities is set aside, a record that refers to one too. Memory holds one record at a time,
+and no record of more than `MAX_RECORD_BYTES`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from gzip import GzipFile
+from io import BufferedReader
+from pathlib import Path
+from typing import cast
+
+from lxml.etree import Entity, XMLPullParser, XMLSyntaxError, tostring
+from lxml.etree import _Element as Element
+
+from ragassay.formats.items import Place, shown
+from ragassay.formats.lines import open_binary
+from ragassay.formats.problems import Problem, found_text
+from ragassay.records import Rejection
+from ragassay.records.literature import Article
+from ragassay.retrievers.pubmed_article import read_article, read_book_article, read_pmid
+
+MAX_RECORD_BYTES = 64 * 1024 * 1024
+"""More than this without the end of a record is no PubMed file, and would fill the memory."""
+
+_CHUNK_BYTES = 64 * 1024
+_READERS = {"PubmedArticle": read_article, "PubmedBookArticle": read_book_article}
+_DELETIONS = "DeleteCitation"
+_ROOTS = frozenset({"PubmedArticleSet", "PubmedBookArticleSet", *_READERS})
+_EFETCH_NAME = "efetch"
+_MAX_LINE = 65_535
+_WHOLE = "a whole file: fetch or unpack it again"
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """A record that PubMed took back.
+
+    Attributes:
+        id: Its PMID.
+    """
+
+    id: str
+
+
+PubmedItem = Article | Deletion | Rejection
+"""What stands in a PubMed file."""
+
+
+def iter_pubmed_xml(path: Path) -> Iterator[PubmedItem]:
+    """Read a PubMed file, plain or gzip, in its order and in constant memory.
+
+    Args:
+        path: `pubmed26n0001.xml.gz`, an update file, or a saved answer of efetch.
+
+    Yields:
+        Articles, deletions, and rejections with file, line and PMID where it is known. A bad
+        record does not stop the others; where the file breaks off or is not XML any more, a
+        last rejection says so.
+
+    Raises:
+        InputError: the file is missing, is a folder or may not be opened.
+    """
+    with open_binary(path) as handle:
+        # read1: a plain read loses what was unpacked before the place where a gzip file is cut.
+        read = cast(GzipFile | BufferedReader, handle).read1
+        yield from _Stream(str(path)).read(iter(lambda: read(_CHUNK_BYTES), b""))
+
+
+def read_efetch(data: bytes, name: str = _EFETCH_NAME) -> list[PubmedItem]:
+    """Read an answer of efetch (`db=pubmed`, `retmode=xml`).
+
+    Args:
+        data: The answer's body.
+        name: What rejections name as the file.
+
+    Returns:
+        As `iter_pubmed_xml` yields; empty for a set without records.
+    """
+    chunks = (data[i : i + _CHUNK_BYTES] for i in range(0, len(data), _CHUNK_BYTES))
+    return list(_Stream(name).read(chunks))
+
+
+class _Stream:
+    """A file that is being read.
+
+    Args:
+        name: As the user named it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._line = 1
+        self._n_records = 0
+        self._n_pending_bytes = 0
+        self._over = False
+        self._parser = XMLPullParser(
+            events=("end",),
+            tag=(*_READERS, _DELETIONS),
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+            huge_tree=False,
+            remove_comments=True,
+            remove_pis=True,
+        )
+
+    def read(self, chunks: Iterator[bytes]) -> Iterator[PubmedItem]:
+        """Read all; trouble with the file as a whole comes last."""
+        while not self._over:
+            trouble = self._feed(chunks)
+            for _, element in self._parser.read_events():
+                if self._n_records == 0 and _declares_entities(element):
+                    yield self._entities()
+                    return
+                self._n_records += 1
+                self._n_pending_bytes = 0
+                yield from self._items(element)
+                _forget(element)
+            if trouble is not None:
+                yield trouble
+
+    def _feed(self, chunks: Iterator[bytes]) -> Rejection | None:
+        """Pass the next chunk to the parser; at the end say what is wrong, if anything."""
+        try:
+            chunk = next(chunks, b"")
+            if chunk:
+                self._parser.feed(chunk)
+            else:
+                self._over = True
+                return self._check_root(self._parser.close())
+        except XMLSyntaxError as error:
+            self._over = True
+            return self._reject(error.lineno or self._line, _not_xml(error))
+        except (EOFError, zlib.error, OSError) as error:
+            self._over = True
+            text = f"the file breaks off or is damaged here ({error})"
+            return self._reject(self._line, Problem("", text, _WHOLE))
+        self._line += chunk.count(b"\n")
+        self._n_pending_bytes += len(chunk)
+        if self._n_pending_bytes <= MAX_RECORD_BYTES:
+            return None
+        self._over = True
+        text = f"no record ends within {MAX_RECORD_BYTES:,} bytes"
+        return self._reject(self._line, Problem("", text, "records of ordinary length"))
+
+    def _check_root(self, root: Element) -> Rejection | None:
+        """What is wrong with a file that was read to its end without a record, if anything."""
+        if self._n_records:
+            return None
+        if _declares_entities(root):
+            return self._entities()
+        if root.tag in _ROOTS:
+            return None
+        answer = " ".join((root.findtext("ERROR") or "").split())
+        told = f", which says {found_text(answer)}" if answer else ""
+        text = f"the root element is {found_text(root.tag)}{told}"
+        return self._reject(1, Problem("", text, "a PubmedArticleSet"))
+
+    def _items(self, element: Element) -> Iterator[PubmedItem]:
+        entity = next(element.iter(Entity), None)
+        if entity is not None:
+            text = f"a reference to the entity {found_text(entity.text)}, which is not expanded"
+            yield self._reject_record(element, Problem("", text, "characters themselves"))
+        elif element.tag == _DELETIONS:
+            for one in element.iterchildren("PMID"):
+                pmid = read_pmid(one)
+                if isinstance(pmid, Problem):
+                    yield self._reject_record(one, pmid)
+                else:
+                    yield Deletion(pmid[0])
+        else:
+            article = _READERS[element.tag](element)
+            if isinstance(article, Problem):
+                article = self._reject_record(element, article)
+            yield article
+
+    def _entities(self) -> Rejection:
+        text = "the file declares entities of its own; nothing in it was read"
+        return self._reject(1, Problem("", text, "a file as PubMed gives it out"))
+
+    def _reject_record(self, element: Element, problem: Problem) -> Rejection:
+        pmid = read_pmid(element.find("*/PMID"))
+        prefix = "" if isinstance(pmid, Problem) else f"PMID {pmid[0]}: "
+        content = tostring(element, encoding="unicode", with_tail=False)
+        return self._reject(
+            _line(element) or self._line,
+            Problem(problem.field, prefix + problem.text, problem.expected),
+            shown(content),
+        )
+
+    def _reject(self, line: int, problem: Problem, content: str = "") -> Rejection:
+        return Place(self._name, line, f"line-{line}", content).reject(problem)
+
+
+def _not_xml(error: XMLSyntaxError) -> Problem:
+    # "…, line 5, column 7" stands at the end; the line has a field of its own.
+    said, _, where = error.msg.partition(", line ")
+    column = where.partition("column ")[2]
+    text = f"not XML from here on: {said}" + (f", column {column}" if column else "")
+    return Problem("", text, _WHOLE)
+
+
+def _line(element: Element) -> int:
+    """Line that an element starts on; 0 where it is not known."""
+    if (element.sourceline or 0) < _MAX_LINE:
+        return element.sourceline or 0
+    # libxml2 knows higher lines of text alone, and there the line on which the text ends.
+    for one in element.iter("*"):
+        if one.text:
+            return one.sourceline - one.text.count("\n")
+    return 0
+
+
+def _declares_entities(element: Element) -> bool:
+    declared = element.getroottree().docinfo.internalDTD
+    return declared is not None and next(iter(declared.iterentities()), None) is not None
+
+
+def _forget(element: Element) -> None:
+    """Free a record that was read, and all that stands before it."""
+    element.clear(keep_tail=False)
+    parent = element.getparent()
+    while parent is not None:
+        while element.getprevious() is not None:
+            del parent[0]
+        element, parent = parent, parent.getparent()

@@ -1,0 +1,119 @@
+"""How articles lie in a tantivy index, and how a question in plain words is asked of it."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from typing import Any
+
+import tantivy
+
+from ragassay.records import Article, Document
+from ragassay.retrievers.literature import Filters, day_number
+
+TITLE_BOOST = 0.2
+"""Weight of a match in the title beside one in title and abstract together. On the SciFact train
+qrels: nDCG@10 .701, against .696 without, and .672 for title and abstract as equals."""
+
+ANALYZER = "ragassay_en"
+
+_LAST_DAY = 99_99_99_99
+
+
+def build_schema() -> tantivy.Schema:
+    """The index's fields: what is searched, what is filtered by, and the record itself."""
+    builder = tantivy.SchemaBuilder()
+    # Frequencies without positions: nothing here asks for phrases, and the index is half as large.
+    builder.add_text_field("title", tokenizer_name=ANALYZER, index_option="freq")
+    builder.add_text_field("text", tokenizer_name=ANALYZER, index_option="freq")
+    builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("doi", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("type", tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("published", indexed=True, fast=True)
+    builder.add_boolean_field("retracted", indexed=True)
+    builder.add_bytes_field("record", stored=True)
+    return builder.build()
+
+
+@functools.cache
+def analyzer() -> tantivy.TextAnalyzer:
+    """Lower-case words without accents and stop words, Snowball-stemmed."""
+    from tantivy import Filter
+
+    return (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+        .filter(Filter.remove_long(60))
+        .filter(Filter.lowercase())
+        .filter(Filter.ascii_fold())
+        .filter(Filter.stopword("english"))
+        .filter(Filter.stemmer("english"))
+        .build()
+    )
+
+
+def row_of(document: Document) -> tantivy.Document:
+    """The index's entry of a document."""
+    row: dict[str, Any] = {
+        "id": document.id,
+        "title": document.title,
+        "text": f"{document.title} {document.text}",
+        "record": document.model_dump_json(exclude_defaults=True).encode(),
+        "retracted": False,
+    }
+    if isinstance(document, Article):
+        row |= {
+            "type": [kind.lower() for kind in document.publication_types],
+            "retracted": "retracted" in document.notices,
+        }
+        if document.doi:
+            row["doi"] = document.doi
+        if document.published:
+            row["published"] = day_number(document.published)
+    return tantivy.Document(**row)
+
+
+def document_of(row: tantivy.Document) -> Article:
+    """The article of an entry."""
+    record: bytes = row["record"][0]
+    return Article.model_validate_json(bytes(record))
+
+
+def build_query(schema: tantivy.Schema, query: str, filters: Filters) -> tantivy.Query | None:
+    """Any of the query's words, the more and the rarer the better; None without a word.
+
+    Words are looked up as terms: nothing in a query is an operator.
+    """
+    from tantivy import Occur, Query
+
+    words: list[tuple[tantivy.Occur, tantivy.Query]] = []
+    for word, count in Counter(analyzer().analyze(query)).items():
+        for field, boost in (("text", 1.0), ("title", TITLE_BOOST)):
+            term = Query.term_query(schema, field, word, "freq")
+            words.append((Occur.Should, Query.boost_query(term, boost * count)))
+    if not words:
+        return None
+    found = Query.boolean_query(words)
+    kept = _filter_queries(schema, filters)
+    if not kept:
+        return found
+    return Query.boolean_query([(Occur.Must, found), *kept])
+
+
+def _filter_queries(
+    schema: tantivy.Schema, filters: Filters
+) -> list[tuple[tantivy.Occur, tantivy.Query]]:
+    from tantivy import FieldType, Occur, Query
+
+    kept: list[tuple[tantivy.Occur, tantivy.Query]] = []
+    if filters.since or filters.until:
+        first = day_number(filters.since) if filters.since else 1
+        last = day_number(filters.until, last=True) if filters.until else _LAST_DAY
+        dated = Query.range_query(schema, "published", FieldType.Integer, first, last)
+        kept.append((Occur.Must, Query.const_score_query(dated, 0.0)))
+    if filters.types:
+        kinds = [kind.lower() for kind in filters.types]
+        typed = Query.term_set_query(schema, "type", kinds)
+        kept.append((Occur.Must, Query.const_score_query(typed, 0.0)))
+    if filters.no_retracted:
+        kept.append((Occur.MustNot, Query.term_query(schema, "retracted", True)))
+    return kept

@@ -1,0 +1,77 @@
+"""What a corpus is built from: files of articles, told apart by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragassay.errors import InputError
+from ragassay.formats.corpus import iter_corpus
+from ragassay.records import Document, Rejection
+
+if TYPE_CHECKING:
+    from ragassay.retrievers.pubmed_xml import Deletion
+
+_PUBMED = re.compile(r"^pubmed(\d+)n(\d+)\.xml(\.gz)?$")
+_XML = (".xml", ".xml.gz")
+_MEDLINE = (".nbib", ".nbib.gz", ".medline", ".txt")
+_JSON = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
+
+
+def find_sources(given: Sequence[Path]) -> list[Path]:
+    """The files to read, each once: folders are searched, PubMed's own files come in their order.
+
+    Baseline and update files revise each other and go in by their numbers; all other files go in
+    as they were given, and first.
+
+    Raises:
+        InputError: A file is missing or of no known kind, or a folder holds none.
+    """
+    files: list[Path] = []
+    for path in given:
+        files += _files_in(path) if path.is_dir() else [_checked(path)]
+    unique = list({path.resolve(): path for path in files}.values())
+    names = [path.name for path in unique]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two files are called {name}: a corpus knows its files by their name")
+    other = [path for path in unique if not pubmed_number(path.name)]
+    ours = [path for path in unique if pubmed_number(path.name)]
+    return [*other, *sorted(ours, key=lambda path: pubmed_number(path.name) or (0, 0))]
+
+
+def pubmed_number(name: str) -> tuple[int, int] | None:
+    """Year and number of one of PubMed's own files: (26, 1274) of `pubmed26n1274.xml.gz`."""
+    match = _PUBMED.match(name)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def iter_source(path: Path) -> Iterator[Document | Deletion | Rejection]:
+    """Read a file item by item, in its order."""
+    if path.name.endswith(_XML):
+        from ragassay.retrievers.pubmed_xml import iter_pubmed_xml
+
+        return iter(iter_pubmed_xml(path))
+    if path.name.endswith(_MEDLINE):
+        from ragassay.retrievers.medline import iter_nbib
+
+        return iter(iter_nbib(path))
+    return iter_corpus(path)
+
+
+def _files_in(folder: Path) -> Iterable[Path]:
+    found = sorted(path for path in folder.iterdir() if path.name.endswith((*_XML, *_MEDLINE[:2])))
+    if not found:
+        raise InputError(f"{folder} holds no .xml, .xml.gz or .nbib file")
+    return found
+
+
+def _checked(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(f"{path} does not exist")
+    if not path.name.endswith((*_XML, *_MEDLINE, *_JSON)):
+        known = ", ".join((*_XML, *_MEDLINE, *_JSON))
+        raise InputError(f"{path} is of no kind that a corpus can be built from: {known}")
+    return path

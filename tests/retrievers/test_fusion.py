@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import doctest
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.retrievers import fusion
+from ragassay.retrievers.fusion import reciprocal_rank_fusion
+
+RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True), max_size=4)
+
+
+def test_a_value_worked_by_hand() -> None:
+    # a: 1/61 + 1/62 = 0.016393 + 0.016129 = 0.032522; b: 1/62 + 1/61, the same; c: 1/63 = 0.015873
+    found = reciprocal_rank_fusion([["a", "b", "c"], ["b", "a"]])
+    assert [d for d, _ in found] == ["a", "b", "c"]
+    assert [s for _, s in found] == pytest.approx([0.032522, 0.032522, 0.015873], abs=1e-6)
+
+
+@given(RANKINGS, st.integers(0, 100))
+def test_every_id_has_the_sum_of_its_reciprocal_ranks(rankings: list[list[str]], k: int) -> None:
+    found = reciprocal_rank_fusion(rankings, k)
+    expected = {
+        d: sum(1 / (k + ranking.index(d) + 1) for ranking in rankings if d in ranking)
+        for ranking in rankings
+        for d in ranking
+    }
+    assert dict(found) == pytest.approx(expected)
+    assert [s for _, s in found] == sorted((s for _, s in found), reverse=True)
+    assert len(found) == len(expected)
+
+
+def test_nothing_gives_nothing() -> None:
+    assert reciprocal_rank_fusion([]) == []
+    assert reciprocal_rank_fusion([[], []]) == []
+
+
+def test_one_ranking_keeps_its_order() -> None:
+    assert [d for d, _ in reciprocal_rank_fusion([["c", "a", "b"]])] == ["c", "a", "b"]
+
+
+def test_ties_keep_the_order_of_their_first_appearance() -> None:
+    assert [d for d, _ in reciprocal_rank_fusion([["z", "y"], ["y", "z"]])] == ["z", "y"]
+    assert [d for d, _ in reciprocal_rank_fusion([["b"], ["a"]])] == ["b", "a"]
+
+
+def test_an_id_twice_in_a_ranking_counts_once_at_its_best() -> None:
+    assert dict(reciprocal_rank_fusion([["a", "a", "b"]], k=0)) == {"a": 1.0, "b": 0.5}
+
+
+def test_a_negative_k_is_refused() -> None:
+    with pytest.raises(ValueError, match="k is -1"):
+        reciprocal_rank_fusion([["a"]], k=-1)
+
+
+def test_the_example_holds() -> None:
+    assert doctest.testmod(fusion).failed == 0

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragassay.errors import InputError
+from ragassay.records import Rejection
+from ragassay.records.literature import Article, ArticleLink
+from ragassay.retrievers import medline
+from ragassay.retrievers.medline import iter_nbib
+
+FULL = """\
+PMID- 99000001
+OWN - NLM
+DCOM- 20230104
+TI  - Brelozant for the prevention
+      of migraine: a trial - in adults.
+LID - S0000-0000 [pii]
+LID - 10.99999/ABC.1 [doi]
+AB  - BACKGROUND: Brelozant is new. METHODS: We asked
+      612 adults.
+TA  - J Invent Headache
+JT  - Journal of Invented Headache
+DP  - 2023 Nov
+DEP - 20230914
+PT  - Journal Article
+PT  - Randomized Controlled Trial
+MH  - Adult
+MH  - *Migraine Disorders/drug therapy/*prevention & control
+MH  - Pain/*drug therapy
+RIN - J Invent Headache. 2024 Jan;1(1):5. doi: 10.99999/x. PMID: 99000002
+EIN - J Invent Headache. 2023 Dec;1(1):4.
+CIN - J Invent Headache. 2023 Dec;1(1):6. PMID: 99000003
+AID - 10.99999/other [doi]
+"""
+ARTICLE = Article(
+    id="99000001",
+    title="Brelozant for the prevention of migraine: a trial - in adults.",
+    text="BACKGROUND: Brelozant is new. METHODS: We asked 612 adults.",
+    journal="Journal of Invented Headache",
+    published="2023-09-14",
+    doi="10.99999/abc.1",
+    publication_types=("Journal Article", "Randomized Controlled Trial"),
+    mesh=("Adult", "Migraine Disorders", "Pain"),
+    links=(
+        ArticleLink(
+            kind="retracted_by",
+            id="99000002",
+            source="J Invent Headache. 2024 Jan;1(1):5. doi: 10.99999/x.",
+        ),
+        ArticleLink(kind="corrected_by", source="J Invent Headache. 2023 Dec;1(1):4."),
+    ),
+)
+
+
+def short(pmid: int, *fields: str) -> str:
+    return "\n".join([f"PMID- {pmid}", f"TI  - Title {pmid}.", *fields, ""])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "some.nbib"
+
+
+def read(path: Path, text: str | bytes) -> list[Article | Rejection]:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return list(iter_nbib(path))
+
+
+def ids(items: list[Article | Rejection]) -> list[str]:
+    return [item.id for item in items if isinstance(item, Article)]
+
+
+def test_every_field_of_an_article(path: Path) -> None:
+    assert read(path, FULL) == [ARTICLE]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        FULL.replace("\n", "\r\n").encode(),
+        b"\xef\xbb\xbf" + FULL.encode(),
+        b"\n\n" + FULL.encode() + b"\n\n",
+        gzip.compress(FULL.encode()),
+    ],
+    ids=["crlf", "bom", "blank lines", "gzip"],
+)
+def test_the_same_in_other_shapes(path: Path, data: bytes) -> None:
+    assert read(path, data) == [ARTICLE]
+
+
+def test_records_with_and_without_blank_lines_between(path: Path) -> None:
+    text = short(1) + "\n\n" + short(2) + short(3) + "\n" + "PMID- 4\nTI  - Last."
+    assert ids(read(path, text)) == ["1", "2", "3", "4"]
+
+
+def test_a_record_without_pmid_does_not_take_the_next_ones(path: Path) -> None:
+    one, bad, two = read(path, short(1) + "\nTI  - Lost.\n\n" + short(2))
+    assert ids([one, two]) == ["1", "2"]
+    assert isinstance(bad, Rejection)
+    assert (bad.file, bad.line, bad.problem) == (str(path), 4, "the PMID is missing")
+    assert bad.content == "TI  - Lost."
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("PMID- 1\nAU  - Nobody A\n", "PMID 1: neither a title nor an abstract"),
+        ("PMID- x\nTI  - A.\n", 'found "x"'),
+        (short(1, "DP  - 2021 Feb 30"), "PMID 1: found the date"),
+        (short(1, "DEP - 20211301"), "PMID 1: found the date"),
+        (short(1, "no field at all"), 'PMID 1: the line "no field at all" belongs to no field'),
+        (short(1, "AB  - a\x00b"), "PMID 1: a NUL character"),
+    ],
+)
+def test_a_bad_record_does_not_stop_the_others(path: Path, text: str, problem: str) -> None:
+    bad, good = read(path, text + "\n" + short(2))
+    assert isinstance(bad, Rejection)
+    assert bad.problem.startswith(problem)
+    assert bad.line == 1
+    assert ids([good]) == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "kinds"),
+    [
+        ("RIN", ["retracted_by"]),
+        ("ROF", ["retraction_of"]),
+        ("ECI", ["concern_by"]),
+        ("ECF", ["concern_for"]),
+        ("EIN", ["corrected_by"]),
+        ("EFR", ["correction_of"]),
+        ("RPI", ["republished_as"]),
+        ("CRI", ["republished_as"]),
+        ("RRI", ["republished_as", "retracted_by"]),
+        ("UIN", []),
+        ("UOF", []),
+    ],
+)
+def test_links_by_tag(path: Path, tag: str, kinds: list[str]) -> None:
+    (item,) = read(path, short(1, f"{tag} - Lancet. 2020. PMID: 99000002"))
+    assert isinstance(item, Article)
+    assert [(link.kind, link.id, link.source) for link in item.links] == [
+        (kind, "99000002", "Lancet. 2020.") for kind in kinds
+    ]
+
+
+def test_preprints(path: Path) -> None:
+    preprint = short(1, "PT  - Preprint", "UIN - Lancet. 2020. PMID: 2")
+    outcome = short(2, "UOF - medRxiv. 2019 Jan 2:1. doi: 10.1/2. PMID: 1")
+    one, two = read(path, preprint + "\n" + outcome)
+    assert isinstance(one, Article)
+    assert isinstance(two, Article)
+    assert [(link.kind, link.id) for link in one.links] == [("published_as", "2")]
+    assert [(link.kind, link.id) for link in two.links] == [("preprint_of", "1")]
+
+
+def test_the_title_in_its_own_language(path: Path) -> None:
+    (item,) = read(path, "PMID- 1\nTI  - [Not Available].\nTT  - Ein Titel.\n")
+    assert isinstance(item, Article)
+    assert item.title == "Ein Titel."
+
+
+def test_a_season_is_a_year(path: Path) -> None:
+    (item,) = read(path, short(1, "DP  - 2000 Spring"))
+    assert isinstance(item, Article)
+    assert item.published == "2000"
+
+
+def test_latin_1_is_read_and_reported_once(path: Path) -> None:
+    text = short(1, "AB  - café") + "\n" + short(2, "AB  - naïve")
+    told, one, two = read(path, text.encode("latin-1"))
+    assert isinstance(told, Rejection)
+    assert told.line == 3
+    assert "Latin-1" in told.problem
+    assert isinstance(one, Article)
+    assert isinstance(two, Article)
+    assert (one.text, two.text) == ("café", "naïve")
+
+
+def test_what_is_no_medline_text_is_one_rejection(path: Path) -> None:
+    (item,) = read(path, "<html>\n<body>\n</body>\n</html>\n")
+    assert isinstance(item, Rejection)
+    assert (item.line, item.problem) == (1, 'not MEDLINE text: found "<html>"')
+
+
+def test_an_empty_file_holds_nothing(path: Path) -> None:
+    assert read(path, "") == []
+
+
+def test_a_missing_file_is_an_input_error(path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        next(iter_nbib(path))
+
+
+def test_a_cut_gzip_file_gives_what_stands_before_the_cut(path: Path) -> None:
+    packed = gzip.compress("\n".join(map(short, range(1, 2001))).encode(), compresslevel=0)
+    *before, last = read(path, packed[: len(packed) // 2])
+    assert len(ids(before)) > 500
+    assert isinstance(last, Rejection)
+    assert "breaks off" in last.problem
+
+
+def test_a_record_without_end_is_not_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(medline, "MAX_RECORD_CHARS", 1_000)
+    endless, good = read(path, short(1, "AB  - a", *["      more"] * 500) + "\n" + short(2))
+    assert isinstance(endless, Rejection)
+    assert "longer than 1,000 characters" in endless.problem
+    assert ids([good]) == ["2"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"])))
+def test_titles_come_back_whatever_characters_they_hold(path: Path, text: str) -> None:
+    (item,) = read(path, f"PMID- 1\nTI  - T {text}\n")
+    assert isinstance(item, Article)
+    assert item.title == " ".join(f"T {text}".split())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=300) | st.text("PMIDTAB- 1\n\r\x00é").map(str.encode))
+def test_no_bytes_crash_it(path: Path, data: bytes) -> None:
+    for item in read(path, data):
+        assert isinstance(item, (Article, Rejection))
+        item.model_dump_json()
