@@ -65,6 +65,7 @@ class RecordRow(Row):
     )
     system: str | None = None
     topic: IdText | None = None
+    date: str | None = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
     metadata: dict[str, object] = Field(default_factory=dict)
 
 
@@ -73,7 +74,7 @@ RAGASSAY = Format(
     required=(("question",), ("answer",)),
     fields=frozenset(RecordRow.model_fields) | {"contexts", "ground_truth"},
     leading="question",
-    keys="question, answer[, id, sources, nuggets, reference, system, topic, metadata]",
+    keys="question, answer[, id, sources, nuggets, reference, system, topic, date, metadata]",
 )
 
 
@@ -96,6 +97,7 @@ def read_ragassay(item: Item) -> Record | Problem:
         reference=row.reference,
         system=row.system,
         topic=row.topic,
+        date=row.date,
         metadata=given | kept_fields(row),
     )
 

@@ -43,6 +43,7 @@ def build_evaluate_graph(
     builder = StateGraph(State, context_schema=Toolbox, input_schema=Input, output_schema=Output)
     builder.add_node("segment", nodes.segment)
     builder.add_node("find_evidence", nodes.find_evidence)
+    builder.add_node("check_citations", nodes.check_citations)
     builder.add_node("aggregate", nodes.aggregate, defer=True)
     # LangGraph's types do not know that a handler may take the error.
     on_failure: Any = file_failure
@@ -57,18 +58,21 @@ def build_evaluate_graph(
         )
         builder.add_edge(name, "aggregate")
     builder.add_edge(START, "segment")
-    builder.add_conditional_edges("segment", route_case, [*VERDICT_NODES, "find_evidence"])
+    builder.add_conditional_edges(
+        "segment", route_case, [*VERDICT_NODES, "find_evidence", "check_citations"]
+    )
+    builder.add_edge("check_citations", "aggregate")
     builder.add_conditional_edges("find_evidence", route_evidence, [*VERDICT_NODES, "aggregate"])
     builder.add_edge("aggregate", END)
     return builder.compile(cache=cache, checkpointer=checkpointer, name="evaluate")
 
 
 def route_case(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
-    """Fan out what needs no evidence; look for evidence beside it."""
+    """Fan out what needs no evidence; look for evidence and cited articles beside it."""
     if state.case is None:
         return ["find_evidence"]
     tasks = case_tasks(state.case, toolbox(runtime).rubrics)
-    return ["find_evidence", *_sends(runtime, tasks)]
+    return ["find_evidence", "check_citations", *_sends(runtime, tasks)]
 
 
 def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:

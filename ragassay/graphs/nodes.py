@@ -27,6 +27,7 @@ from ragassay.records import (
     Usage,
 )
 from ragassay.retrievers.evidence import N_CANDIDATES, best_passages
+from ragassay.retrievers.hygiene import citation_findings
 from ragassay.retrievers.passages import condense
 from ragassay.sentences import split_sentences
 
@@ -44,7 +45,7 @@ async def segment(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Cut the record into a case."""
     # LangGraph's own tools hand in plain JSON.
     record = Record.model_validate(state.record)
-    return {"record": record, "case": case_of(record, toolbox(runtime))}
+    return {"record": record, "case": await _beside(case_of, record, toolbox(runtime))}
 
 
 def case_of(record: Record, tools: Toolbox) -> Case:
@@ -74,6 +75,15 @@ def case_of(record: Record, tools: Toolbox) -> Case:
 async def find_evidence(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Find the passage for each sentence, and the passage of each cited document."""
     return {"passages": await _beside(_passages, _case(state), toolbox(runtime))}
+
+
+async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
+    """Look up what is known against the cited articles."""
+    case, tools = _case(state), toolbox(runtime)
+    if not tools.has_corpus:
+        return {"notices": ()}
+    written = state.record.date or ""
+    return {"notices": await _beside(citation_findings, case, tools.corpus, written)}
 
 
 def _passages(case: Case, tools: Toolbox) -> Passages:
@@ -165,7 +175,13 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         _matches, case.gold or verdicts.reference_nuggets, verdicts.answer_nuggets, tools
     )
     evaluation = evaluation_of(
-        state.record, case, verdicts, matches, tools.settings.model, tools.fingerprint(state.record)
+        state.record,
+        case,
+        verdicts,
+        matches,
+        state.notices,
+        tools.settings.model,
+        tools.fingerprint(state.record),
     )
     return {"evaluation": evaluation}
 

@@ -13,6 +13,7 @@ from ragassay.records import (
     Evaluation,
     EvidenceSpan,
     EvidenceVerdict,
+    Finding,
     Judgment,
     NuggetOrigin,
     Record,
@@ -50,6 +51,7 @@ class State:
         record: What was handed in.
         case: The record cut into what the judges look at.
         passages: Evidence, once it was looked for.
+        notices: What is known against cited articles.
         nuggets, judgments, labels, evidence, citations: Verdicts.
         evaluation: The outcome.
     """
@@ -57,6 +59,7 @@ class State:
     record: Record
     case: Case | None = None
     passages: Passages | None = None
+    notices: tuple[Finding, ...] = ()
     nuggets: Annotated[list[SentenceNuggets], operator.add] = field(default_factory=list)
     judgments: Annotated[list[Judgment], operator.add] = field(default_factory=list)
     labels: Annotated[list[SentenceLabel], operator.add] = field(default_factory=list)

@@ -58,6 +58,11 @@ class Toolbox:
             rubrics={name: rubrics[name] for name in chosen},
         )
 
+    @property
+    def has_corpus(self) -> bool:
+        """Whether there is a place to look literature up in."""
+        return not isinstance(self.corpus, Corpus) or len(self.corpus) > 0
+
     @functools.cached_property
     def identity(self) -> str:
         """Hash of what all verdicts of this toolbox depend on: judge, settings, prompts, corpus."""

@@ -121,6 +121,7 @@ def evaluation_of(
     case: Case,
     verdicts: Verdicts,
     matches: Sequence[NuggetMatch],
+    notices: Sequence[Finding],
     judge: str,
     fingerprint: str,
 ) -> Evaluation:
@@ -131,6 +132,7 @@ def evaluation_of(
         case: What it was cut into.
         verdicts: From `ordered`.
         matches: Pairs of gold (or reference) nuggets and answer nuggets.
+        notices: What is known against cited articles.
         judge: The model that was asked.
         fingerprint: Hash of all that the evaluation depends on.
     """
@@ -165,12 +167,13 @@ def evaluation_of(
         evidence=verdicts.evidence,
         citations=verdicts.citations,
         scores=scores,
-        findings=tuple(_findings(case, verdicts)),
+        findings=(*_against(verdicts), *notices, *_remarks(case, verdicts)),
         usage=sum((v.usage for group in verdicts.groups for v in group), Usage()),
     )
 
 
-def _findings(case: Case, verdicts: Verdicts) -> list[Finding]:
+def _against(verdicts: Verdicts) -> list[Finding]:
+    """What the verdicts have against the answer."""
     found = [
         Finding(
             kind="inappropriate_sentence",
@@ -191,7 +194,7 @@ def _findings(case: Case, verdicts: Verdicts) -> list[Finding]:
         if evidence.verdict == "contradicts":
             message = f"The best passage found for sentence {evidence.sentence} contradicts it."
             found.append(_finding("contradicted_sentence", message, evidence))
-    return found + _remarks(case, verdicts)
+    return found
 
 
 def _finding(kind: str, message: str, verdict: CitationVerdict | EvidenceVerdict) -> Finding:

@@ -63,6 +63,7 @@ class Record(Frozen):
         reference: A reference answer, if any.
         system: The name of the system that wrote the answer.
         topic: The question's id, shared by the answers of several systems.
+        date: When the answer was written: "2024", "2024-05" or "2024-05-01".
         metadata: Fields of the user's file that have no place here, kept as text.
     """
 
@@ -74,6 +75,7 @@ class Record(Frozen):
     reference: str | None = None
     system: str | None = None
     topic: str | None = None
+    date: str | None = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
     metadata: dict[str, str] = Field(default_factory=dict)
 
 

@@ -60,7 +60,25 @@ FINDINGS: dict[str, FindingWording] = {
     "contradicted_evidence": FindingWording(
         "Sentence against the evidence", "Sentences against the evidence", "serious"
     ),
+    "retracted_citation": FindingWording(
+        "Citation of a retracted article", "Citations of retracted articles", "serious"
+    ),
     "invalid_citation": FindingWording("Invalid citation", "Invalid citations", "serious"),
+    "unknown_citation": FindingWording("Unknown citation", "Unknown citations", "serious"),
+    "later_citation": FindingWording(
+        "Citation of an article younger than the answer",
+        "Citations of articles younger than the answer",
+        "serious",
+    ),
+    "concern_citation": FindingWording(
+        "Citation under an expression of concern",
+        "Citations under an expression of concern",
+        "caution",
+    ),
+    "corrected_citation": FindingWording(
+        "Citation of a corrected article", "Citations of corrected articles", "note"
+    ),
+    "preprint_citation": FindingWording("Citation of a preprint", "Citations of preprints", "note"),
     "unscored": FindingWording("Unscored verdict", "Unscored verdicts", "caution"),
     "no_evidence": FindingWording(
         "Answer with claims without a passage", "Answers with claims without a passage", "note"

@@ -1,15 +1,19 @@
-"""Test doubles that ragassay ships: a scripted model behind a real HTTP server."""
+"""Test doubles that ragassay ships: a scripted model and a scripted PubMed, real HTTP servers."""
 
+from ragassay.testing.entrez import EntrezRequest, EntrezTrouble, ScriptedEntrez
 from ragassay.testing.faults import Fault, FaultKind
 from ragassay.testing.requests import last_user_text, message_text, request_key
 from ragassay.testing.script import RecordedRequest, Reply, default_reply
 from ragassay.testing.scripted_model import ScriptedModel
 
 __all__ = [
+    "EntrezRequest",
+    "EntrezTrouble",
     "Fault",
     "FaultKind",
     "RecordedRequest",
     "Reply",
+    "ScriptedEntrez",
     "ScriptedModel",
     "default_reply",
     "last_user_text",

@@ -9,7 +9,8 @@ import pytest
 from ragassay.errors import FatalModelError, InputError
 from ragassay.graphs.evaluate import VERDICT_NODES, build_evaluate_graph
 from ragassay.graphs.state import Input
-from ragassay.records import Document, Evaluation, Nugget, Record
+from ragassay.records import Article, ArticleLink, Document, Evaluation, Nugget, Record
+from ragassay.retrievers.memory import Corpus
 from ragassay.testing import Fault
 
 pytestmark = pytest.mark.integration
@@ -237,6 +238,28 @@ async def test_evidence_is_the_passage_that_the_offsets_name(make_model, make_to
     document = corpus.get("99000101")
     span = verdict.evidence
     assert document.text[span.start : span.end] == span.text
+
+
+async def test_what_is_known_against_cited_articles_is_found(make_model, make_tools):
+    retracted = Article(
+        id="99001",
+        text="Drug A lowered blood pressure by 5 mmHg.",
+        links=(ArticleLink(kind="retracted_by", id="99009"),),
+    )
+    record = RECORD.model_copy(
+        update={"answer": "Drug A lowers blood pressure [PMID 99001].", "sources": ()}
+    )
+    found = await evaluate(make_tools(make_model(), Corpus([retracted])), record)
+    (finding,) = [f for f in found.findings if f.kind == "retracted_citation"]
+    assert finding.sentence == 1
+    assert "PMID 99009" in finding.message
+
+
+async def test_without_a_corpus_nothing_is_said_of_what_it_would_hold(make_model, make_tools):
+    source = RECORD.sources[0].model_copy(update={"id": "12345678"})
+    record = RECORD.model_copy(update={"sources": (source,), "answer": "It does [1]."})
+    found = await evaluate(make_tools(make_model()), record)
+    assert "unknown_citation" not in {f.kind for f in found.findings}
 
 
 async def test_progress_expects_as_many_calls_as_a_run_takes(

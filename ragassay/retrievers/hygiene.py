@@ -1,0 +1,75 @@
+"""What is wrong with an article before anyone reads it: retracted, corrected, too new, unknown."""
+
+from __future__ import annotations
+
+import re
+
+from ragassay.records import Article, Case, Citation, Finding, LinkKind, Notice
+from ragassay.retrievers.literature import Literature, bare_identifier, day_number
+
+_ARTICLE_ID = re.compile(r"\d{5,8}|10\.\d{4,9}/\S+")
+"""A PMID or a DOI. Shorter numbers are positions in lists, and no recent article has one."""
+
+_WORDS: dict[Notice, tuple[str, str, LinkKind]] = {
+    "retracted": ("retracted_citation", "which was retracted", "retracted_by"),
+    "concern": ("concern_citation", "which is under an expression of concern", "concern_by"),
+    "corrected": ("corrected_citation", "to which a correction was published", "corrected_by"),
+    "preprint": ("preprint_citation", "which is a preprint", "published_as"),
+}
+"""Kind of the finding, its words, and the link that names the notice."""
+
+
+def citation_findings(case: Case, literature: Literature, written: str = "") -> tuple[Finding, ...]:
+    """Look every cited PMID and DOI up.
+
+    Args:
+        case: A case; citations that point nowhere are not looked at, they are invalid already.
+        literature: Where articles are looked up. One that knows no dates and notices (a file of
+            plain documents) gives no finding on them.
+        written: When the answer was written: "2024", "2024-05" or "2024-05-01"; empty if unknown.
+
+    Returns:
+        In the order of sentences and citations, an article's notices the gravest first.
+
+    Raises:
+        CorpusError: The place cannot be reached.
+    """
+    found: list[Finding] = []
+    for sentence in case.sentences:
+        for citation in sentence.citations:
+            name = bare_identifier(citation.document or "")
+            if _ARTICLE_ID.fullmatch(name):
+                problems = _problems(name, literature, written)
+                found += [_finding(sentence.index, citation, *problem) for problem in problems]
+    return tuple(found)
+
+
+def _problems(name: str, literature: Literature, written: str) -> list[tuple[str, str]]:
+    document = literature.get(name)
+    if document is None:
+        return [("unknown_citation", "which is not in the corpus")]
+    if not isinstance(document, Article):
+        return []
+    problems = [_notice(document, notice) for notice in document.notices]
+    if written and document.published and _is_later(document.published, written):
+        words = f"which was published on {document.published}, after the answer ({written})"
+        problems.append(("later_citation", words))
+    return problems
+
+
+def _notice(article: Article, notice: Notice) -> tuple[str, str]:
+    kind, words, link = _WORDS[notice]
+    others = [other.id for other in article.links if other.kind == link and other.id]
+    where = f" (PMID {', '.join(others)})" if others else ""
+    said = "; it came out in a journal" if notice == "preprint" and others else ""
+    return kind, f"{words}{said}{where}"
+
+
+def _is_later(published: str, written: str) -> bool:
+    """Whether an article cannot have been out when the answer was written, as far as is known."""
+    return day_number(published) > day_number(written, last=True)
+
+
+def _finding(sentence: int, citation: Citation, kind: str, words: str) -> Finding:
+    message = f"Sentence {sentence} cites {citation.marker!r}, {words}."
+    return Finding(kind=kind, message=message, sentence=sentence)

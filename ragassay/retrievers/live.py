@@ -1,0 +1,236 @@
+"""PubMed itself, over NCBI's E-utilities: always current, and therefore not repeatable."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from ragassay.errors import CorpusError, InputError
+from ragassay.records import Article, Rejection
+from ragassay.retrievers.eutils import Eutils
+from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
+from ragassay.retrievers.pubmed_query import filter_term, word_choices
+
+if TYPE_CHECKING:
+    from diskcache import Cache
+
+NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
+NCBI_IDCONV = "https://pmc.ncbi.nlm.nih.gov/tools/idconv/api/v1/articles/"
+
+_TTL_SEARCH_S = 24 * 3600
+_TTL_ARTICLE_S = 30 * 24 * 3600
+_BATCH = 200
+_READER = 1
+"""Part of each kept article's key: raise it when `read_efetch` comes to read more of a record."""
+
+_MOST_HITS = 10_000
+"""What esearch gives of PubMed in one answer, and at all."""
+
+
+_PMID = re.compile(r"0*([1-9]\d{0,8})")
+_DOI = re.compile(r"10\.\d{4,9}/\S+")
+_PMCID = re.compile(r"(?:pmcid:?\s*)?(pmc[1-9]\d*)(?:\.\d+)?", re.IGNORECASE)
+
+
+class LivePubMed:
+    """PubMed over the network. Safe across threads; close it, or use it in a with statement.
+
+    A live corpus is not repeatable: PubMed grows by thousands of articles a day, its ranking
+    changes, and what the cache holds is up to a day old for searches and 30 days for articles.
+    For figures that others are to reproduce, build a corpus on disk.
+
+    NCBI's limits (NBK25497): 3 requests a second, 10 with a key. They are kept by this object for
+    all threads that share it; other processes behind the same address count as well, and what they
+    use up comes back as a 429, which is waited out. The key travels in the body of a POST, never
+    in an address, and is neither cached nor shown in an error.
+
+    Args:
+        cache_dir: Where answers are kept; made where missing.
+        api_key: NCBI's, from the account settings there.
+        email: Whom NCBI writes to before it blocks an address.
+        base_url: The E-utilities.
+        timeout_s: Longest wait for one answer.
+        idconv_url: The PMC ID converter; None for NCBI's own, or `<base_url>/idconv/` where
+            `base_url` is not NCBI's.
+        clock: Seconds that only grow.
+        sleep: Waits so many seconds.
+
+    Raises:
+        InputError: `base_url` is no web address.
+        CorpusError: The cache folder cannot be used.
+    """
+
+    def __init__(
+        self,
+        cache_dir: Path,
+        api_key: str | None = None,
+        email: str = "",
+        base_url: str = NCBI,
+        timeout_s: float = 30.0,
+        *,
+        idconv_url: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        import httpx
+
+        if not base_url.startswith(("http://", "https://")):
+            raise InputError(f"base_url={base_url!r} must start with http:// or https://")
+        self._base = base_url.rstrip("/")
+        self._idconv = idconv_url or (
+            NCBI_IDCONV if self._base == NCBI else f"{self._base}/idconv/"
+        )
+        self._day = datetime.now(UTC).date().isoformat()
+        self._cache = _open_cache(cache_dir)
+        client = httpx.Client(timeout=timeout_s, headers={"User-Agent": "ragassay"})
+        caller = {"tool": "ragassay"} | ({"email": email} if email else {})
+        self._eutils = Eutils(api_key, caller, client, clock, sleep)
+
+    @property
+    def sha256(self) -> str:
+        """The service and the day (UTC) this object was made: "live:HOST:2026-11-21". No hash."""
+        return f"live:{urlsplit(self._base).hostname}:{self._day}"
+
+    def close(self) -> None:
+        """Close the connections and the cache."""
+        self._eutils.close()
+        self._cache.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def get(self, identifier: str) -> Article | None:
+        """The article of a PMID (`123`, `PMID 123`), a PMCID (`PMC123`) or a DOI.
+
+        Returns:
+            None where PubMed has no such article, and, without a request, for any other text.
+
+        Raises:
+            CorpusError: PubMed cannot be reached, keeps failing, or gave an unreadable record.
+        """
+        name = bare_identifier(identifier)
+        if _DOI.fullmatch(name):
+            term = f'"{name.replace(chr(34), "")}"[doi]'
+            found, unreadable = self._articles(self._esearch(term, 5))
+            # Where PubMed does not know a DOI, it may look for the DOI's pieces instead.
+            article = next((a for a in found.values() if a.doi == name), None)
+        else:
+            pmid = self._pmid_of(name)
+            found, unreadable = self._articles([pmid] if pmid else [])
+            article = found.get(pmid or "")
+        if article is None and unreadable:
+            raise CorpusError(f"PubMed's record of {identifier!r}: {unreadable[0].problem}")
+        return article
+
+    def get_many(self, pmids: Sequence[str]) -> dict[str, Article]:
+        """Articles by PMID, 200 a request; PMIDs that PubMed lacks or garbles are left out.
+
+        Raises:
+            CorpusError: PubMed cannot be reached, or keeps failing.
+        """
+        matched = (_PMID.fullmatch(bare_identifier(pmid)) for pmid in pmids)
+        return self._articles([match[1] for match in matched if match])[0]
+
+    def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
+        """At most `k` articles in PubMed's order of relevance, scored 1, 1/2, 1/3, ...
+
+        PubMed wants all words of a query, so a sentence is cut to its most telling words; where
+        they find nothing, fewer are tried, down to two. Dates mean what PubMed's `[dp]` means.
+
+        Raises:
+            InputError: A date of the filters is not one.
+            CorpusError: PubMed cannot be reached, or keeps failing.
+        """
+        kept = filter_term(filters)
+        if k < 1:
+            return []
+        for words in word_choices(query):
+            pmids = self._esearch(f"({' '.join(words)}){kept}", min(k, _MOST_HITS))
+            if pmids:
+                found = self._articles(pmids)[0]
+                ranked = [found[pmid] for pmid in pmids if pmid in found]
+                return [Hit(article, 1 / rank) for rank, article in enumerate(ranked, 1)]
+        return []
+
+    def _pmid_of(self, name: str) -> str | None:
+        if pmid := _PMID.fullmatch(name):
+            return pmid[1]
+        pmcid = _PMCID.fullmatch(name)
+        if not pmcid:
+            return None
+        asked = {"ids": pmcid[1].upper(), "idtype": "pmcid", "format": "json"}
+        body = self._kept(self._idconv, asked, keyed=False)
+        records = json.loads(body, strict=False).get("records", [])
+        return next((str(record["pmid"]) for record in records if record.get("pmid")), None)
+
+    def _esearch(self, term: str, k: int) -> list[str]:
+        asked = {"db": "pubmed", "term": term, "retmax": str(k), "sort": "relevance"}
+        body = self._kept(f"{self._base}/esearch.fcgi", asked | {"retmode": "json"})
+        return json.loads(body, strict=False)["esearchresult"]["idlist"]
+
+    def _kept(self, url: str, params: Mapping[str, str], keyed: bool = True) -> bytes:
+        key = json.dumps([url, sorted(params.items())])
+        body = self._cache.get(key)
+        if not isinstance(body, bytes):
+            body = self._eutils.ask(url, params, keyed)
+            self._cache.set(key, body, expire=_TTL_SEARCH_S)
+        return body
+
+    def _articles(self, pmids: Sequence[str]) -> tuple[dict[str, Article], list[Rejection]]:
+        found: dict[str, Article] = {}
+        missing: list[str] = []
+        unreadable: list[Rejection] = []
+        for pmid in dict.fromkeys(pmids):
+            kept: Any = self._cache.get(self._article_key(pmid))
+            try:
+                if kept:
+                    found[pmid] = Article.model_validate_json(kept)
+                elif kept is None:
+                    missing.append(pmid)
+            except ValidationError:
+                missing.append(pmid)
+        for start in range(0, len(missing), _BATCH):
+            unreadable += self._fetch(missing[start : start + _BATCH], found)
+        return found, unreadable
+
+    def _fetch(self, pmids: Sequence[str], found: dict[str, Article]) -> list[Rejection]:
+        from ragassay.retrievers.pubmed_xml import read_efetch
+
+        asked = {"db": "pubmed", "id": ",".join(pmids), "retmode": "xml"}
+        body = self._eutils.ask(f"{self._base}/efetch.fcgi", asked)
+        rows = read_efetch(body) if body else []
+        unreadable = [row for row in rows if isinstance(row, Rejection)]
+        found |= {row.id: row for row in rows if isinstance(row, Article)}
+        for pmid in pmids:
+            if pmid in found:
+                text = found[pmid].model_dump_json(exclude_defaults=True)
+                self._cache.set(self._article_key(pmid), text, expire=_TTL_ARTICLE_S)
+            elif not unreadable:
+                self._cache.set(self._article_key(pmid), "", expire=_TTL_SEARCH_S)
+        return unreadable
+
+    def _article_key(self, pmid: str) -> str:
+        return json.dumps([_READER, self._base, "efetch", pmid])
+
+
+def _open_cache(folder: Path) -> Cache:
+    import diskcache
+
+    try:
+        return diskcache.Cache(str(folder))
+    except (OSError, sqlite3.Error) as error:
+        raise CorpusError(
+            f"cannot keep PubMed's answers in {folder}: {error}; choose another folder"
+        ) from error

@@ -1,0 +1,343 @@
+"""NCBI's E-utilities over a handful of articles, behind a real HTTP server."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Literal, Self
+from urllib.parse import parse_qsl, urlsplit
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from ragassay.errors import InputError
+from ragassay.records import Article, LinkKind
+
+EntrezTrouble = Literal[
+    "rate_limit", "server_error", "cut_off", "error_in_reply", "wrong_key", "down"
+]
+
+_HOST = "127.0.0.1"
+_PREFIX = "/entrez/eutils/"
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_REF_TYPES: dict[LinkKind, str] = {
+    "retracted_by": "RetractionIn",
+    "concern_by": "ExpressionOfConcernIn",
+    "corrected_by": "ErratumIn",
+    "republished_as": "RepublishedIn",
+    "published_as": "UpdateIn",
+    "preprint_of": "UpdateOf",
+    "retraction_of": "RetractionOf",
+    "concern_for": "ExpressionOfConcernFor",
+    "correction_of": "ErratumFor",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EntrezRequest:
+    """A request as it came.
+
+    Attributes:
+        service: "esearch", "efetch" or "idconv".
+        method: "GET" or "POST".
+        params: Of the address and the body together.
+        path: The address with its query, as a server's log would show it.
+    """
+
+    service: str
+    method: str
+    params: Mapping[str, str]
+    path: str
+
+
+@dataclass(slots=True)
+class _Planned:
+    kind: EntrezTrouble
+    times: int
+    service: str
+    retry_after_s: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    body: bytes
+    content_type: str = "application/json"
+    retry_after_s: int | None = None
+    cut_off: bool = False
+
+
+class ScriptedEntrez:
+    """A server on loopback that answers esearch, efetch and the PMC ID converter like NCBI.
+
+    A search wants each of its words in title or abstract, and knows `[dp]`, `[pt]` and `[doi]`;
+    its order is that of `articles`. For a DOI that it does not have it gives, as PubMed does,
+    whatever shares a piece with it: here, the DOIs of the same registrant. An id that is none is
+    left out of an efetch, and a list of nothing but such ids is a 400.
+
+    Args:
+        articles: PubMed.
+        pmcids: PMID by PMCID ("PMC123").
+
+    Example:
+        >>> pubmed = ScriptedEntrez([Article(id="1", text="Aspirin helps.")])
+        >>> with pubmed:
+        ...     pubmed.base_url.startswith("http://127.0.0.1:")
+        True
+    """
+
+    def __init__(
+        self, articles: Sequence[Article], pmcids: Mapping[str, str] | None = None
+    ) -> None:
+        self._articles = {article.id: article for article in articles}
+        self._pmcids = dict(pmcids or {})
+        self._planned: list[_Planned] = []
+        self._requests: list[EntrezRequest] = []
+        self._lock = threading.Lock()
+        self._server: ThreadingHTTPServer | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def base_url(self) -> str:
+        """The `base_url` of `LivePubMed`; the ID converter is at `<base_url>/idconv/`.
+
+        Raises:
+            InputError: The server is not running.
+        """
+        if self._server is None:
+            raise InputError("the scripted PubMed is not running: use it in a with statement")
+        return f"http://{_HOST}:{self._server.server_address[1]}{_PREFIX.rstrip('/')}"
+
+    @property
+    def requests(self) -> tuple[EntrezRequest, ...]:
+        """What was asked so far, in order of arrival, failed requests too."""
+        with self._lock:
+            return tuple(self._requests)
+
+    def fail(
+        self,
+        kind: EntrezTrouble,
+        times: int = 1,
+        service: str = "",
+        retry_after_s: int | None = None,
+    ) -> None:
+        """Let the next requests fail; several plans are used up in order.
+
+        ================  =================================================================
+        kind              what the client sees
+        ================  =================================================================
+        `rate_limit`      429, with a `Retry-After` where `retry_after_s` is given
+        `server_error`    500, with a page of HTML; `Retry-After` likewise
+        `cut_off`         200, the full `Content-Length`, half of the body
+        `error_in_reply`  200, with the backend's error in JSON or XML
+        `wrong_key`       400, naming the key
+        `down`            a closed connection; `close` refuses connections altogether
+        ================  =================================================================
+
+        Args:
+            kind: See above.
+            times: How many requests meet it.
+            service: Only requests to this service; empty for all.
+            retry_after_s: Seconds.
+        """
+        with self._lock:
+            self._planned.append(_Planned(kind, times, service, retry_after_s))
+
+    def start(self) -> Self:
+        """Start to serve; does nothing where it already serves."""
+        if self._server is None:
+            scripted = self
+
+            class Handler(_Handler):
+                entrez = scripted
+
+            self._server = ThreadingHTTPServer((_HOST, 0), Handler)
+            self._thread = threading.Thread(
+                target=self._server.serve_forever, args=(0.01,), name="scripted-entrez", daemon=True
+            )
+            self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """Stop to serve; does nothing where it does not serve."""
+        if self._server is None or self._thread is None:
+            return
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+        self._server = self._thread = None
+
+    def __enter__(self) -> Self:
+        """Start to serve."""
+        return self.start()
+
+    def __exit__(self, *error: object) -> None:
+        """Stop to serve."""
+        self.close()
+
+    def _answer(self, request: EntrezRequest) -> _Answer | None:
+        """What a request gets; None for a closed connection."""
+        with self._lock:
+            self._requests.append(request)
+            meets = (p for p in self._planned if p.times and p.service in ("", request.service))
+            trouble = next(meets, None)
+            if trouble:
+                trouble.times -= 1
+        good = self._good_answer(request)
+        return _spoilt(good, trouble, request) if trouble else good
+
+    def _good_answer(self, request: EntrezRequest) -> _Answer:
+        params = request.params
+        if request.service == "esearch":
+            found = _matching(params.get("term", ""), list(self._articles.values()))
+            ids = [article.id for article in found]
+            listed = {"count": str(len(ids)), "idlist": ids[: int(params.get("retmax", "20"))]}
+            return _Answer(200, json.dumps({"header": {}, "esearchresult": listed}).encode())
+        if request.service == "efetch":
+            ids = [one for one in params.get("id", "").split(",") if one.isdigit() and int(one)]
+            if not ids:
+                return _xml_error("ID list is empty! Possibly it has no correct IDs.", 400)
+            asked = [self._articles[one] for one in dict.fromkeys(ids) if one in self._articles]
+            return _Answer(200, render_efetch(asked), "text/xml")
+        if request.service == "idconv":
+            records = [self._converted(one) for one in params.get("ids", "").split(",")]
+            return _Answer(200, json.dumps({"status": "ok", "records": records}).encode())
+        return _Answer(404, b"no such service", "text/plain")
+
+    def _converted(self, pmcid: str) -> dict[str, str | int]:
+        asked: dict[str, str | int] = {"requested-id": pmcid, "pmcid": pmcid}
+        pmid = self._pmcids.get(pmcid)
+        if pmid is None:
+            return asked | {"status": "error", "errmsg": "Identifier not found in PMC"}
+        return asked | {"pmid": int(pmid)}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    entrez: ScriptedEntrez
+
+    def do_GET(self) -> None:
+        self._serve("")
+
+    def do_POST(self) -> None:
+        self._serve(self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep standard error clean."""
+
+    def _serve(self, body: str) -> None:
+        address = urlsplit(self.path)
+        service = address.path.removeprefix(_PREFIX).strip("/").removesuffix(".fcgi")
+        params = dict(parse_qsl(address.query) + parse_qsl(body))
+        answer = self.entrez._answer(EntrezRequest(service, self.command, params, self.path))
+        if answer is None:
+            return
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.content_type)
+        self.send_header("Content-Length", str(len(answer.body)))
+        if answer.retry_after_s is not None:
+            self.send_header("Retry-After", str(answer.retry_after_s))
+        self.end_headers()
+        self.wfile.write(answer.body[: len(answer.body) // 2] if answer.cut_off else answer.body)
+
+
+def _spoilt(good: _Answer, trouble: _Planned, request: EntrezRequest) -> _Answer | None:
+    wait_s = trouble.retry_after_s
+    key = request.params.get("api_key", "127.0.0.1")
+    match trouble.kind:
+        case "rate_limit":
+            told = {"error": "API rate limit exceeded", "api-key": key, "count": "4", "limit": "3"}
+            return _Answer(429, json.dumps(told).encode(), retry_after_s=wait_s)
+        case "server_error":
+            return _Answer(500, b"<html>Internal Server Error</html>", "text/html", wait_s)
+        case "wrong_key":
+            told = {"error": "API key invalid", "api-key": key, "type": "api key"}
+            return _Answer(400, json.dumps(told).encode())
+        case "cut_off":
+            return _Answer(200, good.body, good.content_type, cut_off=True)
+        case "error_in_reply" if good.content_type == "text/xml":
+            return _xml_error("Error occurred: cannot get document summary", 200)
+        case "error_in_reply":
+            told = {"esearchresult": {"ERROR": "Search Backend failed: timed out"}}
+            return _Answer(200, json.dumps(told).encode())
+        case "down":
+            return None
+
+
+def _xml_error(words: str, status: int) -> _Answer:
+    body = f'<?xml version="1.0"?>\n<eFetchResult><ERROR>{words}</ERROR></eFetchResult>\n'
+    return _Answer(status, body.encode(), "text/xml")
+
+
+def _matching(term: str, articles: Sequence[Article]) -> list[Article]:
+    if doi := re.fullmatch(r'"(.+)"\[doi\]', term):
+        registrant = doi[1].partition("/")[0] + "/"
+        exact = [article for article in articles if article.doi == doi[1]]
+        return exact or [a for a in articles if a.doi.startswith(registrant)]
+    barred = set(re.findall(r'NOT "([^"]+)"\[pt\]', term))
+    kinds = set(re.findall(r'"([^"]+)"\[pt\]', term)) - barred
+    dates = re.search(r'"([\d/]+)"\[dp\] : "([\d/]+)"\[dp\]', term)
+    words = set(re.sub(r'"[^"]*"\[\w+\]|[():]|\b(?:AND|OR|NOT)\b', " ", term).split())
+    return [
+        article
+        for article in articles
+        if words <= set(re.findall(r"[\w.'-]*\w", f"{article.title} {article.text}".lower()))
+        and (not kinds or kinds & set(article.publication_types))
+        and not barred & set(article.publication_types)
+        and (not dates or dates[1] <= _full_day(article.published) <= dates[2])
+    ]
+
+
+def _full_day(published: str) -> str:
+    return (published + "-01-01"[len(published) - 4 :] if published else "").replace("-", "/")
+
+
+def render_efetch(articles: Sequence[Article]) -> bytes:
+    """The answer of efetch (`retmode=xml`) with these articles, in the order of NCBI's DTD."""
+    root = Element("PubmedArticleSet")
+    for article in articles:
+        record = SubElement(root, "PubmedArticle")
+        citation = SubElement(record, "MedlineCitation", Status="MEDLINE")
+        _leaf(citation, "PMID", article.id, Version=str(article.version))
+        _render_article(SubElement(citation, "Article"), article)
+        if article.links:
+            links = SubElement(citation, "CommentsCorrectionsList")
+            for link in article.links:
+                one = SubElement(links, "CommentsCorrections", RefType=_REF_TYPES[link.kind])
+                _leaf(one, "RefSource", link.source)
+                _leaf(one, "PMID", link.id, Version="1")
+        if article.mesh:
+            headings = SubElement(citation, "MeshHeadingList")
+            for name in article.mesh:
+                _leaf(SubElement(headings, "MeshHeading"), "DescriptorName", name)
+        ids = SubElement(SubElement(record, "PubmedData"), "ArticleIdList")
+        _leaf(ids, "ArticleId", article.id, IdType="pubmed")
+        _leaf(ids, "ArticleId", article.doi, IdType="doi")
+    return tostring(root, encoding="UTF-8")
+
+
+def _render_article(element: Element, article: Article) -> None:
+    journal = SubElement(element, "Journal")
+    date = SubElement(SubElement(journal, "JournalIssue"), "PubDate")
+    year, month, day = (*article.published.split("-"), "", "")[:3]
+    _leaf(date, "Year", year)
+    _leaf(date, "Month", _MONTHS[int(month) - 1] if month else "")
+    _leaf(date, "Day", day)
+    _leaf(journal, "Title", article.journal)
+    _leaf(element, "ArticleTitle", article.title)
+    _leaf(element, "ELocationID", article.doi, EIdType="doi", ValidYN="Y")
+    if article.text:
+        abstract = SubElement(element, "Abstract")
+        for line in article.text.splitlines():
+            labelled = re.fullmatch(r"([A-Z][A-Z /&-]+): (.+)", line)
+            label = {"Label": labelled[1]} if labelled else {}
+            _leaf(abstract, "AbstractText", labelled[2] if labelled else line, **label)
+    kinds = SubElement(element, "PublicationTypeList")
+    for kind in article.publication_types:
+        _leaf(kinds, "PublicationType", kind)
+
+
+def _leaf(parent: Element, tag: str, text: str, **attributes: str) -> None:
+    if text:
+        SubElement(parent, tag, attributes).text = text
