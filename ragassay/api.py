@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from langchain_core.retrievers import BaseRetriever
+
 from ragassay.errors import InputError, RagassayError
 from ragassay.formats import records_from_rows
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Document, Nugget, Record
 from ragassay.results import Result, Results
+from ragassay.retrievers.langchain import RetrieverLiterature
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.opening import open_literature
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     Answers = str | Path | Iterable[Record] | Iterable[Mapping[str, object]] | pd.DataFrame
 
 SourceLike = str | Document | Mapping[str, str]
-CorpusLike = str | Path | Literature | Iterable[SourceLike]
+CorpusLike = str | Path | Literature | BaseRetriever | Iterable[SourceLike]
 
 
 def evaluate(
@@ -53,7 +56,7 @@ def evaluate(
         nuggets: Gold nuggets.
         reference: A reference answer.
         corpus: Where evidence and cited ids are looked up: documents, the path of a file or of a
-            built corpus, "pubmed", or anything that fulfils `Literature`.
+            built corpus, "pubmed", a LangChain retriever, or anything that fulfils `Literature`.
         model: LiteLLM name of the judge; the embedded one if not given.
         out: A run folder: finished work is kept there and not done again.
         settings: All other settings.
@@ -139,6 +142,8 @@ def _corpus(corpus: CorpusLike | None, settings: Settings) -> Literature:
         return Corpus()
     if isinstance(corpus, Literature):
         return corpus
+    if isinstance(corpus, BaseRetriever):
+        return RetrieverLiterature(corpus)
     if isinstance(corpus, str | Path):
         return open_literature(corpus, settings).literature
     return Corpus(_documents(corpus))

@@ -1,0 +1,181 @@
+"""A second look at what a search found: BM25 and embeddings together, or a cross-encoder."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from ragassay.models.quiet import quiet_loading
+from ragassay.records import Document
+from ragassay.retrievers.literature import Hit
+from ragassay.retrievers.passages import windows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from sentence_transformers import CrossEncoder
+
+DEPTH = 50
+"""How many hits of a search to hand over; the weights were fitted on the best 50 by BM25."""
+
+STRIDE = 2
+"""Every second run of three sentences is embedded: each sentence is in one, at half the cost."""
+
+
+class Reranker(Protocol):
+    """Puts the hits of a search into a better order. Calls are safe across threads."""
+
+    def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
+        """The `k` best hits with the reranker's own scores, best first; ties in their order."""
+        ...
+
+
+class TextEncoder(Protocol):
+    """What a reranker needs of `ragassay.models.embeddings.Embedder`."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of length 1, shape (n_texts, n_dimensions); (0, 0) for no text."""
+        ...
+
+
+class FusionWeights(BaseModel):
+    """Weights of the features of a hit, each standardised over the hits of its query.
+
+    Attributes:
+        search: Of the search's own score (BM25).
+        title: Of the cosine of query and title.
+        passage: Of the highest cosine of query and a passage.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    search: float
+    title: float
+    passage: float
+
+
+@functools.cache
+def shipped_weights() -> FusionWeights:
+    """The weights that `python -m ragassay.optimizers.reranking` fitted."""
+    text = files("ragassay.retrievers").joinpath("weights/reranker.json").read_text("utf-8")
+    return FusionWeights.model_validate_json(text)
+
+
+class EmbeddedReranker:
+    """Orders hits by a weighted sum of the search's score and two cosine similarities.
+
+    s(q, d) = w_1 z(search) + w_2 z(cos(q, title)) + w_3 z(max over passages p of cos(q, p)),
+    z(x) = (x - mean) / standard deviation over the hits; 0 where all are alike. A document without
+    title counts as its best passage does, and one without text as its title does.
+
+    Args:
+        embedder: Encodes queries, titles and passages; the weights were fitted to the packaged one.
+        weights: By default those that are installed with ragassay.
+    """
+
+    def __init__(self, embedder: TextEncoder, weights: FusionWeights | None = None) -> None:
+        self._embedder = embedder
+        self._weights = weights
+
+    def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
+        """The `k` best hits; their scores are sums of standardised features, of either sign.
+
+        Args:
+            query: In plain words. Of white space alone, the hits keep the search's order.
+            hits: All of one search, best about `DEPTH`; each new one costs five embeddings.
+            k: Of 0 or less gives an empty list.
+        """
+        if not hits or k <= 0:
+            return []
+        if not query.strip():
+            return list(hits[:k])
+        return _best(hits, self.scores(query, hits), k)
+
+    def scores(self, query: str, hits: Sequence[Hit]) -> NDArray[np.float64]:
+        """The weighted sum for each hit, shape (n_hits,)."""
+        import numpy as np
+
+        weights = self._weights or shipped_weights()
+        table = features(query, hits, self._embedder)
+        return standardised(table) @ np.array([weights.search, weights.title, weights.passage])
+
+
+def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[np.float64]:
+    """Search score, title cosine and best passage cosine of each hit, shape (n_hits, 3)."""
+    import numpy as np
+
+    passages = [passage_texts(hit.document) for hit in hits]
+    titles = [hit.document.title.strip() for hit in hits]
+    texts = [query, *(t for t in titles if t), *(p for found in passages for p in found)]
+    unique = list(dict.fromkeys(texts))
+    vectors = embedder.encode(unique)
+    cosines = dict(zip(unique, (vectors @ vectors[0]).tolist(), strict=True))
+    rows: list[tuple[float, float, float]] = []
+    for hit, title, found in zip(hits, titles, passages, strict=True):
+        passage = max((cosines[p] for p in found), default=None)
+        titled = cosines[title] if title else None
+        first = titled if titled is not None else passage
+        second = passage if passage is not None else titled
+        rows.append((hit.score, first or 0.0, second or 0.0))
+    return np.array(rows, dtype=np.float64)
+
+
+def passage_texts(document: Document) -> list[str]:
+    """Every second passage of a document, and its last; empty where it has no text."""
+    found = [span.text for span in windows(document)]
+    return found[::STRIDE] if len(found) % STRIDE else [*found[::STRIDE], *found[-1:]]
+
+
+def standardised(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns with mean 0 and variance 1, shape (n, n_features); 0 where all rows are alike."""
+    import numpy as np
+
+    spread = table.std(axis=0)
+    constant = spread < 1e-9
+    return np.where(constant, 0.0, (table - table.mean(axis=0)) / np.where(constant, 1.0, spread))
+
+
+class CrossEncoderReranker:
+    """Any cross-encoder that sentence-transformers can load; it is loaded at the first call.
+
+    Args:
+        model: A name on the hub or a folder.
+    """
+
+    def __init__(self, model: str) -> None:
+        self.name = model
+        self._model: CrossEncoder | None = None
+        self._lock = threading.Lock()
+
+    def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
+        """The `k` best hits with the cross-encoder's scores over query and "title text".
+
+        Args:
+            query: In plain words.
+            hits: Of one search.
+            k: Of 0 or less gives an empty list.
+        """
+        if not hits or k <= 0:
+            return []
+        pairs = [(query, f"{h.document.title} {h.document.text}".strip()) for h in hits]
+        with self._lock:
+            if self._model is None:
+                from sentence_transformers import CrossEncoder
+
+                with quiet_loading():
+                    self._model = CrossEncoder(self.name, device="cpu")
+            scores = self._model.predict(pairs, show_progress_bar=False, convert_to_numpy=True)
+        return _best(hits, scores, k)
+
+
+def _best(hits: Sequence[Hit], scores: NDArray[np.floating], k: int) -> list[Hit]:
+    """The `k` hits with the highest scores, which they then carry; ties in their order."""
+    import numpy as np
+
+    order = np.argsort(-scores, kind="stable")[:k]
+    return [Hit(hits[int(i)].document, float(scores[int(i)])) for i in order]

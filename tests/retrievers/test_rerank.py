@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.models.embeddings import Embedder
+from ragassay.records import Document
+from ragassay.retrievers.literature import Hit
+from ragassay.retrievers.rerank import (
+    CrossEncoderReranker,
+    EmbeddedReranker,
+    FusionWeights,
+    features,
+    passage_texts,
+    shipped_weights,
+    standardised,
+)
+
+ONLY_SEARCH = FusionWeights(search=1, title=0, passage=0)
+ONLY_TITLE = FusionWeights(search=0, title=1, passage=0)
+ONLY_PASSAGE = FusionWeights(search=0, title=0, passage=1)
+
+
+def hit(identifier: str, score: float, text: str = "", title: str = "") -> Hit:
+    return Hit(Document(id=identifier, text=text, title=title), score)
+
+
+def ids(hits: list[Hit]) -> list[str]:
+    return [found.document.id for found in hits]
+
+
+def sentences(n: int) -> str:
+    return " ".join(f"Sentence number {i} speaks of matter {i}." for i in range(n))
+
+
+HITS = [
+    hit("a", 3.0, "Aspirin lowers the risk of stroke.", "Aspirin"),
+    hit("b", 2.0, "Metformin lowers glucose in diabetes.", "Metformin in diabetes"),
+    hit("c", 1.0, "Whales sing.", "Whales"),
+]
+
+
+def test_the_score_worked_by_hand() -> None:
+    # Search scores 3, 2, 1: mean 2, standard deviation sqrt(2/3) = 0.8165; z = 1.2247, 0, -1.2247.
+    found = EmbeddedReranker(WordEmbedder(), ONLY_SEARCH).rerank("stroke", HITS, 3)
+    assert [h.score for h in found] == pytest.approx([1.2247, 0.0, -1.2247], abs=1e-4)
+    assert ids(found) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("weights", [ONLY_TITLE, ONLY_PASSAGE])
+def test_what_is_alike_comes_first(weights: FusionWeights) -> None:
+    reranker = EmbeddedReranker(WordEmbedder(), weights)
+    assert ids(reranker.rerank("metformin diabetes", HITS, 1)) == ["b"]
+
+
+def test_the_best_passage_of_a_document_counts() -> None:
+    long = sentences(9) + " Metformin lowers glucose."
+    found = features(
+        "metformin glucose", [hit("a", 1.0, long), hit("b", 1.0, sentences(9))], WordEmbedder()
+    )
+    cosines = WordEmbedder().encode(["metformin glucose", *passage_texts(HITS[0].document)])
+    assert found.shape == (2, 3)
+    assert found[0, 2] > found[1, 2]
+    assert cosines.shape[0] == 2
+
+
+def test_every_sentence_is_in_a_passage_that_is_embedded() -> None:
+    for n in range(1, 12):
+        text = sentences(n)
+        found = passage_texts(Document(id="d", text=text))
+        assert all(f"matter {i}." in " ".join(found) for i in range(n))
+        assert len(set(found)) == len(found) <= max(1, n // 2 + 1)
+
+
+def test_a_missing_title_or_text_counts_as_the_other() -> None:
+    found = features(
+        "whales",
+        [hit("t", 1, title="Whales sing"), hit("p", 1, "Whales sing"), hit("n", 1)],
+        WordEmbedder(),
+    )
+    assert found[0, 1] == found[0, 2] == found[1, 1] == found[1, 2] > 0
+    assert found[2].tolist() == [1.0, 0.0, 0.0]
+
+
+def test_ties_and_a_blank_query_keep_the_order_of_the_search() -> None:
+    same = [hit(name, 1.0, "The same text.") for name in "zyx"]
+    reranker = EmbeddedReranker(WordEmbedder(), FusionWeights(search=1, title=1, passage=1))
+    assert ids(reranker.rerank("text", same, 3)) == ["z", "y", "x"]
+    assert reranker.rerank("  ", HITS, 2) == HITS[:2]
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_nothing_in_or_nothing_asked_for_gives_nothing(k: int) -> None:
+    embedder = WordEmbedder()
+    for reranker in (EmbeddedReranker(embedder), CrossEncoderReranker("no such model")):
+        assert reranker.rerank("query", [], 5) == []
+        assert reranker.rerank("query", HITS, k) == []
+    assert embedder.asked == []
+
+
+def test_all_texts_are_embedded_in_one_call_each_once() -> None:
+    embedder = WordEmbedder()
+    EmbeddedReranker(embedder, ONLY_TITLE).rerank("whales", [*HITS, *HITS], 2)
+    assert len(embedder.asked) == len(set(embedder.asked)) == 7
+
+
+def test_features_on_another_scale_are_standardised_alike() -> None:
+    table = np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0]])
+    assert standardised(table * 100 + 7) == pytest.approx(standardised(table))
+    assert standardised(table)[:, 1].tolist() == [0.0, 0.0, 0.0]
+    assert standardised(table)[:, 0].std() == pytest.approx(1.0)
+
+
+def test_the_shipped_weights_are_used_by_default() -> None:
+    weights = shipped_weights()
+    assert min(weights.search, weights.title, weights.passage) > 0
+    default = EmbeddedReranker(WordEmbedder()).rerank("metformin", HITS, 3)
+    assert default == EmbeddedReranker(WordEmbedder(), weights).rerank("metformin", HITS, 3)
+
+
+@pytest.mark.integration
+def test_the_packaged_model_sees_that_two_wordings_mean_the_same() -> None:
+    hits = [
+        hit("a", 1.0, "Heart attacks were counted in a registry of admissions."),
+        hit("b", 1.0, "Acetylsalicylic acid protects from cerebrovascular accidents."),
+    ]
+    found = EmbeddedReranker(Embedder()).rerank("Aspirin prevents stroke.", hits, 2)
+    assert ids(found) == ["b", "a"]
+
+
+@pytest.fixture
+def cross_encoder(tmp_path: Path) -> Path:
+    """A folder with a cross-encoder of random weights."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+    torch.manual_seed(0)
+    words = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *"aspirin stroke whales sing the".split(),
+    ]
+    (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    folder = tmp_path / "model"
+    BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        id2label={0: "relevance"},
+    )
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def test_a_cross_encoder_orders_by_its_scores(cross_encoder: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    found = CrossEncoderReranker(str(cross_encoder)).rerank("aspirin stroke", HITS, 3)
+    pairs = [("aspirin stroke", f"{h.document.title} {h.document.text}") for h in HITS]
+    expected = CrossEncoder(str(cross_encoder), device="cpu").predict(pairs)
+    assert {h.document.id: h.score for h in found} == pytest.approx(
+        dict(zip("abc", expected.tolist(), strict=True)), abs=1e-5
+    )
+    assert [h.score for h in found] == sorted(expected.tolist(), reverse=True)
