@@ -6,9 +6,9 @@
 First, queries/s on the 31,932 abstracts of the real data against rank-bm25, in one run: for the 10
 best articles, what a search returns by default, and for the 100 best. Ours are articles, those of
 rank-bm25 positions. Then, for each size, a corpus of abstracts whose sentences are sampled from the
-real ones: build rate, index size, latency of the SciFact train claims at k = 100, and peak memory, of
-processes of their own; that of the search with the pages of the index that the system keeps mapped,
-and without. Last, what the largest two sizes say of PubMed's 38 million.
+real ones: build rate, index size, latency of the SciFact train claims at k = 100, and peak memory
+of processes of their own; that of the search with the pages of the index that the system keeps
+mapped, and without. Last, what the largest two sizes say of PubMed's 38 million.
 """
 
 from __future__ import annotations
