@@ -54,7 +54,8 @@ def build(
         n_rejected = sum(file.n_rejected for file in ledger.files)
         print_corpus(out)
     if n_rejected:
-        typer.echo(f"{n_rejected} records could not be read: see {out / REJECTED}", err=True)
+        records = "1 record" if n_rejected == 1 else f"{n_rejected:,} records"
+        typer.echo(f"{records} could not be read: see {out / REJECTED}", err=True)
         raise typer.Exit(PARTIAL)
 
 

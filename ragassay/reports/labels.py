@@ -64,7 +64,6 @@ FINDINGS: dict[str, FindingWording] = {
         "Citation of a retracted article", "Citations of retracted articles", "serious"
     ),
     "invalid_citation": FindingWording("Invalid citation", "Invalid citations", "serious"),
-    "unknown_citation": FindingWording("Unknown citation", "Unknown citations", "serious"),
     "later_citation": FindingWording(
         "Citation of an article younger than the answer",
         "Citations of articles younger than the answer",
@@ -75,6 +74,8 @@ FINDINGS: dict[str, FindingWording] = {
         "Citations under an expression of concern",
         "caution",
     ),
+    # A corpus may be a part of PubMed, and the answer's own sources may hold the article.
+    "unknown_citation": FindingWording("Unknown citation", "Unknown citations", "caution"),
     "corrected_citation": FindingWording(
         "Citation of a corrected article", "Citations of corrected articles", "note"
     ),

@@ -25,7 +25,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # 3: one record of the sample has no PMID.
     out, err = run("build", EXAMPLES, "--out", folder, "--quiet", code=3)
     assert "15 articles" in out
-    assert "1 records could not be read" in err
+    assert "1 record could not be read" in err
     return folder
 
 
