@@ -40,7 +40,7 @@ BUILD = (
     + """
 import json, sys, time
 from pathlib import Path
-from ragassay.retrievers.build import build_corpus
+from ragassay.retrievers.disk.build import build_corpus
 start = time.perf_counter()
 build_corpus([Path(sys.argv[1])], Path(sys.argv[2]))
 took = time.perf_counter() - start
@@ -53,7 +53,7 @@ SEARCH = (
     + """
 import json, sys, time
 from pathlib import Path
-from ragassay.retrievers.disk import DiskCorpus
+from ragassay.retrievers.disk.corpus import DiskCorpus
 queries = json.loads(Path(sys.argv[2]).read_text())
 corpus = DiskCorpus(Path(sys.argv[1]))
 for query in queries[:20]:
@@ -105,8 +105,8 @@ def rate(search: Callable[[str, int], object], queries: Sequence[str], k: int) -
 
 def against_rank_bm25(shared: Path, folder: Path, runs: int = 3) -> Iterator[dict[str, object]]:
     from ragassay.retrievers.bm25 import Bm25Index
-    from ragassay.retrievers.build import build_corpus
-    from ragassay.retrievers.disk import DiskCorpus
+    from ragassay.retrievers.disk.build import build_corpus
+    from ragassay.retrievers.disk.corpus import DiskCorpus
 
     rows, queries = abstracts(shared), claims(shared)
     build_corpus([shared / "data" / "corpus" / "abstracts.jsonl.gz"], folder / "real")

@@ -35,6 +35,15 @@ class Settings(BaseSettings):
         max_sentences: An answer with more is refused, by name, before any call.
         nugget_threshold: Least cosine similarity at which two nuggets count as the same fact.
         evidence_threshold: Least cosine similarity of a passage that is worth a verdict.
+        search: How a corpus with vectors is searched; "auto" is "hybrid" where it has them, and
+            "bm25" where it has none.
+        reranker: What looks at hits again: "embedded", "none", or a cross-encoder that
+            sentence-transformers can load, such as "cross-encoder/ms-marco-MiniLM-L6-v2" or
+            "ncbi/MedCPT-Cross-Encoder".
+        chroma_url: Address of a Chroma server that keeps the vectors; empty keeps them in the
+            corpus.
+        cluster_user: For a corpus in a cluster.
+        cluster_password: For a corpus in a cluster.
         cache_dir: Where converted weights live, and what PubMed answered.
         ncbi_api_key: For `--corpus pubmed`: 10 requests a second instead of 3.
         ncbi_email: For `--corpus pubmed`: whom NCBI can write to.
@@ -57,6 +66,11 @@ class Settings(BaseSettings):
     max_sentences: int = Field(default=200, ge=1)
     nugget_threshold: float = Field(default=0.6, ge=-1, le=1)
     evidence_threshold: float = Field(default=0.0, ge=-1, le=1)
+    search: Literal["auto", "bm25", "dense", "hybrid"] = "auto"
+    reranker: str = Field(default="embedded", min_length=1)
+    chroma_url: str = ""
+    cluster_user: str = ""
+    cluster_password: SecretStr | None = None
     cache_dir: Path = Field(default_factory=lambda: user_cache_path("ragassay"))
     ncbi_api_key: SecretStr | None = None
     ncbi_email: str = ""
@@ -84,6 +98,8 @@ RESULT_FIELDS = (
     "max_sentences",
     "nugget_threshold",
     "evidence_threshold",
+    "search",
+    "reranker",
     "local_dtype",
 )
 """The settings that bear on a result; a manifest keeps these, and no key or endpoint."""

@@ -46,7 +46,7 @@ def build(
     """
     with errors_as_lines():
         from ragassay.cli.output import print_corpus
-        from ragassay.retrievers.build import REJECTED, build_corpus
+        from ragassay.retrievers.disk.build import REJECTED, build_corpus
         from ragassay.runs.progress import shown_build
 
         with shown_build(enabled=not quiet) as listen:
@@ -67,7 +67,7 @@ def info(
     """Say what a corpus holds and what it was built from."""
     with errors_as_lines():
         from ragassay.cli.output import print_corpus
-        from ragassay.retrievers.ledger import read_ledger
+        from ragassay.retrievers.disk.ledger import read_ledger
 
         if as_json:
             typer.echo(read_ledger(corpus).model_dump_json(indent=2))

@@ -37,7 +37,7 @@ def print_corpus(folder: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ragassay.retrievers.disk import DiskCorpus
+    from ragassay.retrievers.disk.corpus import DiskCorpus
 
     corpus = DiskCorpus(folder)
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

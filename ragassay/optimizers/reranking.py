@@ -22,9 +22,9 @@ from ragassay.metrics.retrieval import retrieval_scores
 from ragassay.models.embeddings import Embedder
 from ragassay.optimizers.vectors import CachedEncoder
 from ragassay.records import Document
+from ragassay.retrievers.disk.schema import ANALYZER, analyzer, build_query, build_schema, row_of
 from ragassay.retrievers.literature import ANY, Hit
 from ragassay.retrievers.rerank import DEPTH, FusionWeights, TextEncoder, features, standardised
-from ragassay.retrievers.schema import ANALYZER, analyzer, build_query, build_schema, row_of
 
 if TYPE_CHECKING:
     import tantivy

@@ -8,8 +8,8 @@ from pathlib import Path
 from ragassay.formats import read_corpus
 from ragassay.models.weights import sha256_of
 from ragassay.records import FileStamp, Rejection
-from ragassay.retrievers.disk import DiskCorpus
-from ragassay.retrievers.ledger import LEDGER
+from ragassay.retrievers.disk.corpus import DiskCorpus
+from ragassay.retrievers.disk.ledger import LEDGER
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import Settings
@@ -57,7 +57,7 @@ def open_literature(where: str | Path, settings: Settings) -> Opened:
 
 
 def _live(settings: Settings) -> Opened:
-    from ragassay.retrievers.live import LivePubMed
+    from ragassay.retrievers.pubmed.live import LivePubMed
 
     key = settings.ncbi_api_key.get_secret_value() if settings.ncbi_api_key else None
     live = LivePubMed(settings.cache_dir / "pubmed", key, settings.ncbi_email)

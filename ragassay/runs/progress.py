@@ -12,7 +12,7 @@ from ragassay.runs.engine import Event, Listener
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from ragassay.retrievers.build import BuildEvent
+    from ragassay.retrievers.disk.build import BuildEvent
 
 T = TypeVar("T")
 

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 
 from ragassay.errors import CorpusError, InputError
 from ragassay.records import Article, Rejection
-from ragassay.retrievers.eutils import Eutils
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
-from ragassay.retrievers.pubmed_query import filter_term, word_choices
+from ragassay.retrievers.pubmed.eutils import Eutils
+from ragassay.retrievers.pubmed.query import filter_term, word_choices
 
 if TYPE_CHECKING:
     from diskcache import Cache
@@ -206,7 +206,7 @@ class LivePubMed:
         return found, unreadable
 
     def _fetch(self, pmids: Sequence[str], found: dict[str, Article]) -> list[Rejection]:
-        from ragassay.retrievers.pubmed_xml import read_efetch
+        from ragassay.retrievers.pubmed.xml import read_efetch
 
         asked = {"db": "pubmed", "id": ",".join(pmids), "retmode": "xml"}
         body = self._eutils.ask(f"{self._base}/efetch.fcgi", asked)

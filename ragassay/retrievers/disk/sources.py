@@ -12,7 +12,7 @@ from ragassay.formats.corpus import iter_corpus
 from ragassay.records import Document, Rejection
 
 if TYPE_CHECKING:
-    from ragassay.retrievers.pubmed_xml import Deletion
+    from ragassay.retrievers.pubmed.xml import Deletion
 
 _PUBMED = re.compile(r"^pubmed(\d+)n(\d+)\.xml(\.gz)?$")
 _XML = (".xml", ".xml.gz")
@@ -51,11 +51,11 @@ def pubmed_number(name: str) -> tuple[int, int] | None:
 def iter_source(path: Path) -> Iterator[Document | Deletion | Rejection]:
     """Read a file item by item, in its order."""
     if path.name.endswith(_XML):
-        from ragassay.retrievers.pubmed_xml import iter_pubmed_xml
+        from ragassay.retrievers.pubmed.xml import iter_pubmed_xml
 
         return iter(iter_pubmed_xml(path))
     if path.name.endswith(_MEDLINE):
-        from ragassay.retrievers.medline import iter_nbib
+        from ragassay.retrievers.pubmed.medline import iter_nbib
 
         return iter(iter_nbib(path))
     return iter_corpus(path)

@@ -18,9 +18,9 @@ from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.problems import Problem, found_text
 from ragassay.records import Rejection
 from ragassay.records.literature import Article
-from ragassay.retrievers.pubmed_article import NO_TITLE, PMID, plain_doi
-from ragassay.retrievers.pubmed_dates import earliest, exact_date, free_date
-from ragassay.retrievers.pubmed_links import MEDLINE_TAGS, article_links
+from ragassay.retrievers.pubmed.article import NO_TITLE, PMID, plain_doi
+from ragassay.retrievers.pubmed.dates import earliest, exact_date, free_date
+from ragassay.retrievers.pubmed.links import MEDLINE_TAGS, article_links
 
 MAX_RECORD_CHARS = 16 * 1024 * 1024
 """What stands beyond this in a record is not kept, and the record is set aside."""

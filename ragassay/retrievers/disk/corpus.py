@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.errors import CorpusError
 from ragassay.records import Article
-from ragassay.retrievers.ledger import Ledger, read_ledger
+from ragassay.retrievers.disk.ledger import Ledger, read_ledger
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class DiskCorpus:
     def __init__(self, folder: Path) -> None:
         import tantivy
 
-        from ragassay.retrievers.schema import ANALYZER, analyzer
+        from ragassay.retrievers.disk.schema import ANALYZER, analyzer
 
         self.folder = folder
         self.ledger: Ledger = read_ledger(folder)
@@ -57,7 +57,7 @@ class DiskCorpus:
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
         """The best `k` articles by BM25; each shares a word with the query."""
-        from ragassay.retrievers.schema import build_query, document_of
+        from ragassay.retrievers.disk.schema import build_query, document_of
 
         asked = build_query(self._index.schema, query, filters)
         if asked is None or k < 1:
@@ -68,7 +68,7 @@ class DiskCorpus:
     def _one(self, field: str, value: str) -> Article | None:
         from tantivy import Query
 
-        from ragassay.retrievers.schema import document_of
+        from ragassay.retrievers.disk.schema import document_of
 
         term: tantivy.Query = Query.term_query(self._index.schema, field, value, "basic")
         hits = self._searcher.search(term, 1, count=False).hits

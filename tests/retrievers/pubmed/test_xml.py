@@ -15,10 +15,10 @@ from ragassay.errors import InputError
 from ragassay.records import Rejection
 from ragassay.records.literature import Article, ArticleLink
 from ragassay.retrievers import pubmed_xml
-from ragassay.retrievers.pubmed_dates import earliest, exact_date, free_date
-from ragassay.retrievers.pubmed_xml import Deletion, PubmedItem, iter_pubmed_xml, read_efetch
+from ragassay.retrievers.pubmed.dates import earliest, exact_date, free_date
+from ragassay.retrievers.pubmed.xml import Deletion, PubmedItem, iter_pubmed_xml, read_efetch
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "pubmed"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "pubmed"
 HEAD = (
     '<?xml version="1.0" encoding="utf-8"?>\n'
     '<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle, 1st January 2025//EN" '
@@ -425,7 +425,7 @@ GROWTH = """
 import sys, tracemalloc
 from pathlib import Path
 import psutil
-from ragassay.retrievers.pubmed_xml import iter_pubmed_xml
+from ragassay.retrievers.pubmed.xml import iter_pubmed_xml
 rss = lambda: psutil.Process().memory_info().rss
 items = iter_pubmed_xml(Path(sys.argv[1]))
 for _ in range(500):

@@ -11,7 +11,7 @@ from ragassay.errors import InputError
 from ragassay.records import Rejection
 from ragassay.records.literature import Article, ArticleLink
 from ragassay.retrievers import medline
-from ragassay.retrievers.medline import iter_nbib
+from ragassay.retrievers.pubmed.medline import iter_nbib
 
 FULL = """\
 PMID- 99000001

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from ragassay.errors import CorpusError, InputError
 from ragassay.records import Article, ArticleLink, Document, Rejection
 from ragassay.retrievers import build
-from ragassay.retrievers.build import build_corpus
-from ragassay.retrievers.disk import DiskCorpus
-from ragassay.retrievers.ledger import read_ledger
+from ragassay.retrievers.disk.build import build_corpus
+from ragassay.retrievers.disk.corpus import DiskCorpus
+from ragassay.retrievers.disk.ledger import read_ledger
+from ragassay.retrievers.disk.schema import document_of, row_of
 from ragassay.retrievers.literature import Filters, Literature, bare_identifier
 from ragassay.retrievers.memory import Corpus, is_kept
 from ragassay.retrievers.opening import open_literature
-from ragassay.retrievers.pubmed_xml import Deletion
-from ragassay.retrievers.schema import document_of, row_of
+from ragassay.retrievers.pubmed.xml import Deletion
 from ragassay.settings import load_settings
 
 RETRACTED = ArticleLink(kind="retracted_by", id="9")

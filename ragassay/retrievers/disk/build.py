@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 from ragassay.errors import CorpusError, InputError
 from ragassay.models.weights import sha256_of
 from ragassay.records import Document, Rejection
-from ragassay.retrievers.disk import INDEX
-from ragassay.retrievers.ledger import (
+from ragassay.retrievers.disk.corpus import INDEX
+from ragassay.retrievers.disk.ledger import (
     LEDGER,
     Ledger,
     SourceFile,
     read_ledger,
     write_ledger,
 )
-from ragassay.retrievers.sources import find_sources, iter_source, pubmed_number
+from ragassay.retrievers.disk.sources import find_sources, iter_source, pubmed_number
 
 if TYPE_CHECKING:
     import tantivy
 
-    from ragassay.retrievers.pubmed_xml import Deletion
+    from ragassay.retrievers.pubmed.xml import Deletion
 
 REJECTED = "rejected.jsonl"
 
@@ -156,7 +156,7 @@ class _Writer:
     def __init__(self, folder: Path, ledger: Ledger) -> None:
         import tantivy
 
-        from ragassay.retrievers.schema import ANALYZER, analyzer, build_schema
+        from ragassay.retrievers.disk.schema import ANALYZER, analyzer, build_schema
 
         self.ledger = ledger
         self._folder = folder
@@ -189,7 +189,7 @@ class _Writer:
 
     def _add(self, item: Document | Deletion | Rejection) -> str:
         """Add one item; returns the ledger's word for it."""
-        from ragassay.retrievers.schema import row_of
+        from ragassay.retrievers.disk.schema import row_of
 
         if isinstance(item, Rejection):
             self._rejections.append(item)

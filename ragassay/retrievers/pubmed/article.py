@@ -9,8 +9,8 @@ from lxml.etree import _Element as Element
 
 from ragassay.formats.problems import Problem, found_text
 from ragassay.records.literature import Article
-from ragassay.retrievers.pubmed_dates import earliest, exact_date, free_date
-from ragassay.retrievers.pubmed_links import article_links
+from ragassay.retrievers.pubmed.dates import earliest, exact_date, free_date
+from ragassay.retrievers.pubmed.links import article_links
 
 NO_TITLE = "[Not Available]."
 """What stands for the title of an article that has none in English."""

@@ -23,7 +23,7 @@ from ragassay.formats.lines import open_binary
 from ragassay.formats.problems import Problem, found_text
 from ragassay.records import Rejection
 from ragassay.records.literature import Article
-from ragassay.retrievers.pubmed_article import read_article, read_book_article, read_pmid
+from ragassay.retrievers.pubmed.article import read_article, read_book_article, read_pmid
 
 MAX_RECORD_BYTES = 64 * 1024 * 1024
 """More than this without the end of a record is no PubMed file, and would fill the memory."""

@@ -1,0 +1,1 @@
+"""A corpus on disk: built file by file, searched by BM25."""

@@ -1,0 +1,1 @@
+"""PubMed: its XML and MEDLINE files, and PubMed itself over the network."""
