@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragassay.errors import CorpusError, InputError
 from ragassay.records import Article, ArticleLink, Document, Rejection
-from ragassay.retrievers import build
+from ragassay.retrievers.disk import build
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
 from ragassay.retrievers.disk.ledger import read_ledger

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ragassay.errors import InputError
 from ragassay.records import Rejection
 from ragassay.records.literature import Article, ArticleLink
-from ragassay.retrievers import pubmed_xml
+from ragassay.retrievers.pubmed import xml as pubmed_xml
 from ragassay.retrievers.pubmed.dates import earliest, exact_date, free_date
 from ragassay.retrievers.pubmed.xml import Deletion, PubmedItem, iter_pubmed_xml, read_efetch
 
