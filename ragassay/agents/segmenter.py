@@ -5,35 +5,21 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
-from ragassay.records import AnswerSentence, Citation, Document, Record, SentenceInput
+from ragassay.agents.citation_markers import (
+    CitationMarker,
+    bare,
+    doi_of,
+    expand,
+    find_markers,
+    is_list,
+)
+from ragassay.records import AnswerSentence, Article, Citation, Document, Record, SentenceInput
 from ragassay.sentences import split_sentences
 
 Lookup = Callable[[str], Document | None]
 
-# Digits are bounded: no identifier is longer, and Python refuses to read thousands of them.
-_PREFIX = r"PMIDs?[:\s]*"
-_ID = rf"(?:{_PREFIX})?[0-9]{{1,18}}(?:\s*[-\u2013]\s*[0-9]{{1,4}})?"
-_LIST = rf"{_ID}(?:\s*[,;]\s*{_ID})*"
-_MARKER = re.compile(rf"\[\s*({_LIST})\s*\]|\(\s*({_LIST})\s*\)", re.IGNORECASE)
-_ITEM = re.compile(rf"({_PREFIX})?([0-9]{{1,18}})(?:\s*[-\u2013]\s*([0-9]{{1,4}}))?", re.IGNORECASE)
-_WHOLE_LIST = re.compile(_LIST, re.IGNORECASE)
-_ENUMERATION = re.compile(r"(?:^|[:;,\n]|\b(?:and|or))\s*$", re.IGNORECASE)
 _CLOSING = ".,;:!?)"
-
-MAX_PARENTHETIC = 99
-"""`(12)` may point to a source, `(2015)` never does."""
-
-MAX_RANGE = 50
-"""`[1-9]` is a list of sources; a wider range is taken for something else."""
-
-
-@dataclass(frozen=True)
-class _Marker:
-    start: int
-    end: int
-    markers: tuple[str, ...]
 
 
 def segment(record: Record, lookup: Lookup) -> tuple[str, list[AnswerSentence], list[Document]]:
@@ -54,14 +40,14 @@ def segment(record: Record, lookup: Lookup) -> tuple[str, list[AnswerSentence], 
     resolver = _Resolver(record.sources, lookup)
     if isinstance(record.answer, str):
         text = record.answer
-        markers = _markers(text, resolver.n_given)
+        markers = find_markers(text, resolver.n_given)
         spans = split_sentences(_blanked(text, markers))
         owners = [_owner(text, spans, marker) for marker in markers]
         listed: list[tuple[str, ...]] = [()] * len(spans)
     else:
         text, spans, listed = _joined(record.answer)
-        markers, owners = _within(_markers(text, resolver.n_given), spans)
-    own: list[list[_Marker]] = [[] for _ in spans]
+        markers, owners = _within(find_markers(text, resolver.n_given), spans)
+    own: list[list[CitationMarker]] = [[] for _ in spans]
     for marker, owner in zip(markers, owners, strict=True):
         if own:
             own[owner].append(marker)
@@ -88,8 +74,8 @@ def _joined(
 
 
 def _within(
-    markers: Sequence[_Marker], spans: Sequence[tuple[int, int]]
-) -> tuple[list[_Marker], list[int]]:
+    markers: Sequence[CitationMarker], spans: Sequence[tuple[int, int]]
+) -> tuple[list[CitationMarker], list[int]]:
     """The markers that lie within one span, each with the number of that span."""
     starts = [start for start, _ in spans]
     owners = [bisect_right(starts, marker.start) - 1 for marker in markers]
@@ -97,7 +83,7 @@ def _within(
     return [m for m, _ in kept], [o for _, o in kept]
 
 
-def _owner(text: str, spans: Sequence[tuple[int, int]], marker: _Marker) -> int:
+def _owner(text: str, spans: Sequence[tuple[int, int]], marker: CitationMarker) -> int:
     """The number of the sentence that a marker belongs to."""
     before = max(0, bisect_right(spans, marker.start, key=lambda span: span[0]) - 1)
     after = before + 1
@@ -111,7 +97,7 @@ def _owner(text: str, spans: Sequence[tuple[int, int]], marker: _Marker) -> int:
 def _sentences(
     text: str,
     spans: Sequence[tuple[int, int]],
-    own: Sequence[Sequence[_Marker]],
+    own: Sequence[Sequence[CitationMarker]],
     listed: Sequence[tuple[str, ...]],
     resolver: _Resolver,
 ) -> list[AnswerSentence]:
@@ -122,7 +108,7 @@ def _sentences(
         first = min([start, *(m.start for m in markers)])
         last = max([end, *(m.end for m in markers)])
         plain = _without(text, first, last, markers)
-        found = [item for marker in markers for item in marker.markers]
+        found = [item for marker in markers for item in marker.items]
         resolved = resolver.citations(citations, found)
         if plain:
             cited = tuple(dict.fromkeys([*early, *resolved]))
@@ -145,29 +131,39 @@ class _Resolver:
     def __init__(self, sources: Sequence[Document], lookup: Lookup) -> None:
         self.n_given = len(sources)
         self.documents = list(sources)
-        self._ids = {key: s.id for s in reversed(sources) for key in (_bare(s.id), s.id)}
+        by_doi = {bare(s.doi): s.id for s in reversed(sources) if isinstance(s, Article) and s.doi}
+        by_id = {key: s.id for s in reversed(sources) for key in (bare(s.id), s.id)}
+        self._ids = by_doi | by_id
         self._lookup = lookup
 
     def citations(self, listed: Iterable[str], found: Iterable[str]) -> tuple[Citation, ...]:
-        """Citations listed beside a sentence, then those found in it, each marker once."""
+        """Citations listed beside a sentence, then those found in it, each marker or DOI once."""
         is_listed = {item: True for marker in listed for item in self._items(marker)}
         for marker in found:
             is_listed.setdefault(marker, False)
-        return tuple(self._resolve(marker, by_id) for marker, by_id in is_listed.items())
+        first = {doi_of(marker) or marker: marker for marker in reversed(is_listed)}
+        return tuple(
+            self._resolve(marker, by_id)
+            for marker, by_id in is_listed.items()
+            if first[doi_of(marker) or marker] == marker
+        )
 
     def _items(self, listed: str) -> list[str]:
         """What a listed citation stands for: an id, a position, or several of them."""
-        bare = listed.strip().strip("[]()").strip()
-        if bare in self._ids or not _WHOLE_LIST.fullmatch(bare):
-            return [bare or listed]
-        return _expand(bare) or [bare]
+        given = listed.strip()
+        plain = given if doi_of(given) else given.strip("[]()").strip()
+        if plain in self._ids or not is_list(plain):
+            return [plain or listed]
+        items = expand(plain)
+        # One DOI stays as it was written, as any other id does.
+        return items if len(items) > 1 or (items and not doi_of(plain)) else [plain]
 
     def _resolve(self, marker: str, by_id: bool) -> Citation:
         """A number in the text counts sources; one that is listed may be an id, too."""
         position = int(marker) if re.fullmatch(r"[0-9]{1,9}", marker) else 0
         if 1 <= position <= self.n_given and not (by_id and marker in self._ids):
             return Citation(marker=marker, document=self.documents[position - 1].id)
-        identifier = _bare(marker)
+        identifier = bare(marker)
         known = self._ids.get(identifier) or self._ids.get(marker)
         if known is None:
             document = self._lookup(identifier) or self._lookup(marker)
@@ -180,60 +176,7 @@ class _Resolver:
         return Citation(marker=marker, document=known)
 
 
-def _bare(identifier: str) -> str:
-    """`"PMID: 123"` to `"123"`; any other identifier stays."""
-    item = _ITEM.fullmatch(identifier.strip())
-    return item[2] if item and item[1] and not item[3] else identifier.strip()
-
-
-def _markers(text: str, n_sources: int) -> list[_Marker]:
-    """Citation markers of a text, in order.
-
-    A number in square brackets always is one. A number in parentheses is one where the answer
-    has no number in square brackets, has sources and points to one of them: `(1, 2)`, not
-    `(n = 5)`, `(95)`, `(2015)` or the `(1)` of an enumeration. PMIDs are, in either.
-    """
-    found = [(m, _expand(m[1] or m[2])) for m in _MARKER.finditer(text)]
-    found = [(match, items) for match, items in found if items]
-    is_bracketed = any(match[1] and items[0].isdigit() for match, items in found)
-    points = any(match[2] and _is_position(items, n_sources) for match, items in found)
-    return [
-        _Marker(match.start(), match.end(), tuple(items))
-        for match, items in found
-        if match[1]
-        or any(item.startswith("PMID") for item in items)
-        or (not is_bracketed and points and _is_parenthetic(match, items, n_sources))
-    ]
-
-
-def _is_position(items: Sequence[str], n_sources: int) -> bool:
-    return all(item.isdigit() and 1 <= int(item) <= n_sources for item in items)
-
-
-def _is_parenthetic(match: re.Match[str], items: Sequence[str], n_sources: int) -> bool:
-    """Whether a number in parentheses may be a citation: at worst one of a few too many."""
-    before = match.string[max(0, match.start() - 8) : match.start()]
-    if len(items) == 1 and _ENUMERATION.search(before):
-        return False
-    most = min(MAX_PARENTHETIC, 2 * n_sources + 5)
-    return all(int(item) <= most for item in items)
-
-
-def _expand(listed: str) -> list[str]:
-    """`"PMID 12, 15"` to `["PMID 12", "PMID 15"]`, `"1-3"` to `["1", "2", "3"]`."""
-    items: list[str] = []
-    prefix = ""
-    for match in _ITEM.finditer(listed):
-        prefix = "PMID " if match[1] else prefix
-        first, last = int(match[2]), int(match[3] or match[2])
-        if not first <= last <= first + MAX_RANGE:
-            return []
-        numbers = [match[2]] if first == last else [str(n) for n in range(first, last + 1)]
-        items += [prefix + number for number in numbers]
-    return items
-
-
-def _blanked(text: str, markers: Sequence[_Marker]) -> str:
+def _blanked(text: str, markers: Sequence[CitationMarker]) -> str:
     """The text with its markers overwritten by spaces, so that offsets stay."""
     pieces, position = [], 0
     for marker in markers:
@@ -242,7 +185,7 @@ def _blanked(text: str, markers: Sequence[_Marker]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _without(text: str, start: int, end: int, markers: Sequence[_Marker]) -> str:
+def _without(text: str, start: int, end: int, markers: Sequence[CitationMarker]) -> str:
     """A stretch of text without its markers, white space made even."""
     pieces, position = [], start
     for marker in markers:

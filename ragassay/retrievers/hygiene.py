@@ -7,8 +7,11 @@ import re
 from ragassay.records import Article, Case, Citation, Finding, LinkKind, Notice
 from ragassay.retrievers.literature import Literature, bare_identifier, day_number
 
-_ARTICLE_ID = re.compile(r"\d{5,8}|10\.\d{4,9}/\S+")
+_ARTICLE_ID = re.compile(r"[0-9]{5,8}|10\.[0-9]{4,9}/\S+")
 """A PMID or a DOI. Shorter numbers are positions in lists, and no recent article has one."""
+
+_NAMED = re.compile(r"PMIDs?[:\s]*([0-9]+)|\S*?\s*(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)
+"""A marker that says itself that it is a PMID (however short), or that ends in a DOI."""
 
 _WORDS: dict[Notice, tuple[str, str, LinkKind]] = {
     "retracted": ("retracted_citation", "which was retracted", "retracted_by"),
@@ -22,8 +25,11 @@ _WORDS: dict[Notice, tuple[str, str, LinkKind]] = {
 def citation_findings(case: Case, literature: Literature, written: str = "") -> tuple[Finding, ...]:
     """Look every cited PMID and DOI up.
 
+    A citation that points nowhere is looked up by its marker: a PMID or a DOI that the place does
+    not know either is an "unknown_citation". (That it counts as invalid is the verifier's word.)
+
     Args:
-        case: A case; citations that point nowhere are not looked at, they are invalid already.
+        case: A case; citations of positions and of other ids are not looked at.
         literature: Where articles are looked up. One that knows no dates and notices (a file of
             plain documents) gives no finding on them.
         written: When the answer was written: "2024", "2024-05" or "2024-05-01"; empty if unknown.
@@ -37,17 +43,29 @@ def citation_findings(case: Case, literature: Literature, written: str = "") -> 
     found: list[Finding] = []
     for sentence in case.sentences:
         for citation in sentence.citations:
-            name = bare_identifier(citation.document or "")
-            if _ARTICLE_ID.fullmatch(name):
-                problems = _problems(name, literature, written)
-                found += [_finding(sentence.index, citation, *problem) for problem in problems]
+            problems = _problems(citation, literature, written)
+            found += [_finding(sentence.index, citation, *problem) for problem in problems]
     return tuple(found)
 
 
-def _problems(name: str, literature: Literature, written: str) -> list[tuple[str, str]]:
-    document = literature.get(name)
+def _names(citation: Citation) -> list[str]:
+    """The article ids to look a citation up by: its document's, then its marker's."""
+    named = _NAMED.fullmatch(citation.marker.strip())
+    pmid, doi = named.groups("") if named else ("", "")
+    others = (bare_identifier(citation.document or ""), bare_identifier(doi or citation.marker))
+    names = [*(name for name in others if _ARTICLE_ID.fullmatch(name)), pmid]
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def _problems(citation: Citation, literature: Literature, written: str) -> list[tuple[str, str]]:
+    names = _names(citation)
+    if not names:
+        return []
+    document = next((d for d in map(literature.get, names) if d is not None), None)
     if document is None:
-        return [("unknown_citation", "which is not in the corpus")]
+        nowhere = "neither among the answer's sources nor in the corpus"
+        words = f"which is {'not in the corpus' if citation.document else nowhere}"
+        return [("unknown_citation", words)]
     if not isinstance(document, Article):
         return []
     problems = [_notice(document, notice) for notice in document.notices]

@@ -11,11 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.agents.segmenter import segment
-from ragassay.records import AnswerSentence, Document, Record, SentenceInput
+from ragassay.records import AnswerSentence, Article, Document, Record, SentenceInput
+from ragassay.retrievers.memory import Corpus
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "sample"
 SOURCES = tuple(Document(id=f"9900010{n}", text="Text.") for n in range(1, 6))
 CORPUS = {i: Document(id=i, text="Text.") for i in ("99000201", "123")}
+LANCET = "10.1016/S0140-6736(20)31180-6"
+SICI = "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2"
+ESA = "10.1890/0012-9658(2006)87[1910:TFAT]2.0.CO;2"
+DOIS = (LANCET, SICI, ESA, "10.1000/abc", "10.1016/0370-2693(90)", "10.1000/\u00e4\u05d0;x,y")
 
 
 def cut(
@@ -56,6 +61,27 @@ def cited(sentence: AnswerSentence) -> list[str]:
         ("[0]", ["0"]),
         ("[7]", ["7"]),
         ("[99999999999999]", ["99999999999999"]),
+        ("[doi:10.1000/abc]", ["10.1000/abc"]),
+        ("[DOI 10.1000/abc]", ["10.1000/abc"]),
+        ("[DOI: 10.1000/abc.]", ["10.1000/abc"]),
+        ("[ 10.1000/abc ]", ["10.1000/abc"]),
+        ("[https://doi.org/10.1000/abc]", ["10.1000/abc"]),
+        ("[http://dx.doi.org/10.1000/ABC]", ["10.1000/ABC"]),
+        ("[doi:https://doi.org/10.1000/abc]", ["10.1000/abc"]),
+        ("(doi:10.1000/abc)", ["10.1000/abc"]),
+        ("(https://doi.org/10.1000/abc)", ["10.1000/abc"]),
+        ("(10.1000/abc)", ["10.1000/abc"]),
+        ("[PMID 123; doi:10.1000/abc]", ["PMID 123", "10.1000/abc"]),
+        ("[doi:10.1000/abc, PMID 123, 456]", ["10.1000/abc", "PMID 123", "PMID 456"]),
+        ("(doi:10.1000/abc; PMID: 123)", ["10.1000/abc", "PMID 123"]),
+        ("[10.1000/abc;doi:10.1000/d,10.1000/e]", ["10.1000/abc", "10.1000/d", "10.1000/e"]),
+        ("[10.1000/abc;31180123]", ["10.1000/abc", "31180123"]),
+        ("[1, 10.1000/abc]", ["1", "10.1000/abc"]),
+        ("[10.1000/abc](https://doi.org/10.1000/ABC)", ["10.1000/abc"]),
+        (f"[{SICI}; {LANCET}]", [SICI, LANCET]),
+        (f"(doi:{SICI}, {ESA})", [SICI, ESA]),
+        ("[https://doi.org/10.1000/a%3C1::b%3E2;3-4]", ["10.1000/a<1::b>2;3-4"]),
+        ("[10.1000/a%3Cb]", ["10.1000/a%3Cb"]),
     ],
 )
 def test_marker_is_read_and_leaves_the_sentence(marker: str, found: list[str]) -> None:
@@ -80,6 +106,15 @@ def test_marker_is_read_and_leaves_the_sentence(marker: str, found: list[str]) -
         "The tumour [ grew.",
         "Steps are: (1) rest, (2) ice, and (3) walking.",
         "(1) The tumour grew.",
+        "The tumour grew [10.1000].",
+        "The tumour grew [10.5/3].",
+        "The tumour grew [10.1000/].",
+        "The tumour grew [doi:].",
+        "The tumour grew (see 10.1000/abc).",
+        "The tumour grew [10.1000/abc and more].",
+        "The tumour grew [10.1000/a(bc].",
+        "The tumour grew [10.1000/abc; 3-1].",
+        "The tumour grew [https://example.org/10.1000/abc].",
     ],
 )
 def test_what_is_no_marker_stays(text: str) -> None:
@@ -114,6 +149,49 @@ def test_positions_pmids_and_the_corpus_resolve() -> None:
     found = [[c.document for c in s.citations] for s in sentences]
     assert found == [["99000102"], ["99000104", "99000201"], ["99000201"]]
     assert [d.id for d in documents] == [*(s.id for s in SOURCES), "99000201"]
+
+
+@pytest.mark.parametrize("doi", DOIS)
+@pytest.mark.parametrize("form", ["[{}]", "[doi:{}]", "(DOI {})", "[PMID 123; {}]", "({}, PMID 9)"])
+def test_doi_is_cut_out_whole_and_what_follows_stays(doi: str, form: str) -> None:
+    first, second = cut(f"It grew {form.format(doi)} (n = 5), [see] 10.1000/z). It shrank (a;2-2).")
+    assert doi in cited(first)
+    assert first.text == "It grew (n = 5), [see] 10.1000/z)."
+    assert (second.text, second.citations) == ("It shrank (a;2-2).", ())
+
+
+@pytest.mark.parametrize("doi", DOIS)
+@pytest.mark.parametrize("form", ["{}", "doi:{}", "DOI: {}", "https://doi.org/{}"])
+def test_doi_resolves_to_a_source_and_to_the_corpus_however_it_is_spelt(
+    doi: str, form: str
+) -> None:
+    spelt = form.format(doi)
+    by_id = Document(id=spelt, text="T")
+    by_doi = Article(id="99000301", text="T", doi=doi.lower())
+    for source in (by_id, by_doi):
+        (marked,) = cut(f"It grew [{doi.upper()}].", (source,))
+        (listed,) = cut((SentenceInput(text="It grew.", citations=(spelt,)),), (source,))
+        assert [c.document for c in (*marked.citations, *listed.citations)] == [source.id] * 2
+    record = Record(id="r", question="Q?", answer=f"It grew [{spelt}]. It shrank [99000301].")
+    _, sentences, documents = segment(record, Corpus([by_doi]).get)
+    assert [c.document for s in sentences for c in s.citations] == ["99000301"] * 2
+    assert [d.id for d in documents] == ["99000301"]
+
+
+def test_doi_that_nobody_knows_points_nowhere() -> None:
+    (sentence,) = cut("It grew [doi:10.1000/none].")
+    assert [(c.marker, c.document) for c in sentence.citations] == [("10.1000/none", None)]
+
+
+def test_source_with_the_doi_as_id_comes_before_the_article_that_has_it() -> None:
+    article = Article(id="99000301", text="T", doi="10.1000/abc")
+    (sentence,) = cut("It grew [10.1000/abc].", (article, Document(id="10.1000/ABC", text="T")))
+    assert sentence.citations[0].document == "10.1000/ABC"
+
+
+def test_doi_in_a_sentence_is_cited_once() -> None:
+    (sentence,) = cut("It grew [doi:10.1000/ABC] a lot [https://doi.org/10.1000/abc].")
+    assert cited(sentence) == ["10.1000/ABC"]
 
 
 def test_source_id_with_a_prefix_is_found() -> None:
@@ -193,6 +271,13 @@ def test_listed_sentences_keep_their_places_and_citations() -> None:
     ]
 
 
+def test_listed_dois_keep_their_spelling_and_lists_of_them_are_taken_apart() -> None:
+    listed = ("https://doi.org/10.1000/ABC", f"[doi:{LANCET}; PMID 123]", "10.1000/(x)", "[10.1/x]")
+    (sentence,) = cut((SentenceInput(text="It grew [10.1000/abc].", citations=listed),))
+    assert cited(sentence) == [listed[0], LANCET, "PMID 123", "10.1000/(x)", "10.1/x"]
+    assert sentence.text == "It grew."
+
+
 def test_listed_number_is_an_id_before_it_is_a_position() -> None:
     sources = tuple(Document(id=i, text="T") for i in ("2", "1"))
     (listed,) = cut((SentenceInput(text="It grew.", citations=("1",)),), sources)
@@ -238,7 +323,12 @@ def test_sample_answers_are_cut_as_a_reader_cuts_them(record_id: str, n_sentence
 
 
 @pytest.mark.parametrize(
-    "piece", ["It grew in adults [1]. ", "It grew. [1]\n", "[1]", "[1, ", "( ", "[PMID ", "1. "]
+    "piece",
+    [
+        *("It grew in adults [1]. ", "It grew. [1]\n", "[1]", "[1, ", "( ", "[PMID ", "1. "),
+        *("It grew [doi:10.1000/abc]. ", "[10.1000/a,", "[10.1000/a;b(", "(10.1000/a) ", "[doi: "),
+        *("10.1000/a(b)[c],;", "[10.1000/(a)", "(10.1000/[a]", "[10.1000/", "[10.1000/a, "),
+    ],
 )
 def test_long_answers_take_linear_time(piece: str) -> None:
     started = time.perf_counter()
@@ -279,3 +369,66 @@ def test_sentences_are_ordered_disjoint_and_hold_every_word(answer: str) -> None
 def test_no_text_breaks_it(answer: str) -> None:
     for sentence in cut(answer):
         assert sentence.text.strip() == sentence.text != ""
+
+
+WORDS = st.text(
+    st.characters(exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp"), exclude_characters="[]()"),
+    min_size=1,
+    max_size=12,
+).filter(lambda word: not any(c.isspace() for c in word))
+SUFFIXES = st.lists(
+    st.sampled_from(
+        ["(20)", "[a:b]", "<1::c>", "a;2-2", "x,y", ".z", "-6", "/3", "\u05d0", "\u00e9"]
+    ),
+    min_size=1,
+    max_size=5,
+).map("".join)
+
+
+@given(words=st.lists(WORDS, min_size=2, max_size=6), suffixes=st.lists(SUFFIXES, max_size=3))
+def test_dois_leave_the_words_and_their_places_as_they_are(
+    words: list[str], suffixes: list[str]
+) -> None:
+    dois = list(dict.fromkeys(f"10.1000/{suffix}" for suffix in suffixes))
+    marker = f"[{'; '.join(['PMID 123', *dois])}]"
+    answer = f"We saw {' '.join(words)} grow {marker} fast"
+    sentences = cut(answer)
+    shown = "".join("".join(s.text for s in sentences).split())
+    assert shown == "".join(answer.replace(marker, "").split())
+    assert [c for s in sentences for c in cited(s)] == ["PMID 123", *dois]
+    for sentence in sentences:
+        plain = answer[sentence.start : sentence.end].replace(marker, "")
+        assert "".join(plain.split()) == "".join(sentence.text.split())
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(
+                [
+                    "[",
+                    "]",
+                    "(",
+                    ")",
+                    ";",
+                    ",",
+                    " ",
+                    "\n",
+                    "doi:",
+                    "10.1000/",
+                    "https://doi.org/",
+                    "1",
+                ]
+            ),
+            st.text(max_size=3),
+        ),
+        max_size=30,
+    ).map("".join)
+)
+def test_any_text_around_dois_is_kept_but_for_its_markers(answer: str) -> None:
+    position = 0
+    for sentence in cut(answer):
+        assert position <= sentence.start < sentence.end <= len(answer)
+        rest = iter(answer[sentence.start : sentence.end])
+        assert all(c in rest for c in sentence.text if not c.isspace()), "a part of the answer"
+        position = sentence.end

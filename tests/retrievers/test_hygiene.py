@@ -63,6 +63,52 @@ def test_what_the_corpus_lacks_is_unknown() -> None:
     assert [kind for kind, _ in found("99999", "10.1000/none")] == ["unknown_citation"] * 2
 
 
+def of_citation(marker: str, document: str | None) -> list[tuple[str, str]]:
+    citation = Citation(marker=marker, document=document)
+    sentence = AnswerSentence(index=3, text="x", start=0, end=1, citations=(citation,))
+    case = Case(record_id="r", question="q", answer="x", sentences=(sentence,))
+    return [(f.kind, f.message) for f in citation_findings(case, Corpus(ARTICLES))]
+
+
+@pytest.mark.parametrize(
+    "marker", ["PMID 123", "PMIDs: 99999", "99999", "10.1000/none", "https://doi.org/10.1000/none"]
+)
+def test_article_that_points_nowhere_is_unknown_by_its_marker(marker: str) -> None:
+    words = "which is neither among the answer's sources nor in the corpus"
+    assert of_citation(marker, None) == [
+        ("unknown_citation", f"Sentence 3 cites {marker!r}, {words}.")
+    ]
+
+
+@pytest.mark.parametrize("marker", ["7", "X9", "doc-7", "10.5/3", "PMID", "see 10001", ""])
+def test_what_points_nowhere_and_is_no_article_id_is_left_to_the_verifier(marker: str) -> None:
+    assert of_citation(marker, None) == []
+
+
+@pytest.mark.parametrize(
+    "marker",
+    ["10.1000/SIX", "doi:10.1000/six", "DOI 10.1000/six", "https://www.doi.org/10.1000/six"],
+)
+@pytest.mark.parametrize("document", [None, "doc-7", "99999", "10006"])
+def test_an_article_is_found_by_its_marker_where_its_source_has_an_id_of_its_own(
+    marker: str, document: str | None
+) -> None:
+    assert of_citation(marker, document)[0][0] == "retracted_citation"
+
+
+def test_a_source_that_the_corpus_lacks_is_unknown_by_either_name() -> None:
+    expected = [("unknown_citation", "Sentence 3 cites '10.1/x', which is not in the corpus.")]
+    assert of_citation("10.1/x", "doc-7") == []
+    assert of_citation("10.1000/x", "doc-7")[0][0] == "unknown_citation"
+    assert of_citation("10.1/x", "99999") == expected
+    assert of_citation("PMID 77", "77")[0][0] == "unknown_citation"
+
+
+def test_a_cited_position_does_not_hide_the_article_behind_it() -> None:
+    assert of_citation("1", "10002")[0][0] == "retracted_citation"
+    assert of_citation("1", "99999")[0][0] == "unknown_citation"
+
+
 @pytest.mark.parametrize("name", ["1", "42", "doc-7", "a b", ""])
 def test_what_is_no_article_id_is_not_looked_up(name: str) -> None:
     assert found(name) == []

@@ -1,0 +1,147 @@
+"""Finds citation markers in an answer: `[1, 2]`, `[PMID 123; doi:10.1000/abc]`, `(1)`.
+
+A DOI may hold nearly everything: `10.1016/S0140-6736(20)31180-6`,
+`10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2`. In a marker it ends
+at white space, at a bracket that it did not open, and at a comma or semicolon behind which the
+next entry of the list stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+MAX_PARENTHETIC = 99
+"""`(12)` may point to a source, `(2015)` never does."""
+
+MAX_RANGE = 50
+"""`[1-9]` is a list of sources; a wider range is taken for something else."""
+
+# Digits are bounded: no identifier is longer, and Python refuses to read thousands of them.
+_NUMBER, _LAST = r"[0-9]{1,18}", r"[0-9]{1,4}"
+_PREFIX, _TO = r"PMIDs?[:\s]*", r"\s*[-\u2013]\s*"
+_NUMBERS = rf"(?:{_PREFIX})?{_NUMBER}(?:{_TO}{_LAST})?"
+
+_REGISTRANT = r"10\.[0-9]{4,9}/"
+_RESOLVER = r"(?:https?://)?(?:dx\.|www\.)?doi\.org/"
+_DOI_PREFIX = rf"(?:dois?[:\s]\s*)?(?:{_RESOLVER})?"
+# "10.1000/abc;2-2" is one DOI; behind "10.1000/abc;" a DOI or a number of a PMID's length is next.
+_NEXT = rf"\s|[\])]|\Z|PMID|doi|https?:|{_REGISTRANT}|[0-9]{{5,8}}(?:[\s,;\])]|\Z)"
+# Possessive: brackets that never close must not be tried in all the ways there are.
+_SUFFIX = rf"(?:[^\s()\[\],;]|\([^\s()\[\]]*\)|\[[^\s()\[\]]*\]|[,;](?!{_NEXT}))++"
+_DOI = rf"{_DOI_PREFIX}{_REGISTRANT}{_SUFFIX}"
+
+_LIST = rf"(?:{_DOI}|{_NUMBERS})(?:\s*[,;]\s*(?:{_DOI}|{_NUMBERS}))*"
+_MARKER = re.compile(rf"\[\s*({_LIST})\s*\]|\(\s*({_LIST})\s*\)", re.IGNORECASE)
+_WHOLE_LIST = re.compile(_LIST, re.IGNORECASE)
+_ITEM = re.compile(
+    rf"({_DOI_PREFIX})({_REGISTRANT}{_SUFFIX})|({_PREFIX})?({_NUMBER})(?:{_TO}({_LAST}))?",
+    re.IGNORECASE,
+)
+_WHOLE_DOI = re.compile(rf"({_DOI_PREFIX})({_REGISTRANT}\S+)", re.IGNORECASE)
+_WHOLE_PMID = re.compile(rf"{_PREFIX}({_NUMBER})", re.IGNORECASE)
+_ENUMERATION = re.compile(r"(?:^|[:;,\n]|\b(?:and|or))\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class CitationMarker:
+    """A marker in a text.
+
+    Attributes:
+        start: Its first character (0-based), the bracket.
+        end: One past its last character.
+        items: What it points to, one by one: "1", "PMID 123", "10.1000/abc".
+    """
+
+    start: int
+    end: int
+    items: tuple[str, ...]
+
+
+def find_markers(text: str, n_sources: int) -> list[CitationMarker]:
+    """Citation markers of a text, in order.
+
+    A number in square brackets always is one. A number in parentheses is one where the answer
+    has no number in square brackets, has sources and points to one of them: `(1, 2)`, not
+    `(n = 5)`, `(95)`, `(2015)` or the `(1)` of an enumeration. PMIDs and DOIs are, in either.
+
+    Args:
+        text: An answer.
+        n_sources: How many sources the answer came with.
+    """
+    found = [(m, expand(m[1] or m[2])) for m in _MARKER.finditer(text)]
+    found = [(match, items) for match, items in found if items]
+    is_bracketed = any(match[1] and items[0].isdigit() for match, items in found)
+    points = any(match[2] and _is_position(items, n_sources) for match, items in found)
+    return [
+        CitationMarker(match.start(), match.end(), tuple(items))
+        for match, items in found
+        if match[1]
+        or not all(item.isdigit() for item in items)
+        or (not is_bracketed and points and _is_parenthetic(match, items, n_sources))
+    ]
+
+
+def is_list(listed: str) -> bool:
+    """Whether a text is nothing but numbers, PMIDs and DOIs."""
+    return _WHOLE_LIST.fullmatch(listed) is not None
+
+
+def expand(listed: str) -> list[str]:
+    """The items of a list; none where a range runs backwards or is too wide.
+
+    Example:
+        >>> expand("PMID 12, 15; doi:10.1000/ABC"), expand("1-3")
+        (['PMID 12', 'PMID 15', '10.1000/ABC'], ['1', '2', '3'])
+    """
+    items: list[str] = []
+    prefix = ""
+    for match in _ITEM.finditer(listed):
+        if match[2]:
+            items.append(_plain_doi(match[1], match[2].rstrip(".,:;")))
+            continue
+        prefix = "PMID " if match[3] else prefix
+        first, last = int(match[4]), int(match[5] or match[4])
+        if not first <= last <= first + MAX_RANGE:
+            return []
+        numbers = [match[4]] if first == last else [str(n) for n in range(first, last + 1)]
+        items += [prefix + number for number in numbers]
+    return items
+
+
+def doi_of(identifier: str) -> str:
+    """The DOI that an identifier is in any spelling, in lower case; "" where it is none.
+
+    Example:
+        >>> doi_of("https://doi.org/10.1000/ABC"), doi_of("PMID 123")
+        ('10.1000/abc', '')
+    """
+    match = _WHOLE_DOI.fullmatch(identifier.strip())
+    return _plain_doi(match[1], match[2]).lower() if match else ""
+
+
+def bare(identifier: str) -> str:
+    """`"PMID: 123"` to `"123"`, a DOI to how `doi_of` gives it; any other identifier stays."""
+    pmid = _WHOLE_PMID.fullmatch(identifier.strip())
+    return pmid[1] if pmid else doi_of(identifier) or identifier.strip()
+
+
+def _plain_doi(prefix: str, doi: str) -> str:
+    """A DOI, decoded where it stands in an address: there, "<" is written as "%3C"."""
+    decoded = unquote(doi) if prefix.rstrip().endswith("/") else doi
+    return doi if re.search(r"\s", decoded) else decoded
+
+
+def _is_position(items: Sequence[str], n_sources: int) -> bool:
+    return all(item.isdigit() and 1 <= int(item) <= n_sources for item in items)
+
+
+def _is_parenthetic(match: re.Match[str], items: Sequence[str], n_sources: int) -> bool:
+    """Whether a number in parentheses may be a citation: at worst one of a few too many."""
+    before = match.string[max(0, match.start() - 8) : match.start()]
+    if len(items) == 1 and _ENUMERATION.search(before):
+        return False
+    most = min(MAX_PARENTHETIC, 2 * n_sources + 5)
+    return all(int(item) <= most for item in items)

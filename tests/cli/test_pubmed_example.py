@@ -1,0 +1,131 @@
+"""The PubMed example that the repository ships: built, asked and cited as its README says."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from fakes import WordEmbedder
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.testing import ScriptedModel
+from ragassay.testing.replies import build_instance
+from ragassay.testing.requests import JsonSchema, Message, last_user_text
+
+EXAMPLE = ROOT / "examples" / "pubmed"
+CONTRADICTED = "The 10 mg dose did not impair balance"
+LONGEST_CLAIM = 300
+"""A prompt holds the whole answer, and ends with the claim and what to reply."""
+
+FINDINGS = {
+    "migraine": [("preprint_citation", 2), ("later_citation", 3), ("concern_citation", 4)],
+    "vomiting": [("retracted_citation", 2)],
+    "insomnia": [
+        ("corrected_citation", 1),
+        ("invalid_citation", 2),
+        ("unknown_citation", 2),
+        ("contradicted_citation", 3),
+    ],
+    "sensor": [
+        ("preprint_citation", 2),
+        ("retracted_citation", 3),
+        ("invalid_citation", 4),
+        ("unknown_citation", 4),
+    ],
+}
+"""What is wrong with the citations of each answer: kind and sentence."""
+
+
+def judge(messages: Sequence[Message], schema: JsonSchema | None) -> str | Mapping[str, object]:
+    """A judge that finds one claim contradicted, all others supported."""
+    asked = last_user_text(messages)
+    reply = build_instance(schema or {}, asked, "judge")
+    if isinstance(reply, dict) and "verdict" in reply:
+        is_wrong = CONTRADICTED in asked[-LONGEST_CLAIM:]
+        return {**reply, "verdict": "contradicts" if is_wrong else "supports"}
+    return reply if isinstance(reply, dict) else str(reply)
+
+
+def call(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(autouse=True)
+def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragassay.graphs.toolbox.Embedder", lambda name: WordEmbedder(name))
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel(judge) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("example") / "pubmed"
+    code, _, errors = call("corpus", "build", EXAMPLE, "--out", folder, "--quiet")
+    assert (code, "1 record could not be read" in errors) == (3, True), "one has no PMID"
+    return folder
+
+
+def test_articles_are_a_source_and_answers_are_none(corpus: Path) -> None:
+    info = json.loads(call("corpus", "info", corpus, "--json")[1])
+    files = {f["name"]: (f["n_articles"], f["n_deleted"], f["n_rejected"]) for f in info["files"]}
+    assert files == {
+        "tessagluc.nbib": (4, 0, 0),
+        "pubmed99n0001.xml": (13, 0, 1),
+        "pubmed99n0002.xml": (7, 1, 0),
+    }
+
+
+def test_the_record_without_a_pmid_is_set_aside(corpus: Path) -> None:
+    (line,) = (corpus / "rejected.jsonl").read_text(encoding="utf-8").splitlines()
+    rejected = json.loads(line)
+    assert rejected["file"].endswith("pubmed99n0001.xml")
+    assert "PMID" in json.dumps(rejected)
+
+
+def test_articles_are_found_by_dois_with_brackets(corpus: Path) -> None:
+    _, out, _ = call("corpus", "get", corpus, "https://doi.org/10.99999/S1990-0006(24)00911-6")
+    assert json.loads(out)["id"] == "99000911"
+
+
+@pytest.mark.integration
+def test_what_is_wrong_with_citations_is_found(model, corpus, tmp_path):
+    asked = ("--model", model.model_name, "--api-base", model.base_url)
+    out = tmp_path / "run"
+    answers = EXAMPLE / "answers.jsonl"
+    code, _, errors = call("evaluate", answers, "--corpus", corpus, "--out", out, "--quiet", *asked)
+    assert code == 0, errors
+    found: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    cited: dict[str, list[str | None]] = defaultdict(list)
+    for line in (out / "evaluations.jsonl").read_text(encoding="utf-8").splitlines():
+        evaluation = json.loads(line)
+        for finding in evaluation["findings"]:
+            if finding["kind"].endswith("_citation"):
+                found[evaluation["record_id"]].append((finding["kind"], finding["sentence"]))
+        for sentence in evaluation["sentences"]:
+            documents = [c.get("document") for c in sentence["citations"]]
+            cited[evaluation["record_id"]] += documents
+            assert "10.99999" not in sentence["text"], "markers are no part of a sentence"
+    assert {name: sorted(kinds) for name, kinds in found.items()} == {
+        name: sorted(kinds) for name, kinds in FINDINGS.items()
+    }
+    assert cited == {
+        "migraine": ["99000101", "99000901", "99000902", "99000104"],
+        "vomiting": ["99000302", "99000304"],
+        "insomnia": ["99000501", None, "99000502"],
+        "sensor": ["99000911", "99000911", "99000913", "99000912", None],
+    }
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "which was retracted (PMID 99000904)" in page
+    assert "which was published on 2024-10, after the answer (2024-06)" in page
