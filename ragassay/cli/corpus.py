@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ragassay.cli.exits import FAILED, PARTIAL, errors_as_lines
+
+if TYPE_CHECKING:
+    from ragassay.retrievers.literature import Literature
 
 app = typer.Typer(
     name="corpus",
@@ -17,7 +20,36 @@ app = typer.Typer(
 )
 
 Where = Annotated[
-    str, typer.Argument(help="A built corpus, a file of documents, or `pubmed` for PubMed itself.")
+    str,
+    typer.Argument(
+        help="A built corpus, a file of documents, `pubmed` for PubMed itself, or an index in a "
+        "cluster (https://HOST:PORT/INDEX)."
+    ),
+]
+By = Annotated[
+    Literal["auto", "bm25", "dense", "hybrid"] | None,
+    typer.Option(
+        help="Search by words (bm25), by meaning (dense), or by both, fused (hybrid); the latter "
+        "two need vectors: see `corpus embed`. auto, the default, is hybrid where there are "
+        "vectors, else bm25."
+    ),
+]
+EmbedderName = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder",
+        help="Model of the vectors: all-MiniLM-L6-v2, which is installed with ragassay, or any "
+        "that sentence-transformers can load. RAGASSAY_EMBEDDER sets it for all commands.",
+    ),
+]
+Rerank = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Look at the best 50 hits again: `embedded`, or a cross-encoder that "
+        "sentence-transformers can load, e.g. cross-encoder/ms-marco-MiniLM-L6-v2. Takes a second "
+        "or more for each query.",
+    ),
 ]
 
 
@@ -60,19 +92,59 @@ def build(
 
 
 @app.command()
+def embed(
+    corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
+    embedder: EmbedderName = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+) -> None:
+    """Make the vectors of a corpus, for a search by meaning, or bring them up to date.
+
+    One vector stands for each article (title and abstract; most models read the first 256 to 512
+    word pieces). After `corpus build` has added files, the same command embeds what is new or
+    changed and removes what is gone. One that was stopped goes on. Vectors by several models can
+    stand side by side.
+
+    They lie in the corpus (about 3 KB an article), or on a Chroma server of yours where
+    RAGASSAY_CHROMA_URL names one (http://HOST:8000; Chroma 1.5 or later).
+
+    For example:
+
+      ragassay corpus embed my-corpus
+
+      ragassay corpus search my-corpus "drugs that keep the heart from failing" --by hybrid
+    """
+    with errors_as_lines():
+        from ragassay.cli.output import print_vectors
+        from ragassay.models.embeddings import Embedder
+        from ragassay.retrievers.dense.embed import embed_corpus
+        from ragassay.retrievers.disk.corpus import DiskCorpus
+        from ragassay.runs.progress import shown_embedding
+        from ragassay.settings import load_settings
+
+        settings = load_settings(embedder=embedder)
+        opened = DiskCorpus(corpus)
+        with shown_embedding(len(opened), enabled=not quiet) as listen:
+            embed_corpus(opened, Embedder(settings.embedder), settings.chroma_url, listen)
+        print_vectors(opened, settings.chroma_url)
+
+
+@app.command()
 def info(
     corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the ledger as JSON.")] = False,
 ) -> None:
-    """Say what a corpus holds and what it was built from."""
+    """Say what a corpus holds, what it was built from, and whether it has vectors."""
     with errors_as_lines():
-        from ragassay.cli.output import print_corpus
+        from ragassay.cli.output import print_corpus, print_vectors
+        from ragassay.retrievers.disk.corpus import DiskCorpus
         from ragassay.retrievers.disk.ledger import read_ledger
+        from ragassay.settings import load_settings
 
         if as_json:
             typer.echo(read_ledger(corpus).model_dump_json(indent=2))
         else:
             print_corpus(corpus)
+            print_vectors(DiskCorpus(corpus), load_settings().chroma_url)
 
 
 @app.command()
@@ -112,6 +184,9 @@ def search(
     no_retracted: Annotated[
         bool, typer.Option("--no-retracted", help="Leave out retracted articles.")
     ] = False,
+    by: By = None,
+    rerank: Rerank = "",
+    embedder: EmbedderName = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print hits as JSON lines.")] = False,
 ) -> None:
     """Search a corpus, best first.
@@ -119,14 +194,14 @@ def search(
     For example:
 
       ragassay corpus search my-corpus "aspirin and colorectal adenoma" --since 2015 --no-retracted
+
+      ragassay corpus search my-corpus "does aspirin prevent polyps?" --by hybrid --rerank embedded
     """
     with errors_as_lines():
         from ragassay.cli.output import print_hits
         from ragassay.retrievers.literature import Filters
-        from ragassay.retrievers.opening import open_literature
-        from ragassay.settings import load_settings
 
-        literature = open_literature(corpus, load_settings()).literature
+        literature = _opened(corpus, by, rerank, embedder)
         filters = Filters(since, until, tuple(kind or ()), no_retracted)
         print_hits(literature.search(query, k, filters), as_json)
 
@@ -139,18 +214,26 @@ def evaluate(
     ],
     qrels: Annotated[Path, typer.Option(help="Judgments: trec_eval or BEIR's TSV.")],
     k: Annotated[int, typer.Option("--k", min=10, help="Depth of the ranking.")] = 1000,
+    by: By = None,
+    rerank: Rerank = "",
+    embedder: EmbedderName = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
 ) -> None:
-    """Measure the search: nDCG@10, R@100, MRR and MAP with 95 % intervals over the queries."""
+    """Measure the search: nDCG@10, R@100, MRR and MAP with 95 % intervals over the queries.
+
+    For example, whether vectors would help on queries of yours:
+
+      ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by bm25
+
+      ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by hybrid
+    """
     with errors_as_lines():
         from ragassay.cli.output import print_scores
         from ragassay.formats.qrels import read_qrels, read_queries
         from ragassay.metrics.retrieval import retrieval_scores
-        from ragassay.retrievers.opening import open_literature
         from ragassay.runs.progress import track
-        from ragassay.settings import load_settings
 
-        literature = open_literature(corpus, load_settings()).literature
+        literature = _opened(corpus, by, rerank, embedder)
         wanted = read_qrels(qrels)
         asked = {q: text for q, text in read_queries(queries).items() if q in wanted}
         ranking = {
@@ -158,3 +241,18 @@ def evaluate(
             for q, text in track(asked.items(), "searching")
         }
         print_scores(retrieval_scores(wanted, ranking), as_json)
+
+
+def _opened(where: str, by: str | None, rerank: str, embedder: str | None) -> Literature:
+    """The place to search, its hits reranked where somebody asked for that."""
+    from ragassay.models.embeddings import Embedder
+    from ragassay.retrievers.opening import open_literature
+    from ragassay.retrievers.reranked import reranked
+    from ragassay.settings import load_settings
+
+    settings = load_settings(search=by, reranker=rerank or "none", embedder=embedder)
+    model = Embedder(settings.embedder)
+    opened = open_literature(where, settings, model)
+    if opened.note:
+        typer.echo(opened.note, err=True)
+    return reranked(opened.literature, settings, model)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ragassay.records import Article, Evaluation, Manifest, Score, Summary
 
 if TYPE_CHECKING:
+    from ragassay.retrievers.disk.corpus import DiskCorpus
     from ragassay.retrievers.literature import Hit
 
 
@@ -50,6 +51,30 @@ def print_corpus(folder: Path) -> None:
     console.print(table)
 
 
+def print_vectors(corpus: DiskCorpus, url: str) -> None:
+    """Print by which models a corpus has vectors, and whether they are up to date.
+
+    Args:
+        corpus: The corpus.
+        url: Of the Chroma server that keeps them; empty where the corpus does.
+    """
+    import typer
+
+    from ragassay.retrievers.dense.index import vector_states
+
+    words = {
+        "complete": "up to date",
+        "stale": "older than the corpus: embed again",
+        "unfinished": "not finished: embed again",
+    }
+    states = vector_states(corpus.folder, url)
+    for state in states:
+        status = words[state.status(corpus)]
+        typer.echo(f"vectors by {state.embedder}: {state.n_vectors:,}, {status}")
+    if not states:
+        typer.echo(f"no vectors; `ragassay corpus embed {corpus.folder}` makes them")
+
+
 def print_hits(hits: Sequence[Hit], as_json: bool) -> None:
     """Print what a search found, best first."""
     import json
@@ -66,9 +91,9 @@ def print_hits(hits: Sequence[Hit], as_json: bool) -> None:
         if isinstance(document, Article):
             marks = (*document.notices, document.journal, document.published)
             known = "; ".join(mark for mark in marks if mark)
-        typer.echo(f"{rank:>3}. {hit.score:7.2f}  {document.id}  {document.title}")
+        typer.echo(f"{rank:>3}. {hit.score:8.4f}  {document.id}  {document.title}")
         if known:
-            typer.echo(f"{'':14}{known}")
+            typer.echo(f"{'':15}{known}")
     if not hits and not as_json:
         typer.echo("nothing found")
 

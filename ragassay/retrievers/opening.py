@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
+from ragassay.errors import InputError, SettingsError
 from ragassay.formats import read_corpus
+from ragassay.models.embeddings import Embedder
 from ragassay.models.weights import sha256_of
 from ragassay.records import FileStamp, Rejection
 from ragassay.retrievers.disk.corpus import DiskCorpus
@@ -14,8 +19,15 @@ from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import Settings
 
+if TYPE_CHECKING:
+    from ragassay.retrievers.dense.index import NamedEncoder
+
 LIVE = "pubmed"
 """Names PubMed itself, over the network."""
+
+_URL = re.compile(r"^(https?):/+(?=[^/])", re.IGNORECASE)
+
+Way = Literal["bm25", "dense", "hybrid"]
 
 
 @dataclass(frozen=True)
@@ -26,34 +38,96 @@ class Opened:
         literature: What is searched.
         stamp: What it is, for the manifest.
         rejections: Lines that could not be read.
+        note: What the user should know of how it is searched; mostly empty.
     """
 
     literature: Literature
     stamp: FileStamp
     rejections: tuple[Rejection, ...] = ()
+    note: str = ""
 
 
-def open_literature(where: str | Path, settings: Settings) -> Opened:
-    """Open a built corpus (a folder), a file of documents, or PubMed itself ("pubmed").
+def open_literature(
+    where: str | Path, settings: Settings, embedder: NamedEncoder | None = None
+) -> Opened:
+    """Open what a user names as the corpus.
+
+    Args:
+        where: A built corpus (a folder), a file of documents, PubMed itself ("pubmed"), or an
+            index in a cluster ("https://host:9200/index").
+        settings: `search` says how a built corpus is searched; all else is searched by words.
+        embedder: Encodes queries in place of one by the settings, to have its model loaded once.
 
     Raises:
-        InputError: The file is missing or holds no documents.
-        CorpusError: The folder is no corpus.
+        InputError: The file is missing or holds no documents, or the address names no index.
+        SettingsError: Vectors are asked for where there can be none.
+        CorpusError: The folder is no corpus, the vectors that the settings demand are missing,
+            unfinished or stale, or a server cannot be reached.
     """
     path = Path(where)
-    if str(where) == LIVE and not path.exists():
-        return _live(settings)
     if path.is_dir() or (path / LEDGER).exists():
-        corpus = DiskCorpus(path)
-        stamp = FileStamp(
-            name=path.name, sha256=corpus.sha256, n_items=len(corpus), format="corpus"
+        return _built(path, settings, embedder or Embedder(settings.embedder))
+    is_url, is_live = bool(_URL.match(str(where))), str(where) == LIVE and not path.exists()
+    if settings.search in ("dense", "hybrid") and (is_url or is_live or path.exists()):
+        raise SettingsError(
+            f"setting 'search' is {settings.search!r}, but {shown(where)!r} has no vectors: only a "
+            "built corpus does (`ragassay corpus build`, then `ragassay corpus embed`)"
         )
-        return Opened(corpus, stamp)
+    if is_url:
+        return _cluster(str(where), settings)
+    if is_live:
+        return _live(settings)
     found = read_corpus(path)
     stamp = FileStamp(
         name=path.name, sha256=sha256_of(path), n_items=len(found.documents), format="jsonl"
     )
     return Opened(Corpus(found.documents), stamp, found.rejections)
+
+
+def shown(where: str | Path) -> str:
+    """A name without the user and password that an address may carry."""
+    return re.sub(r"(?<=:/).*@", "/***@", str(where))
+
+
+def _built(path: Path, settings: Settings, embedder: NamedEncoder) -> Opened:
+    corpus = DiskCorpus(path)
+    way, note = _way(corpus, settings, embedder)
+    url = settings.chroma_url
+    literature = corpus if way == "bm25" else _by_vectors(corpus, way, embedder, url)
+    stamp = FileStamp(
+        name=path.name,
+        sha256=literature.sha256,
+        n_items=len(corpus),
+        format="corpus" if way == "bm25" else f"corpus, {way}",
+    )
+    return Opened(literature, stamp, note=note)
+
+
+def _way(corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder) -> tuple[Way, str]:
+    """How to search, and what to say of it."""
+    if settings.search != "auto":
+        return settings.search, ""
+    from ragassay.retrievers.dense.index import vectors_status
+
+    status = vectors_status(corpus, embedder, settings.chroma_url)
+    if status == "complete":
+        return "hybrid", ""
+    if status == "missing":
+        return "bm25", ""
+    problem = "not finished" if status == "unfinished" else "older than the corpus"
+    return "bm25", (
+        f"searched by words alone: the vectors of {corpus.folder} are {problem} "
+        f"(`ragassay corpus embed {corpus.folder} --embedder {embedder.name}` mends that)"
+    )
+
+
+def _by_vectors(corpus: DiskCorpus, way: Way, embedder: NamedEncoder, url: str) -> Literature:
+    from ragassay.retrievers.dense.index import DenseIndex
+    from ragassay.retrievers.hybrid import DenseCorpus, HybridCorpus
+
+    index = DenseIndex(corpus, embedder, url)
+    dense = DenseCorpus(corpus, index)
+    return dense if way == "dense" else HybridCorpus(corpus, dense)
 
 
 def _live(settings: Settings) -> Opened:
@@ -62,3 +136,42 @@ def _live(settings: Settings) -> Opened:
     key = settings.ncbi_api_key.get_secret_value() if settings.ncbi_api_key else None
     live = LivePubMed(settings.cache_dir / "pubmed", key, settings.ncbi_email)
     return Opened(live, FileStamp(name=LIVE, sha256=live.sha256, n_items=0, format="live"))
+
+
+def _cluster(where: str, settings: Settings) -> Opened:
+    from ragassay.retrievers.cluster.corpus import ClusterCorpus
+
+    host, index = _address(where)
+    corpus = ClusterCorpus(host, index, auth=_credentials(settings))
+    stamp = FileStamp(
+        name=f"{host}/{index}", sha256=corpus.sha256, n_items=corpus.count(), format="cluster"
+    )
+    return Opened(corpus, stamp)
+
+
+def _address(where: str) -> tuple[str, str]:
+    """Host and index of an address; a path, in which "//" has become "/", will do."""
+    try:
+        parts = urlsplit(_URL.sub(r"\1://", where))
+        host = f"{parts.scheme}://{parts.netloc}"
+        port = parts.port
+    except ValueError:
+        raise InputError(f"{shown(where)}: a cluster is named https://HOST:PORT/INDEX") from None
+    if "@" in where:
+        raise InputError(
+            f"{shown(where)}: an address in a report must hold no secret; give user and password "
+            "as RAGASSAY_CLUSTER_USER and RAGASSAY_CLUSTER_PASSWORD"
+        )
+    index = parts.path.strip("/")
+    if not index or "/" in index or parts.query or parts.fragment:
+        raise InputError(f"{where} names no index: a cluster is named https://HOST:PORT/INDEX")
+    if port is None:
+        host += ":443" if parts.scheme == "https" else ":80"
+    return host, index
+
+
+def _credentials(settings: Settings) -> tuple[str, str] | None:
+    password = settings.cluster_password
+    if bool(settings.cluster_user) != (password is not None):
+        raise SettingsError("give both settings, 'cluster_user' and 'cluster_password', or neither")
+    return (settings.cluster_user, password.get_secret_value()) if password else None

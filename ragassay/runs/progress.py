@@ -12,6 +12,7 @@ from ragassay.runs.engine import Event, Listener
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from ragassay.retrievers.dense.embed import EmbedEvent
     from ragassay.retrievers.disk.build import BuildEvent
 
 T = TypeVar("T")
@@ -61,6 +62,28 @@ def shown_build(enabled: bool) -> Iterator[Callable[[BuildEvent], None]]:
         def listen(event: BuildEvent) -> None:
             files = f"{event.n_files} files done, " if event.n_files else ""
             progress.update(task, description=f"{files}{event.file}: {event.n_items:,} records")
+
+        yield listen
+
+
+@contextmanager
+def shown_embedding(n_articles: int, enabled: bool) -> Iterator[Callable[[EmbedEvent], None]]:
+    """Show how far the vectors of a corpus are, with rate and time left, on stderr.
+
+    Args:
+        n_articles: Of the corpus.
+        enabled: Without it nothing is shown.
+    """
+    if not enabled:
+        yield lambda event: None
+        return
+    with _bar() as progress:
+        task = progress.add_task("embedding", total=n_articles, detail="")
+
+        def listen(event: EmbedEvent) -> None:
+            seconds = progress.tasks[task].elapsed
+            rate = f"{event.n_embedded / seconds:,.1f} articles/s" if seconds else ""
+            progress.update(task, completed=event.n_done, detail=rate)
 
         yield listen
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 from ragassay.errors import InputError
 
 _HOST = "127.0.0.1"
+_RESULTS = {True: "deleted", False: "not_found"}
 
 
 @dataclass
@@ -25,10 +26,10 @@ class _Index:
 class ScriptedOpenSearch:
     """A cluster of one on loopback, in memory.
 
-    It makes indices, takes bulk loads under a strict mapping, gives documents by id at once and by
-    search after a refresh, and answers with the statuses and error bodies of the real one. A score
-    is the sum of the boosts of the fields that hold a word of the query, word by word; words are
-    compared in lower case, without stemming.
+    It makes indices, takes bulk loads and deletions under a strict mapping, gives documents by id
+    at once and by search and count after a refresh, and answers with the statuses and error bodies
+    of the real one. A score is the sum of the boosts of the fields that hold a word of the query,
+    word by word; words are compared in lower case, without stemming.
 
     Attributes:
         requests: Method, path and body of each request, in order of arrival.
@@ -115,6 +116,8 @@ class ScriptedOpenSearch:
         if rest == "_refresh":
             index.searchable = dict(index.documents)
             return 200, {"_shards": {"total": 1, "successful": 1, "failed": 0}}
+        if rest == "_count":
+            return 200, {"count": len(index.searchable)}
         if rest == "_stats":
             shard = {"routing": {"primary": True}, "seq_no": {"max_seq_no": index.n_changes - 1}}
             return 200, {"indices": {name: {"uuid": f"uuid-{name}", "shards": {"0": [shard]}}}}
@@ -126,27 +129,34 @@ class ScriptedOpenSearch:
         if not body.endswith("\n"):
             raise InputError("a bulk body must end with a line end")
         items: list[dict[str, Any]] = []
-        lines = [json.loads(line) for line in body.splitlines()]
-        for action, source in zip(lines[::2], lines[1::2], strict=True):
-            about = action["index"]
+        lines = iter(body.splitlines())
+        for line in lines:
+            ((action, about),) = json.loads(line).items()
             index = self._indices[about.get("_index", name)]
-            status, problem = 201, None
-            if self.n_busy:
-                self.n_busy -= 1
-                status = 429
-                problem = {"type": "rejected_execution_exception", "reason": "queue is full"}
-            elif unknown := source.keys() - index.properties.keys():
-                reason = f"dynamic introduction of {sorted(unknown)} is not allowed"
-                status, problem = 400, {"type": "strict_dynamic_mapping_exception"}
-                problem["reason"] = reason
-            else:
-                index.documents[about["_id"]] = source
-                index.n_changes += 1
-            items.append({"index": {"_id": about["_id"], "status": status}})
-            if problem:
-                items[-1]["index"]["error"] = problem
-        failed = any("error" in item["index"] for item in items)
+            source = json.loads(next(lines)) if action == "index" else None
+            items.append({action: {"_id": about["_id"], **self._change(index, about, source)}})
+        failed = any("error" in result for item in items for result in item.values())
         return {"took": 1, "errors": failed, "items": items}
+
+    def _change(
+        self, index: _Index, about: dict[str, Any], source: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        """Put a document in, or take it out where there is no source; says how it went."""
+        if self.n_busy:
+            self.n_busy -= 1
+            problem = {"type": "rejected_execution_exception", "reason": "queue is full"}
+            return {"status": 429, "error": problem}
+        if source is None:
+            was_there = index.documents.pop(about["_id"], None) is not None
+            index.n_changes += 1
+            return {"status": 200 if was_there else 404, "result": _RESULTS[was_there]}
+        if unknown := source.keys() - index.properties.keys():
+            reason = f"dynamic introduction of {sorted(unknown)} is not allowed"
+            problem = {"type": "strict_dynamic_mapping_exception", "reason": reason}
+            return {"status": 400, "error": problem}
+        index.documents[about["_id"]] = source
+        index.n_changes += 1
+        return {"status": 201, "result": "created"}
 
     def _search(self, index: _Index, body: dict[str, Any]) -> dict[str, Any]:
         scored = [

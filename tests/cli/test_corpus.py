@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 from ragassay.cli import app
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "pubmed"
+SOURCES = sorted(EXAMPLES.glob("pubmed99*.xml"))
 
 
 def run(*arguments: object, code: int = 0) -> tuple[str, str]:
@@ -23,7 +26,7 @@ def run(*arguments: object, code: int = 0) -> tuple[str, str]:
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus") / "built"
     # 3: one record of the sample has no PMID.
-    out, err = run("build", EXAMPLES, "--out", folder, "--quiet", code=3)
+    out, err = run("build", *SOURCES, "--out", folder, "--quiet", code=3)
     assert "15 articles" in out
     assert "1 record could not be read" in err
     return folder
@@ -31,7 +34,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_building_again_changes_nothing(corpus: Path) -> None:
     before = (corpus / "corpus.json").read_bytes()
-    run("build", EXAMPLES, "--out", corpus, "--quiet", code=3)
+    run("build", *SOURCES, "--out", corpus, "--quiet", code=3)
     assert (corpus / "corpus.json").read_bytes() == before
 
 
@@ -93,3 +96,94 @@ def test_what_is_no_corpus_is_one_line(tmp_path: Path) -> None:
     _, err = run("search", tmp_path, "x", code=1)
     assert err.startswith("error: ") and "ragassay corpus build" in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.fixture
+def words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embeds without a model."""
+    monkeypatch.setattr("ragassay.models.embeddings.Embedder", lambda name: WordEmbedder(name))
+
+
+@pytest.fixture
+def own(corpus: Path, tmp_path: Path) -> Path:
+    """A copy of the corpus that a test may change."""
+    return Path(shutil.copytree(corpus, tmp_path / "own"))
+
+
+@pytest.mark.usefixtures("words")
+def test_embed_makes_vectors_that_info_and_search_know_of(own: Path) -> None:
+    assert f"no vectors; `ragassay corpus embed {own}` makes them" in run("info", own)[0]
+    _, err = run("search", own, "migraine", "--by", "dense", code=1)
+    assert "are missing: `ragassay corpus embed" in err and len(err.splitlines()) == 1
+    out, _ = run("embed", own, "--quiet")
+    assert out == "vectors by all-MiniLM-L6-v2: 15, up to date\n"
+    assert "15 articles" in run("info", own)[0]
+    assert out in run("info", own)[0]
+    found = [run("search", own, "brelozant migraine", "--json", "--by", by)[0] for by in WAYS]
+    assert len(set(found)) == 3
+    assert run("search", own, "brelozant migraine", "--json")[0] == found[2], "auto is hybrid"
+    dense = [json.loads(line)["id"] for line in found[1].splitlines()]
+    assert len(dense) == 10, "a search by meaning finds something for anything"
+
+
+WAYS = ("bm25", "dense", "hybrid")
+
+
+@pytest.mark.usefixtures("words")
+def test_vectors_that_the_corpus_has_outgrown_are_named(own: Path, tmp_path: Path) -> None:
+    run("embed", own, "--quiet")
+    more = tmp_path / "more.jsonl"
+    more.write_text(json.dumps({"id": "7", "title": "Whales", "text": "Whales sing."}))
+    run("build", more, "--out", own, "--quiet", code=3)
+    assert "vectors by all-MiniLM-L6-v2: 15, older than the corpus" in run("info", own)[0]
+    out, err = run("search", own, "whales", "--json")
+    assert json.loads(out)["id"] == "7"
+    assert "searched by words alone" in err and "ragassay corpus embed" in err
+    assert "older than the corpus" in run("search", own, "x", "--by", "hybrid", code=1)[1]
+    assert "16, up to date" in run("embed", own, "--quiet")[0]
+
+
+@pytest.mark.usefixtures("words")
+def test_hits_are_reranked_when_asked(own: Path) -> None:
+    def ids(*options: str) -> list[str]:
+        out, _ = run("search", own, "brelozant migraine days", "--json", *options)
+        return [json.loads(line)["id"] for line in out.splitlines()]
+
+    assert sorted(ids("--rerank", "embedded")) == sorted(ids("--rerank", "none")) == sorted(ids())
+    assert ids("--rerank", "none") == ids() != ids("--rerank", "embedded")
+
+
+@pytest.mark.usefixtures("words")
+def test_embed_shows_progress_on_stderr(own: Path) -> None:
+    out, err = run("embed", own, "--embedder", "another")
+    assert out == "vectors by another: 15, up to date\n"
+    assert "embedding" in err and "15/15" in err and "articles/s" in err
+
+
+@pytest.mark.usefixtures("words")
+def test_evaluate_compares_ways_of_searching(own: Path, tmp_path: Path) -> None:
+    run("embed", own, "--quiet")
+    (tmp_path / "q.tsv").write_text("a\tbrelozant migraine preprint interim report\n")
+    (tmp_path / "qrels").write_text("a 0 99000901 1\n")
+    options = ("--queries", tmp_path / "q.tsv", "--qrels", tmp_path / "qrels", "--json")
+    for way in (*(("--by", way) for way in WAYS), ("--rerank", "embedded")):
+        rows = [json.loads(line) for line in run("evaluate", own, *options, *way)[0].splitlines()]
+        assert [row["measure"] for row in rows] == ["nDCG@10", "R@100", "RR", "AP"]
+        assert rows[1]["value"] == 1.0
+
+
+def test_what_has_no_vectors_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "7", "text": "Whales sing."}))
+    _, err = run("search", tmp_path / "a.jsonl", "whales", "--by", "dense", code=1)
+    assert "only a built corpus does" in err
+    _, err = run("embed", tmp_path, code=1)
+    assert "ragassay corpus build" in err
+
+
+@pytest.mark.integration
+def test_a_search_by_meaning_with_the_packaged_model(own: Path) -> None:
+    run("embed", own, "--quiet")
+    out, _ = run("search", own, "medicine against attacks of headache", "--json", "--by", "dense")
+    found = [json.loads(line) for line in out.splitlines()]
+    assert "migraine" in (found[0]["title"] + found[0]["text"]).lower()
+    assert found[0]["score"] > found[-1]["score"]

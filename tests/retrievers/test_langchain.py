@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from collections.abc import Iterator
+
 import pytest
+from fakes import WordEmbedder
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.retrievers import BaseRetriever
 
 from ragassay.errors import InputError
 from ragassay.records import Article
+from ragassay.retrievers.dense.embed import embed_corpus
+from ragassay.retrievers.dense.index import DenseIndex
+from ragassay.retrievers.disk.build import build_corpus
+from ragassay.retrievers.disk.corpus import DiskCorpus
+from ragassay.retrievers.hybrid import DenseCorpus, HybridCorpus
 from ragassay.retrievers.langchain import LiteratureRetriever, RetrieverLiterature
 from ragassay.retrievers.literature import Filters, Literature
 from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.rerank import EmbeddedReranker
+from ragassay.retrievers.reranked import RerankedLiterature
 
 ARTICLES = (
     Article(id="10001", title="One", text="Aspirin relieved pain.", published="2019"),
@@ -69,3 +81,36 @@ def test_both_ways_round_gives_the_same_documents() -> None:
     there = LiteratureRetriever(literature=Corpus(ARTICLES))
     back = RetrieverLiterature(there).search("aspirin")
     assert {h.document.id for h in back} == {a.id for a in ARTICLES}
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Literature]]:
+    folder = tmp_path_factory.mktemp("langchain")
+    rows = [article.model_dump(mode="json", exclude_defaults=True) for article in ARTICLES]
+    (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    build_corpus([folder / "a.jsonl"], folder / "corpus")
+    disk = DiskCorpus(folder / "corpus")
+    embed_corpus(disk, WordEmbedder())
+    index = DenseIndex(disk, WordEmbedder())
+    dense = DenseCorpus(disk, index)
+    hybrid = HybridCorpus(disk, dense)
+    reranker = EmbeddedReranker(WordEmbedder())
+    reranked = RerankedLiterature(hybrid, reranker, "embedded")
+    yield {"disk": disk, "dense": dense, "hybrid": hybrid, "reranked": reranked}
+    index.close()
+
+
+@pytest.mark.parametrize("kind", ["disk", "dense", "hybrid", "reranked"])
+async def test_every_corpus_is_an_async_retriever_of_many_queries_at_once(
+    places: dict[str, Literature], kind: str
+) -> None:
+    place = places[kind]
+    retriever = LiteratureRetriever(literature=place, k=2)
+    queries = ["aspirin", "relieved pain", "again", "pain"] * 5
+    expected = [[hit.document.id for hit in place.search(query, 2)] for query in queries]
+    batched = await retriever.abatch(queries)
+    gathered = await asyncio.gather(*(retriever.ainvoke(query) for query in queries))
+    for found in (batched, gathered, retriever.batch(queries)):
+        assert [[document.id for document in documents] for documents in found] == expected
+    scores = [[document.metadata["score"] for document in documents] for documents in batched]
+    assert all(row == sorted(row, reverse=True) for row in scores)

@@ -3,120 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ragassay.errors import CorpusError, InputError
 from ragassay.records import Article
-from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier, day_number
+from ragassay.retrievers.cluster.schema import INDEX_BODY, article_of, query_body, source_of
+from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
 
 if TYPE_CHECKING:
     from opensearchpy import OpenSearch
 
-TITLE_BOOST = 0.2
-"""Weight of a match in the title beside one in title and abstract together, as on one machine."""
+    from ragassay.retrievers.pubmed.xml import Deletion
 
-_KEPT_ONLY: Final = {"type": "keyword", "index": False, "doc_values": False}
-_FOLDED: Final = {"type": "keyword", "normalizer": "folded"}
-
-INDEX_BODY: Final[dict[str, Any]] = {
-    "settings": {
-        "analysis": {"normalizer": {"folded": {"type": "custom", "filter": ["lowercase"]}}}
-    },
-    "mappings": {
-        "dynamic": "strict",
-        "properties": {
-            "id": {"type": "keyword"},
-            "doi": {"type": "keyword"},
-            "title": {"type": "text", "analyzer": "english", "copy_to": "words"},
-            "text": {"type": "text", "index": False, "copy_to": "words"},
-            "words": {"type": "text", "analyzer": "english"},
-            "publication_types": _FOLDED,
-            "notices": {"type": "keyword"},
-            "day": {"type": "integer"},
-            "published": _KEPT_ONLY,
-            "journal": _KEPT_ONLY,
-            "mesh": _KEPT_ONLY,
-            "links": {"type": "object", "enabled": False},
-            "version": {"type": "integer", "index": False, "doc_values": False},
-        },
-    },
-}
-"""Settings and mapping of the index. Shards and replicas are the cluster's own: add them to taste.
-
-`words` is title and abstract as one field, by the English analyzer; `day` is the publication date
-as a number (20200309; 20200000 for "2020") and `notices` what `Article.notices` says, both only
-there to filter by. An article's own fields come back as they went in.
-"""
-
-_DERIVED = ("notices", "day")
-_MOST_HITS = 10_000
-"""`index.max_result_window`, unless somebody has raised it."""
-
-_MOST_WORDS = 400
-"""A cluster refuses a query of more than 1,024 clauses; a word is one in each of two fields."""
-
+_N_A_BATCH = 500
 _CHUNK_BYTES = 10 * 2**20
-
-
-def source_of(article: Article) -> dict[str, Any]:
-    """The document that stands for an article in the index."""
-    source = article.model_dump(mode="json", exclude_defaults=True)
-    if article.notices:
-        source["notices"] = list(article.notices)
-    if article.published:
-        source["day"] = day_number(article.published)
-    return source
-
-
-def article_of(source: dict[str, Any]) -> Article:
-    """The article of a document."""
-    return Article.model_validate({k: v for k, v in source.items() if k not in _DERIVED})
-
-
-def bulk_lines(articles: Iterable[Article]) -> Iterator[str]:
-    """NDJSON for `POST /INDEX/_bulk`: two lines an article, each with its line end.
-
-    The id in the cluster is the PMID, so a later version of an article takes the earlier one's
-    place, and a load can be repeated. A request's body should stay below some tens of MB.
-
-    Example:
-        >>> print("".join(bulk_lines([Article(id="1", text="Aspirin helps.")])), end="")
-        {"index":{"_id":"1"}}
-        {"id":"1","text":"Aspirin helps."}
-    """
-    for article in articles:
-        for line in ({"index": {"_id": article.id}}, source_of(article)):
-            yield json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-def query_body(query: str, k: int, filters: Filters) -> dict[str, Any]:
-    """The body of `_search`: any of the query's words, the more and the rarer the better.
-
-    Nothing in a query is an operator: `multi_match` takes its text as text.
-    """
-    words = " ".join(query.split()[:_MOST_WORDS])
-    fields = ["words", f"title^{TITLE_BOOST}"]
-    asked: dict[str, list[dict[str, Any]]] = {
-        "must": [{"multi_match": {"query": words, "type": "most_fields", "fields": fields}}]
-    }
-    days: dict[str, int] = {}
-    if filters.since:
-        days["gte"] = day_number(filters.since)
-    if filters.until:
-        days["lte"] = day_number(filters.until, last=True)
-    kept: list[dict[str, Any]] = [{"range": {"day": days}}] if days else []
-    if filters.types:
-        kept.append({"terms": {"publication_types": list(filters.types)}})
-    if kept:
-        asked["filter"] = kept
-    if filters.no_retracted:
-        asked["must_not"] = [{"term": {"notices": "retracted"}}]
-    return {"query": {"bool": asked}, "size": min(k, _MOST_HITS), "track_total_hits": False}
 
 
 class ClusterCorpus:
@@ -207,47 +113,67 @@ class ClusterCorpus:
             return []
         return [Hit(*found) for found in self._search(query_body(query, k, filters))]
 
-    def load(self, articles: Iterable[Article]) -> int:
-        """Put articles into the index, which is made where it is missing.
-
-        An article that is there already is replaced. Requests that the cluster is too busy for
-        are sent again, after 1 s, 2 s, 4 s and so on, at most 8 times. What was loaded before an
-        error stays, and loading again does no harm.
-
-        Args:
-            articles: Taken as they are needed, so any number.
-
-        Returns:
-            How many were put in.
+    def count(self) -> int:
+        """How many articles a search sees.
 
         Raises:
-            CorpusError: The cluster cannot be reached, or does not take an article.
+            CorpusError: The cluster cannot be reached, has no such index, or refuses.
         """
-        from opensearchpy.helpers import streaming_bulk
+        with self._explained():
+            return int(self._client.count(index=self._index)["count"])
 
+    def load(self, items: Iterable[Article | Deletion]) -> int:
+        """Put articles into the index, which is made where it is missing, and take some out.
+
+        An article that is there already is replaced; a deletion of one that is not there does
+        nothing. Requests that the cluster is too busy for are sent again, after 1 s, 2 s, 4 s and
+        so on, at most 8 times. What was done before an error stays, and loading again does no harm.
+
+        Args:
+            items: In the order in which they revise each other; taken as they are needed, so any
+                number.
+
+        Returns:
+            How many articles were put in; of several versions that come close together, the last.
+
+        Raises:
+            CorpusError: The cluster cannot be reached, or does not take an item.
+        """
         n_loaded = 0
         with self._explained():
             if not self._client.indices.exists(index=self._index):
                 self._client.indices.create(index=self._index, body=INDEX_BODY)
-            results = streaming_bulk(
-                self._client,
-                ({"_index": self._index, "_id": a.id, "_source": source_of(a)} for a in articles),
-                max_chunk_bytes=_CHUNK_BYTES,
-                raise_on_error=False,
-                max_retries=8,
-                initial_backoff=1,
-                max_backoff=60,
-            )
-            for was_taken, result in results:
-                if not was_taken:
-                    (item,) = result.values()
-                    raise CorpusError(
-                        f"index {self._index!r} does not take article {item.get('_id')!r}"
-                        f" (after {n_loaded} others): {item.get('error')}"
-                    )
-                n_loaded += 1
+            for batch in _batches(items):
+                n_loaded += self._carry_out(batch, n_loaded)
             self._client.indices.refresh(index=self._index)
         return n_loaded
+
+    def _carry_out(self, batch: Sequence[Article | Deletion], n_before: int) -> int:
+        from opensearchpy.helpers import streaming_bulk
+
+        n_loaded = 0
+        results = streaming_bulk(
+            self._client,
+            (_action(item, self._index) for item in batch),
+            max_chunk_bytes=_CHUNK_BYTES,
+            raise_on_error=False,
+            max_retries=8,
+            initial_backoff=1,
+            max_backoff=60,
+        )
+        for was_taken, result in results:
+            if not was_taken and not _is_absent(result):
+                raise self._refusal(result, n_before + n_loaded)
+            n_loaded += "index" in result
+        return n_loaded
+
+    def _refusal(self, result: dict[str, Any], n_loaded: int) -> CorpusError:
+        ((action, item),) = result.items()
+        what = "take" if action == "index" else "delete"
+        return CorpusError(
+            f"index {self._index!r} does not {what} article {item.get('_id')!r}"
+            f" (after {n_loaded} others): {item.get('error')}"
+        )
 
     def _search(self, body: dict[str, Any]) -> list[tuple[Article, float]]:
         with self._explained():
@@ -301,3 +227,26 @@ def _connect(
     except (ImproperlyConfigured, ValueError) as error:
         shown = re.sub(r"//[^/@]*@", "//***@", repr(hosts))
         raise InputError(f"hosts={shown} cannot be connected to: {error}") from error
+
+
+def _batches(items: Iterable[Article | Deletion]) -> Iterator[list[Article | Deletion]]:
+    """Items in their order, by the hundred, each id once in a batch and then as it was last.
+
+    What a busy cluster turns away is sent again after the rest of its batch: a revision or a
+    deletion in the same one would be undone.
+    """
+    remaining = iter(items)
+    while window := list(itertools.islice(remaining, _N_A_BATCH)):
+        yield list({item.id: item for item in window}.values())
+
+
+def _action(item: Article | Deletion, index: str) -> dict[str, Any]:
+    where = {"_index": index, "_id": item.id}
+    if isinstance(item, Article):
+        return {**where, "_source": source_of(item)}
+    return {**where, "_op_type": "delete"}
+
+
+def _is_absent(result: dict[str, Any]) -> bool:
+    """Whether a deletion found its article gone already, which is what it wants."""
+    return result.get("delete", {}).get("status") == 404

@@ -10,15 +10,16 @@ import pytest
 
 from ragassay.errors import CorpusError, InputError
 from ragassay.records import Article, ArticleLink
-from ragassay.retrievers.cluster import (
+from ragassay.retrievers.cluster.corpus import ClusterCorpus
+from ragassay.retrievers.cluster.schema import (
     INDEX_BODY,
-    ClusterCorpus,
     article_of,
     bulk_lines,
     query_body,
     source_of,
 )
 from ragassay.retrievers.literature import Filters, Literature
+from ragassay.retrievers.pubmed.xml import Deletion
 from ragassay.testing.opensearch import ScriptedOpenSearch
 
 pytestmark = pytest.mark.integration
@@ -161,6 +162,7 @@ def test_bulk_lines_are_what_the_api_takes(server: ScriptedOpenSearch) -> None:
     assert pairs[1][1]["notices"] == ["retracted"]
     assert pairs[1][1]["day"] == 20200000
     assert list(bulk_lines([])) == []
+    assert list(bulk_lines([Deletion(id="7")])) == ['{"delete":{"_id":"7"}}\n']
 
 
 def test_loading_again_replaces(corpus: ClusterCorpus) -> None:
@@ -170,6 +172,49 @@ def test_loading_again_replaces(corpus: ClusterCorpus) -> None:
     assert corpus.get("101") == newer
     assert len(corpus.search("aspirin")) == 3
     assert corpus.sha256 != before
+
+
+def test_deletions_take_articles_out(corpus: ClusterCorpus) -> None:
+    before = corpus.sha256
+    assert corpus.load([Deletion(id="101"), Deletion(id="999"), Deletion(id="404")]) == 0
+    assert corpus.get("101") is None
+    assert [hit.document.id for hit in corpus.search("aspirin")] == ["202"]
+    assert corpus.count() == 1
+    assert corpus.sha256 != before
+
+
+def test_update_files_are_carried_out_in_their_order(empty: ClusterCorpus) -> None:
+    revised = UNDATED.model_copy(update={"title": "Aspirin, revised"})
+    items = [TRIAL, UNDATED, Deletion(id="101"), RETRACTED, Deletion(id="202"), revised, RETRACTED]
+    assert empty.load(iter(items)) == 2, "each id once, as it was last"
+    assert empty.get("101") is None
+    assert (empty.get("202"), empty.get("404")) == (RETRACTED, revised)
+
+
+def test_what_a_busy_cluster_is_sent_again_undoes_no_deletion(
+    empty: ClusterCorpus, server: ScriptedOpenSearch, slept: list[float]
+) -> None:
+    server.n_busy = 1
+    assert empty.load([TRIAL, Deletion(id="101")]) == 0
+    assert slept == [1]
+    assert empty.get("101") is None
+
+
+def test_a_deletion_that_is_refused_is_an_error(
+    corpus: ClusterCorpus, server: ScriptedOpenSearch, slept: list[float]
+) -> None:
+    server.n_busy = 1000
+    with pytest.raises(CorpusError, match="does not delete article '101'"):
+        corpus.load([Deletion(id="101")])
+
+
+@pytest.mark.parametrize("n", [499, 500, 501, 1203])
+def test_many_articles_are_loaded_batch_by_batch(
+    empty: ClusterCorpus, server: ScriptedOpenSearch, n: int
+) -> None:
+    assert empty.load(Article(id=str(i), text="Aspirin.") for i in range(n)) == n
+    assert empty.count() == n
+    assert sum(path.endswith("_bulk") for _, path, _ in server.requests) == -(-n // 500)
 
 
 def test_the_hash_stays_while_nothing_changes(corpus: ClusterCorpus) -> None:

@@ -1,0 +1,1 @@
+"""A corpus past one machine: articles in an OpenSearch or Elasticsearch cluster."""

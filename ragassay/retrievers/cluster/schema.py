@@ -1,0 +1,114 @@
+"""How articles lie in an index of OpenSearch or Elasticsearch, and how it is asked for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from ragassay.records import Article
+from ragassay.retrievers.literature import Filters, day_number
+
+if TYPE_CHECKING:
+    from ragassay.retrievers.pubmed.xml import Deletion
+
+TITLE_BOOST = 0.2
+"""Weight of a match in the title beside one in title and abstract together, as on one machine."""
+
+_KEPT_ONLY: Final = {"type": "keyword", "index": False, "doc_values": False}
+_FOLDED: Final = {"type": "keyword", "normalizer": "folded"}
+
+INDEX_BODY: Final[dict[str, Any]] = {
+    "settings": {
+        "analysis": {"normalizer": {"folded": {"type": "custom", "filter": ["lowercase"]}}}
+    },
+    "mappings": {
+        "dynamic": "strict",
+        "properties": {
+            "id": {"type": "keyword"},
+            "doi": {"type": "keyword"},
+            "title": {"type": "text", "analyzer": "english", "copy_to": "words"},
+            "text": {"type": "text", "index": False, "copy_to": "words"},
+            "words": {"type": "text", "analyzer": "english"},
+            "publication_types": _FOLDED,
+            "notices": {"type": "keyword"},
+            "day": {"type": "integer"},
+            "published": _KEPT_ONLY,
+            "journal": _KEPT_ONLY,
+            "mesh": _KEPT_ONLY,
+            "links": {"type": "object", "enabled": False},
+            "version": {"type": "integer", "index": False, "doc_values": False},
+        },
+    },
+}
+"""Settings and mapping of the index. Shards and replicas are the cluster's own: add them to taste.
+
+`words` is title and abstract as one field, by the English analyzer; `day` is the publication date
+as a number (20200309; 20200000 for "2020") and `notices` what `Article.notices` says, both only
+there to filter by. An article's own fields come back as they went in.
+"""
+
+_DERIVED = ("notices", "day")
+_MOST_HITS = 10_000
+"""`index.max_result_window`, unless somebody has raised it."""
+
+_MOST_WORDS = 400
+"""A cluster refuses a query of more than 1,024 clauses; a word is one in each of two fields."""
+
+
+def source_of(article: Article) -> dict[str, Any]:
+    """The document that stands for an article in the index."""
+    source = article.model_dump(mode="json", exclude_defaults=True)
+    if article.notices:
+        source["notices"] = list(article.notices)
+    if article.published:
+        source["day"] = day_number(article.published)
+    return source
+
+
+def article_of(source: dict[str, Any]) -> Article:
+    """The article of a document."""
+    return Article.model_validate({k: v for k, v in source.items() if k not in _DERIVED})
+
+
+def bulk_lines(items: Iterable[Article | Deletion]) -> Iterator[str]:
+    """NDJSON for `POST /INDEX/_bulk`: two lines an article, one a deletion, each with its line end.
+
+    The id in the cluster is the PMID, so a later version of an article takes the earlier one's
+    place, and a load can be repeated. A request's body should stay below some tens of MB, and
+    requests must arrive in order.
+
+    Example:
+        >>> print("".join(bulk_lines([Article(id="1", text="Aspirin helps.")])), end="")
+        {"index":{"_id":"1"}}
+        {"id":"1","text":"Aspirin helps."}
+    """
+    for item in items:
+        lines = [{"index": {"_id": item.id}}, source_of(item)] if isinstance(item, Article) else []
+        for line in lines or [{"delete": {"_id": item.id}}]:
+            yield json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def query_body(query: str, k: int, filters: Filters) -> dict[str, Any]:
+    """The body of `_search`: any of the query's words, the more and the rarer the better.
+
+    Nothing in a query is an operator: `multi_match` takes its text as text.
+    """
+    words = " ".join(query.split()[:_MOST_WORDS])
+    fields = ["words", f"title^{TITLE_BOOST}"]
+    asked: dict[str, list[dict[str, Any]]] = {
+        "must": [{"multi_match": {"query": words, "type": "most_fields", "fields": fields}}]
+    }
+    days: dict[str, int] = {}
+    if filters.since:
+        days["gte"] = day_number(filters.since)
+    if filters.until:
+        days["lte"] = day_number(filters.until, last=True)
+    kept: list[dict[str, Any]] = [{"range": {"day": days}}] if days else []
+    if filters.types:
+        kept.append({"terms": {"publication_types": list(filters.types)}})
+    if kept:
+        asked["filter"] = kept
+    if filters.no_retracted:
+        asked["must_not"] = [{"term": {"notices": "retracted"}}]
+    return {"query": {"bool": asked}, "size": min(k, _MOST_HITS), "track_total_hits": False}

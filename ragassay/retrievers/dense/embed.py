@@ -1,0 +1,225 @@
+"""Makes the vectors of a corpus, and brings them up to date; killed, it goes on where it was."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ragassay.errors import CorpusError
+from ragassay.records import Article
+from ragassay.retrievers.dense.chroma import (
+    VECTORS,
+    Facts,
+    connect,
+    embedded_text,
+    explained,
+    facts_of,
+    replacing,
+)
+from ragassay.retrievers.dense.index import (
+    NamedEncoder,
+    VectorState,
+    collection_name,
+    corpus_identity,
+    find_collection,
+    state_of,
+)
+from ragassay.retrievers.disk.corpus import N_A_PAGE, DiskCorpus
+
+if TYPE_CHECKING:
+    from chromadb.api.models.Collection import Collection
+
+N_A_BATCH = 64
+"""Articles that are embedded and stored together: what a kill can cost."""
+
+HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
+"""The graph of neighbours: twice Chroma's width, for rankings as deep as 1,000."""
+
+SYNCED_AT_WORK = 1000
+"""Changes after which Chroma writes its graph anew, whole, while a corpus is embedded; a twentieth
+of a large corpus, which would else be written a thousand times."""
+
+SYNCED_AT_REST = 10
+"""The same afterwards. What the graph on disk lacks is added at each opening: this few at once."""
+
+
+@dataclass(frozen=True)
+class EmbedEvent:
+    """How far the vectors of a corpus are.
+
+    Attributes:
+        n_done: Articles whose vectors are there.
+        n_articles: Articles of the corpus.
+        n_embedded: Those of them that were embedded this time.
+    """
+
+    n_done: int
+    n_articles: int
+    n_embedded: int
+
+
+def embed_corpus(
+    corpus: DiskCorpus,
+    embedder: NamedEncoder,
+    url: str = "",
+    listen: Callable[[EmbedEvent], None] = lambda event: None,
+) -> VectorState:
+    """Make the vectors of a corpus, or bring them up to date.
+
+    Only articles that are new, or whose title or abstract changed, are embedded; vectors of
+    articles that are gone are removed.
+
+    Args:
+        corpus: The corpus; at most two pages of its articles are in memory.
+        embedder: Vectors of several embedders can stand side by side.
+        url: Address of a Chroma server; empty keeps the vectors in the corpus.
+        listen: Told of progress.
+
+    Returns:
+        The state of the vectors, which are complete.
+
+    Raises:
+        CorpusError: The server cannot be reached or refuses, or another process embeds this corpus.
+    """
+    with _locked(corpus.folder), explained(url or str(corpus.folder / VECTORS)):
+        identity = corpus_identity(corpus.folder, make=True)
+        with connect(corpus.folder, url) as client:
+            name = collection_name(identity, embedder)
+            collection = find_collection(client, name) or client.create_collection(
+                name,
+                configuration=cast(Any, {"hnsw": HNSW}),
+                metadata=_noted(embedder, ""),
+                embedding_function=None,
+            )
+            state = state_of(collection)
+            if state.status(corpus) == "complete":
+                return state
+            collection.modify(metadata=_noted(embedder, ""))
+            _sync_every(collection, max(SYNCED_AT_WORK, len(corpus) // 20))
+            _Embedding(corpus, embedder, collection, listen).run()
+            collection.modify(metadata=_noted(embedder, corpus.sha256))
+            _sync_every(collection, SYNCED_AT_REST)
+        return _settled(corpus, url, name)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(folder / ".vectors.lock", timeout=0):
+            yield
+    except Timeout as error:
+        raise CorpusError(f"another process is embedding {folder}") from error
+
+
+def _noted(embedder: NamedEncoder, corpus_sha256: str) -> dict[str, Any]:
+    return {
+        "embedder": embedder.name,
+        "embedder_digest": embedder.digest,
+        "corpus_sha256": corpus_sha256,
+    }
+
+
+def _sync_every(collection: Collection, n: int) -> None:
+    """Have Chroma write its graph anew, whole, after so many changes."""
+    with warnings.catch_warnings():
+        # Chroma calls a collection whose vectors come from outside a legacy of old times.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        collection.modify(configuration={"hnsw": {"sync_threshold": n}})
+
+
+def _settled(corpus: DiskCorpus, url: str, name: str) -> VectorState:
+    """Open the vectors once, so that the first search need not put the graph on disk in order."""
+    with connect(corpus.folder, url) as client:
+        collection = client.get_collection(name, embedding_function=None)
+        sample = collection.get(limit=1, include=["embeddings"])["embeddings"]
+        if sample is not None and len(sample):
+            collection.query(query_embeddings=sample, n_results=1, include=[])
+        return state_of(collection)
+
+
+class _Embedding:
+    """One pass over a corpus that makes its vectors what they should be."""
+
+    def __init__(
+        self,
+        corpus: DiskCorpus,
+        embedder: NamedEncoder,
+        collection: Collection,
+        listen: Callable[[EmbedEvent], None],
+    ) -> None:
+        self._corpus = corpus
+        self._embedder = embedder
+        self._collection = collection
+        self._listen = listen
+        self._n_done = self._n_embedded = 0
+
+    def run(self) -> None:
+        """Add, revise and remove."""
+        for page in self._corpus.pages():
+            self._bring_up(page)
+        self._sweep()
+
+    def _bring_up(self, page: Sequence[Article]) -> None:
+        stored = self._stored_facts(page)
+        new: list[tuple[Article, Facts]] = []
+        refiled: list[tuple[Article, Facts]] = []
+        for article in page:
+            wanted, known = facts_of(article), stored.get(article.id)
+            if known is None or known.get("digest") != wanted["digest"]:
+                new.append((article, replacing(wanted, known)))
+            elif known != wanted:
+                refiled.append((article, replacing(wanted, known)))
+        if refiled:
+            self._collection.update(
+                ids=[article.id for article, _ in refiled],
+                metadatas=cast(Any, [facts for _, facts in refiled]),
+            )
+        self._told(len(page) - len(new), 0)
+        for start in range(0, len(new), N_A_BATCH):
+            self._embed(new[start : start + N_A_BATCH])
+
+    def _stored_facts(self, page: Sequence[Article]) -> dict[str, dict[str, Any]]:
+        found = self._collection.get(ids=[article.id for article in page], include=["metadatas"])
+        facts = found["metadatas"] or []
+        return {name: dict(known or {}) for name, known in zip(found["ids"], facts, strict=True)}
+
+    def _embed(self, batch: Sequence[tuple[Article, Facts]]) -> None:
+        vectors = self._embedder.encode([embedded_text(article) for article, _ in batch])
+        self._collection.upsert(
+            ids=[article.id for article, _ in batch],
+            embeddings=vectors,
+            metadatas=cast(Any, [facts for _, facts in batch]),
+        )
+        self._told(len(batch), len(batch))
+
+    def _told(self, n_done: int, n_embedded: int) -> None:
+        self._n_done += n_done
+        self._n_embedded += n_embedded
+        self._listen(EmbedEvent(self._n_done, len(self._corpus), self._n_embedded))
+
+    def _sweep(self) -> None:
+        """Remove the vectors of articles that are gone."""
+        n_extra = self._collection.count() - len(self._corpus)
+        gone: list[str] = []
+        offset = 0
+        while len(gone) < n_extra:
+            names = self._collection.get(limit=N_A_PAGE, offset=offset, include=[])["ids"]
+            if not names:
+                break
+            living = self._corpus.select(names)
+            gone += [name for name in names if name not in living]
+            offset += len(names)
+        for start in range(0, len(gone), N_A_PAGE):
+            self._collection.delete(ids=gone[start : start + N_A_PAGE])
+        n_vectors = self._collection.count()
+        if n_vectors != len(self._corpus):
+            raise CorpusError(
+                f"{n_vectors:,} vectors stand for {len(self._corpus):,} articles of "
+                f"{self._corpus.folder}: they were changed meanwhile, embed again"
+            )

@@ -1,0 +1,276 @@
+"""Search by meaning: the vectors of a corpus' articles, kept by Chroma."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from pydantic import ValidationError
+
+from ragassay.errors import CorpusError
+from ragassay.records import Frozen
+from ragassay.retrievers.dense.chroma import MEND, VECTORS, connect, explained, where_of
+from ragassay.retrievers.disk.corpus import DiskCorpus
+from ragassay.retrievers.literature import ANY, Filters
+from ragassay.retrievers.rerank import TextEncoder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from chromadb.api.client import Client
+    from chromadb.api.models.Collection import Collection
+    from numpy.typing import NDArray
+
+IDENTITY = "vectors.json"
+"""Names a corpus to Chroma, whose server may keep the vectors of many."""
+
+_N_A_PAGE = 100
+
+VectorStatus = Literal["missing", "unfinished", "stale", "complete"]
+
+
+class NamedEncoder(TextEncoder, Protocol):
+    """An encoder that says which it is, as `ragassay.models.embeddings.Embedder` does."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its weights; empty where unknown."""
+        ...
+
+
+class VectorState(Frozen):
+    """What is known of the vectors of a corpus by one embedder.
+
+    Attributes:
+        embedder: Name of the model.
+        embedder_digest: SHA-256 of its weights; empty where unknown.
+        corpus_sha256: The corpus that all of them belong to; empty while they are being made.
+        n_vectors: How many there are.
+    """
+
+    embedder: str
+    embedder_digest: str = ""
+    corpus_sha256: str = ""
+    n_vectors: int = 0
+
+    def status(self, corpus: DiskCorpus) -> VectorStatus:
+        """Whether a search by them would see the corpus as it is."""
+        if not self.corpus_sha256:
+            return "unfinished"
+        up_to_date = self.corpus_sha256 == corpus.sha256 and self.n_vectors == len(corpus)
+        return "complete" if up_to_date else "stale"
+
+
+class _Identity(Frozen):
+    id: str
+
+
+def corpus_identity(folder: Path, make: bool = False) -> str:
+    """The name by which Chroma knows a corpus; empty where it never had vectors.
+
+    Args:
+        folder: The corpus. A copy keeps the name: two copies that go different ways and share a
+            server make each other's vectors stale.
+        make: Make one up where there is none.
+
+    Raises:
+        CorpusError: The file that holds it cannot be read.
+    """
+    path = folder / IDENTITY
+    try:
+        return _Identity.model_validate_json(path.read_bytes()).id
+    except FileNotFoundError:
+        if not make:
+            return ""
+    except (OSError, ValidationError) as error:
+        raise CorpusError(f"{path} cannot be read; remove it and embed again: {error}") from error
+    identity = _Identity(id=uuid.uuid4().hex[:16])
+    partial = folder / f".{IDENTITY}.partial"
+    partial.write_text(identity.model_dump_json(), encoding="utf-8")
+    partial.replace(path)
+    return identity.id
+
+
+def collection_name(identity: str, embedder: NamedEncoder) -> str:
+    """The name of the collection of a corpus and an embedder."""
+    model = hashlib.sha256(f"{embedder.name} {embedder.digest}".encode()).hexdigest()[:16]
+    return f"ragassay-{identity}-{model}"
+
+
+def vector_states(folder: Path, url: str = "") -> list[VectorState]:
+    """All vectors of a corpus, embedder by embedder.
+
+    Args:
+        folder: The corpus.
+        url: Of the Chroma server that keeps them; empty where the corpus does.
+
+    Raises:
+        CorpusError: The server cannot be reached, or the vectors are damaged.
+    """
+    identity = corpus_identity(folder)
+    if not identity or not (url or (folder / VECTORS).is_dir()):
+        return []
+    with explained(url or str(folder / VECTORS)), connect(folder, url) as client:
+        ours = (c for c in _collections(client) if c.name.startswith(f"ragassay-{identity}-"))
+        return sorted((state_of(collection) for collection in ours), key=lambda s: s.embedder)
+
+
+def _collections(client: Client) -> Iterator[Collection]:
+    """All that Chroma holds; a server gives them out page by page."""
+    for offset in itertools.count(0, _N_A_PAGE):
+        page = client.list_collections(limit=_N_A_PAGE, offset=offset)
+        yield from page
+        if len(page) < _N_A_PAGE:
+            return
+
+
+def state_of(collection: Collection) -> VectorState:
+    """What a collection says of itself."""
+    noted: Mapping[str, Any] = collection.metadata or {}
+    return VectorState(
+        embedder=str(noted.get("embedder", "")),
+        embedder_digest=str(noted.get("embedder_digest", "")),
+        corpus_sha256=str(noted.get("corpus_sha256", "")),
+        n_vectors=collection.count(),
+    )
+
+
+class DenseIndex:
+    """The vectors of a built corpus by one embedder. Safe across threads; never written to.
+
+    Nearest neighbours are looked up in an HNSW graph: nearly always the true ones, not always.
+
+    Args:
+        corpus: The corpus.
+        embedder: The one that embedded it; encodes the queries.
+        url: Address of a Chroma server; empty where the corpus holds the vectors.
+
+    Raises:
+        CorpusError: The vectors are missing, unfinished or older than the corpus, or the server
+            cannot be reached.
+    """
+
+    def __init__(self, corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") -> None:
+        self._corpus = corpus
+        self._embedder = embedder
+        self._where = url or str(corpus.folder / VECTORS)
+        self._client, self._collection = self._opened(url)
+
+    def close(self) -> None:
+        """Let go of Chroma."""
+        self._client.close()
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the corpus and of the model that embedded it."""
+        parts = [self._corpus.sha256, self._embedder.name, self._embedder.digest]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def nearest(self, query: str, k: int, filters: Filters = ANY) -> list[tuple[str, float]]:
+        """The ids of the `k` articles most like a query with their cosines, best first.
+
+        Args:
+            query: In plain words; one of white space alone finds nothing.
+            k: Of 0 or less finds nothing.
+            filters: Dates and types are looked up before the search: the time grows with the
+                articles that they keep.
+
+        Raises:
+            CorpusError: The server cannot be reached, or refuses.
+        """
+        if k < 1 or not query.strip() or not len(self._corpus):
+            return []
+        vector = self._embedder.encode([query])
+        n_asked = min(k, len(self._corpus))
+        while True:
+            found = self._found(vector, n_asked, filters)
+            kept = [hit for hit in found if not (filters.no_retracted and hit[2])]
+            if len(kept) >= k or len(found) < n_asked or n_asked == len(self._corpus):
+                return [(name, score) for name, score, _ in kept[:k]]
+            n_asked = min(2 * n_asked, len(self._corpus))
+
+    def _found(
+        self, vector: NDArray[np.float32], n: int, filters: Filters
+    ) -> list[tuple[str, float, bool]]:
+        """Ids, cosines, and whether the article is retracted; best first."""
+        where = where_of(filters)
+        with explained(self._where):
+            found = self._collection.query(
+                query_embeddings=vector,
+                n_results=n,
+                where=where,
+                include=["distances", "metadatas"] if filters.no_retracted else ["distances"],
+            )
+        names, distances = found["ids"][0], (found["distances"] or [[]])[0]
+        # A graph that lost its files is made anew, empty; a whole one reaches nearly all.
+        if where is None and len(names) < n / 2:
+            mend = MEND.format(where=self._where)
+            raise CorpusError(f"the vectors at {self._where} are found in part only: {mend}")
+        facts = (found["metadatas"] or [[{}] * len(names)])[0]
+        hits = [
+            (name, 1.0 - distance, bool(known.get("retracted")))
+            for name, distance, known in zip(names, distances, facts, strict=True)
+        ]
+        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
+
+    def _opened(self, url: str) -> tuple[Client, Collection]:
+        folder = self._corpus.folder
+        identity = corpus_identity(folder)
+        if not identity or not (url or (folder / VECTORS).is_dir()):
+            raise self._unusable("missing")
+        client = connect(folder, url)
+        status: VectorStatus = "missing"
+        with explained(self._where):
+            collection = find_collection(client, collection_name(identity, self._embedder))
+            if collection is not None:
+                status = state_of(collection).status(self._corpus)
+        if collection is None or status != "complete":
+            client.close()
+            raise self._unusable(status)
+        return client, collection
+
+    def _unusable(self, status: VectorStatus) -> CorpusError:
+        problem = {
+            "missing": "are missing",
+            "unfinished": "are not finished",
+            "stale": "are older than the corpus",
+        }[status]
+        folder, name = self._corpus.folder, self._embedder.name
+        return CorpusError(
+            f"the vectors of {folder} by {name} {problem}: "
+            f"`ragassay corpus embed {folder} --embedder {name}` mends that"
+        )
+
+
+def find_collection(client: Client, name: str) -> Collection | None:
+    """The collection of this name, or None."""
+    from chromadb.errors import NotFoundError
+
+    try:
+        return client.get_collection(name, embedding_function=None)
+    except NotFoundError:
+        return None
+
+
+def vectors_status(corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") -> VectorStatus:
+    """How the vectors of a corpus by an embedder stand.
+
+    Raises:
+        CorpusError: The server cannot be reached, or the vectors are damaged.
+    """
+    folder = corpus.folder
+    identity = corpus_identity(folder)
+    if not identity or not (url or (folder / VECTORS).is_dir()):
+        return "missing"
+    with explained(url or str(folder / VECTORS)), connect(folder, url) as client:
+        collection = find_collection(client, collection_name(identity, embedder))
+        return "missing" if collection is None else state_of(collection).status(corpus)

@@ -1,0 +1,88 @@
+"""A place to look literature up in whose best hits are looked at again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from ragassay.records import Document
+from ragassay.retrievers.literature import ANY, Filters, Hit, Literature
+from ragassay.retrievers.rerank import (
+    DEPTH,
+    CrossEncoderReranker,
+    EmbeddedReranker,
+    Reranker,
+    TextEncoder,
+    shipped_weights,
+)
+from ragassay.settings import Settings
+
+EMBEDDED = "embedded"
+NONE = "none"
+
+
+def reranker_of(settings: Settings, embedder: TextEncoder) -> Reranker | None:
+    """The reranker that the settings name; None for "none". No model is loaded yet.
+
+    Args:
+        settings: `reranker` is "embedded", "none", or a cross-encoder's name or folder.
+        embedder: What the embedded one encodes with.
+    """
+    if settings.reranker == NONE:
+        return None
+    if settings.reranker == EMBEDDED:
+        return EmbeddedReranker(embedder)
+    return CrossEncoderReranker(settings.reranker)
+
+
+def reranked(literature: Literature, settings: Settings, embedder: TextEncoder) -> Literature:
+    """The same place with its hits reranked as the settings say; itself where they say "none"."""
+    reranker = reranker_of(settings, embedder)
+    if reranker is None:
+        return literature
+    name = settings.reranker
+    if name == EMBEDDED:
+        name = f"{name} {settings.embedder} {shipped_weights().model_dump_json()}"
+    return RerankedLiterature(literature, reranker, name)
+
+
+class RerankedLiterature:
+    """Any place to look literature up in, its best hits in a better order.
+
+    Args:
+        inner: What is searched.
+        reranker: Orders the best hits anew.
+        name: Says which reranker it is; kept verdicts depend on it.
+        depth: How many hits the reranker is given, at least 1.
+    """
+
+    def __init__(
+        self, inner: Literature, reranker: Reranker, name: str, depth: int = DEPTH
+    ) -> None:
+        self._inner = inner
+        self._reranker = reranker
+        self._name = name
+        self._depth = depth
+
+    @property
+    def sha256(self) -> str:
+        """Hash of what is searched, of the reranker's name and of the depth."""
+        parts = [self._inner.sha256, "reranked", self._name, self._depth]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def get(self, identifier: str) -> Document | None:
+        """The document of this id, or None."""
+        return self._inner.get(identifier)
+
+    def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
+        """The `k` best: the best `depth` in the reranker's order, then the rest in the search's.
+
+        Scores are the reranker's; those of the rest stand below them, one apart.
+        """
+        if k < 1:
+            return []
+        hits = self._inner.search(query, max(k, self._depth), filters)
+        best = self._reranker.rerank(query, hits[: self._depth], self._depth)
+        floor = min((hit.score for hit in best), default=0.0)
+        rest = enumerate(hits[self._depth :], 1)
+        return [*best, *(Hit(hit.document, floor - place) for place, hit in rest)][:k]

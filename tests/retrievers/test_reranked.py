@@ -1,0 +1,103 @@
+"""Any place with its best hits looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from fakes import WordEmbedder
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.records import Document
+from ragassay.retrievers.literature import Filters, Hit, Literature
+from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.rerank import CrossEncoderReranker, EmbeddedReranker
+from ragassay.retrievers.reranked import RerankedLiterature, reranked, reranker_of
+from ragassay.settings import load_settings
+
+DOCUMENTS = tuple(Document(id=str(n), text="aspirin " * n + "stroke") for n in range(1, 9))
+
+
+class Backwards:
+    """The last hit first, with scores of its own; keeps what it was given."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, int]] = []
+
+    def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
+        self.given.append((query, len(hits)))
+        return [Hit(hit.document, 7.0 - n) for n, hit in enumerate(reversed(hits))][:k]
+
+
+def names(hits: list[Hit]) -> list[str]:
+    return [hit.document.id for hit in hits]
+
+
+def test_the_best_are_reordered_and_the_rest_follows() -> None:
+    corpus = Corpus(DOCUMENTS)
+    before = names(corpus.search("aspirin", 8))
+    place = RerankedLiterature(corpus, Backwards(), "backwards", depth=3)
+    assert isinstance(place, Literature)
+    hits = place.search("aspirin", 8)
+    assert names(hits) == [*before[2::-1], *before[3:]]
+    assert [hit.score for hit in hits] == [7, 6, 5, 4, 3, 2, 1, 0]
+
+
+@given(k=st.integers(1, 12), depth=st.integers(1, 12))
+def test_k_hits_none_twice_scores_falling(k: int, depth: int) -> None:
+    corpus, reranker = Corpus(DOCUMENTS), Backwards()
+    hits = RerankedLiterature(corpus, reranker, "backwards", depth).search("aspirin", k)
+    assert len(hits) == len(set(names(hits))) == min(k, 8)
+    assert reranker.given == [("aspirin", min(depth, 8))], "what is looked at depends not on k"
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert k >= depth or set(names(hits)) <= set(names(corpus.search("aspirin", depth)))
+
+
+def test_filters_and_ids_reach_the_inner_place() -> None:
+    place = RerankedLiterature(Corpus(DOCUMENTS), Backwards(), "backwards")
+    assert place.get("3") == DOCUMENTS[2]
+    assert place.get("none") is None
+    assert place.search("aspirin", 5, Filters(since="2020")) == []
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_nothing_asked_finds_nothing(k: int) -> None:
+    reranker = Backwards()
+    assert RerankedLiterature(Corpus(DOCUMENTS), reranker, "backwards").search("aspirin", k) == []
+    assert reranker.given == []
+
+
+def test_the_hash_depends_on_all_that_orders_hits() -> None:
+    corpus = Corpus(DOCUMENTS)
+    places = [
+        corpus,
+        RerankedLiterature(corpus, Backwards(), "backwards"),
+        RerankedLiterature(corpus, Backwards(), "other"),
+        RerankedLiterature(corpus, Backwards(), "backwards", depth=3),
+        RerankedLiterature(Corpus(DOCUMENTS[:3]), Backwards(), "backwards"),
+        reranked(corpus, load_settings(reranker="embedded"), WordEmbedder()),
+        reranked(corpus, load_settings(reranker="embedded", embedder="e"), WordEmbedder()),
+        reranked(corpus, load_settings(reranker="some/cross-encoder"), WordEmbedder()),
+    ]
+    assert len({place.sha256 for place in places}) == len(places)
+
+
+def test_the_settings_name_the_reranker() -> None:
+    embedder = WordEmbedder()
+    assert isinstance(reranker_of(load_settings(), embedder), EmbeddedReranker)
+    assert reranker_of(load_settings(reranker="none"), embedder) is None
+    named = reranker_of(load_settings(reranker="some/cross-encoder"), embedder)
+    assert isinstance(named, CrossEncoderReranker) and named.name == "some/cross-encoder"
+    corpus = Corpus(DOCUMENTS)
+    assert reranked(corpus, load_settings(reranker="none"), embedder) is corpus
+
+
+def test_the_embedded_reranker_looks_at_title_and_passages() -> None:
+    documents = [
+        Document(id="a", title="Aspirin", text="Aspirin aspirin aspirin."),
+        Document(id="b", title="Aspirin prevents stroke", text="Aspirin prevents stroke."),
+    ]
+    place = reranked(Corpus(documents), load_settings(), WordEmbedder())
+    assert names(place.search("aspirin prevents stroke", 2)) == ["b", "a"]
