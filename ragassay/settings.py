@@ -35,6 +35,14 @@ class Settings(BaseSettings):
         max_sentences: An answer with more is refused, by name, before any call.
         nugget_threshold: Least cosine similarity at which two nuggets count as the same fact.
         evidence_threshold: Least cosine similarity of a passage that is worth a verdict.
+        evidence: Who looks for evidence: "search" has the judge write the queries, "agent" hands
+            it tools and lets it search on its own (it must be able to call tools).
+        evidence_rounds: How often queries are written for a sentence; 0 searches with the sentence
+            and its question alone, and asks no model.
+        evidence_turns: Most turns of an agent that searches for a sentence.
+        evidence_tokens: Tokens after which no further round or turn is begun, for each answer.
+        evidence_passages: How many passages for a sentence, and how many against it, are judged.
+        evidence_enough: Cosine similarity of a passage at which a search ends.
         search: How a corpus with vectors is searched; "auto" is "hybrid" where it has them, and
             "bm25" where it has none.
         reranker: What looks at hits again: "embedded", "none", or a cross-encoder that
@@ -66,6 +74,12 @@ class Settings(BaseSettings):
     max_sentences: int = Field(default=200, ge=1)
     nugget_threshold: float = Field(default=0.6, ge=-1, le=1)
     evidence_threshold: float = Field(default=0.0, ge=-1, le=1)
+    evidence: Literal["search", "agent"] = "search"
+    evidence_rounds: int = Field(default=2, ge=0, le=10)
+    evidence_turns: int = Field(default=8, ge=1, le=50)
+    evidence_tokens: int = Field(default=100_000, ge=0)
+    evidence_passages: int = Field(default=1, ge=1, le=100)
+    evidence_enough: float = Field(default=0.6, ge=-1, le=1)
     search: Literal["auto", "bm25", "dense", "hybrid"] = "auto"
     reranker: str = Field(default="embedded", min_length=1)
     chroma_url: str = ""
@@ -98,6 +112,12 @@ RESULT_FIELDS = (
     "max_sentences",
     "nugget_threshold",
     "evidence_threshold",
+    "evidence",
+    "evidence_rounds",
+    "evidence_turns",
+    "evidence_tokens",
+    "evidence_passages",
+    "evidence_enough",
     "search",
     "reranker",
     "local_dtype",

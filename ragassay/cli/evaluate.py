@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 def evaluate(
     answers: Annotated[Path, typer.Argument(help="Answers to evaluate.")],
     corpus: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             help="Where to look up evidence and cited ids: a folder that `ragassay corpus build` "
-            "wrote, a file of documents (JSONL), or `pubmed` for PubMed itself."
+            "wrote, a file of documents (JSONL), `pubmed` for PubMed itself, or an index in an "
+            "OpenSearch or Elasticsearch cluster (https://HOST:PORT/INDEX)."
         ),
     ] = None,
     out: Annotated[
@@ -34,6 +35,14 @@ def evaluate(
         ),
     ] = None,
     api_base: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,
+    evidence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="search|agent",
+            help="Who looks for evidence: search (the default) has the judge write queries; agent "
+            "hands it tools to search, read and cite, if it can call tools.",
+        ),
+    ] = None,
     rubric: Annotated[
         list[str] | None, typer.Option(help="Judge only this rubric; repeat for more.")
     ] = None,
@@ -89,6 +98,7 @@ def evaluate(
         settings = load_settings(
             model=model,
             api_base=api_base,
+            evidence=evidence,
             rubrics=tuple(rubric) if rubric else None,
             concurrency=concurrency,
         )

@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import CachePolicy, Send
 
 from ragassay.graphs import nodes
+from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.graphs.failures import file_failure, retry_policies
 from ragassay.graphs.state import Input, Output, State, Task
 from ragassay.graphs.tasks import case_tasks, claim_tasks
@@ -42,7 +43,7 @@ def build_evaluate_graph(
     """
     builder = StateGraph(State, context_schema=Toolbox, input_schema=Input, output_schema=Output)
     builder.add_node("segment", nodes.segment)
-    builder.add_node("find_evidence", nodes.find_evidence)
+    builder.add_node("find_evidence", build_evidence_graph(max_attempts, cache))
     builder.add_node("check_citations", nodes.check_citations)
     builder.add_node("aggregate", nodes.aggregate, defer=True)
     # LangGraph's types do not know that a handler may take the error.
@@ -77,9 +78,9 @@ def route_case(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
 
 def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
     """Fan out over the pairs of a sentence and a passage."""
-    if state.case is None or state.passages is None:
+    if state.case is None:
         return "aggregate"
-    return _sends(runtime, claim_tasks(state.case, state.passages)) or "aggregate"
+    return _sends(runtime, claim_tasks(state.case, state.found, state.cited)) or "aggregate"
 
 
 def _sends(runtime: Runtime[Toolbox], tasks: list[Task]) -> list[Send]:

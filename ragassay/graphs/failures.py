@@ -1,4 +1,4 @@
-"""What becomes of a verdict that could not be had: it is retried, then filed with its reason."""
+"""What becomes of what could not be had: it is asked for again, then filed with its reason."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, RetryPolicy
 
 from ragassay.errors import (
+    CorpusError,
     FatalModelError,
     InputError,
     ModelError,
     TransientModelError,
     UnparsableReplyError,
 )
+from ragassay.graphs.evidence_state import Draft, QueryTask, Report
 from ragassay.graphs.state import Task
 from ragassay.graphs.tasks import claim_verdicts
 from ragassay.graphs.toolbox import Toolbox
@@ -57,13 +59,48 @@ def file_failure(
     Raises:
         FatalModelError: The run cannot go on: a wrong key, an unknown model.
         InputError: The record itself is at fault.
+        CorpusError: The corpus cannot be reached.
     """
-    if isinstance(error.error, FatalModelError | InputError):
+    runtime.stream_writer({"done": 1, "failed": 1})
+    return Command(update=unscored(task, _failure(error)), goto="aggregate")
+
+
+def file_failed_query(
+    task: QueryTask, error: NodeError, runtime: Runtime[Toolbox]
+) -> Command[Literal["retrieve"]]:
+    """No queries for a sentence: it is searched for as it stands.
+
+    Raises:
+        FatalModelError, InputError, CorpusError: As `file_failure`.
+    """
+    draft = Draft(task.item, task.round, failure=_failure(error))
+    runtime.stream_writer({"done": 1, "failed": 1})
+    return Command(update={"drafts": [draft]}, goto="retrieve")
+
+
+def file_failed_search(
+    task: QueryTask, error: NodeError, runtime: Runtime[Toolbox]
+) -> Command[Literal["choose_passages"]]:
+    """No report of an agent: what was found for the other sentences is looked at.
+
+    Raises:
+        FatalModelError, InputError, CorpusError: As `file_failure`.
+    """
+    report = Report(task.item, failure=_failure(error))
+    runtime.stream_writer({"done": 1, "failed": 1})
+    return Command(update={"reports": [report]}, goto="choose_passages")
+
+
+def _failure(error: NodeError) -> Failure:
+    """What went wrong, to be kept.
+
+    Raises:
+        FatalModelError, InputError, CorpusError: The run, or the record, cannot go on.
+    """
+    if isinstance(error.error, FatalModelError | InputError | CorpusError):
         raise error.error
     reason = error.error.reason if isinstance(error.error, ModelError) else "error"
-    failure = Failure(reason=reason, detail=f"{type(error.error).__name__}: {error.error}"[:400])
-    runtime.stream_writer({"done": 1, "failed": 1})
-    return Command(update=unscored(task, failure), goto="aggregate")
+    return Failure(reason=reason, detail=f"{type(error.error).__name__}: {error.error}"[:400])
 
 
 def unscored(task: Task, failure: Failure) -> dict[str, Any]:

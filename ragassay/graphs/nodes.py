@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import dspy
 from langgraph.runtime import Runtime
@@ -13,39 +11,32 @@ from langgraph.runtime import Runtime
 from ragassay.agents.context import build_case
 from ragassay.agents.segmenter import segment as segment_record
 from ragassay.errors import InputError
-from ragassay.graphs.state import Passages, State, Task, cited_key
+from ragassay.graphs.beside import beside
+from ragassay.graphs.state import State, Task
 from ragassay.graphs.tasks import claim_verdicts
 from ragassay.graphs.toolbox import Toolbox, sentence_text, toolbox
 from ragassay.metrics.evaluation import evaluation_of, ordered
 from ragassay.metrics.nuggets import align
 from ragassay.records import (
     Case,
-    Document,
     Nugget,
     NuggetMatch,
     Record,
     Usage,
 )
-from ragassay.retrievers.evidence import N_CANDIDATES, best_passages
 from ragassay.retrievers.hygiene import citation_findings
 from ragassay.retrievers.passages import condense
 from ragassay.sentences import split_sentences
 
-T = TypeVar("T")
-
 Update = dict[str, Any]
 """A part of the state."""
-
-_BESIDE = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragassay")
-"""Where embeddings are computed. One thread: more would not be faster, and would keep the event
-loop waiting for its turn."""
 
 
 async def segment(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Cut the record into a case."""
     # LangGraph's own tools hand in plain JSON.
     record = Record.model_validate(state.record)
-    return {"record": record, "case": await _beside(case_of, record, toolbox(runtime))}
+    return {"record": record, "case": await beside(case_of, record, toolbox(runtime))}
 
 
 def case_of(record: Record, tools: Toolbox) -> Case:
@@ -72,47 +63,13 @@ def case_of(record: Record, tools: Toolbox) -> Case:
     )
 
 
-async def find_evidence(state: State, runtime: Runtime[Toolbox]) -> Update:
-    """Find the passage for each sentence, and the passage of each cited document."""
-    return {"passages": await _beside(_passages, _case(state), toolbox(runtime))}
-
-
 async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Look up what is known against the cited articles."""
     case, tools = _case(state), toolbox(runtime)
     if not tools.has_corpus:
         return {"notices": ()}
     written = state.record.date or ""
-    return {"notices": await _beside(citation_findings, case, tools.corpus, written)}
-
-
-def _passages(case: Case, tools: Toolbox) -> Passages:
-    documents = {source.id: source for source in case.sources}
-    claims: list[str] = []
-    candidates: list[list[Document]] = []
-    for sentence in case.sentences:
-        hits = tools.corpus.search(sentence.text, N_CANDIDATES)
-        found = [hit.document for hit in hits if hit.document.id not in documents]
-        claims.append(sentence.text)
-        candidates.append([*case.sources, *found])
-    pairs = [
-        (s.index, c.marker, s.text, documents[c.document])
-        for s in case.sentences
-        for c in s.citations
-        if c.document
-    ]
-    spans = best_passages(
-        [*claims, *(text for _, _, text, _ in pairs)],
-        [*candidates, *([document] for *_, document in pairs)],
-        tools.embedder,
-    )
-    least = tools.settings.evidence_threshold
-    enough = [s if s and (s.relevance_score or 0.0) >= least else None for s in spans]
-    cited = {
-        cited_key(index, marker): span
-        for (index, marker, *_), span in zip(pairs, spans[len(claims) :], strict=True)
-    }
-    return Passages(claims=tuple(enough[: len(claims)]), cited=cited)
+    return {"notices": await beside(citation_findings, case, tools.corpus, written)}
 
 
 async def judge_rubric(task: Task, runtime: Runtime[Toolbox]) -> Update:
@@ -171,7 +128,7 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         state.evidence,
         state.citations,
     )
-    matches = await _beside(
+    matches = await beside(
         _matches, case.gold or verdicts.reference_nuggets, verdicts.answer_nuggets, tools
     )
     evaluation = evaluation_of(
@@ -179,6 +136,7 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         case,
         verdicts,
         matches,
+        state.searches,
         state.notices,
         tools.settings.model,
         tools.fingerprint(state.record),
@@ -194,10 +152,6 @@ def _matches(
     encode = tools.embedder.encode
     similarity = encode([n.text for n in gold]) @ encode([n.text for n in answer]).T
     return align(similarity, tools.settings.nugget_threshold)
-
-
-async def _beside(compute: Callable[..., T], *arguments: Any) -> T:
-    return await asyncio.get_running_loop().run_in_executor(_BESIDE, compute, *arguments)
 
 
 def _case(state: State) -> Case:

@@ -17,7 +17,7 @@ from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from ragassay import errors, records
-from ragassay.graphs.state import SERIALIZED_TYPES
+from ragassay.graphs import evidence_state, state
 
 
 def serializer() -> JsonPlusSerializer:
@@ -25,7 +25,8 @@ def serializer() -> JsonPlusSerializer:
     known = [
         (kind.__module__, kind.__name__)
         for kind in (
-            *SERIALIZED_TYPES,
+            *state.SERIALIZED_TYPES,
+            *evidence_state.SERIALIZED_TYPES,
             *(getattr(records, name) for name in records.__all__),
             *(kind for _, kind in inspect.getmembers(errors, inspect.isclass)),
         )

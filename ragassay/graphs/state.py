@@ -11,6 +11,8 @@ from ragassay.records import (
     CitationVerdict,
     Document,
     Evaluation,
+    EvidenceSearch,
+    EvidenceSide,
     EvidenceSpan,
     EvidenceVerdict,
     Finding,
@@ -25,22 +27,35 @@ TaskKind = Literal["nuggetize", "judge_rubric", "label_sentence", "verify_claim"
 
 
 @dataclass(frozen=True)
-class Passages:
-    """What was found for an answer.
+class Found:
+    """A passage that was found for a sentence.
 
     Attributes:
-        claims: Per sentence, the best passage anywhere; None where nothing was found.
-        cited: Per sentence and citation (1-based sentence, marker), the best passage of the
-            cited document.
+        sentence: 1-based.
+        side: What was looked for.
+        rank: Its place on that side, 1 for the best.
+        passage: The passage.
     """
 
-    claims: tuple[EvidenceSpan | None, ...] = ()
-    cited: dict[str, EvidenceSpan | None] = field(default_factory=dict)
+    sentence: int
+    side: EvidenceSide
+    rank: int
+    passage: EvidenceSpan
 
 
-def cited_key(sentence: int, marker: str) -> str:
-    """Key of a citation in `Passages.cited`."""
-    return f"{sentence}:{marker}"
+@dataclass(frozen=True)
+class Cited:
+    """The passage of a cited document that is closest to the sentence that cites it.
+
+    Attributes:
+        sentence: 1-based.
+        marker: The citation's.
+        passage: The passage.
+    """
+
+    sentence: int
+    marker: str
+    passage: EvidenceSpan
 
 
 @dataclass
@@ -50,7 +65,9 @@ class State:
     Attributes:
         record: What was handed in.
         case: The record cut into what the judges look at.
-        passages: Evidence, once it was looked for.
+        found: Passages that were found for sentences, in the order of the sentences.
+        cited: Passages of cited documents, in the order of the citations.
+        searches: How evidence was looked for.
         notices: What is known against cited articles.
         nuggets, judgments, labels, evidence, citations: Verdicts.
         evaluation: The outcome.
@@ -58,7 +75,9 @@ class State:
 
     record: Record
     case: Case | None = None
-    passages: Passages | None = None
+    found: tuple[Found, ...] = ()
+    cited: tuple[Cited, ...] = ()
+    searches: tuple[EvidenceSearch, ...] = ()
     notices: tuple[Finding, ...] = ()
     nuggets: Annotated[list[SentenceNuggets], operator.add] = field(default_factory=list)
     judgments: Annotated[list[Judgment], operator.add] = field(default_factory=list)
@@ -94,7 +113,8 @@ class Task:
         rubric: Name of the rubric, where it is about one.
         origin: Whose sentence is nuggetized.
         passage: What a claim is compared with.
-        is_best: Whether the passage is the best one found for the sentence anywhere.
+        side: What the passage was found for; None where only a citation points to it.
+        rank: Its place on that side.
         markers: The sentence's citations whose document the passage is the best one of.
     """
 
@@ -105,9 +125,10 @@ class Task:
     rubric: str = ""
     origin: NuggetOrigin = "answer"
     passage: EvidenceSpan | None = None
-    is_best: bool = False
+    side: EvidenceSide | None = None
+    rank: int = 1
     markers: tuple[str, ...] = ()
 
 
-SERIALIZED_TYPES: tuple[type, ...] = (Passages, State, Input, Output, Task, Document)
+SERIALIZED_TYPES: tuple[type, ...] = (Found, Cited, State, Input, Output, Task, Document)
 """Types of ours that a checkpoint holds, beside the records."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ragassay.graphs.state import Passages, Task, cited_key
+from ragassay.graphs.state import Cited, Found, Task
 from ragassay.records import (
     Case,
     CitationVerdict,
-    EvidenceSpan,
     EvidenceVerdict,
     Failure,
     Usage,
     Verdict,
 )
+from ragassay.settings import Settings
 
 
 def case_tasks(case: Case, rubrics: Iterable[str]) -> list[Task]:
@@ -33,45 +34,38 @@ def case_tasks(case: Case, rubrics: Iterable[str]) -> list[Task]:
     ]
 
 
-def claim_tasks(case: Case, passages: Passages) -> list[Task]:
-    """One task for each pair of a sentence and a passage.
+def claim_tasks(case: Case, found: Sequence[Found], cited: Sequence[Cited]) -> list[Task]:
+    """One task for each pair of a sentence and a passage, in the order of the sentences.
 
-    Where the best passage of all stands in a document that the sentence cites, one verdict says
+    Where a passage that was found stands in a document that the sentence cites, one verdict says
     both whether the sentence is borne out and whether the citation supports it.
     """
-    tasks: list[Task] = []
-    for sentence, best in zip(case.sentences, passages.claims, strict=True):
-        best_place = _place(best) if best else None
-        by_place: dict[tuple[str, int, int], tuple[EvidenceSpan, tuple[str, ...]]] = {}
-        if best is not None:
-            by_place[_place(best)] = (best, ())
-        for citation in sentence.citations:
-            passage = passages.cited.get(cited_key(sentence.index, citation.marker))
-            if passage is not None:
-                first, markers = by_place.get(_place(passage), (passage, ()))
-                by_place[_place(passage)] = (first, (*markers, citation.marker))
-        tasks += [
-            Task(
-                kind="verify_claim",
-                case=case,
-                item=sentence.index,
-                passage=passage,
-                is_best=place == best_place,
-                markers=markers,
-            )
-            for place, (passage, markers) in by_place.items()
-        ]
-    return tasks
+    tasks: dict[tuple[int, str, int, int], Task] = {}
+    for f in found:
+        task = Task("verify_claim", case, item=f.sentence, passage=f.passage)
+        tasks.setdefault(_place(f), replace(task, side=f.side, rank=f.rank))
+    for c in cited:
+        task = Task("verify_claim", case, item=c.sentence, passage=c.passage)
+        known = tasks.get(_place(c), task)
+        tasks[_place(c)] = replace(known, markers=(*known.markers, c.marker))
+    return sorted(tasks.values(), key=lambda task: task.item)
 
 
-def _place(passage: EvidenceSpan) -> tuple[str, int, int]:
-    return passage.document, passage.start, passage.end
+def _place(place: Found | Cited) -> tuple[int, str, int, int]:
+    passage = place.passage
+    return place.sentence, passage.document, passage.start, passage.end
 
 
-def n_most_claims(case: Case) -> int:
-    """How many claim tasks there can be: each sentence and each citation has its own passage."""
+def n_most_claims(case: Case, settings: Settings, has_corpus: bool) -> int:
+    """How many calls the claims can take at most: to look for evidence, and to compare with it.
+
+    Each sentence has its passages, on both sides where there is a corpus; each citation has one.
+    """
+    n_passages = settings.evidence_passages * (2 if has_corpus else 1)
+    turns = {"search": settings.evidence_rounds, "agent": settings.evidence_turns}
+    n_asked = turns[settings.evidence] if has_corpus else 0
     n_cited = sum(1 for s in case.sentences for c in s.citations if c.document)
-    return len(case.sentences) + n_cited
+    return (n_passages + n_asked) * len(case.sentences) + n_cited
 
 
 def claim_verdicts(
@@ -94,14 +88,15 @@ def claim_verdicts(
         "evidence": task.passage,
         "failure": failure,
     }
-    evidence = (
-        [EvidenceVerdict(sentence=task.item, usage=booked, **outcome)] if task.is_best else []
-    )
+    evidence: list[EvidenceVerdict] = []
+    if task.side:
+        place: dict[str, Any] = {"sentence": task.item, "side": task.side, "rank": task.rank}
+        evidence = [EvidenceVerdict(**place, usage=booked, **outcome)]
     cited = [
         CitationVerdict(
             sentence=task.item,
             citation=citations[marker],
-            usage=Usage() if task.is_best or n else booked,
+            usage=Usage() if task.side or n else booked,
             **outcome,
         )
         for n, marker in enumerate(task.markers)

@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 
 from langgraph.runtime import Runtime
 
+from ragassay.agents.evidence_searcher import EvidenceSearcher
 from ragassay.agents.nugget_writer import NuggetWriter
+from ragassay.agents.query_writer import QueryWriter
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
 from ragassay.agents.verifier import Verifier
 from ragassay.errors import SettingsError
+from ragassay.graphs.evidence_state import QueryTask
 from ragassay.graphs.state import Task
 from ragassay.models.embeddings import Embedder
 from ragassay.models.gateway import JudgeLM
@@ -21,6 +24,8 @@ from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
 from ragassay.records import Record
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.rerank import Reranker
+from ragassay.retrievers.reranked import reranker_of
 from ragassay.settings import RESULT_FIELDS, Settings, load_settings
 
 
@@ -37,22 +42,30 @@ class Toolbox:
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
     writer: NuggetWriter = field(default_factory=NuggetWriter)
     verifier: Verifier = field(default_factory=Verifier)
+    query_writer: QueryWriter = field(default_factory=QueryWriter)
+    searcher: EvidenceSearcher = field(default_factory=EvidenceSearcher)
 
     @classmethod
     def of(cls, settings: Settings, corpus: Literature | None = None) -> Toolbox:
         """The tools that the settings call for; no model is loaded yet.
 
         Raises:
-            SettingsError: A rubric is unknown.
+            SettingsError: A rubric is unknown, or an agent is to search that cannot call tools.
         """
         rubrics = load_rubrics()
         unknown = [name for name in settings.rubrics if name not in rubrics]
         if unknown:
             raise SettingsError(f"unknown rubric {unknown[0]!r}; there are {', '.join(rubrics)}")
         chosen = settings.rubrics or tuple(rubrics)
+        lm = JudgeLM(settings)
+        if settings.evidence == "agent" and not lm.calls_tools:
+            raise SettingsError(
+                f"{settings.model} cannot call tools, so no agent can search with it: name a judge "
+                "that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
+            )
         return cls(
             settings=settings,
-            lm=JudgeLM(settings),
+            lm=lm,
             embedder=Embedder(settings.embedder),
             corpus=Corpus() if corpus is None else corpus,
             rubrics={name: rubrics[name] for name in chosen},
@@ -62,6 +75,11 @@ class Toolbox:
     def has_corpus(self) -> bool:
         """Whether there is a place to look literature up in."""
         return not isinstance(self.corpus, Corpus) or len(self.corpus) > 0
+
+    @functools.cached_property
+    def reranker(self) -> Reranker | None:
+        """What looks at hits again; None where the settings want none."""
+        return reranker_of(self.settings, self.embedder)
 
     @functools.cached_property
     def identity(self) -> str:
@@ -88,8 +106,25 @@ class Toolbox:
             prompts_sha256(),
             task.case.context,
             *(task.kind, task.rubric, task.origin, str(task.item), text, passage),
-            *(str(task.is_best), *task.markers),
+            *(str(task.side), str(task.rank), *task.markers),
         )
+
+    def query_key(self, node: str, task: QueryTask) -> str:
+        """Hash of everything that the queries for a sentence, or an agent's search, depend on."""
+        return _hash(
+            self.settings.model,
+            self.settings.local_dtype,
+            str(self.settings.max_reply_tokens),
+            prompts_sha256(),
+            task.case.context,
+            *(node, str(task.item), str(task.round), *task.tried, *task.found),
+            *(self._search_key if node == "run_agent" else ()),
+        )
+
+    @property
+    def _search_key(self) -> tuple[str, ...]:
+        bounds = self.settings.evidence_turns, self.settings.evidence_tokens
+        return self.corpus.sha256, *map(str, bounds)
 
 
 def toolbox(runtime: Runtime[Toolbox]) -> Toolbox:

@@ -17,6 +17,7 @@ from ragassay.records import (
     Case,
     CitationVerdict,
     Evaluation,
+    EvidenceSearch,
     EvidenceVerdict,
     Failure,
     FailureReason,
@@ -88,7 +89,10 @@ def ordered(
     if case.sentences and missing:
         raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was broken off")
     by_rubric = {judgment.rubric: judgment for judgment in judgments}
-    by_sentence = {verdict.sentence: verdict for verdict in evidence}
+    by_sentence: dict[int, list[EvidenceVerdict]] = {}
+    by_place = {(v.side != "for", v.rank, v.sentence): v for v in evidence}
+    for place in sorted(by_place):
+        by_sentence.setdefault(by_place[place].sentence, []).append(by_place[place])
     by_citation = {(v.sentence, v.citation.marker): v for v in citations}
     by_label = {label.sentence: label for label in labels}
     by_nuggets = {(n.origin, n.sentence): n for n in nuggets}
@@ -99,8 +103,10 @@ def ordered(
         judgments=tuple(by_rubric.get(r) or Judgment(rubric=r, failure=empty) for r in rubrics),
         labels=tuple(by_label[sentence] for sentence in sorted(by_label)),
         evidence=tuple(
-            by_sentence.get(s.index) or EvidenceVerdict(sentence=s.index, failure=nothing)
+            verdict
             for s in case.sentences
+            for verdict in by_sentence.get(s.index)
+            or [EvidenceVerdict(sentence=s.index, failure=nothing)]
         ),
         citations=tuple(
             by_citation.get((s.index, c.marker))
@@ -121,6 +127,7 @@ def evaluation_of(
     case: Case,
     verdicts: Verdicts,
     matches: Sequence[NuggetMatch],
+    searches: Sequence[EvidenceSearch],
     notices: Sequence[Finding],
     judge: str,
     fingerprint: str,
@@ -132,6 +139,7 @@ def evaluation_of(
         case: What it was cut into.
         verdicts: From `ordered`.
         matches: Pairs of gold (or reference) nuggets and answer nuggets.
+        searches: How evidence was looked for.
         notices: What is known against cited articles.
         judge: The model that was asked.
         fingerprint: Hash of all that the evaluation depends on.
@@ -165,10 +173,13 @@ def evaluation_of(
         judgments=verdicts.judgments,
         labels=verdicts.labels,
         evidence=verdicts.evidence,
+        searches=tuple(searches),
         citations=verdicts.citations,
         scores=scores,
-        findings=(*_against(verdicts), *notices, *_remarks(case, verdicts)),
-        usage=sum((v.usage for group in verdicts.groups for v in group), Usage()),
+        findings=(*_against(verdicts), *notices, *_remarks(case, verdicts, searches)),
+        usage=sum(
+            (step.usage for group in (*verdicts.groups, searches) for step in group), Usage()
+        ),
     )
 
 
@@ -190,18 +201,36 @@ def _against(verdicts: Verdicts) -> list[Finding]:
             found.append(_finding("contradicted_citation", message, verdict))
         elif verdict.verdict == "invalid":
             found.append(_finding("invalid_citation", f"{where}, which points nowhere.", verdict))
-    for evidence in verdicts.evidence:
-        if evidence.verdict == "contradicts":
-            message = f"The best passage found for sentence {evidence.sentence} contradicts it."
-            found.append(_finding("contradicted_sentence", message, evidence))
-    return found
+    return found + _disputed(verdicts.evidence)
+
+
+def _disputed(evidence: Sequence[EvidenceVerdict]) -> list[Finding]:
+    """One finding for each sentence that a passage contradicts; it says if another supports it."""
+    supported = {e.sentence for e in evidence if e.verdict == "supports"}
+    against: dict[int, EvidenceVerdict] = {}
+    for verdict in evidence:
+        if verdict.verdict == "contradicts":
+            against.setdefault(verdict.sentence, verdict)
+    return [
+        _finding(
+            "contradicted_sentence",
+            f"A passage contradicts sentence {n}{_in(verdict)}"
+            + ("; another supports it." if n in supported else "."),
+            verdict,
+        )
+        for n, verdict in against.items()
+    ]
+
+
+def _in(verdict: EvidenceVerdict) -> str:
+    return f" (in {verdict.evidence.document})" if verdict.evidence else ""
 
 
 def _finding(kind: str, message: str, verdict: CitationVerdict | EvidenceVerdict) -> Finding:
     return Finding(kind=kind, message=message, sentence=verdict.sentence)
 
 
-def _remarks(case: Case, verdicts: Verdicts) -> list[Finding]:
+def _remarks(case: Case, verdicts: Verdicts, searches: Sequence[EvidenceSearch]) -> list[Finding]:
     """What limits the evaluation itself."""
     found: list[Finding] = []
     if not case.sentences:
@@ -218,6 +247,7 @@ def _remarks(case: Case, verdicts: Verdicts) -> list[Finding]:
             "what the model wrote was not carried by it."
         )
         found.append(Finding(kind="extractive_nugget", message=message))
+    found += _search_remarks(searches)
     failures = [
         verdict.failure.reason for group in verdicts.groups for verdict in group if verdict.failure
     ]
@@ -229,4 +259,23 @@ def _remarks(case: Case, verdicts: Verdicts) -> list[Finding]:
     if missing:
         message = f"{len(missing)} verdicts are unscored: {', '.join(sorted(set(missing)))}."
         found.append(Finding(kind="unscored", message=message))
+    return found
+
+
+def _search_remarks(searches: Sequence[EvidenceSearch]) -> list[Finding]:
+    """Where evidence could not be looked for as it should have been."""
+    found: list[Finding] = []
+    if any(search.end == "nowhere_to_search" for search in searches):
+        message = "Nothing was searched for evidence: there is neither a corpus nor a source."
+        found.append(Finding(kind="nowhere_to_search", message=message))
+    n_withdrawn = sum(search.n_withdrawn for search in searches)
+    if n_withdrawn:
+        message = f"{n_withdrawn} retracted articles came up as evidence and were left out."
+        found.append(Finding(kind="withdrawn_evidence", message=message))
+    broken = [search.failure.reason for search in searches if search.failure]
+    if broken:
+        message = f"{len(broken)} searches for evidence went without the model's queries: " + (
+            f"{', '.join(sorted(set(broken)))}."
+        )
+        found.append(Finding(kind="search_without_queries", message=message))
     return found

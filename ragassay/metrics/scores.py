@@ -16,6 +16,7 @@ from ragassay.records import (
     NuggetMatch,
     Score,
     SentenceLabel,
+    Verdict,
 )
 
 LOWER_IS_BETTER = frozenset(
@@ -143,16 +144,29 @@ def sentence_scores(labels: Sequence[SentenceLabel], judge: str) -> dict[str, Sc
 
 
 def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str, Score]:
-    """Share of sentences that the best passage found supports, and that it contradicts."""
-    given = [verdict.verdict for verdict in evidence if verdict.verdict is not None]
-    n_unscored = len(evidence) - len(given)
-    return {
-        key: share(key, given.count(verdict), len(given), n_unscored, judge)
-        for key, verdict in (
-            ("evidence.support", "supports"),
-            ("evidence.contradict", "contradicts"),
-        )
+    """Share of sentences that a passage supports, and that a passage contradicts.
+
+    With k passages a sentence, the first is BioACE's correctness at k (4.1.3): a sentence is
+    correct if one of them bears it out. A sentence can be both supported and contradicted. One
+    that no verdict decides is unscored if one of its verdicts could not be had.
+    """
+    by_sentence: dict[int, list[Verdict | None]] = {}
+    for verdict in evidence:
+        by_sentence.setdefault(verdict.sentence, []).append(verdict.verdict)
+    wanted: dict[str, Verdict] = {
+        "evidence.support": "supports",
+        "evidence.contradict": "contradicts",
     }
+    sentences = tuple(by_sentence.values())
+    return {key: _decided(key, verdict, sentences, judge) for key, verdict in wanted.items()}
+
+
+def _decided(
+    key: str, wanted: Verdict, sentences: Sequence[Sequence[Verdict | None]], judge: str
+) -> Score:
+    n_hits = sum(1 for verdicts in sentences if wanted in verdicts)
+    n_unscored = sum(1 for found in sentences if wanted not in found and None in found)
+    return share(key, n_hits, len(sentences) - n_unscored, n_unscored, judge)
 
 
 def citation_scores(

@@ -11,7 +11,7 @@ import contextvars
 import importlib
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -87,6 +87,7 @@ class JudgeLM(dspy.LM):
             register_provider(settings.cache_dir, settings.local_dtype)
         supported = frozenset(litellm.get_supported_openai_params(settings.model) or ())
         self.takes_schema = "response_format" in supported
+        self.calls_tools = "tools" in supported and not is_local(settings.model)
         options: dict[str, Any] = {"temperature": 0, "max_tokens": settings.max_reply_tokens}
         if litellm.supports_reasoning(settings.model):
             options = {"temperature": None, "max_tokens": None}
@@ -116,6 +117,19 @@ class JudgeLM(dspy.LM):
         Raises:
             ModelError: One of its children; see `ragassay.errors`.
         """
+        asked = messages or [{"role": "user", "content": prompt}]
+        return [self._reply(await self.complete(asked, **kwargs))]
+
+    async def complete(self, messages: Sequence[Any], **kwargs: Any) -> ModelResponse:
+        """One completion, as LiteLLM gives it.
+
+        Args:
+            messages: As OpenAI's chat protocol has them.
+            kwargs: Over the options that the settings give; None takes one away.
+
+        Raises:
+            ModelError: One of its children; see `ragassay.errors`.
+        """
         options = {k: v for k, v in (self.kwargs | kwargs).items() if v is not None}
         if "response_format" in options and not is_local(self.model):
             options["response_format"] = _portable(options["response_format"])
@@ -126,7 +140,7 @@ class JudgeLM(dspy.LM):
             try:
                 response = await self._acompletion(
                     model=self.model,
-                    messages=messages or [{"role": "user", "content": prompt}],
+                    messages=messages,
                     num_retries=0,
                     max_retries=0,
                     drop_params=True,
@@ -134,7 +148,10 @@ class JudgeLM(dspy.LM):
                 )
             except Exception as error:  # every provider has errors of its own; all are typed here
                 raise self._typed(error) from error
-        return [self._reply(response)]
+        meter = _METER.get()
+        if meter is not None:
+            meter.usage = meter.usage + _usage(response, is_local(self.model))
+        return response
 
     async def _cool_down(self) -> None:
         while (wait := self._not_before - time.monotonic()) > 0:
@@ -142,13 +159,8 @@ class JudgeLM(dspy.LM):
 
     def _reply(self, response: ModelResponse) -> dict[str, Any]:
         choice = response.choices[0]
-        meter = _METER.get()
-        if meter is not None:
-            meter.usage = meter.usage + _usage(response, is_local(self.model))
         message = choice.message
-        refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
-        if refusal or choice.finish_reason == "content_filter":
-            raise RefusedError(f"{self.model} refused: {refusal or 'content filter'}")
+        raise_refusal(self.model, choice)
         if not message.content:
             raise UnparsableReplyError(f"{self.model} gave an empty reply")
         return {"text": message.content, "logprobs": getattr(choice, "logprobs", None)}
@@ -171,6 +183,17 @@ class JudgeLM(dspy.LM):
             if wait is not None and wait <= MOST_COOLDOWN_S:
                 self._not_before = max(self._not_before, time.monotonic() + wait)
         return typed
+
+
+def raise_refusal(model: str, choice: Any) -> None:
+    """Do nothing, unless the model refused.
+
+    Raises:
+        RefusedError: It did.
+    """
+    refusal = (getattr(choice.message, "provider_specific_fields", None) or {}).get("refusal")
+    if refusal or choice.finish_reason == "content_filter":
+        raise RefusedError(f"{model} refused: {refusal or 'content filter'}")
 
 
 def _typed(error: Exception) -> ModelError:

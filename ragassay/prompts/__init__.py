@@ -63,12 +63,14 @@ class AgentPrompt(Frozen):
         rationale_chars: Longest rationale, where the agent gives one.
         max_nuggets: Most nuggets of one sentence.
         nugget_chars: Longest nugget.
+        query_chars: Longest search query.
     """
 
     task: str
     rationale_chars: int = Field(default=0, ge=0)
     max_nuggets: int = Field(default=0, ge=0)
     nugget_chars: int = Field(default=0, ge=0)
+    query_chars: int = Field(default=0, ge=0)
 
 
 class Prompts(Frozen):

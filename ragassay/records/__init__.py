@@ -8,12 +8,14 @@ from ragassay.records.base import (
     RELEVANCE_LABELS,
     VERDICTS,
     CitationLabel,
+    EvidenceSide,
     FailureReason,
     Frozen,
     Importance,
     NuggetMethod,
     NuggetOrigin,
     RelevanceLabel,
+    SearchEnd,
     Verdict,
 )
 from ragassay.records.evaluation import (
@@ -40,6 +42,7 @@ from ragassay.records.run import (
     Rejection,
     Summary,
 )
+from ragassay.records.searches import EvidenceSearch, SearchQuery
 from ragassay.records.verdicts import (
     CitationVerdict,
     EvidenceSpan,
@@ -65,6 +68,8 @@ __all__ = [
     "CitationVerdict",
     "Document",
     "Evaluation",
+    "EvidenceSearch",
+    "EvidenceSide",
     "EvidenceSpan",
     "EvidenceVerdict",
     "Failure",
@@ -87,6 +92,8 @@ __all__ = [
     "Rejection",
     "RelevanceLabel",
     "Score",
+    "SearchEnd",
+    "SearchQuery",
     "SentenceInput",
     "SentenceLabel",
     "SentenceNuggets",

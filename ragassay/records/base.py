@@ -12,6 +12,13 @@ NuggetMethod = Literal["given", "model", "extractive"]
 RelevanceLabel = Literal["required", "unnecessary", "borderline", "inappropriate"]
 Verdict = Literal["supports", "contradicts", "neutral", "not_relevant"]
 CitationLabel = Literal["supports", "contradicts", "neutral", "not_relevant", "invalid"]
+EvidenceSide = Literal["for", "against"]
+"""What evidence was looked for: what bears a sentence out, or what speaks against it."""
+SearchEnd = Literal[
+    "enough", "out_of_rounds", "out_of_tokens", "agent_done", "sources_only", "nowhere_to_search"
+]
+"""Why a search for evidence ended: a passage was close enough, the rounds or the tokens were used
+up, the agent said so, there was no corpus beside the answer's sources, or neither."""
 FailureReason = Literal[
     "rate_limit",
     "timeout",

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from ragassay.records.base import Frozen
 from ragassay.records.inputs import AnswerSentence, Document, Nugget
+from ragassay.records.searches import EvidenceSearch
 from ragassay.records.verdicts import (
     CitationVerdict,
     EvidenceVerdict,
@@ -79,6 +80,7 @@ class Evaluation(Frozen):
     judgments: tuple[Judgment, ...] = ()
     labels: tuple[SentenceLabel, ...] = ()
     evidence: tuple[EvidenceVerdict, ...] = ()
+    searches: tuple[EvidenceSearch, ...] = ()
     citations: tuple[CitationVerdict, ...] = ()
     scores: dict[str, Score] = Field(default_factory=dict)
     findings: tuple[Finding, ...] = ()

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from ragassay.records.base import (
     CitationLabel,
+    EvidenceSide,
     FailureReason,
     Frozen,
     NuggetOrigin,
@@ -23,6 +24,7 @@ class EvidenceSpan(Frozen):
         start: First character in `Document.text` (0-based).
         end: One past the last character.
         text: `Document.text[start:end]`.
+        title: The document's title.
         relevance_score: Cosine similarity of passage and claim, in [-1, 1].
     """
 
@@ -30,6 +32,7 @@ class EvidenceSpan(Frozen):
     start: int = Field(ge=0)
     end: int = Field(ge=0)
     text: str
+    title: str = ""
     relevance_score: float | None = None
 
 
@@ -126,10 +129,12 @@ class CitationVerdict(Frozen):
 
 
 class EvidenceVerdict(Frozen):
-    """Whether the best passage found for a sentence, in any document, bears it out.
+    """Whether a passage that was found for a sentence, in any document, bears it out.
 
     Attributes:
-        sentence: 1-based.
+        sentence: 1-based. A sentence has several verdicts where several passages were found.
+        side: What was looked for when the passage came up; the verdict may say otherwise.
+        rank: Its place among the passages of its side, 1 for the best.
         verdict: None where unscored.
         confidence: Probability of the verdict among the four; None where not given.
         evidence: The passage; None where nothing was found.
@@ -137,6 +142,8 @@ class EvidenceVerdict(Frozen):
     """
 
     sentence: int = Field(ge=1)
+    side: EvidenceSide = "for"
+    rank: int = Field(default=1, ge=1)
     verdict: Verdict | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
     evidence: EvidenceSpan | None = None

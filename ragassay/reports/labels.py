@@ -84,6 +84,17 @@ FINDINGS: dict[str, FindingWording] = {
     "no_evidence": FindingWording(
         "Answer with claims without a passage", "Answers with claims without a passage", "note"
     ),
+    "nowhere_to_search": FindingWording(
+        "Answer without anything to search", "Answers without anything to search", "caution"
+    ),
+    "search_without_queries": FindingWording(
+        "Search without the model's queries", "Searches without the model's queries", "caution"
+    ),
+    "withdrawn_evidence": FindingWording(
+        "Retracted article left out of the evidence",
+        "Retracted articles left out of the evidence",
+        "note",
+    ),
     "empty_answer": FindingWording("Empty answer", "Empty answers", "caution"),
     "sources_cut": FindingWording("Cut source list", "Cut source lists", "caution"),
     "extractive_nugget": FindingWording("Extractive nugget", "Extractive nuggets", "note"),

@@ -195,7 +195,7 @@ def _sentence(sentence: SentenceView) -> tuple[str, ...]:
         str(sentence.index),
         escape(sentence.text),
         _chip(sentence.label) if sentence.label else "not judged",
-        _verdict(sentence.evidence) if sentence.evidence else "not judged",
+        "; ".join(map(_verdict, sentence.evidence)) if sentence.evidence else "not judged",
         "; ".join(map(_verdict, sentence.citations)) or "none",
     )
 
@@ -207,6 +207,8 @@ def _chip(chip: Chip) -> str:
 
 def _verdict(view: VerdictView) -> str:
     marker = f"{escape(f'[{view.marker}]')} " if view.marker else ""
+    if view.side == "against":
+        marker = "against: "
     document = view.passage.document if view.passage else view.target
     return f"{marker}{_chip(view.chip)}" + (f" ({escape(document)})" if document else "")
 

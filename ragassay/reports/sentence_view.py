@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from ragassay.records import (
     AnswerSentence,
@@ -17,6 +19,7 @@ from ragassay.records import (
     SentenceLabel,
 )
 from ragassay.reports.labels import Tone, label_text, label_tone, unscored_text
+from ragassay.reports.search_view import SearchView, view_search
 from ragassay.reports.text import format_share
 
 
@@ -32,19 +35,21 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class PassageView:
-    """A passage and where it stands."""
+    """A passage and where it stands; the address of its article where the id tells it."""
 
     document: str
     title: str
     text: str
     similarity: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """A verdict on a sentence: by the evidence, or by a document that it cites."""
+    """A verdict on a sentence: by evidence for or against it, or by a document that it cites."""
 
     chip: Chip
+    side: str = ""
     marker: str = ""
     target: str = ""
     passage: PassageView | None = None
@@ -57,15 +62,19 @@ class SentenceView:
     index: int
     text: str
     label: Chip | None
-    evidence: VerdictView | None
+    evidence: tuple[VerdictView, ...] | None
     citations: tuple[VerdictView, ...]
+    search: SearchView | None = None
 
 
 def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
     """Every sentence in order, and every verdict, also one on a sentence that does not exist."""
     titles = {document.id: document.title for document in evaluation.sources}
     labels = {label.sentence: label for label in evaluation.labels}
-    evidence = {verdict.sentence: verdict for verdict in evaluation.evidence}
+    evidence: dict[int, list[EvidenceVerdict]] = defaultdict(list)
+    for verdict in evaluation.evidence:
+        evidence[verdict.sentence].append(verdict)
+    searches = {search.sentence: view_search(search) for search in evaluation.searches}
     citations: dict[int, list[CitationVerdict]] = defaultdict(list)
     for verdict in evaluation.citations:
         citations[verdict.sentence].append(verdict)
@@ -75,8 +84,9 @@ def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
             index=index,
             text=known[index].text if index in known else "(no such sentence in this answer)",
             label=_label(labels.get(index)) if labels else None,
-            evidence=_evidence(evidence.get(index), titles) if evidence else None,
+            evidence=_evidence(evidence.get(index, ()), titles) if evidence else None,
             citations=_citations(known.get(index), citations[index], titles),
+            search=searches.get(index),
         )
         for index in sorted({*known, *labels, *evidence, *citations})
     )
@@ -94,8 +104,25 @@ def _chip(label: str | None, confidence: float | None, failure: Failure | None) 
 def _passage(span: EvidenceSpan | None, titles: Mapping[str, str]) -> PassageView | None:
     if span is None:
         return None
-    similarity = "" if span.relevance_score is None else f"{span.relevance_score:.2f}"
-    return PassageView(span.document, titles.get(span.document, ""), span.text, similarity)
+    return PassageView(
+        document=span.document,
+        title=span.title or titles.get(span.document, ""),
+        text=span.text,
+        similarity="" if span.relevance_score is None else f"{span.relevance_score:.2f}",
+        url=article_url(span.document),
+    )
+
+
+def article_url(document: str) -> str:
+    """Where an article can be read: of a PMID on PubMed, of a DOI by its resolver, else empty.
+
+    A shorter number may be anything, and PubMed has not come to sixty millions yet.
+    """
+    if re.fullmatch(r"[1-9]\d{6,7}", document) and int(document) < 60_000_000:
+        return f"https://pubmed.ncbi.nlm.nih.gov/{document}/"
+    if re.fullmatch(r"10\.\d{4,9}/\S+", document):
+        return f"https://doi.org/{quote(document, safe='/')}"
+    return ""
 
 
 def _label(label: SentenceLabel | None) -> Chip:
@@ -104,11 +131,18 @@ def _label(label: SentenceLabel | None) -> Chip:
     return _chip(label.label, label.confidence, label.failure)
 
 
-def _evidence(verdict: EvidenceVerdict | None, titles: Mapping[str, str]) -> VerdictView:
-    if verdict is None:
-        return VerdictView(_chip(None, None, None))
-    chip = _chip(verdict.verdict, verdict.confidence, verdict.failure)
-    return VerdictView(chip, passage=_passage(verdict.evidence, titles))
+def _evidence(
+    verdicts: Sequence[EvidenceVerdict], titles: Mapping[str, str]
+) -> tuple[VerdictView, ...]:
+    """The verdicts in their order; one that says so where nobody judged."""
+    return tuple(
+        VerdictView(
+            chip=_chip(verdict.verdict, verdict.confidence, verdict.failure),
+            side=verdict.side,
+            passage=_passage(verdict.evidence, titles),
+        )
+        for verdict in verdicts
+    ) or (VerdictView(_chip(None, None, None)),)
 
 
 def _citations(
@@ -129,7 +163,7 @@ def _citations(
         for verdict in verdicts
     ]
     views += [
-        VerdictView(_chip(None, None, None), citation.marker, citation.document or "")
+        VerdictView(_chip(None, None, None), marker=citation.marker, target=citation.document or "")
         for citation in missing
         if citation not in judged
     ]

@@ -1,8 +1,9 @@
-"""The passage that speaks to a claim: BM25 over documents, then embeddings."""
+"""The passages that speak to a claim: documents ranked anew, then the passage of each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -11,14 +12,66 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
 from ragassay.records import Document, EvidenceSpan
-from ragassay.retrievers.literature import ANY, Filters
+from ragassay.retrievers.bm25 import rank
+from ragassay.retrievers.literature import ANY, Filters, Hit
 from ragassay.retrievers.passages import windows
+from ragassay.retrievers.rerank import DEPTH, Reranker
 
 if TYPE_CHECKING:
     from ragassay.models.embeddings import Embedder
 
 N_CANDIDATES = 10
-"""Documents that BM25 hands to the reranker."""
+"""Documents that a query brings up."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A claim that passages are wanted for.
+
+    Attributes:
+        claim: The claim.
+        documents: Where to look; ids differ.
+        k: From how many documents, at most.
+    """
+
+    claim: str
+    documents: Sequence[Document]
+    k: int = 1
+
+
+def find_passages(
+    wanted: Sequence[Wanted], reranker: Reranker | None, embedder: Embedder
+) -> list[tuple[EvidenceSpan, ...]]:
+    """For each claim the best passage of each of its `k` best documents, the best document first.
+
+    Args:
+        wanted: An empty claim has no passage.
+        reranker: Ranks the documents; None leaves them in the order of BM25.
+        embedder: Compares claim and passages; a passage carries their cosine similarity.
+    """
+    chosen = [ranked(w.claim, w.documents, reranker, w.k) for w in wanted]
+    pairs = [(w.claim, d) for w, found in zip(wanted, chosen, strict=True) for d in found]
+    spans = iter(best_passages([claim for claim, _ in pairs], [[d] for _, d in pairs], embedder))
+    return [tuple(span for _ in found if (span := next(spans))) for found in chosen]
+
+
+def ranked(
+    claim: str, documents: Sequence[Document], reranker: Reranker | None, k: int
+) -> list[Document]:
+    """The `k` documents that speak most to a claim: BM25 among themselves, then the reranker.
+
+    Args:
+        claim: Of white space alone, nothing speaks to it.
+        documents: From one search or several; the best `DEPTH` are reranked.
+        reranker: None keeps the order of BM25.
+        k: Most documents to return.
+    """
+    if not claim.strip():
+        return []
+    order = rank(claim, [f"{d.title} {d.text}" for d in documents])
+    hits = [Hit(documents[position], score) for position, score in order[:DEPTH]]
+    best = reranker.rerank(claim, hits, k) if reranker and len(hits) > 1 else hits[:k]
+    return [hit.document for hit in best]
 
 
 def best_passages(

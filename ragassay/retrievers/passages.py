@@ -32,6 +32,7 @@ def windows(document: Document, size: int = WINDOW) -> list[EvidenceSpan]:
             start=run[0][0],
             end=run[-1][1],
             text=document.text[run[0][0] : run[-1][1]],
+            title=document.title,
         )
         for run in runs
     ]

@@ -163,12 +163,12 @@ class _Runner:
         evaluation: Evaluation | None = None
         modes: list[Any] = ["custom", "values"]
         stream: AsyncIterator[Any] = self._graph.astream(
-            start, config, context=self._tools, stream_mode=modes
+            start, config, context=self._tools, stream_mode=modes, subgraphs=True
         )
-        async for mode, chunk in stream:
+        async for inside, mode, chunk in stream:
             if mode == "custom":
                 self._listen(_event(chunk))
-            else:
+            elif not inside:
                 evaluation = chunk.get("evaluation") or evaluation
         if evaluation is None:
             raise RagassayError("the graph ended without an evaluation")

@@ -94,8 +94,8 @@ class Plan:
 
     Attributes:
         n_records: Answers.
-        n_calls: Model calls at most: where the best passage for a sentence stands in a document
-            that it cites, one call serves both.
+        n_calls: Model calls at most: where a passage for a sentence stands in a document that it
+            cites, one call serves both, and a search ends when it has found enough.
         n_prompt_tokens: About so many tokens sent.
         n_shared_tokens: Those of them that repeat the context of an answer.
     """
@@ -108,7 +108,7 @@ class Plan:
 
 def read_job(
     answers: Path,
-    corpus: Path | None = None,
+    corpus: str | Path | None = None,
     *,
     limit: int | None = None,
     questions: Path | None = None,
@@ -153,7 +153,9 @@ def plan(job: Job, tools: Toolbox) -> Plan:
     n_calls = n_shared = 0
     for record in job.records:
         case = case_of(record, tools)
-        calls = len(case_tasks(case, tools.rubrics)) + n_most_claims(case)
+        calls = len(case_tasks(case, tools.rubrics)) + n_most_claims(
+            case, tools.settings, tools.has_corpus
+        )
         n_calls += calls
         n_shared += calls * (len(case.context) // CHARS_A_TOKEN)
     n_prompt = n_shared + n_calls * (TASK_CHARS // CHARS_A_TOKEN)

@@ -1,5 +1,6 @@
 """Test doubles that ragassay ships: a scripted model and a scripted PubMed, real HTTP servers."""
 
+from ragassay.testing.completions import ToolCall
 from ragassay.testing.entrez import EntrezRequest, EntrezTrouble, ScriptedEntrez
 from ragassay.testing.faults import Fault, FaultKind
 from ragassay.testing.requests import last_user_text, message_text, request_key
@@ -15,6 +16,7 @@ __all__ = [
     "Reply",
     "ScriptedEntrez",
     "ScriptedModel",
+    "ToolCall",
     "default_reply",
     "last_user_text",
     "message_text",

@@ -5,16 +5,30 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ragassay.testing.logprobs import build_logprobs
 from ragassay.testing.requests import JsonObject, messages_text
 
-FinishReason: TypeAlias = Literal["stop", "length", "content_filter"]
+FinishReason: TypeAlias = Literal["stop", "length", "content_filter", "tool_calls"]
 
 _CREATED = 1_700_000_000
 _CHARS_PER_TOKEN = 4
 _N_TOP_LIMIT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of one of the request's tools, as a reply.
+
+    Attributes:
+        name: The tool's.
+        arguments: Its arguments; text is sent as it is, valid JSON or not.
+    """
+
+    name: str
+    arguments: Mapping[str, object] | str = field(default_factory=dict)
 
 
 def completion_body(
@@ -23,6 +37,7 @@ def completion_body(
     content: str | None,
     *,
     refusal: str | None = None,
+    tool_calls: Sequence[ToolCall] = (),
     finish_reason: FinishReason = "stop",
 ) -> JsonObject:
     """A `chat.completion` with one choice, and log-probabilities where the request asks for them.
@@ -30,8 +45,9 @@ def completion_body(
     Args:
         request: The request's parsed body.
         key: The request's key; it seeds the identifier and the log-probabilities.
-        content: The reply; None for a refusal.
+        content: The reply; None for a refusal, and where tools are called.
         refusal: What the model says in place of a reply.
+        tool_calls: The tools that it calls in place of a reply.
         finish_reason: Why the model stopped.
     """
     logprobs = None
@@ -39,7 +55,16 @@ def completion_body(
         n_top = request.get("top_logprobs")
         n_top = min(n_top, _N_TOP_LIMIT) if isinstance(n_top, int) else 0
         logprobs = {**build_logprobs(content, n_top, key), "refusal": None}
-    message = {"role": "assistant", "content": content, "refusal": refusal}
+    message: dict[str, object] = {"role": "assistant", "content": content, "refusal": refusal}
+    if tool_calls:
+        message["tool_calls"] = [
+            {
+                "id": f"call_{key[:16]}_{n}",
+                "type": "function",
+                "function": {"name": call.name, "arguments": reply_text(call.arguments)},
+            }
+            for n, call in enumerate(tool_calls)
+        ]
     n_prompt = _n_tokens(messages_text(request))
     n_completion = _n_tokens(content or refusal or "")
     return {
@@ -52,7 +77,7 @@ def completion_body(
                 "index": 0,
                 "message": message,
                 "logprobs": logprobs,
-                "finish_reason": finish_reason,
+                "finish_reason": "tool_calls" if tool_calls else finish_reason,
             }
         ],
         "usage": {

@@ -10,6 +10,7 @@ from typing import TypeAlias, cast
 
 from ragassay.errors import InputError
 from ragassay.testing.completions import (
+    ToolCall,
     compact_json,
     completion_body,
     error_body,
@@ -27,7 +28,8 @@ from ragassay.testing.requests import (
     schema_of,
 )
 
-Reply: TypeAlias = Callable[[Sequence[Message], JsonSchema | None], str | Mapping[str, object]]
+Said: TypeAlias = str | Mapping[str, object] | Sequence[ToolCall]
+Reply: TypeAlias = Callable[[Sequence[Message], JsonSchema | None], Said]
 
 _REFUSAL = "I'm sorry, but I can't assist with that."
 _ERRORS: Mapping[FaultKind, tuple[int, str, str, str | None]] = {
@@ -160,9 +162,15 @@ class Script:
         # The boundary of a unit of work: whatever a test's own function raises becomes an answer
         # that no client tries again and whose words reach the test.
         try:
-            content = reply_text(self._reply(recorded.messages, recorded.schema))
+            said = self._reply(recorded.messages, recorded.schema)
+            content = reply_text(said) if isinstance(said, str | Mapping) else None
         except Exception as error:
             return bad_request(f"the scripted reply failed: {type(error).__name__}: {error}")
+        if content is None:
+            calls = cast("Sequence[ToolCall]", said)
+            return _json_answer(
+                completion_body(recorded.body, recorded.key, None, tool_calls=calls)
+            )
         if recorded.fault == "truncated":
             half = content[: len(content) // 2]
             return _json_answer(

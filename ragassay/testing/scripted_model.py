@@ -36,8 +36,9 @@ class ScriptedModel:
 
     Args:
         reply: Called as `reply(messages, schema)`, where `schema` is None if the request asks for
-            none; gives the text, or an object that is sent as JSON. It runs in the server's
-            thread and should be quick. If it raises, the client gets a 400 with the error's words.
+            none; gives the text, an object that is sent as JSON, or a list of `ToolCall`. It runs
+            in the server's thread and should be quick. If it raises, the client gets a 400 with
+            the error's words.
         latency_s: How long each answer waits; waiting requests overlap.
         faults: What goes wrong; of several that strike one request the first in order wins.
         port: 0 lets the system choose.

@@ -269,8 +269,10 @@ async def test_progress_expects_as_many_calls_as_a_run_takes(
     expected: list[int] = []
     graph = build_evaluate_graph()
     tools = make_tools(model, corpus)
-    stream = graph.astream(Input(record=records[0]), context=tools, stream_mode="custom")
-    async for event in stream:
+    stream = graph.astream(
+        Input(record=records[0]), context=tools, stream_mode="custom", subgraphs=True
+    )
+    async for _, event in stream:
         expected.append(event.get("expected", 0))
     assert sum(expected) == model.n_requests
 

@@ -78,7 +78,7 @@ def in_order(case: Case = CASE, seed: int = 0) -> Verdicts:
 
 def evaluated(case: Case, verdicts: Verdicts, n_matches: int = 0) -> Evaluation:
     pairs = [NuggetMatch(gold=i, nugget=i, similarity_score=0.8) for i in range(n_matches)]
-    return evaluation_of(RECORD, case, verdicts, pairs, (), "judge", "print")
+    return evaluation_of(RECORD, case, verdicts, pairs, (), (), "judge", "print")
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -177,6 +177,27 @@ def test_evidence_scores() -> None:
     assert bounds(found["evidence.contradict"]) == (0.5, 0.3333, 0.25)
 
 
+def test_a_sentence_counts_once_however_many_passages_it_has() -> None:
+    gone = Failure(reason="timeout")
+    found = evidence_scores(
+        [
+            EvidenceVerdict(sentence=1, verdict="neutral"),
+            EvidenceVerdict(sentence=1, side="against", verdict="supports"),
+            EvidenceVerdict(sentence=2, verdict="supports"),
+            EvidenceVerdict(sentence=2, side="against", verdict="contradicts"),
+            # Decided for support by what is there; open for contradiction.
+            EvidenceVerdict(sentence=3, verdict="supports"),
+            EvidenceVerdict(sentence=3, side="against", failure=gone),
+        ],
+        "j",
+    )
+    support, contradict = found["evidence.support"], found["evidence.contradict"]
+    assert (support.value, support.n, support.n_unscored) == (1.0, 3, 0)
+    # One of two; with the third in 1/3 to 2/3, and less is better.
+    assert (contradict.n, contradict.n_unscored) == (2, 1)
+    assert bounds(contradict) == (0.6667, 0.5, 0.3333)
+
+
 def test_invalid_citation_supports_nothing_and_covers_nothing() -> None:
     good, bad = Citation(marker="1", document="d"), Citation(marker="9")
     sentences = [

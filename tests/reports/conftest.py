@@ -17,6 +17,7 @@ from ragassay.records import (
     CitationVerdict,
     Document,
     Evaluation,
+    EvidenceSearch,
     EvidenceSpan,
     EvidenceVerdict,
     Failure,
@@ -30,6 +31,7 @@ from ragassay.records import (
     RecordFailure,
     Rejection,
     Score,
+    SearchQuery,
     SentenceLabel,
     Summary,
     Usage,
@@ -176,6 +178,10 @@ def first_evaluation() -> Evaluation:
         relevance_score=0.8312,
     )
     hostile = EvidenceSpan(document=f"doc{SCRIPT}", start=0, end=9, text=f"passage {HOSTILE}")
+    found = EvidenceSpan(
+        document="31180123", start=0, end=9, text="No change.", title=f"Found {HOSTILE}"
+    )
+    query = SearchQuery(text=f"query {HOSTILE}", side="against", round=1, n_found=10, n_new=7)
     return Evaluation(
         record_id=f"q1-{SCRIPT}",
         question=f"Does metformin lower HbA1c? {HOSTILE}",
@@ -212,7 +218,19 @@ def first_evaluation() -> Evaluation:
         evidence=(
             EvidenceVerdict(sentence=1, verdict="supports", confidence=0.88, evidence=span),
             EvidenceVerdict(sentence=2, verdict="contradicts", evidence=hostile),
+            EvidenceVerdict(sentence=2, side="against", verdict="neutral", evidence=found),
             EvidenceVerdict(sentence=3, failure=Failure(reason="no_evidence")),
+        ),
+        searches=(
+            EvidenceSearch(sentence=1, n_documents=2, end="sources_only"),
+            EvidenceSearch(
+                sentence=2,
+                queries=(query,),
+                n_documents=9,
+                n_withdrawn=1,
+                end="out_of_rounds",
+                failure=TIMEOUT,
+            ),
         ),
         citations=(
             CitationVerdict(

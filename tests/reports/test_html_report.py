@@ -33,6 +33,10 @@ def answers_of(tree):
     return tree.xpath("//details[contains(concat(' ', @class, ' '), ' a ')]")
 
 
+ARTICLES = ("https://pubmed.ncbi.nlm.nih.gov/", "https://doi.org/")
+"""What an article's id leads to, when a reader follows it."""
+
+
 class TestUntrustedText:
     def test_starts_no_element_but_the_templates_own(self, tree, run):
         calm = render_html(run.manifest, Summary(**dict.fromkeys(COUNTS, 0)), ())
@@ -75,7 +79,12 @@ class TestSelfContained:
     def test_loads_nothing(self, tree):
         for name in ("src", "href", "srcset", "data", "action", "poster", "xlink:href"):
             for value in tree.xpath(f"//@*[name()='{name}']"):
-                assert value.startswith("#") or value == "data:,"
+                assert value.startswith(("#", *ARTICLES)) or value == "data:,"
+
+    def test_only_links_that_a_reader_follows_lead_elsewhere(self, tree):
+        for name in ("src", "href"):
+            for element in tree.xpath(f"//*[@*[name()='{name}' and contains(., '//')]]"):
+                assert element.tag == "a" and element.get("rel") == "noreferrer"
 
     def test_style_and_script_reach_for_nothing(self, tree):
         code = "".join(e.text for e in tree.xpath("//style | //script"))
@@ -99,7 +108,9 @@ class TestSelfContained:
     def test_ids_are_unique_and_links_arrive(self, tree):
         ids = tree.xpath("//@id")
         assert len(ids) == len(set(ids))
-        assert {href[1:] for href in tree.xpath("//a/@href")} <= set(ids)
+        inside = [href for href in tree.xpath("//a/@href") if not href.startswith(ARTICLES)]
+        assert inside
+        assert {href[1:] for href in inside} <= set(ids)
 
     def test_is_the_same_bytes_for_the_same_run(self, run, page):
         assert render_html(*run) == page
@@ -169,8 +180,32 @@ class TestContent:
     def test_each_citation_has_its_verdict_and_passage(self, tree):
         second = answers_of(tree)[0].xpath(".//ol[@class='ss']/li")[1]
         verdicts = [text_of(e) for e in second.xpath(".//*[contains(@class, 'c ')]")]
-        assert verdicts == ["inappropriate62 %", "contradicts", "contradicts", "invalid"]
-        assert len(second.xpath(".//blockquote")) == 2
+        assert verdicts == [
+            "inappropriate62 %",
+            "contradicts",
+            "neutral",
+            "contradicts",
+            "invalid",
+            "1 query",
+        ]
+        assert len(second.xpath(".//blockquote")) == 3
+
+    def test_evidence_on_both_sides_names_its_article_and_leads_to_it(self, tree):
+        second = answers_of(tree)[0].xpath(".//ol[@class='ss']/li")[1]
+        assert "Found" in text_of(second)
+        (link,) = second.xpath(".//a/@href")
+        assert link == "https://pubmed.ncbi.nlm.nih.gov/31180123/"
+
+    def test_how_a_sentence_was_searched_for_is_said(self, tree):
+        first, second = answers_of(tree)[0].xpath(".//ol[@class='ss']/li")[:2]
+        assert "there was no corpus. 2 documents looked at." in text_of(first)
+        for words in (
+            "against · 10 found, 7 new",
+            "No passage was close enough, and no round was left. 9 documents looked at.",
+            "1 retracted one was left out.",
+            "could not be had (time-out)",
+        ):
+            assert words in text_of(second)
 
     def test_a_citation_that_nobody_judged_is_unscored(self, tree):
         third = answers_of(tree)[0].xpath(".//ol[@class='ss']/li")[2]

@@ -12,6 +12,7 @@ import ragassay.reports as reports
 from ragassay.records import Finding, Score, Summary
 from ragassay.reports.charts import LEFT, RIGHT_SINGLE, dot_plot, spark_path
 from ragassay.reports.labels import finding_rank, finding_title, place_text, reason_text
+from ragassay.reports.sentence_view import article_url
 from ragassay.reports.text import (
     format_bounds,
     format_share,
@@ -154,3 +155,18 @@ def test_the_import_brings_neither_jinja_nor_rich():
     code = "import sys, ragassay.reports; print(sorted({'jinja2', 'rich'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("document", "url"),
+    [
+        ("31180123", "https://pubmed.ncbi.nlm.nih.gov/31180123/"),
+        ("10.1000/a(b)<c>", "https://doi.org/10.1000/a%28b%29%3Cc%3E"),
+        ("12", ""),
+        ("99000301", ""),
+        ("javascript:alert(1)", ""),
+        ("10.1000/a b", ""),
+    ],
+)
+def test_only_pmids_and_dois_are_addresses(document, url):
+    assert article_url(document) == url

@@ -1,0 +1,140 @@
+"""What the search for evidence rests on, measured, as lines of JSON.
+
+python benchmarks/evidence.py --shared ../shared [--claims 200] [--questions 300]
+
+"query": the sentences of BioASQ's ideal answers, asked of BioASQ's snippets amid 31,932 abstracts
+as they stand, with their question, and the question alone. The snippets were chosen for these very
+answers, so the figures compare the ways of asking and nothing else.
+
+"passage": SciFact's training claims, the ten best abstracts of each by BM25, and the passage that
+the evidence graph would choose: how often it stands in an abstract that the claim's annotators
+named, when documents are reranked first and when the closest passage of all is taken.
+
+"enough": the same passages; of those whose cosine reaches a threshold, how many stand in a named
+abstract (precision), and how many claims reach it (share).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ragassay.metrics.intervals import share_interval
+from ragassay.metrics.retrieval import retrieval_scores
+from ragassay.models.embeddings import Embedder
+from ragassay.optimizers.reranking import Bm25Search, read_scifact
+from ragassay.records import Document, EvidenceSpan
+from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, best_passages, find_passages
+from ragassay.retrievers.rerank import EmbeddedReranker
+from ragassay.sentences import split_sentences
+
+SEED = 0
+N_FOUND = 100
+THRESHOLDS = (0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
+
+
+def show(**figures: Any) -> None:
+    print(json.dumps(figures), flush=True)
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def measure_queries(shared: Path, n_questions: int) -> None:
+    data = shared / "data"
+    gold = {
+        row["pmid"]: Document(id=row["pmid"], text=row["text"])
+        for row in lines(data / "bioasq" / "snippet_documents.jsonl.gz")
+    }
+    others = (
+        Document(id=f"other {n}", title=row.get("title") or "", text=row.get("text") or "")
+        for n, row in enumerate(lines(data / "corpus" / "abstracts.jsonl.gz"))
+    )
+    search = Bm25Search(gold | {d.id: d for d in others})
+    questions = [q for q in lines(data / "bioasq" / "questions.jsonl.gz") if q["ideal_answer"]]
+    random.Random(SEED).shuffle(questions)
+    asked: dict[str, tuple[str, str]] = {}
+    qrels: dict[str, dict[str, int]] = {}
+    for question in questions[:n_questions]:
+        answer = question["ideal_answer"][0]
+        for n, (start, end) in enumerate(split_sentences(answer)):
+            name = f"{question['id']} {n}"
+            asked[name] = answer[start:end], question["question"]
+            qrels[name] = {pmid: 1 for pmid in question["pmids"] if pmid in gold}
+    qrels = {name: grades for name, grades in qrels.items() if grades}
+    ways = {
+        "sentence": lambda s, q: s,
+        "question": lambda s, q: q,
+        "sentence and question": lambda s, q: f"{s} {q}",
+        "sentence twice and question": lambda s, q: f"{s} {s} {q}",
+    }
+    for name, way in ways.items():
+        run = {
+            key: {hit.document.id: hit.score for hit in search.search(way(*asked[key]), N_FOUND)}
+            for key in qrels
+        }
+        figures = {
+            measure: [round(x, 4) for x in (s.value, s.low, s.high) if x is not None]
+            for measure, s in retrieval_scores(qrels, run).items()
+        }
+        show(what="query", way=name, n=len(qrels), **figures)
+
+
+def measure_passages(shared: Path, n_claims: int) -> None:
+    from rich.progress import track
+
+    data = read_scifact(shared)
+    search, embedder = Bm25Search(data.documents), Embedder()
+    names = sorted(data.claims)
+    random.Random(SEED).shuffle(names)
+    chosen: dict[str, dict[str, EvidenceSpan | None]] = {"reranked": {}, "closest": {}}
+    for name in track(names[:n_claims], "Choosing passages"):
+        claim = data.claims[name]
+        documents = [hit.document for hit in search.search(claim, N_CANDIDATES)]
+        wanted = Wanted(claim, documents)
+        (found,) = find_passages([wanted], EmbeddedReranker(embedder), embedder)
+        chosen["reranked"][name] = found[0] if found else None
+        (chosen["closest"][name],) = best_passages([claim], [documents], embedder)
+    for way, passages in chosen.items():
+        hits = {n: bool(p and data.qrels[n].get(p.document, 0)) for n, p in passages.items()}
+        n_hits = sum(hits.values())
+        low, high = share_interval(n_hits, len(hits)) or (None, None)
+        show(
+            what="passage",
+            way=way,
+            n=len(hits),
+            in_a_named_abstract=round(n_hits / len(hits), 4),
+            low=low,
+            high=high,
+        )
+    passages = chosen["reranked"]
+    for least in THRESHOLDS:
+        reached = [n for n, p in passages.items() if p and (p.relevance_score or 0.0) >= least]
+        n_hits = sum(bool(data.qrels[n].get(passages[n].document, 0)) for n in reached)
+        show(
+            what="enough",
+            threshold=least,
+            share=round(len(reached) / len(passages), 4),
+            precision=round(n_hits / len(reached), 4) if reached else None,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--claims", type=int, default=200)
+    parser.add_argument("--questions", type=int, default=300)
+    arguments = parser.parse_args()
+    measure_queries(arguments.shared, arguments.questions)
+    measure_passages(arguments.shared, arguments.claims)
+
+
+if __name__ == "__main__":
+    main()

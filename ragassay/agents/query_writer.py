@@ -1,0 +1,75 @@
+"""Writes what a corpus is asked for a claim: for what bears it out, and for what speaks against."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import dspy
+from pydantic import StringConstraints
+
+from ragassay.agents.base import Agent
+from ragassay.agents.context import fenced, mark_of
+from ragassay.prompts import load_prompts
+from ragassay.records import Case, Usage
+
+_BOUNDS = load_prompts().agents["query_writer"]
+
+Line = Annotated[str, StringConstraints(pattern=rf"^[A-Za-z0-9].{{3,{_BOUNDS.query_chars}}}$")]
+
+
+class WriteQueries(dspy.Signature):
+    """Write search queries for a claim."""
+
+    context: str = dspy.InputField()
+    claim: str = dspy.InputField()
+    tried: str = dspy.InputField()
+    query: Line = dspy.OutputField()
+    opposite: Line = dspy.OutputField()
+
+
+@dataclass(frozen=True)
+class Queries:
+    """A search query, and the claim's opposite, which is searched for as it stands."""
+
+    query: str
+    opposite: str
+    usage: Usage
+
+
+class QueryWriter(Agent):
+    """A claim in, queries out; what was tried in vain is shown to it."""
+
+    name = "query_writer"
+    wants_logprobs = False
+
+    def __init__(self) -> None:
+        super().__init__(WriteQueries)
+
+    async def aforward(
+        self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
+    ) -> Queries:
+        """Write queries for a sentence of the case's answer.
+
+        Args:
+            case: The case.
+            claim: The sentence.
+            tried: Queries that brought up nothing close enough.
+            found: Titles of what they brought up.
+
+        Raises:
+            ModelError: The model gave no usable reply.
+        """
+        mark = mark_of(case)
+        lines = [*(f"query: {query}" for query in tried), *(f"found: {title}" for title in found)]
+        written, usage = await self.ask(
+            context=case.context,
+            claim=fenced(claim, mark),
+            tried=fenced("\n".join(lines), mark) if lines else "nothing yet",
+        )
+        return Queries(_line(written.query), _line(written.opposite), usage)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,124 @@
+"""The evidence graph: the sentences of an answer go in, passages for and against them come out.
+
+write queries -> retrieve -> choose passages -> close enough? -> write other queries, bounded by
+rounds and tokens. The sentences of an answer share what they find. Or, with a model that calls
+tools, an agent a sentence searches on its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from langgraph.cache.base import BaseCache
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import CachePolicy, Send
+
+from ragassay.graphs import evidence_nodes as nodes
+from ragassay.graphs.evidence_state import (
+    EvidenceInput,
+    EvidenceOutput,
+    EvidenceState,
+    QueryTask,
+)
+from ragassay.graphs.failures import file_failed_query, file_failed_search, retry_policies
+from ragassay.graphs.toolbox import Toolbox, toolbox
+
+EvidenceGraph = CompiledStateGraph[EvidenceState, Toolbox, EvidenceInput, EvidenceOutput]
+
+N_TITLES = 5
+"""Of what queries brought up in vain, the model is shown so many titles."""
+
+
+def build_evidence_graph(
+    max_attempts: int = 5, cache: BaseCache[Any] | None = None
+) -> EvidenceGraph:
+    """Compile the graph; it is a node of the evaluation graph.
+
+    Args:
+        max_attempts: How often a model call is tried that fails for a passing reason.
+        cache: Keeps queries by the hash of what they depend on; None for no cache.
+    """
+    builder = StateGraph(
+        EvidenceState,
+        context_schema=Toolbox,
+        input_schema=EvidenceInput,
+        output_schema=EvidenceOutput,
+    )
+    builder.add_node("read_citations", nodes.read_citations)
+    builder.add_node("retrieve", nodes.retrieve)
+    builder.add_node("choose_passages", nodes.choose_passages)
+    # LangGraph's types do not know that a handler may take the error.
+    asking: list[tuple[str, Any, Any]] = [
+        ("write_query", nodes.write_query, file_failed_query),
+        ("run_agent", nodes.run_agent, file_failed_search),
+    ]
+    for name, node, on_failure in asking:
+        builder.add_node(
+            name,
+            node,
+            input_schema=QueryTask,
+            retry_policy=retry_policies(max_attempts),
+            cache_policy=CachePolicy(key_func=_cache_key),
+            error_handler=on_failure,
+        )
+    builder.add_conditional_edges(
+        START,
+        route_start,
+        ["read_citations", "write_query", "run_agent", "retrieve", "choose_passages", END],
+    )
+    builder.add_edge("write_query", "retrieve")
+    builder.add_edge("retrieve", "choose_passages")
+    builder.add_edge("run_agent", "choose_passages")
+    builder.add_conditional_edges("choose_passages", route_on, ["write_query", END])
+    return builder.compile(cache=cache, name="find_evidence")
+
+
+def route_start(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str]:
+    """Search where there is a corpus, and ask a model where the settings say so."""
+    case, tools = nodes.case_of(state), toolbox(runtime)
+    if not case.sentences:
+        return [END]
+    if not tools.has_corpus:
+        return ["read_citations", "choose_passages"]
+    tasks = [QueryTask(case, sentence.index) for sentence in case.sentences]
+    if tools.settings.evidence == "agent":
+        return ["read_citations", *_sends("run_agent", tasks, runtime)]
+    if not tools.settings.evidence_rounds:
+        return ["read_citations", "retrieve"]
+    return ["read_citations", *_sends("write_query", tasks, runtime)]
+
+
+def route_on(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str] | str:
+    """Go round again for the sentences that nothing close enough was found for."""
+    case, tools = nodes.case_of(state), toolbox(runtime)
+    if state.round >= tools.settings.evidence_rounds:
+        return END
+    tasks = [
+        _next_task(state, QueryTask(case, search.sentence, state.round + 1))
+        for search in state.searches
+        if search.end == "out_of_rounds"
+    ]
+    return _sends("write_query", tasks, runtime) or END
+
+
+def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
+    """The task, with what was tried and what it brought up."""
+    answered = [a for a in state.answered if a.sentence == task.item]
+    ids = dict.fromkeys(i for a in answered for i in a.ids)
+    titles = [state.pool[i].title for i in ids if i in state.pool and state.pool[i].title]
+    tried = tuple(a.query.text for a in answered)
+    return replace(task, tried=tried, found=tuple(titles[:N_TITLES]))
+
+
+def _sends(node: str, tasks: list[QueryTask], runtime: Runtime[Toolbox]) -> list[Send | str]:
+    tools = toolbox(runtime)
+    runtime.stream_writer({"expected": len(tasks)})
+    return [Send(node, replace(task, key=tools.query_key(node, task))) for task in tasks]
+
+
+def _cache_key(task: QueryTask) -> str:
+    # LangGraph draws a graph by preparing its tasks with an empty input.
+    return task.key if isinstance(task, QueryTask) else ""

@@ -1,0 +1,76 @@
+"""Which of the documents that were found a sentence is compared with, and which passage of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ragassay.graphs.evidence_state import EvidenceState
+from ragassay.graphs.state import Found
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.records import AnswerSentence, Case, Document, EvidenceSide
+from ragassay.retrievers.bm25 import rank
+from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages
+
+Candidates = Mapping[int, Sequence[Document]]
+"""Documents by the number of the sentence that may be compared with them."""
+
+
+def candidates_for(
+    state: EvidenceState, case: Case, sentence: AnswerSentence
+) -> tuple[Document, ...]:
+    """What the passages for a sentence are chosen from.
+
+    The answer's sources, what its own queries brought up, and what is closest to it of what was
+    found for the other sentences.
+    """
+    known = {source.id: source for source in case.sources}
+    own = [i for a in state.answered if a.sentence == sentence.index for i in a.ids]
+    known |= {i: state.pool[i] for i in own if i not in known}
+    others = [document for i, document in state.pool.items() if i not in known]
+    order = rank(sentence.text, [f"{d.title} {d.text}" for d in others])[:N_CANDIDATES]
+    return (*known.values(), *(others[i] for i, score in order if score > 0))
+
+
+def chosen_passages(
+    state: EvidenceState, case: Case, candidates: Candidates, tools: Toolbox
+) -> tuple[Found, ...]:
+    """The best passages for each sentence, then those against it, from other documents."""
+    found: list[Found] = []
+    for side in ("for", "against"):
+        claims = _claims(state, case, side)
+        taken = {(f.sentence, f.passage.document) for f in found}
+        wanted = [
+            Wanted(
+                claim,
+                [d for d in _named(state, n, side, candidates[n]) if (n, d.id) not in taken],
+                tools.settings.evidence_passages,
+            )
+            for n, claim in claims.items()
+        ]
+        passages = find_passages(wanted, tools.reranker, tools.embedder)
+        least = tools.settings.evidence_threshold
+        found += [
+            Found(n, side, place, passage)
+            for n, spans in zip(claims, passages, strict=True)
+            for place, passage in enumerate(spans, 1)
+            if (passage.relevance_score or 0.0) >= least
+        ]
+    return tuple(sorted(found, key=lambda f: f.sentence))
+
+
+def _claims(state: EvidenceState, case: Case, side: EvidenceSide) -> dict[int, str]:
+    """What is to be spoken to, by sentence: itself, or its opposite where one was written."""
+    if side == "for":
+        return {s.index: s.text for s in case.sentences}
+    opposites = {d.sentence: d.opposite for d in state.drafts if d.opposite}
+    reported = {r.sentence for r in state.reports if r.cited.get("against")}
+    texts = {s.index: opposites.get(s.index, s.text) for s in case.sentences}
+    return {n: text for n, text in texts.items() if n in opposites or n in reported}
+
+
+def _named(
+    state: EvidenceState, sentence: int, side: EvidenceSide, documents: Sequence[Document]
+) -> Sequence[Document]:
+    """The documents that an agent named for a side; all of them where it named none."""
+    named = {i for r in state.reports if r.sentence == sentence for i in r.cited.get(side, ())}
+    return [d for d in documents if d.id in named] or documents

@@ -1,0 +1,213 @@
+"""The nodes of the evidence graph: write queries, search, choose passages, say how."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import dspy
+from langgraph.runtime import Runtime
+
+from ragassay.errors import InputError
+from ragassay.graphs.beside import beside
+from ragassay.graphs.evidence_choice import candidates_for, chosen_passages
+from ragassay.graphs.evidence_state import Answered, Draft, EvidenceState, QueryTask, Report
+from ragassay.graphs.state import Cited
+from ragassay.graphs.toolbox import Toolbox, toolbox
+from ragassay.records import (
+    AnswerSentence,
+    Article,
+    Case,
+    Document,
+    EvidenceSearch,
+    EvidenceSide,
+    SearchEnd,
+    SearchQuery,
+    Usage,
+)
+from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages
+from ragassay.retrievers.literature import Literature
+
+Update = dict[str, Any]
+"""A part of the state."""
+
+QUESTION_CHARS = 300
+"""Of a longer question only the beginning goes into a query: the sentence must stay the louder."""
+
+
+async def read_citations(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
+    """Find the passage of each cited document that is closest to its sentence."""
+    case, tools = case_of(state), toolbox(runtime)
+    documents = {source.id: source for source in case.sources}
+    pairs = [(s, c) for s in case.sentences for c in s.citations if c.document]
+    wanted = [Wanted(s.text, [documents[c.document]]) for s, c in pairs if c.document]
+    passages = await beside(find_passages, wanted, None, tools.embedder)
+    least = tools.settings.evidence_threshold
+    cited = tuple(
+        Cited(sentence.index, citation.marker, passage)
+        for (sentence, citation), found in zip(pairs, passages, strict=True)
+        for passage in found
+        if (passage.relevance_score or 0.0) >= least
+    )
+    return {"cited": cited}
+
+
+async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
+    """Have the model write queries for a sentence."""
+    tools = toolbox(runtime)
+    with dspy.context(lm=tools.lm):
+        written = await tools.query_writer.acall(
+            case=task.case,
+            claim=task.case.sentences[task.item - 1].text,
+            tried=task.tried,
+            found=task.found,
+        )
+    runtime.stream_writer({"done": 1, "usage": written.usage})
+    draft = Draft(task.item, task.round, written.query, written.opposite, written.usage)
+    return {"drafts": [draft]}
+
+
+async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
+    """Let an agent search for evidence on a sentence."""
+    tools, sentence = toolbox(runtime), task.case.sentences[task.item - 1]
+    notebook = _Notebook(tools.corpus, task.round, known={d.id for d in task.case.sources})
+
+    async def look(query: str) -> list[Document]:
+        return await notebook.ask(sentence.index, None, query)
+
+    notes = await tools.searcher.asearch(
+        tools.lm,
+        task.case,
+        sentence.text,
+        look,
+        tools.settings.evidence_turns,
+        tools.settings.evidence_tokens // len(task.case.sentences),
+    )
+    runtime.stream_writer({"done": 1, "usage": notes.usage})
+    report = Report(sentence.index, notes.cited, notes.usage)
+    return {"reports": [report], "answered": notebook.answered, "pool": notebook.pool}
+
+
+async def retrieve(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
+    """Ask the corpus this round's queries, each once."""
+    case, this = case_of(state), state.round + 1
+    known = {*state.pool, *(source.id for source in case.sources)}
+    notebook = _Notebook(toolbox(runtime).corpus, this, known)
+    asked = {answered.query.text for answered in state.answered}
+    for sentence, side, text in _queries(state, case, this):
+        if text not in asked:
+            asked.add(text)
+            await notebook.ask(sentence, side, text)
+    return {"round": this, "answered": notebook.answered, "pool": notebook.pool}
+
+
+class _Notebook:
+    """Asks a corpus, and notes what it answered.
+
+    Args:
+        corpus: Where to look.
+        round: Which round of the search it is.
+        known: Ids of documents that are not new.
+    """
+
+    def __init__(self, corpus: Literature, round: int, known: Iterable[str]) -> None:
+        self._corpus, self._round, self._known = corpus, round, set(known)
+        self.answered: list[Answered] = []
+        self.pool: dict[str, Document] = {}
+
+    async def ask(self, sentence: int, side: EvidenceSide | None, text: str) -> list[Document]:
+        """The documents for a query that may bear something out: not those that were retracted."""
+        hits = await asyncio.to_thread(self._corpus.search, text, N_CANDIDATES)
+        documents = [hit.document for hit in hits]
+        found = [d for d in documents if not (isinstance(d, Article) and "retracted" in d.notices)]
+        new = [document for document in found if document.id not in self._known]
+        self._known.update(document.id for document in new)
+        self.pool.update((document.id, document) for document in new)
+        query = SearchQuery(
+            text=text, side=side, round=self._round, n_found=len(found), n_new=len(new)
+        )
+        ids = tuple(document.id for document in found)
+        self.answered.append(Answered(sentence, query, ids, len(documents) - len(found)))
+        return found
+
+
+def _queries(
+    state: EvidenceState, case: Case, this: int
+) -> Iterator[tuple[int, EvidenceSide, str]]:
+    """Sentence, side and text of what is to be asked in a round, in the order of the sentences."""
+    drafts = {draft.sentence: draft for draft in state.drafts if draft.round == this}
+    for sentence in case.sentences:
+        if this == 1:
+            yield sentence.index, "for", plain_query(sentence, case)
+        draft = drafts.get(sentence.index)
+        if draft and draft.query:
+            yield sentence.index, "for", draft.query
+        if draft and draft.opposite:
+            yield sentence.index, "against", draft.opposite
+
+
+def plain_query(sentence: AnswerSentence, case: Case) -> str:
+    """A sentence in the light of its question: what "It" is in the one is named in the other."""
+    return f"{sentence.text} {case.question[:QUESTION_CHARS]}".strip()
+
+
+async def choose_passages(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
+    """Choose the passages for each sentence, and say how they were come by."""
+    case, tools = case_of(state), toolbox(runtime)
+    candidates = {s.index: candidates_for(state, case, s) for s in case.sentences}
+    found = await beside(chosen_passages, state, case, candidates, tools)
+    enough = tools.settings.evidence_enough
+    near = {f.sentence for f in found if (f.passage.relevance_score or 0.0) >= enough}
+    bound = _bound(case, tools)
+    ends: dict[int, SearchEnd] = {
+        n: bound or ("enough" if n in near else "out_of_rounds") for n in candidates
+    }
+    searches = tuple(_search_of(state, n, len(d), ends[n]) for n, d in candidates.items())
+    return {"found": found, "searches": _priced(searches, tools)}
+
+
+def _bound(case: Case, tools: Toolbox) -> SearchEnd | None:
+    """Why a search cannot go on, whatever it has found; None where it may."""
+    if not tools.has_corpus:
+        return "sources_only" if case.sources else "nowhere_to_search"
+    return "agent_done" if tools.settings.evidence == "agent" else None
+
+
+def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -> EvidenceSearch:
+    answered = [a for a in state.answered if a.sentence == n]
+    asked = [step for step in (*state.drafts, *state.reports) if step.sentence == n]
+    failures = [step.failure for step in asked if step.failure]
+    return EvidenceSearch(
+        sentence=n,
+        queries=tuple(a.query for a in answered),
+        n_documents=n_documents,
+        n_withdrawn=sum(a.n_withdrawn for a in answered),
+        end=end,
+        usage=sum((step.usage for step in asked), Usage()),
+        failure=failures[-1] if failures else None,
+    )
+
+
+def _priced(searches: tuple[EvidenceSearch, ...], tools: Toolbox) -> tuple[EvidenceSearch, ...]:
+    """The searches; those that would go on say so where the answer's tokens are used up."""
+    if n_tokens(searches) < tools.settings.evidence_tokens:
+        return searches
+    spent: dict[str, SearchEnd] = {"end": "out_of_tokens"}
+    return tuple(s.model_copy(update=spent) if s.end == "out_of_rounds" else s for s in searches)
+
+
+def n_tokens(searches: tuple[EvidenceSearch, ...]) -> int:
+    """What the model's part in the searches on one answer took."""
+    return sum(s.usage.n_prompt_tokens + s.usage.n_completion_tokens for s in searches)
+
+
+def case_of(state: EvidenceState) -> Case:
+    """The case.
+
+    Raises:
+        InputError: The graph was called without one.
+    """
+    if state.case is None:
+        raise InputError("the graph looks for evidence on a case: call it with one")
+    return state.case

@@ -1,0 +1,94 @@
+"""The judge as a LangChain chat model, for agents that call tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.exceptions import OutputParserException
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall
+from langchain_core.messages.utils import convert_to_openai_messages
+from langchain_core.output_parsers.openai_tools import make_invalid_tool_call, parse_tool_call
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import SkipValidation
+
+from ragassay.models.gateway import JudgeLM, raise_refusal
+
+
+class ToolCaller(BaseChatModel):
+    """Every turn is a call of the gateway: same limits, same errors, same bill.
+
+    Args:
+        lm: The judge; it must be able to call tools.
+    """
+
+    lm: SkipValidation[JudgeLM]
+
+    @property
+    def _llm_type(self) -> str:
+        return "ragassay"
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The model with tools that it may call."""
+        described = [convert_to_openai_tool(tool) for tool in tools]
+        return self.bind(tools=described, tool_choice=tool_choice, **kwargs)
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        options: dict[str, Any] = {
+            **kwargs,
+            "stop": stop,
+            "logprobs": None,
+            "top_logprobs": None,
+            # LiteLLM would look for tools of its MCP gateway, with a package that it does not need.
+            "_skip_mcp_handler": True,
+        }
+        response = await self.lm.complete(convert_to_openai_messages(messages), **options)
+        choice: Any = response.choices[0]
+        raise_refusal(self.lm.model, choice)
+        calls, invalid = _tool_calls(choice.message)
+        message = AIMessage(
+            content=choice.message.content or "", tool_calls=calls, invalid_tool_calls=invalid
+        )
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        raise NotImplementedError("the gateway is asynchronous: use ainvoke")
+
+
+def _tool_calls(message: Any) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+    """The calls of a reply, and those whose arguments are no JSON."""
+    calls: list[ToolCall] = []
+    invalid: list[InvalidToolCall] = []
+    for call in message.tool_calls or ():
+        raw = call.model_dump()
+        try:
+            parsed = parse_tool_call(raw, return_id=True)
+        except OutputParserException as error:
+            invalid.append(make_invalid_tool_call(raw, str(error)))
+        else:
+            if parsed:
+                calls.append(ToolCall(**parsed))
+    return calls, invalid
