@@ -26,7 +26,6 @@ WHOLE = """
 import json, resource, sys, time
 start = time.perf_counter()
 import ragassay
-from ragassay.api import read_corpus
 from ragassay.formats import read_records
 record = read_records(__import__('pathlib').Path(sys.argv[1])).records[0]
 imported = time.perf_counter()

@@ -2,7 +2,7 @@
 
 Each measure is given as mean and 95 % interval over the claims.
 
-python benchmarks/scifact.py --shared ../shared [--cache vectors.npz]
+python benchmarks/scifact.py --shared ../shared [--cache FOLDER]
 
 The reranker's weights are cross-validated: each claim is ranked by weights that were fitted to
 claims of other folds, and claims that share a relevant abstract are in one fold. Without a cache
@@ -31,6 +31,7 @@ from ragassay.optimizers.reranking import (
     group_folds,
     read_scifact,
 )
+from ragassay.optimizers.tokens import CachedTokenEncoder
 from ragassay.optimizers.vectors import CachedEncoder
 from ragassay.retrievers.fusion import reciprocal_rank_fusion
 from ragassay.retrievers.rerank import DEPTH, EmbeddedReranker, TextEncoder
@@ -113,10 +114,15 @@ def main() -> None:
     search = Bm25Search(data.documents)
     bm25 = searched(data, search)
     show("BM25", data, bm25)
-    with CachedEncoder(Embedder(), arguments.cache) as encoder:
+    vectors, tokens = None, None
+    if arguments.cache is not None:
+        arguments.cache.mkdir(parents=True, exist_ok=True)
+        vectors, tokens = arguments.cache / "abstracts.npz", arguments.cache / "tokens"
+    with CachedEncoder(Embedder(), vectors) as encoder:
         dense = embedded(data, encoder)
         show("all-MiniLM-L6-v2", data, dense)
         show("reciprocal rank fusion", data, fused([bm25, dense], list(data.claims)))
+    with CachedTokenEncoder(Embedder(), tokens) as encoder:
         best = reranked(data, bm25, search, encoder)
     show("EmbeddedReranker", data, best, f"best {DEPTH} by BM25, {N_FOLDS} folds")
     show_speed(data, search, arguments.timed)

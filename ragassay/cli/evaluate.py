@@ -107,6 +107,8 @@ def evaluate(
             answers, corpus, limit=limit, questions=questions, nuggets=nuggets, settings=settings
         )
         _report_rejections(job)
+        if job.note:
+            typer.echo(job.note, err=True)
         if dry_run:
             _show_plan(job, settings, as_json)
             return

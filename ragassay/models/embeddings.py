@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from ragassay.models.quiet import quiet_loading
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
@@ -14,12 +15,30 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
+    from torch import Tensor
 
 EMBEDDED = "all-MiniLM-L6-v2"
 """The embedding model that is installed with ragassay."""
 
 N_CACHED = 4096
 """Texts whose vectors are kept: the passages of a corpus come up again and again."""
+
+N_TOKENS_CACHED = 200_000
+"""Tokens whose vectors are kept: some eight searches of 50 abstracts, 150 MB at 384 dimensions."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A text as one vector, and as one vector for each of its tokens in context.
+
+    Attributes:
+        vector: Of length 1, shape (n_dimensions,).
+        tokens: Each of length 1, shape (n_tokens, n_dimensions), without the model's special
+            tokens; in half precision, as there are hundreds to an abstract.
+    """
+
+    vector: NDArray[np.float32]
+    tokens: NDArray[np.float16]
 
 
 class Embedder:
@@ -33,7 +52,9 @@ class Embedder:
         self.name = model
         self.digest = MINILM_SAFETENSORS_SHA256 if model == EMBEDDED else ""
         self._model: SentenceTransformer | None = None
-        self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._encoded: OrderedDict[str, Encoded] = OrderedDict()
+        self._n_tokens = 0
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -43,29 +64,73 @@ class Embedder:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         with self._lock:
-            new = [text for text in dict.fromkeys(texts) if text not in self._cache]
-            fresh = dict(zip(new, self._compute(new), strict=True)) if new else {}
-            vectors = [fresh[t] if t in fresh else self._cache[t] for t in texts]
-            self._cache.update(fresh)
-            for text in texts:
-                self._cache.move_to_end(text)
-            while len(self._cache) > N_CACHED:
-                self._cache.popitem(last=False)
+            new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+            fresh = {t: e.vector for t, e in zip(new, self._compute(new), strict=True)}
+            vectors = [fresh[t] if t in fresh else self._vectors[t] for t in texts]
+            self._keep_vectors(fresh, texts)
         return np.stack(vectors)
 
-    def _compute(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
+        """Each text's vector and those of its tokens, from one pass of the model.
+
+        What is beyond the model's longest input is left out of both. Of a model that knows no
+        token in context, such as a static one, a text is one token.
+        """
+        with self._lock:
+            new = [text for text in dict.fromkeys(texts) if text not in self._encoded]
+            fresh = dict(zip(new, self._compute(new), strict=True))
+            found = [fresh[t] if t in fresh else self._encoded[t] for t in texts]
+            self._keep_vectors({text: encoded.vector for text, encoded in fresh.items()}, ())
+            self._encoded.update(fresh)
+            self._n_tokens += sum(len(encoded.tokens) for encoded in fresh.values())
+            for text in texts:
+                self._encoded.move_to_end(text)
+            while self._n_tokens > N_TOKENS_CACHED:
+                self._n_tokens -= len(self._encoded.popitem(last=False)[1].tokens)
+        return found
+
+    def _keep_vectors(self, fresh: dict[str, NDArray[np.float32]], used: Sequence[str]) -> None:
+        self._vectors.update(fresh)
+        for text in used:
+            self._vectors.move_to_end(text)
+        while len(self._vectors) > N_CACHED:
+            self._vectors.popitem(last=False)
+
+    def _loaded(self) -> SentenceTransformer:
         if self._model is None:
             from sentence_transformers import SentenceTransformer
 
             source = str(minilm_folder()) if self.name == EMBEDDED else self.name
             with quiet_loading():
                 self._model = SentenceTransformer(source, device="cpu")
+        return self._model
+
+    def _compute(self, texts: Sequence[str]) -> list[Encoded]:
+        import numpy as np
+
+        if not texts:
+            return []
+        model = self._loaded()
+        special = getattr(model.tokenizer, "all_special_ids", [])
         # One text at a time: on a processor it costs the same, and a vector then does not depend,
         # in its last bits, on which texts it was computed with.
-        return self._model.encode(
-            list(texts),
-            batch_size=1,
-            normalize_embeddings=True,
-            show_progress_bar=False,
-            convert_to_numpy=True,
+        computed = model.encode(
+            list(texts), batch_size=1, output_value=None, show_progress_bar=False
         )
+        found: list[Encoded] = []
+        # Its overloads tell the type of vectors only.
+        for row in cast("list[dict[str, Tensor]]", computed):
+            vector = _unit(row["sentence_embedding"].numpy())
+            tokens = vector[None]
+            if "token_embeddings" in row:
+                is_special = np.isin(row["input_ids"].numpy(), special)
+                tokens = _unit(row["token_embeddings"].numpy()[~is_special])
+            found.append(Encoded(vector, tokens.astype(np.float16)))
+        return found
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.maximum(lengths, 1e-12)

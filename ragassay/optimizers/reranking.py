@@ -3,7 +3,7 @@
 python -m ragassay.optimizers.reranking --shared ../shared --out ragassay/retrievers/weights
 
 Folds are cut by query, and claims that share a relevant abstract stay in one fold. The first run
-embeds some 25,000 texts, half an hour on two cores; `--cache FILE` keeps their vectors.
+embeds some 25,000 texts, half an hour on two cores; `--cache FOLDER` keeps their vectors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from ragassay.metrics.retrieval import retrieval_scores
 from ragassay.models.embeddings import Embedder
-from ragassay.optimizers.vectors import CachedEncoder
+from ragassay.optimizers.tokens import CachedTokenEncoder
 from ragassay.records import Document
 from ragassay.retrievers.disk.schema import ANALYZER, analyzer, build_query, build_schema, row_of
 from ragassay.retrievers.literature import ANY, Hit
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 N_FOLDS = 5
 SEED = 20250714
 L2 = 1e-3
-"""Weight decay: with three weights and hundreds of queries it only keeps the fit defined."""
+"""Weight decay: with four weights and hundreds of queries it only keeps the fit defined."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Candidates:
 
     Attributes:
         ids: The hits' ids, in the search's order.
-        table: Standardised features, shape (n_hits, 3).
+        table: Standardised features, shape (n_hits, n_features).
         relevant: 1 for a relevant hit, shape (n_hits,).
     """
 
@@ -172,7 +172,7 @@ def fit(candidates: Sequence[Candidates], l2: float = L2) -> NDArray[np.float64]
         l2: Weight decay.
 
     Returns:
-        Shape (3,).
+        Shape (n_features,).
 
     Raises:
         ValueError: No query has a relevant hit.
@@ -219,12 +219,12 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=DEPTH)
     arguments = parser.parse_args()
     data = read_scifact(arguments.shared)
-    with CachedEncoder(Embedder(), arguments.cache) as encoder:
+    with CachedTokenEncoder(Embedder(), arguments.cache) as encoder:
         candidates = collect(data, Bm25Search(data.documents), encoder, arguments.depth)
     folds = group_folds(data.qrels, N_FOLDS, SEED)
     score = retrieval_scores(data.qrels, cross_validated(candidates, folds))["nDCG@10"]
-    search, title, passage = (round(float(w), 4) for w in fit(list(candidates.values())))
-    weights = FusionWeights(search=search, title=title, passage=passage)
+    fitted = [round(float(w), 4) for w in fit(list(candidates.values()))]
+    weights = FusionWeights(**dict(zip(FusionWeights.model_fields, fitted, strict=True)))
     arguments.out.mkdir(parents=True, exist_ok=True)
     text = weights.model_dump_json(indent=2) + "\n"
     (arguments.out / "reranker.json").write_text(text, encoding="utf-8")

@@ -6,10 +6,11 @@ import functools
 import threading
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from ragassay.models.embeddings import Encoded
 from ragassay.models.quiet import quiet_loading
 from ragassay.records import Document
 from ragassay.retrievers.literature import Hit
@@ -43,6 +44,15 @@ class TextEncoder(Protocol):
         ...
 
 
+@runtime_checkable
+class TokenEncoder(Protocol):
+    """A `TextEncoder` that also gives the vectors of tokens."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
+        """Each text's vector and those of its tokens in context."""
+        ...
+
+
 class FusionWeights(BaseModel):
     """Weights of the features of a hit, each standardised over the hits of its query.
 
@@ -50,6 +60,7 @@ class FusionWeights(BaseModel):
         search: Of the search's own score (BM25).
         title: Of the cosine of query and title.
         passage: Of the highest cosine of query and a passage.
+        tokens: Of `max_sim` over the tokens of title and passages.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,6 +68,7 @@ class FusionWeights(BaseModel):
     search: float
     title: float
     passage: float
+    tokens: float = 0.0
 
 
 @functools.cache
@@ -67,11 +79,12 @@ def shipped_weights() -> FusionWeights:
 
 
 class EmbeddedReranker:
-    """Orders hits by a weighted sum of the search's score and two cosine similarities.
+    """Orders hits by a weighted sum of the search's score and three similarities.
 
-    s(q, d) = w_1 z(search) + w_2 z(cos(q, title)) + w_3 z(max over passages p of cos(q, p)),
-    z(x) = (x - mean) / standard deviation over the hits; 0 where all are alike. A document without
-    title counts as its best passage does, and one without text as its title does.
+    s(q, d) = w_1 z(search) + w_2 z(cos(q, title)) + w_3 z(max over passages p of cos(q, p))
+    + w_4 z(MaxSim(q, d)), z(x) = (x - mean) / standard deviation over the hits; 0 where all are
+    alike. A document without title counts as its best passage does, and one without text as its
+    title does. An embedder that gives no vectors of tokens has each title or passage as one token.
 
     Args:
         embedder: Encodes queries, titles and passages; the weights were fitted to the packaged one.
@@ -102,27 +115,66 @@ class EmbeddedReranker:
 
         weights = self._weights or shipped_weights()
         table = features(query, hits, self._embedder)
-        return standardised(table) @ np.array([weights.search, weights.title, weights.passage])
+        of_column = [weights.search, weights.title, weights.passage, weights.tokens]
+        return standardised(table) @ np.array(of_column)
 
 
 def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[np.float64]:
-    """Search score, title cosine and best passage cosine of each hit, shape (n_hits, 3)."""
+    """Search score, title and best passage cosine, and MaxSim of each hit, shape (n_hits, 4)."""
     import numpy as np
 
     passages = [passage_texts(hit.document) for hit in hits]
     titles = [hit.document.title.strip() for hit in hits]
     texts = [query, *(t for t in titles if t), *(p for found in passages for p in found)]
     unique = list(dict.fromkeys(texts))
-    vectors = embedder.encode(unique)
-    cosines = dict(zip(unique, (vectors @ vectors[0]).tolist(), strict=True))
-    rows: list[tuple[float, float, float]] = []
+    known = dict(zip(unique, encoded(embedder, unique), strict=True))
+    asked = known[query]
+    rows: list[tuple[float, float, float, float]] = []
     for hit, title, found in zip(hits, titles, passages, strict=True):
-        passage = max((cosines[p] for p in found), default=None)
-        titled = cosines[title] if title else None
+        passage = max((float(asked.vector @ known[p].vector) for p in found), default=None)
+        titled = float(asked.vector @ known[title].vector) if title else None
         first = titled if titled is not None else passage
         second = passage if passage is not None else titled
-        rows.append((hit.score, first or 0.0, second or 0.0))
+        tokens = [known[text].tokens for text in ([title, *found] if title else found)]
+        late = max_sim(asked.tokens, np.concatenate(tokens)) if tokens else 0.0
+        rows.append((hit.score, first or 0.0, second or 0.0, late))
     return np.array(rows, dtype=np.float64)
+
+
+def max_sim(query: NDArray[np.floating], document: NDArray[np.floating]) -> float:
+    """How well each token of a query is met by its best match in a document, on average.
+
+    MaxSim(q, d) = mean over tokens i of q of max over tokens j of d of q_i . d_j
+    (Khattab and Zaharia 2020, SIGIR, equation 3, which sums: the order is the same)
+
+    Args:
+        query: Vectors of length 1, shape (n_query_tokens, n_dimensions).
+        document: Vectors of length 1, shape (n_tokens, n_dimensions).
+
+    Returns:
+        In [-1, 1]; 0 where one has no token.
+
+    Example:
+        >>> import numpy as np
+        >>> round(max_sim(np.eye(2), np.array([[1.0, 0.0], [0.8, 0.6]])), 4)
+        0.8
+    """
+    import numpy as np
+
+    if not len(query) or not len(document):
+        return 0.0
+    products = query.astype(np.float32) @ document.astype(np.float32).T
+    return float(products.max(axis=1).mean())
+
+
+def encoded(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
+    """Vectors of texts and tokens; where the embedder gives none of tokens, a text is its token."""
+    import numpy as np
+
+    if isinstance(embedder, TokenEncoder):
+        return embedder.encode_tokens(texts)
+    vectors = embedder.encode(texts)
+    return [Encoded(vector, vector[None].astype(np.float16)) for vector in vectors]
 
 
 def passage_texts(document: Document) -> list[str]:

@@ -67,7 +67,8 @@ class Job:
         rejections: Lines of the input that could not be read.
         answers: The input file.
         corpus: Documents to look cited ids and evidence up in.
-        corpus_stamp: Its file.
+        corpus_stamp: What it is.
+        note: What the user should know of how it is searched.
     """
 
     records: tuple[Record, ...]
@@ -75,6 +76,7 @@ class Job:
     answers: FileStamp
     corpus: Literature
     corpus_stamp: FileStamp | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,9 @@ def read_job(
         return Job(found.records, found.rejections, stamp, Corpus())
     opened = open_literature(corpus, settings or load_settings())
     rejections = found.rejections + opened.rejections
-    return Job(found.records, rejections, stamp, opened.literature, opened.stamp)
+    return Job(
+        found.records, rejections, stamp, opened.literature, opened.stamp, opened.note
+    )
 
 
 def job_of(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from ragassay.models import embeddings
-from ragassay.models.embeddings import Embedder
+from ragassay.models.embeddings import Embedder, Encoded
 
 
 class Counting(Embedder):
@@ -20,9 +20,17 @@ class Counting(Embedder):
         super().__init__("counting")
         self.computed: list[str] = []
 
-    def _compute(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _compute(self, texts: Sequence[str]) -> list[Encoded]:
         self.computed += texts
-        return np.array([[float(t), 1.0] for t in texts], dtype=np.float32)
+        rows = np.array([[float(t), 1.0] for t in texts], dtype=np.float32)
+        return [Encoded(row, np.full((int(row[0]), 1), 1, dtype=np.float16)) for row in rows]
+
+
+def test_a_pass_for_tokens_serves_the_vector_too() -> None:
+    embedder = Counting()
+    (encoded,) = embedder.encode_tokens(["2"])
+    assert embedder.encode(["2", "3"]).tolist() == [encoded.vector.tolist(), [3, 1]]
+    assert embedder.computed == ["2", "3"]
 
 
 def test_each_text_is_computed_once() -> None:
@@ -42,7 +50,7 @@ def test_more_texts_than_are_kept(monkeypatch: pytest.MonkeyPatch, n_cached: int
     embedder = Counting()
     for batch in (["1", "2", "3"], ["3", "4", "5", "6", "1", "3"], ["9"] * 5, ["1", "9"]):
         assert embedder.encode(batch)[:, 0].tolist() == [float(t) for t in batch]
-        assert len(embedder._cache) <= n_cached
+        assert len(embedder._vectors) <= n_cached
 
 
 def test_what_was_used_last_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,6 +70,62 @@ def test_threads_share_the_cache() -> None:
     assert len(embedder.computed) == 50
 
 
+def test_tokens_are_computed_once() -> None:
+    embedder = Counting()
+    found = embedder.encode_tokens(["1", "2", "1"])
+    assert [len(encoded.tokens) for encoded in found] == [1, 2, 1]
+    assert found[0] is found[2] is embedder.encode_tokens(["3", "1"])[1]
+    assert embedder.encode_tokens([]) == []
+    assert embedder.computed == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("n_tokens", [0, 1, 7])
+def test_more_tokens_than_are_kept(monkeypatch: pytest.MonkeyPatch, n_tokens: int) -> None:
+    monkeypatch.setattr(embeddings, "N_TOKENS_CACHED", n_tokens)
+    embedder = Counting()
+    for batch in (["1", "2", "3"], ["3", "4", "5", "6", "1", "3"], ["9"] * 5, ["1", "9"]):
+        found = embedder.encode_tokens(batch)
+        assert [len(encoded.tokens) for encoded in found] == [int(t) for t in batch]
+        kept = sum(len(encoded.tokens) for encoded in embedder._encoded.values())
+        assert kept == embedder._n_tokens <= n_tokens
+
+
+def test_the_tokens_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embeddings, "N_TOKENS_CACHED", 5)
+    embedder = Counting()
+    for text in ("1", "2", "1", "3", "1"):
+        embedder.encode_tokens([text])
+    assert embedder.computed == ["1", "2", "3"]
+
+
+def test_threads_share_the_tokens() -> None:
+    embedder = Counting()
+    batches = [[str((i + j) % 50) for j in range(10)] for i in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        for batch, found in zip(batches, pool.map(embedder.encode_tokens, batches), strict=True):
+            assert [len(encoded.tokens) for encoded in found] == [int(t) for t in batch]
+    assert len(embedder.computed) == 50
+
+
+def test_a_model_without_tokens_in_context_has_each_text_as_one(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "aspirin": 1, "pain": 2}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    folder = str(tmp_path / "static")
+    SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_dim=4)]).save(folder)
+    embedder = Embedder(folder)
+    texts = ["aspirin pain", "pain"]
+    found = embedder.encode_tokens(texts)
+    for encoded, vector in zip(found, embedder.encode(texts), strict=True):
+        assert encoded.vector == pytest.approx(vector, abs=1e-6)
+        assert encoded.tokens == pytest.approx(vector[None], abs=1e-3)
+
+
 @pytest.mark.integration
 def test_the_packaged_model(capfd: pytest.CaptureFixture[str]) -> None:
     embedder = Embedder()
@@ -73,3 +137,18 @@ def test_the_packaged_model(capfd: pytest.CaptureFixture[str]) -> None:
     assert np.array_equal(embedder.encode(texts[::-1]), vectors[::-1])
     assert np.array_equal(Embedder().encode(texts[1:2])[0], vectors[1])
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.integration
+def test_the_tokens_of_the_packaged_model() -> None:
+    embedder = Embedder()
+    texts = ["Aspirin reduces pain.", "", "pain " * 400]
+    short, empty, long = embedder.encode_tokens(texts)
+    vectors = embedder.encode(texts)
+    for encoded, vector in zip((short, empty, long), vectors, strict=True):
+        assert encoded.vector == pytest.approx(vector, abs=1e-6)
+        assert encoded.tokens.shape[1] == 384
+        lengths = np.linalg.norm(encoded.tokens.astype(np.float32), axis=1)
+        assert lengths == pytest.approx(1, abs=1e-3)
+    # as, ##pi, ##rin, reduces, pain, "."; the model reads 256 word pieces, two of them special.
+    assert [len(encoded.tokens) for encoded in (short, empty, long)] == [6, 0, 254]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from fakes import WordEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragassay.models.embeddings import Encoded
+from ragassay.optimizers import tokens
 from ragassay.optimizers.reranking import (
     Bm25Search,
     Candidates,
@@ -19,6 +22,7 @@ from ragassay.optimizers.reranking import (
     group_folds,
     read_scifact,
 )
+from ragassay.optimizers.tokens import CachedTokenEncoder
 from ragassay.optimizers.vectors import CachedEncoder
 
 QRELS = st.dictionaries(
@@ -106,7 +110,7 @@ def test_scifact_is_read_searched_and_featured(tmp_path: Path) -> None:
     found = collect(data, Bm25Search(data.documents), WordEmbedder())
     assert found["7"].ids == ("2", "1")
     assert found["7"].relevant.tolist() == [1.0, 0.0]
-    assert found["7"].table.shape == (2, 3)
+    assert found["7"].table.shape == (2, 4)
 
 
 def test_vectors_are_computed_once_and_kept_on_disk(tmp_path: Path) -> None:
@@ -121,3 +125,46 @@ def test_vectors_are_computed_once_and_kept_on_disk(tmp_path: Path) -> None:
         assert np.array_equal(encoder.encode(["a stroke", "a whale"]), first[[1, 0]])
     assert again.asked == []
     assert [p.name for p in tmp_path.iterdir()] == ["vectors.npz"]
+
+
+class Tokens(WordEmbedder):
+    """Each word of a text has the text's own vector."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
+        rows = zip(texts, self.encode(texts), strict=True)
+        return [
+            Encoded(vector, np.tile(vector, (len(text.split()), 1)).astype(np.float16))
+            for text, vector in rows
+        ]
+
+
+@pytest.mark.parametrize("save_every", [1, 2, 100])
+def test_tokens_are_computed_once_and_kept_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_every: int
+) -> None:
+    monkeypatch.setattr(tokens, "SAVE_EVERY", save_every)
+    folder = tmp_path / "vectors"
+    texts = ["a whale", "", "a stroke of luck", "a whale"]
+    embedder = Tokens()
+    with CachedTokenEncoder(embedder, folder) as encoder:
+        first = [encoder.encode_tokens([text])[0] for text in texts]
+        assert encoder.encode([]).shape == (0, 0)
+        assert encoder.encode_tokens([]) == []
+    assert embedder.asked == texts[:3]
+    assert [len(found.tokens) for found in first] == [2, 0, 4, 2]
+    again = Tokens()
+    with CachedTokenEncoder(again, folder) as encoder:
+        for found, expected in zip(encoder.encode_tokens(texts), first, strict=True):
+            assert np.array_equal(found.tokens, expected.tokens)
+            assert np.array_equal(found.vector, expected.vector)
+        assert np.array_equal(encoder.encode(texts[2:]), [f.vector for f in first[2:]])
+    assert again.asked == []
+    assert all(path.suffix == ".npz" for path in folder.iterdir())
+
+
+def test_without_a_folder_tokens_stay_in_memory() -> None:
+    embedder = Tokens()
+    with CachedTokenEncoder(embedder) as encoder:
+        encoder.encode_tokens(["a whale"])
+        encoder.encode(["a whale"])
+    assert embedder.asked == ["a whale"]

@@ -1,19 +1,24 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fakes import WordEmbedder
+from fakes import N_DIMENSIONS, WordEmbedder
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ragassay.models.embeddings import Embedder
+from ragassay.models.embeddings import Embedder, Encoded
 from ragassay.records import Document
+from ragassay.retrievers.bm25 import tokenize
 from ragassay.retrievers.literature import Hit
 from ragassay.retrievers.rerank import (
     CrossEncoderReranker,
     EmbeddedReranker,
     FusionWeights,
     features,
+    max_sim,
     passage_texts,
     shipped_weights,
     standardised,
@@ -22,6 +27,18 @@ from ragassay.retrievers.rerank import (
 ONLY_SEARCH = FusionWeights(search=1, title=0, passage=0)
 ONLY_TITLE = FusionWeights(search=0, title=1, passage=0)
 ONLY_PASSAGE = FusionWeights(search=0, title=0, passage=1)
+ONLY_TOKENS = FusionWeights(search=0, title=0, passage=0, tokens=1)
+
+
+class TokenEmbedder(WordEmbedder):
+    """A `WordEmbedder` whose tokens are words."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
+        words = [
+            WordEmbedder().encode(tokenize(text)).astype(np.float16).reshape(-1, N_DIMENSIONS)
+            for text in texts
+        ]
+        return [Encoded(v, w) for v, w in zip(self.encode(texts), words, strict=True)]
 
 
 def hit(identifier: str, score: float, text: str = "", title: str = "") -> Hit:
@@ -62,7 +79,7 @@ def test_the_best_passage_of_a_document_counts() -> None:
         "metformin glucose", [hit("a", 1.0, long), hit("b", 1.0, sentences(9))], WordEmbedder()
     )
     cosines = WordEmbedder().encode(["metformin glucose", *passage_texts(HITS[0].document)])
-    assert found.shape == (2, 3)
+    assert found.shape == (2, 4)
     assert found[0, 2] > found[1, 2]
     assert cosines.shape[0] == 2
 
@@ -82,7 +99,7 @@ def test_a_missing_title_or_text_counts_as_the_other() -> None:
         WordEmbedder(),
     )
     assert found[0, 1] == found[0, 2] == found[1, 1] == found[1, 2] > 0
-    assert found[2].tolist() == [1.0, 0.0, 0.0]
+    assert found[2].tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
 def test_ties_and_a_blank_query_keep_the_order_of_the_search() -> None:
@@ -116,9 +133,71 @@ def test_features_on_another_scale_are_standardised_alike() -> None:
 
 def test_the_shipped_weights_are_used_by_default() -> None:
     weights = shipped_weights()
-    assert min(weights.search, weights.title, weights.passage) > 0
+    assert min(weights.model_dump().values()) > 0
     default = EmbeddedReranker(WordEmbedder()).rerank("metformin", HITS, 3)
     assert default == EmbeddedReranker(WordEmbedder(), weights).rerank("metformin", HITS, 3)
+
+
+def test_max_sim_worked_by_hand() -> None:
+    # Products of the first token: 1, .6 and of the second: 0, .8; (1 + .8) / 2 = .9.
+    document = np.array([[1.0, 0.0], [0.6, 0.8]])
+    assert max_sim(np.eye(2), document) == pytest.approx(0.9)
+    assert max_sim(document[1:], np.eye(2)) == pytest.approx(0.8)
+    assert max_sim(np.eye(2), -np.eye(2)) == 0.0
+    assert max_sim(np.eye(2)[:1], -np.eye(2)[:1]) == -1.0
+
+
+@pytest.mark.parametrize("shapes", [(0, 0), (0, 3), (3, 0)])
+def test_max_sim_of_no_token_is_nil(shapes: tuple[int, int]) -> None:
+    assert max_sim(*(np.zeros((n, 4)) for n in shapes)) == 0.0
+
+
+@given(st.integers(1, 5), st.integers(1, 7), st.integers(0, 10_000))
+def test_max_sim_is_what_loops_give(n: int, m: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    query, document = (unit(rng.normal(size=(size, 3))) for size in (n, m))
+    best = [max(sum(a * b for a, b in zip(q, d, strict=True)) for d in document) for q in query]
+    assert max_sim(query, document) == pytest.approx(sum(best) / n, abs=1e-6)
+    # Neither order nor repetition of what a document says counts.
+    twice = np.concatenate([document[::-1], document])
+    assert max_sim(query, twice) == pytest.approx(max_sim(query, document), abs=1e-6)
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_a_document_that_has_each_word_somewhere_comes_first() -> None:
+    # Two of two words, in title and text; one of two; none: 1, .5, 0.
+    hits = [
+        hit("none", 1.0, "Whales sing."),
+        hit("one", 1.0, "Metformin lowers glucose."),
+        hit("both", 1.0, "It is given in diabetes.", "Metformin"),
+    ]
+    found = features("metformin diabetes", hits, TokenEmbedder())
+    assert found[:, 3].tolist() == pytest.approx([0.0, 0.5, 1.0], abs=1e-3)
+    reranker = EmbeddedReranker(TokenEmbedder(), ONLY_TOKENS)
+    assert ids(reranker.rerank("metformin diabetes", hits, 2)) == ["both", "one"]
+
+
+def test_words_that_a_far_sentence_has_count() -> None:
+    far = hit("far", 1.0, sentences(20) + " Metformin lowers glucose.")
+    assert features("metformin", [far], TokenEmbedder())[0, 3] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_an_embedder_without_tokens_has_each_text_as_one() -> None:
+    found = features("metformin diabetes", HITS, WordEmbedder())
+    assert found[:, 3] == pytest.approx(found[:, 1:3].max(axis=1), abs=1e-3)
+
+
+def test_ties_single_hits_and_missing_text_among_tokens() -> None:
+    same = [hit(name, 1.0, "The same text.") for name in "zyx"]
+    reranker = EmbeddedReranker(TokenEmbedder(), ONLY_TOKENS)
+    assert ids(reranker.rerank("text", same, 3)) == ["z", "y", "x"]
+    assert [h.score for h in reranker.rerank("text", same[:1], 3)] == [0.0]
+    found = features("whales", [hit("empty", 2.0), hit("t", 1.0, title="Whales")], TokenEmbedder())
+    assert found[0].tolist() == [2.0, 0.0, 0.0, 0.0]
+    assert found[1, 3] == pytest.approx(1.0, abs=1e-3)
 
 
 @pytest.mark.integration

@@ -64,7 +64,7 @@ def read_ledger(folder: Path) -> Ledger:
     path = folder / LEDGER
     try:
         ledger = Ledger.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise CorpusError(
             f"{folder} is no corpus: it has no {LEDGER}; build one with `ragassay corpus build`"
         ) from None

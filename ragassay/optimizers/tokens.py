@@ -1,0 +1,92 @@
+"""Vectors of tokens kept on disk between runs of a fit."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragassay.models.embeddings import Encoded
+from ragassay.retrievers.rerank import TextEncoder, encoded
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+SAVE_EVERY = 1000
+"""New texts to a file, so that a fit that is stopped has not embedded in vain."""
+
+
+class CachedTokenEncoder:
+    """An encoder of tokens that asks another one for new texts only.
+
+    Args:
+        encoder: Computes vectors; the cache holds those of one encoder alone.
+        folder: Read if it is there, and written on the way and on leaving; it grows to 2 GB for
+            SciFact, as does the memory in use. None keeps vectors in memory alone.
+    """
+
+    def __init__(self, encoder: TextEncoder, folder: Path | None = None) -> None:
+        self._encoder = encoder
+        self._folder = folder
+        self._known: dict[str, Encoded] = {}
+        self._unsaved: list[str] = []
+        for path in sorted(folder.glob("*.npz")) if folder is not None else ():
+            with np.load(path) as stored:
+                cuts = np.cumsum(stored["n_tokens"])[:-1]
+                tokens = np.split(stored["tokens"], cuts)
+                rows = zip(stored["vectors"], tokens, strict=True)
+                known = (Encoded(vector, of_text) for vector, of_text in rows)
+                self._known |= dict(zip(stored["keys"].tolist(), known, strict=True))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._save()
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of length 1, shape (n_texts, n_dimensions); (0, 0) for no text."""
+        if not texts:
+            return np.zeros((0, 0), dtype=np.float32)
+        return np.stack([found.vector for found in self.encode_tokens(texts)])
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
+        """Each text's vector and those of its tokens."""
+        keys = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+        new = {k: t for k, t in zip(keys, texts, strict=True) if k not in self._known}
+        if new:
+            fresh = encoded(self._encoder, list(new.values()))
+            self._known.update(zip(new, fresh, strict=True))
+            self._unsaved += new
+        if len(self._unsaved) >= SAVE_EVERY:
+            self._save()
+        return [self._known[key] for key in keys]
+
+    def _save(self) -> None:
+        if self._folder is None or not self._unsaved:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        rows = [self._known[key] for key in self._unsaved]
+        path = self._folder / f"{len(self._known):07}.npz"
+        partial = path.with_suffix(".partial")
+        with partial.open("wb") as file:
+            np.savez(
+                file,
+                keys=self._unsaved,
+                vectors=np.stack([row.vector for row in rows]),
+                tokens=np.concatenate([row.tokens for row in rows]),
+                n_tokens=[len(row.tokens) for row in rows],
+            )
+        partial.replace(path)
+        self._unsaved = []
