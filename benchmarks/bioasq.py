@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragassay.metrics.retrieval import retrieval_scores
-from ragassay.models.embeddings import Embedder
+from ragassay.models.embeddings import Embedder, Encoded
 from ragassay.optimizers.vectors import CachedEncoder
 from ragassay.retrievers.dense.chroma import embedded_text
 from ragassay.retrievers.dense.embed import embed_corpus
@@ -64,6 +64,9 @@ class NamedCache:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self._encoder.encode(texts)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
+        return self.embedder.encode_tokens(texts)
 
 
 def lines(path: Path) -> Iterator[dict[str, str]]:

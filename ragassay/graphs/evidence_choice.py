@@ -8,36 +8,52 @@ from ragassay.graphs.evidence_state import EvidenceState
 from ragassay.graphs.state import Found
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import AnswerSentence, Case, Document, EvidenceSide
-from ragassay.retrievers.bm25 import rank
+from ragassay.retrievers.bm25 import Bm25Index
 from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages
+from ragassay.retrievers.fusion import reciprocal_rank_fusion
+
+N_CHOICES = 20
+"""Documents that are reranked for a sentence. Of 50, the claims of SciFact gain .004 nDCG@10."""
 
 Candidates = Mapping[int, Sequence[Document]]
 """Documents by the number of the sentence that may be compared with them."""
 
 
 def candidates_for(
-    state: EvidenceState, case: Case, sentence: AnswerSentence
-) -> tuple[Document, ...]:
-    """What the passages for a sentence are chosen from.
+    state: EvidenceState, case: Case, sentences: Sequence[AnswerSentence]
+) -> dict[int, tuple[Document, ...]]:
+    """What the passages for each sentence are chosen from: `N_CHOICES` at most, and the sources.
 
-    The answer's sources, what its own queries brought up, and what is closest to it of what was
-    found for the other sentences.
+    What its own queries brought up, and what is closest to it of what was found for the other
+    sentences, fused by reciprocal rank.
     """
-    known = {source.id: source for source in case.sources}
-    own = [i for a in state.answered if a.sentence == sentence.index for i in a.ids]
-    known |= {i: state.pool[i] for i in own if i not in known}
-    others = [document for i, document in state.pool.items() if i not in known]
-    order = rank(sentence.text, [f"{d.title} {d.text}" for d in others])[:N_CANDIDATES]
-    return (*known.values(), *(others[i] for i, score in order if score > 0))
+    sources = {source.id: source for source in case.sources}
+    found = {i: document for i, document in state.pool.items() if i not in sources}
+    names = list(found)
+    index = Bm25Index([f"{d.title} {d.text}" for d in found.values()])
+    candidates: dict[int, tuple[Document, ...]] = {}
+    for sentence in sentences:
+        own = [a.ids for a in state.answered if a.sentence == sentence.index]
+        shared = [names[place] for place, _ in index.search(sentence.text, N_CANDIDATES)]
+        best = [i for i, _ in reciprocal_rank_fusion([*own, shared]) if i in found][:N_CHOICES]
+        candidates[sentence.index] = (*sources.values(), *(found[i] for i in best))
+    return candidates
 
 
 def chosen_passages(
     state: EvidenceState, case: Case, candidates: Candidates, tools: Toolbox
 ) -> tuple[Found, ...]:
-    """The best passages for each sentence, then those against it, from other documents."""
+    """The best passages for each sentence, then those against it, from other documents.
+
+    Args:
+        state: What was written and found.
+        case: The answer.
+        candidates: Of the sentences that passages are to be chosen for.
+        tools: The reranker and the embedding model.
+    """
     found: list[Found] = []
     for side in ("for", "against"):
-        claims = _claims(state, case, side)
+        claims = {n: c for n, c in _claims(state, case, side).items() if n in candidates}
         taken = {(f.sentence, f.passage.document) for f in found}
         wanted = [
             Wanted(

@@ -155,16 +155,21 @@ def plain_query(sentence: AnswerSentence, case: Case) -> str:
 async def choose_passages(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
     """Choose the passages for each sentence, and say how they were come by."""
     case, tools = case_of(state), toolbox(runtime)
-    candidates = {s.index: candidates_for(state, case, s) for s in case.sentences}
-    found = await beside(chosen_passages, state, case, candidates, tools)
+    done = {search.sentence: search for search in state.searches if search.end == "enough"}
+    sought = [sentence for sentence in case.sentences if sentence.index not in done]
+    candidates = await beside(candidates_for, state, case, sought)
+    new = await beside(chosen_passages, state, case, candidates, tools)
     enough = tools.settings.evidence_enough
-    near = {f.sentence for f in found if (f.passage.relevance_score or 0.0) >= enough}
+    near = {f.sentence for f in new if (f.passage.relevance_score or 0.0) >= enough}
     bound = _bound(case, tools)
-    ends: dict[int, SearchEnd] = {
-        n: bound or ("enough" if n in near else "out_of_rounds") for n in candidates
+    for n, documents in candidates.items():
+        end = bound or ("enough" if n in near else "out_of_rounds")
+        done[n] = _search_of(state, n, len(documents), end)
+    kept = [f for f in state.found if f.sentence not in candidates]
+    return {
+        "found": tuple(sorted([*kept, *new], key=lambda f: f.sentence)),
+        "searches": _priced(tuple(done[n] for n in sorted(done)), tools),
     }
-    searches = tuple(_search_of(state, n, len(d), ends[n]) for n, d in candidates.items())
-    return {"found": found, "searches": _priced(searches, tools)}
 
 
 def _bound(case: Case, tools: Toolbox) -> SearchEnd | None:

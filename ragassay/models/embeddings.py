@@ -23,8 +23,8 @@ EMBEDDED = "all-MiniLM-L6-v2"
 N_CACHED = 4096
 """Texts whose vectors are kept: the passages of a corpus come up again and again."""
 
-N_TOKENS_CACHED = 200_000
-"""Tokens whose vectors are kept: some eight searches of 50 abstracts, 150 MB at 384 dimensions."""
+N_TOKENS_CACHED = 100_000
+"""Tokens whose vectors are kept: of some 200 abstracts, 150 MB at 384 dimensions."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Encoded:
     Attributes:
         vector: Of length 1, shape (n_dimensions,).
         tokens: Each of length 1, shape (n_tokens, n_dimensions), without the model's special
-            tokens; in half precision, as there are hundreds to an abstract.
+            tokens.
     """
 
     vector: NDArray[np.float32]
-    tokens: NDArray[np.float16]
+    tokens: NDArray[np.float32]
 
 
 class Embedder:
@@ -125,7 +125,7 @@ class Embedder:
             if "token_embeddings" in row:
                 is_special = np.isin(row["input_ids"].numpy(), special)
                 tokens = _unit(row["token_embeddings"].numpy()[~is_special])
-            found.append(Encoded(vector, tokens.astype(np.float16)))
+            found.append(Encoded(vector, tokens))
         return found
 
 

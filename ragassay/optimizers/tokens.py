@@ -28,21 +28,21 @@ class CachedTokenEncoder:
     Args:
         encoder: Computes vectors; the cache holds those of one encoder alone.
         folder: Read if it is there, and written on the way and on leaving; it grows to 2 GB for
-            SciFact, as does the memory in use. None keeps vectors in memory alone.
+            SciFact, as does the memory in use, with tokens in half precision. None keeps vectors
+            in memory alone.
     """
 
     def __init__(self, encoder: TextEncoder, folder: Path | None = None) -> None:
         self._encoder = encoder
         self._folder = folder
-        self._known: dict[str, Encoded] = {}
+        self._known: dict[str, tuple[NDArray[np.float32], NDArray[np.float16]]] = {}
         self._unsaved: list[str] = []
         for path in sorted(folder.glob("*.npz")) if folder is not None else ():
             with np.load(path) as stored:
                 cuts = np.cumsum(stored["n_tokens"])[:-1]
                 tokens = np.split(stored["tokens"], cuts)
                 rows = zip(stored["vectors"], tokens, strict=True)
-                known = (Encoded(vector, of_text) for vector, of_text in rows)
-                self._known |= dict(zip(stored["keys"].tolist(), known, strict=True))
+                self._known |= dict(zip(stored["keys"].tolist(), rows, strict=True))
 
     def __enter__(self) -> Self:
         return self
@@ -67,11 +67,13 @@ class CachedTokenEncoder:
         new = {k: t for k, t in zip(keys, texts, strict=True) if k not in self._known}
         if new:
             fresh = encoded(self._encoder, list(new.values()))
-            self._known.update(zip(new, fresh, strict=True))
+            halves = [(row.vector, row.tokens.astype(np.float16)) for row in fresh]
+            self._known.update(zip(new, halves, strict=True))
             self._unsaved += new
         if len(self._unsaved) >= SAVE_EVERY:
             self._save()
-        return [self._known[key] for key in keys]
+        found = [self._known[key] for key in keys]
+        return [Encoded(vector, tokens.astype(np.float32)) for vector, tokens in found]
 
     def _save(self) -> None:
         if self._folder is None or not self._unsaved:
@@ -84,9 +86,9 @@ class CachedTokenEncoder:
             np.savez(
                 file,
                 keys=self._unsaved,
-                vectors=np.stack([row.vector for row in rows]),
-                tokens=np.concatenate([row.tokens for row in rows]),
-                n_tokens=[len(row.tokens) for row in rows],
+                vectors=np.stack([vector for vector, _ in rows]),
+                tokens=np.concatenate([tokens for _, tokens in rows]),
+                n_tokens=[len(tokens) for _, tokens in rows],
             )
         partial.replace(path)
         self._unsaved = []

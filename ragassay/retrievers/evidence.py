@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
 from ragassay.records import Document, EvidenceSpan
-from ragassay.retrievers.bm25 import rank
+from ragassay.retrievers.bm25 import Bm25Index
 from ragassay.retrievers.literature import ANY, Filters, Hit
 from ragassay.retrievers.passages import windows
 from ragassay.retrievers.rerank import DEPTH, Reranker
@@ -46,32 +46,32 @@ def find_passages(
 
     Args:
         wanted: An empty claim has no passage.
-        reranker: Ranks the documents; None leaves them in the order of BM25.
+        reranker: Ranks the documents; None leaves them in the order of BM25 among themselves.
         embedder: Compares claim and passages; a passage carries their cosine similarity.
     """
-    chosen = [ranked(w.claim, w.documents, reranker, w.k) for w in wanted]
+    documents = {d.id: d for w in wanted for d in w.documents}
+    index = Bm25Index([f"{d.title} {d.text}" for d in documents.values()])
+    names = list(documents)
+    chosen: list[list[Document]] = []
+    for w in wanted:
+        scores = {names[place]: score for place, score in index.search(w.claim)}
+        chosen.append(_ranked(w, scores, reranker))
     pairs = [(w.claim, d) for w, found in zip(wanted, chosen, strict=True) for d in found]
     spans = iter(best_passages([claim for claim, _ in pairs], [[d] for _, d in pairs], embedder))
     return [tuple(span for _ in found if (span := next(spans))) for found in chosen]
 
 
-def ranked(
-    claim: str, documents: Sequence[Document], reranker: Reranker | None, k: int
+def _ranked(
+    wanted: Wanted, scores: Mapping[str, float], reranker: Reranker | None
 ) -> list[Document]:
-    """The `k` documents that speak most to a claim: BM25 among themselves, then the reranker.
-
-    Args:
-        claim: Of white space alone, nothing speaks to it.
-        documents: From one search or several; the best `DEPTH` are reranked.
-        reranker: None keeps the order of BM25.
-        k: Most documents to return.
-    """
-    if not claim.strip():
+    """The `k` documents that speak most to a claim: by BM25, and of the best by the reranker."""
+    if not wanted.claim.strip():
         return []
-    order = rank(claim, [f"{d.title} {d.text}" for d in documents])
-    hits = [Hit(documents[position], score) for position, score in order[:DEPTH]]
-    best = reranker.rerank(claim, hits, k) if reranker and len(hits) > 1 else hits[:k]
-    return [hit.document for hit in best]
+    hits = [Hit(document, scores.get(document.id, 0.0)) for document in wanted.documents]
+    hits = sorted(hits, key=lambda hit: -hit.score)[:DEPTH]
+    if reranker is not None and len(hits) > 1:
+        hits = reranker.rerank(wanted.claim, hits, wanted.k)
+    return [hit.document for hit in hits[: wanted.k]]
 
 
 def best_passages(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from ragassay.records import Document, EvidenceSpan
@@ -15,27 +16,28 @@ CUT = "[...]"
 """Stands where sentences were left out."""
 
 
-def windows(document: Document, size: int = WINDOW) -> list[EvidenceSpan]:
+def windows(document: Document, size: int = WINDOW) -> tuple[EvidenceSpan, ...]:
     """All runs of `size` neighbouring sentences; the whole document where it has fewer.
 
     Args:
         document: An empty text gives no passage.
         size: Sentences of a passage, at least 1.
     """
-    spans = split_sentences(document.text)
+    return _windows(document.id, document.title, document.text, size)
+
+
+@functools.lru_cache(maxsize=1024)
+def _windows(identifier: str, title: str, text: str, size: int) -> tuple[EvidenceSpan, ...]:
+    """The passages of a document; kept, as the same articles come up for many sentences."""
+    spans = split_sentences(text)
     if not spans:
-        return []
+        return ()
     runs = [spans[i : i + size] for i in range(max(1, len(spans) - size + 1))]
-    return [
-        EvidenceSpan(
-            document=document.id,
-            start=run[0][0],
-            end=run[-1][1],
-            text=document.text[run[0][0] : run[-1][1]],
-            title=document.title,
-        )
-        for run in runs
-    ]
+    places = [(run[0][0], run[-1][1]) for run in runs]
+    return tuple(
+        EvidenceSpan(document=identifier, start=start, end=end, text=text[start:end], title=title)
+        for start, end in places
+    )
 
 
 def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Document]:

@@ -129,52 +129,68 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
     unique = list(dict.fromkeys(texts))
     known = dict(zip(unique, encoded(embedder, unique), strict=True))
     asked = known[query]
+    matches = {text: best_matches(asked.tokens, known[text].tokens) for text in unique[1:]}
     rows: list[tuple[float, float, float, float]] = []
     for hit, title, found in zip(hits, titles, passages, strict=True):
         passage = max((float(asked.vector @ known[p].vector) for p in found), default=None)
         titled = float(asked.vector @ known[title].vector) if title else None
         first = titled if titled is not None else passage
         second = passage if passage is not None else titled
-        tokens = [known[text].tokens for text in ([title, *found] if title else found)]
-        late = max_sim(asked.tokens, np.concatenate(tokens)) if tokens else 0.0
+        late = max_sim([matches[text] for text in (title, *found) if text in matches])
         rows.append((hit.score, first or 0.0, second or 0.0, late))
     return np.array(rows, dtype=np.float64)
 
 
-def max_sim(query: NDArray[np.floating], document: NDArray[np.floating]) -> float:
+def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The cosine of each token of a query with the token of a text that is closest to it.
+
+    Args:
+        query: Vectors of length 1, shape (n_query_tokens, n_dimensions).
+        text: Vectors of length 1, shape (n_tokens, n_dimensions).
+
+    Returns:
+        Shape (n_query_tokens,), in [-1, 1]; of shape (0,) where one has no token.
+    """
+    import numpy as np
+    import torch
+
+    if not len(query) or not len(text):
+        return query[:0, :1].ravel()
+    # In the threads of the model: those of numpy would wait for work beside them, and keep busy.
+    asked, met = (torch.from_numpy(np.ascontiguousarray(rows)) for rows in (query, text))
+    return (asked @ met.T).amax(dim=1).numpy()
+
+
+def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
     """How well each token of a query is met by its best match in a document, on average.
 
     MaxSim(q, d) = mean over tokens i of q of max over tokens j of d of q_i . d_j
     (Khattab and Zaharia 2020, SIGIR, equation 3, which sums: the order is the same)
 
     Args:
-        query: Vectors of length 1, shape (n_query_tokens, n_dimensions).
-        document: Vectors of length 1, shape (n_tokens, n_dimensions).
+        matches: From `best_matches`, of the query with each part of the document.
 
     Returns:
-        In [-1, 1]; 0 where one has no token.
+        In [-1, 1]; 0 where query or document has no token.
 
     Example:
         >>> import numpy as np
-        >>> round(max_sim(np.eye(2), np.array([[1.0, 0.0], [0.8, 0.6]])), 4)
+        >>> parts = [np.array([[1.0, 0.0]]), np.array([[0.8, 0.6]])]
+        >>> round(max_sim([best_matches(np.eye(2), part) for part in parts]), 2)
         0.8
     """
     import numpy as np
 
-    if not len(query) or not len(document):
-        return 0.0
-    products = query.astype(np.float32) @ document.astype(np.float32).T
-    return float(products.max(axis=1).mean())
+    filled = [match for match in matches if len(match)]
+    return float(np.max(filled, axis=0).mean()) if filled else 0.0
 
 
 def encoded(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
     """Vectors of texts and tokens; where the embedder gives none of tokens, a text is its token."""
-    import numpy as np
-
     if isinstance(embedder, TokenEncoder):
         return embedder.encode_tokens(texts)
     vectors = embedder.encode(texts)
-    return [Encoded(vector, vector[None].astype(np.float16)) for vector in vectors]
+    return [Encoded(vector, vector[None]) for vector in vectors]
 
 
 def passage_texts(document: Document) -> list[str]:

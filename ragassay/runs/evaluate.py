@@ -133,9 +133,7 @@ def read_job(
         return Job(found.records, found.rejections, stamp, Corpus())
     opened = open_literature(corpus, settings or load_settings())
     rejections = found.rejections + opened.rejections
-    return Job(
-        found.records, rejections, stamp, opened.literature, opened.stamp, opened.note
-    )
+    return Job(found.records, rejections, stamp, opened.literature, opened.stamp, opened.note)
 
 
 def job_of(

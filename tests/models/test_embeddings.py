@@ -23,7 +23,7 @@ class Counting(Embedder):
     def _compute(self, texts: Sequence[str]) -> list[Encoded]:
         self.computed += texts
         rows = np.array([[float(t), 1.0] for t in texts], dtype=np.float32)
-        return [Encoded(row, np.full((int(row[0]), 1), 1, dtype=np.float16)) for row in rows]
+        return [Encoded(row, np.full((int(row[0]), 1), 1, dtype=np.float32)) for row in rows]
 
 
 def test_a_pass_for_tokens_serves_the_vector_too() -> None:
