@@ -151,13 +151,13 @@ def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDA
     Returns:
         Shape (n_query_tokens,), in [-1, 1]; of shape (0,) where one has no token.
     """
-    import numpy as np
     import torch
 
     if not len(query) or not len(text):
         return query[:0, :1].ravel()
     # In the threads of the model: those of numpy would wait for work beside them, and keep busy.
-    asked, met = (torch.from_numpy(np.ascontiguousarray(rows)) for rows in (query, text))
+    # Copied: torch takes no view that runs backwards.
+    asked, met = (torch.from_numpy(rows.copy()) for rows in (query, text))
     return (asked @ met.T).amax(dim=1).numpy()
 
 
