@@ -24,8 +24,8 @@ def candidates_for(
 ) -> dict[int, tuple[Document, ...]]:
     """What the passages for each sentence are chosen from: `N_CHOICES` at most, and the sources.
 
-    What its own queries brought up, and what is closest to it of what was found for the other
-    sentences, fused by reciprocal rank.
+    What an agent named, then what its own queries brought up and what is closest to it of what was
+    found for the other sentences, fused by reciprocal rank.
     """
     sources = {source.id: source for source in case.sources}
     found = {i: document for i, document in state.pool.items() if i not in sources}
@@ -35,7 +35,10 @@ def candidates_for(
     for sentence in sentences:
         own = [a.ids for a in state.answered if a.sentence == sentence.index]
         shared = [names[place] for place, _ in index.search(sentence.text, N_CANDIDATES)]
-        best = [i for i, _ in reciprocal_rank_fusion([*own, shared]) if i in found][:N_CHOICES]
+        reports = [report for report in state.reports if report.sentence == sentence.index]
+        named = [i for report in reports for ids in report.cited.values() for i in ids]
+        fused = [i for i, _ in reciprocal_rank_fusion([*own, shared])]
+        best = [i for i in dict.fromkeys([*named, *fused]) if i in found][:N_CHOICES]
         candidates[sentence.index] = (*sources.values(), *(found[i] for i in best))
     return candidates
 
