@@ -168,7 +168,7 @@ async def choose_passages(state: EvidenceState, runtime: Runtime[Toolbox]) -> Up
     kept = [f for f in state.found if f.sentence not in candidates]
     return {
         "found": tuple(sorted([*kept, *new], key=lambda f: f.sentence)),
-        "searches": _priced(tuple(done[n] for n in sorted(done)), tools),
+        "searches": _stopped_by_tokens(tuple(done[n] for n in sorted(done)), tools),
     }
 
 
@@ -194,7 +194,9 @@ def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -
     )
 
 
-def _priced(searches: tuple[EvidenceSearch, ...], tools: Toolbox) -> tuple[EvidenceSearch, ...]:
+def _stopped_by_tokens(
+    searches: tuple[EvidenceSearch, ...], tools: Toolbox
+) -> tuple[EvidenceSearch, ...]:
     """The searches; those that would go on say so where the answer's tokens are used up."""
     if n_tokens(searches) < tools.settings.evidence_tokens:
         return searches
