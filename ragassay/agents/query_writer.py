@@ -13,6 +13,7 @@ from ragassay.agents.base import Agent
 from ragassay.agents.context import fenced, mark_of
 from ragassay.prompts import load_prompts
 from ragassay.records import Case, Usage
+from ragassay.retrievers.bm25 import tokenize
 
 _BOUNDS = load_prompts().agents["query_writer"]
 
@@ -50,7 +51,7 @@ class QueryWriter(Agent):
     async def aforward(
         self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
     ) -> Queries:
-        """Write queries for a sentence of the case's answer.
+        """Write queries for a sentence of the case's answer; one that is beside it is empty.
 
         Args:
             case: The case.
@@ -68,8 +69,18 @@ class QueryWriter(Agent):
             claim=fenced(claim, mark),
             tried=fenced("\n".join(lines), mark) if lines else "nothing yet",
         )
-        return Queries(_line(written.query), _line(written.opposite), usage)
+        subject = f"{claim} {case.question}"
+        return Queries(_on(subject, written.query), _on(subject, written.opposite), usage)
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())
+def _on(subject: str, text: str) -> str:
+    """A query on one line; empty where it shares no word with what it is about.
+
+    A small model repeats its instructions instead, and would be searched for those.
+    """
+    return "" if _words(subject).isdisjoint(_words(text)) else " ".join(text.split())
+
+
+def _words(text: str) -> set[str]:
+    """The content words of a text, as BM25 sees them."""
+    return set(tokenize(text))

@@ -42,7 +42,7 @@ RECORD = Record(
     question="Does drug A lower blood pressure?",
     answer="Drug A lowers blood pressure by 5 mmHg. It can cause a cough.",
 )
-OPPOSITE = "No change against placebo was seen in a trial"
+OPPOSITE = "Drug A makes no change against placebo in a trial"
 
 
 def queries(query: str = "drug A hypertension", opposite: str = OPPOSITE):
@@ -148,7 +148,7 @@ async def test_the_search_goes_on_until_something_is_close_enough(make_model, ma
 
 
 async def test_the_search_is_bounded_by_its_rounds(make_model, make_tools):
-    model = make_model(lambda m, s: {"query": f"words {len(str(m))}", "opposite": "others"})
+    model = make_model(lambda m, s: {"query": f"drug {len(str(m))}", "opposite": "no drug"})
     tools = make_tools(model, CORPUS, evidence_enough=1.0, evidence_rounds=3)
     _, output = await search(tools)
     assert [s.end for s in output.searches] == ["out_of_rounds", "out_of_rounds"]
@@ -196,6 +196,14 @@ async def test_without_corpus_and_sources_it_is_said_that_nothing_was_searched(
     assert {s.end for s in found.searches} == {"nowhere_to_search"}
     assert "nowhere_to_search" in {f.kind for f in found.findings}
     assert found.scores["evidence.support"].value is None
+
+
+async def test_queries_that_are_beside_the_sentence_are_not_asked(make_model, make_tools):
+    tools = make_tools(make_model(queries("search terms for it", "opposite")), CORPUS)
+    _, output = await search(tools)
+    assert [len(s.queries) for s in output.searches] == [1, 1]
+    assert passages(output, 1, "for") == [FOR.id]
+    assert passages(output, 1, "against") == []
 
 
 async def test_queries_that_cannot_be_had_leave_the_plain_search(make_model, make_tools):
