@@ -17,6 +17,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import SkipValidation
 
+from ragassay.errors import ModelError
 from ragassay.models.gateway import JudgeLM, raise_refusal
 
 
@@ -75,7 +76,7 @@ class ToolCaller(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        raise NotImplementedError("the gateway is asynchronous: use ainvoke")
+        raise ModelError("the gateway is asynchronous: use ainvoke")
 
 
 def _tool_calls(message: Any) -> tuple[list[ToolCall], list[InvalidToolCall]]:

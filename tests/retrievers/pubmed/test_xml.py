@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
+from ragassay.formats.problems import Problem
 from ragassay.records import Rejection
 from ragassay.records.literature import Article, ArticleLink
 from ragassay.retrievers.pubmed import xml as pubmed_xml
@@ -191,9 +193,12 @@ def test_an_absurd_date_sets_the_record_aside(parts: str) -> None:
 
 
 @given(st.text(), st.text(), st.text())
-def test_dates_never_crash(year: str, month: str, day: str) -> None:
-    exact_date(year, month, day)
-    free_date(f"{year} {month} {day}")
+def test_any_text_is_a_date_or_a_problem(year: str, month: str, day: str) -> None:
+    for found in (exact_date(year, month, day), free_date(f"{year} {month} {day}")):
+        if isinstance(found, str):
+            assert re.fullmatch(r"(\d{4}(-\d{2}(-\d{2})?)?)?", found)
+        else:
+            assert isinstance(found, Problem)
 
 
 @pytest.mark.parametrize(
