@@ -5,8 +5,10 @@ A verdict that could not be had is a value too: it carries a `Failure` where the
 """
 
 from ragassay.records.base import (
+    ASSIGNMENTS,
     RELEVANCE_LABELS,
     VERDICTS,
+    Assignment,
     CitationLabel,
     EvidenceSide,
     FailureReason,
@@ -32,6 +34,7 @@ from ragassay.records.inputs import (
     Record,
     SentenceInput,
 )
+from ragassay.records.labels import HumanLabel, LabelTask
 from ragassay.records.literature import Article, ArticleLink, LinkKind, Notice
 from ragassay.records.run import (
     CardFigure,
@@ -56,11 +59,13 @@ from ragassay.records.verdicts import (
 )
 
 __all__ = [
+    "ASSIGNMENTS",
     "RELEVANCE_LABELS",
     "VERDICTS",
     "AnswerSentence",
     "Article",
     "ArticleLink",
+    "Assignment",
     "CardFigure",
     "Case",
     "Citation",
@@ -77,8 +82,10 @@ __all__ = [
     "FileStamp",
     "Finding",
     "Frozen",
+    "HumanLabel",
     "Importance",
     "Judgment",
+    "LabelTask",
     "LinkKind",
     "Manifest",
     "ModelCard",

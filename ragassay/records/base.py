@@ -19,6 +19,8 @@ SearchEnd = Literal[
 ]
 """Why a search for evidence ended: a passage was close enough, the rounds or the tokens were used
 up, the agent said so, there was no corpus beside the answer's sources, or neither."""
+Assignment = Literal["support", "partial_support", "not_support"]
+"""Whether an answer states a gold nugget (arXiv 2504.15068)."""
 FailureReason = Literal[
     "rate_limit",
     "timeout",
@@ -38,6 +40,7 @@ RELEVANCE_LABELS: tuple[RelevanceLabel, ...] = (
     "unnecessary",
     "inappropriate",
 )
+ASSIGNMENTS: tuple[Assignment, ...] = ("support", "partial_support", "not_support")
 VERDICTS: tuple[Verdict, ...] = ("supports", "contradicts", "neutral", "not_relevant")
 
 
