@@ -1,4 +1,4 @@
-"""A run in numbers: means over answers, overall and by system."""
+"""A run in numbers: averages over answers, questions and verdicts, and means by system."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from ragassay.metrics.aggregates import (
+    bounds_of,
+    pooled_scores,
+    question_of,
+    question_scores,
+)
 from ragassay.metrics.intervals import mean_interval
-from ragassay.metrics.scores import LOWER_IS_BETTER
 from ragassay.records import Evaluation, Score, Summary, Usage
 
 
 def summarize(
     evaluations: Sequence[Evaluation], n_records: int, n_failed: int, n_rejected: int
 ) -> Summary:
-    """Macro means over answers; intervals resample questions."""
+    """Averages of every score, in each of three ways; intervals resample questions."""
     systems = list(dict.fromkeys(e.system for e in evaluations if e.system is not None))
     return Summary(
         n_records=n_records,
@@ -22,6 +27,8 @@ def summarize(
         n_failed=n_failed,
         n_rejected=n_rejected,
         scores=mean_scores(evaluations),
+        by_question=question_scores(evaluations),
+        pooled=pooled_scores(evaluations),
         systems={
             system: mean_scores([e for e in evaluations if e.system == system])
             for system in sorted(systems)
@@ -47,19 +54,17 @@ def _mean(key: str, evaluations: Sequence[Evaluation]) -> Score:
     scored = [e for e in present if e.scores[key].value is not None]
     values = [value for e in scored if (value := e.scores[key].value) is not None]
     unscored = [e for e in present if e.scores[key].value is None and e.scores[key].n_unscored]
-    counted = [e.scores[key] for e in (*scored, *unscored)]
+    bounds = [bounds_of(key, e.scores[key]) for e in (*scored, *unscored)]
     first = present[0].scores[key]
-    low_end, high_end = first.scale
-    worst_end, best_end = (high_end, low_end) if key in LOWER_IS_BETTER else (low_end, high_end)
-    interval = mean_interval(values, [e.topic or e.question for e in scored])
+    interval = mean_interval(values, [question_of(e) for e in scored])
     return Score(
         value=_mean_of(values),
         n=len(values),
         n_unscored=len(unscored),
         low=_rounded(interval[0]) if interval else None,
         high=_rounded(interval[1]) if interval else None,
-        worst=_mean_of([_first(s.worst, s.value, worst_end) for s in counted]),
-        best=_mean_of([_first(s.best, s.value, best_end) for s in counted]),
+        worst=_mean_of([worst for worst, _ in bounds]),
+        best=_mean_of([best for _, best in bounds]),
         scale=first.scale,
         judge=first.judge,
     )
@@ -67,11 +72,6 @@ def _mean(key: str, evaluations: Sequence[Evaluation]) -> Score:
 
 def _mean_of(values: Sequence[float]) -> float | None:
     return _rounded(math.fsum(values) / len(values)) if values else None
-
-
-def _first(*values: float | None) -> float:
-    """The first that is known; the last always is."""
-    return next(value for value in values if value is not None)
 
 
 def _rounded(value: float) -> float:

@@ -119,7 +119,11 @@ class Summary(Frozen):
         n_failed: Records without one.
         n_rejected: Lines that could not be read.
         scores: Means over answers; `n` counts answers, `n_unscored` those without the score.
-        systems: The same for each system, where records name one.
+        by_question: Macro means over questions, each question's answers averaged first; `n`
+            counts questions. Empty in runs of earlier versions.
+        pooled: Shares over the verdicts of all answers, hits divided by n; `n` counts verdicts.
+            Empty in runs of earlier versions.
+        systems: Means over answers for each system, where records name one.
         findings: How often each kind of finding came up.
         usage: Sum over all verdicts.
     """
@@ -129,6 +133,8 @@ class Summary(Frozen):
     n_failed: int = Field(ge=0)
     n_rejected: int = Field(ge=0)
     scores: dict[str, Score] = Field(default_factory=dict)
+    by_question: dict[str, Score] = Field(default_factory=dict)
+    pooled: dict[str, Score] = Field(default_factory=dict)
     systems: dict[str, dict[str, Score]] = Field(default_factory=dict)
     findings: dict[str, int] = Field(default_factory=dict)
     usage: Usage = Usage()

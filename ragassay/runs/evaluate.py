@@ -35,6 +35,7 @@ from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.opening import open_literature
 from ragassay.runs.engine import Listener, Outcome, run_records
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
+from ragassay.runs.pooling import with_pooled_scores
 from ragassay.settings import RESULT_FIELDS, Settings, load_settings
 
 T = TypeVar("T")
@@ -176,11 +177,11 @@ async def run(
     manifest = manifest_of(job, tools)
     if folder is None:
         outcome = await run_records(job.records, tools, None, listen)
-        return _result(job, outcome, manifest)
+        return await asyncio.to_thread(_result, job, outcome, manifest, tools)
     with folder.opened(manifest):
         write_lines(folder.rejected_file, job.rejections)
         outcome = await run_records(job.records, tools, folder, listen)
-        result = _result(job, outcome, manifest)
+        result = await asyncio.to_thread(_result, job, outcome, manifest, tools)
         write_lines(folder.evaluations_file, result.evaluations)
         write_lines(folder.failures_file, result.failures)
         write_whole(folder.summary_file, result.summary.model_dump_json(indent=2))
@@ -245,9 +246,10 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _result(job: Job, outcome: Outcome, manifest: Manifest) -> RunResult:
+def _result(job: Job, outcome: Outcome, manifest: Manifest, tools: Toolbox) -> RunResult:
     ids = [record.id for record in job.records]
-    evaluations = tuple(outcome.evaluations[i] for i in ids if i in outcome.evaluations)
+    evaluated = [outcome.evaluations[i] for i in ids if i in outcome.evaluations]
+    evaluations = with_pooled_scores(evaluated, tools.embedder.encode)
     failures = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     summary = summarize(evaluations, len(ids), len(failures), len(job.rejections))
     return RunResult(summary, evaluations, failures, job.rejections, manifest)

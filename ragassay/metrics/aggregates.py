@@ -1,0 +1,184 @@
+"""Scores of several answers as one: macro over questions, and pooled over verdicts.
+
+The mean over answers, `ragassay.metrics.summary.mean_scores`, gives each answer the same weight;
+here each question has the same weight, or each verdict.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from ragassay.metrics.intervals import mean_interval
+from ragassay.metrics.nuggets import f1_score
+from ragassay.metrics.resampling import bootstrap_interval, ratio_interval, sums_by_cluster
+from ragassay.metrics.scores import LOWER_IS_BETTER
+from ragassay.records import Evaluation, Score
+
+SHARE_SCALE = (0.0, 1.0)
+
+MOST_SNAPPED = 2000
+"""Verdicts up to which a share of four digits tells its hits, counted in halves."""
+
+
+def question_of(evaluation: Evaluation) -> str:
+    """What answers to the same question share: the topic, or else the question itself."""
+    return evaluation.topic or evaluation.question
+
+
+def bounds_of(key: str, score: Score) -> tuple[float, float]:
+    """Worst and best case of an answer's score; the ends of its scale where nothing is known."""
+    low, high = score.scale
+    worst, best = (high, low) if key in LOWER_IS_BETTER else (low, high)
+    return _first(score.worst, score.value, worst), _first(score.best, score.value, best)
+
+
+def values_by_question(evaluations: Sequence[Evaluation], key: str) -> dict[str, float]:
+    """The mean of a score over the answers to each question, for questions that have one."""
+    return {
+        question: math.fsum(values) / len(values)
+        for question, scores in _by_question(evaluations, key).items()
+        if (values := [score.value for score in scores if score.value is not None])
+    }
+
+
+def question_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
+    """Macro means over questions: the mean over questions of the mean over a question's answers.
+
+    Returns:
+        In the order of first appearance. `n` counts questions, `n_unscored` those for which every
+        answer's score could not be had; the bounds hold what is unscored within answers too.
+    """
+    keys = dict.fromkeys(key for e in evaluations for key in e.scores)
+    return {key: question_score(key, evaluations) for key in keys}
+
+
+def question_score(key: str, evaluations: Sequence[Evaluation]) -> Score:
+    """One of `question_scores`; without a value where no answer has the score."""
+    values = values_by_question(evaluations, key)
+    counted = {
+        question: bounds
+        for question, scores in _by_question(evaluations, key).items()
+        if (bounds := [bounds_of(key, s) for s in scores if s.value is not None or s.n_unscored])
+    }
+    interval = mean_interval(list(values.values()), list(values))
+    first = next((e.scores[key] for e in evaluations if key in e.scores), None)
+    return Score(
+        value=_rounded(_mean(list(values.values()))),
+        n=len(values),
+        n_unscored=len(counted) - len(values),
+        low=_rounded(interval[0]) if interval else None,
+        high=_rounded(interval[1]) if interval else None,
+        worst=_rounded(_mean([_mean_end(bounds, 0) for bounds in counted.values()])),
+        best=_rounded(_mean([_mean_end(bounds, 1) for bounds in counted.values()])),
+        scale=first.scale if first else SHARE_SCALE,
+        judge=first.judge if first else "",
+    )
+
+
+def pooled_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
+    """Shares over all verdicts of all answers: the sum of hits divided by the sum of n.
+
+    A long answer weighs more than a short one. F1 is that of the pooled precision and recall.
+
+    Returns:
+        For the scores on a scale of 0 to 1, in the order of first appearance. `n` and
+        `n_unscored` count verdicts; intervals resample questions.
+    """
+    keys = dict.fromkeys(
+        key for e in evaluations for key, s in e.scores.items() if s.scale == SHARE_SCALE
+    )
+    pooled = {key: _pooled(key, evaluations) for key in keys if not key.endswith(".f1")}
+    for key in keys:
+        group = key.removesuffix(".f1")
+        parts = f"{group}.precision", f"{group}.recall"
+        if key.endswith(".f1") and all(part in pooled for part in parts):
+            pooled[key] = _pooled_f1(parts, pooled, evaluations)
+    return {key: pooled[key] for key in keys if key in pooled}
+
+
+def _pooled(key: str, evaluations: Sequence[Evaluation]) -> Score:
+    having = [e for e in evaluations if key in e.scores]
+    scores = [e.scores[key] for e in having]
+    hits, sizes = [_hits(score) for score in scores], [score.n for score in scores]
+    n, n_unscored = sum(sizes), sum(score.n_unscored for score in scores)
+    interval = ratio_interval(hits, sizes, [question_of(e) for e in having]) if n else None
+    ends = [(score.n + score.n_unscored, *bounds_of(key, score)) for score in scores]
+    total = n + n_unscored
+    return Score(
+        value=_rounded(math.fsum(hits) / n) if n else None,
+        n=n,
+        n_unscored=n_unscored,
+        low=_rounded(interval[0]) if interval else None,
+        high=_rounded(interval[1]) if interval else None,
+        worst=_rounded(math.fsum(w * worst for w, worst, _ in ends) / total) if total else None,
+        best=_rounded(math.fsum(w * best for w, _, best in ends) / total) if total else None,
+        judge=scores[0].judge,
+    )
+
+
+def _pooled_f1(
+    parts: tuple[str, str], pooled: Mapping[str, Score], evaluations: Sequence[Evaluation]
+) -> Score:
+    import numpy as np
+
+    precision, recall = (pooled[part] for part in parts)
+    having = [e for e in evaluations if all(part in e.scores for part in parts)]
+    rows = [[f(e.scores[part]) for part in parts for f in (_hits, _size)] for e in having]
+    sums = sums_by_cluster(
+        np.array(rows, dtype=float).reshape(-1, 4), [question_of(e) for e in having]
+    )
+
+    def f1_of(counts: np.ndarray) -> np.ndarray:
+        drawn = counts @ sums
+        p, r = drawn[:, 0] / drawn[:, 1], drawn[:, 2] / drawn[:, 3]
+        return np.where(p + r == 0, 0.0, 2 * p * r / (p + r))
+
+    value = f1_score(precision.value, recall.value)
+    interval = bootstrap_interval(f1_of, len(sums)) if value is not None else None
+    return Score(
+        value=_rounded(value),
+        n=precision.n + recall.n,
+        n_unscored=precision.n_unscored,
+        low=_rounded(interval[0]) if interval else None,
+        high=_rounded(interval[1]) if interval else None,
+        worst=_rounded(f1_score(precision.worst, recall.worst)),
+        best=_rounded(f1_score(precision.best, recall.best)),
+        judge=precision.judge,
+    )
+
+
+def _hits(score: Score) -> float:
+    """The sum behind a share: whole or half credits, which four digits of the share tell."""
+    total = (score.value or 0.0) * score.n
+    nearest = round(2 * total) / 2
+    return nearest if score.n <= MOST_SNAPPED and abs(total - nearest) <= 1e-4 * score.n else total
+
+
+def _size(score: Score) -> float:
+    return float(score.n)
+
+
+def _by_question(evaluations: Sequence[Evaluation], key: str) -> dict[str, list[Score]]:
+    found: dict[str, list[Score]] = {}
+    for evaluation in evaluations:
+        if key in evaluation.scores:
+            found.setdefault(question_of(evaluation), []).append(evaluation.scores[key])
+    return found
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _mean_end(bounds: Sequence[tuple[float, float]], end: int) -> float:
+    return math.fsum(pair[end] for pair in bounds) / len(bounds)
+
+
+def _first(*values: float | None) -> float:
+    """The first that is known; the last always is."""
+    return next(value for value in values if value is not None)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

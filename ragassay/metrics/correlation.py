@@ -1,0 +1,160 @@
+"""How alike two rankings of systems are: Spearman's rho and Kendall's tau-b."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from ragassay.errors import InputError
+from ragassay.metrics.resampling import N_SLOW_DRAWS, bootstrap_interval
+from ragassay.records import Score
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SCALE = (-1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """Two coefficients of the same two rankings.
+
+    Attributes:
+        spearman: Spearman's rho; None where a ranking is constant or has fewer than two places.
+        kendall: Kendall's tau-b, which corrects for ties; None as for rho.
+        n_questions: Questions that the rankings rest on; 0 where only scores were given.
+    """
+
+    spearman: Score
+    kendall: Score
+    n_questions: int = 0
+
+
+def spearman_rho(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Spearman's rank correlation (scipy); None where undefined.
+
+    Example:
+        >>> round(spearman_rho([1, 2, 3], [1, 3, 2]), 3)
+        0.5
+    """
+    from scipy.stats import spearmanr
+
+    return _coefficient(lambda x, y: _first(spearmanr(x, y)), first, second)
+
+
+def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Kendall's tau-b (scipy); None where undefined.
+
+    Example:
+        >>> round(kendall_tau([1, 2, 3], [1, 3, 2]), 3)
+        0.333
+    """
+    from scipy.stats import kendalltau
+
+    return _coefficient(lambda x, y: _first(kendalltau(x, y)), first, second)
+
+
+def correlate_scores(
+    first: Sequence[float | None], second: Sequence[float | None]
+) -> RankCorrelation:
+    """Correlate two scores of the same systems; the bootstrap resamples systems.
+
+    Args:
+        first: shape (n_systems,); a system without a score is None and is left out.
+        second: shape (n_systems,).
+
+    Raises:
+        InputError: The lengths differ.
+    """
+    import numpy as np
+
+    if len(first) != len(second):
+        raise InputError(f"{len(first)} scores cannot be correlated with {len(second)}")
+    kept = [(x, y) for x, y in zip(first, second, strict=True) if None not in (x, y)]
+    pairs = np.array(kept, dtype=float).reshape(-1, 2)
+
+    def drawn(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.repeat(pairs, counts, axis=0)
+
+    return _correlation(pairs, drawn, len(pairs), len(first) - len(pairs), 0)
+
+
+def correlate_systems(
+    first: Mapping[str, Mapping[str, float]], second: Mapping[str, Mapping[str, float]]
+) -> RankCorrelation:
+    """Correlate two rankings of systems by means over questions; the bootstrap draws questions.
+
+    A system's mean is over the questions for which it has both values.
+
+    Args:
+        first: System to question to value.
+        second: The same, by another judge or another score.
+    """
+    import numpy as np
+
+    shared = {
+        name: sorted(first[name].keys() & second[name].keys()) for name in first if name in second
+    }
+    names = [name for name, questions in shared.items() if questions]
+    questions = sorted({question for name in names for question in shared[name]})
+    place = {question: i for i, question in enumerate(questions)}
+    values = np.zeros((2, len(names), len(questions)))
+    known = np.zeros((len(names), len(questions)))
+    for row, name in enumerate(names):
+        for question in shared[name]:
+            known[row, place[question]] = 1
+            values[:, row, place[question]] = first[name][question], second[name][question]
+
+    def drawn(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        sizes = known @ counts
+        means = (values @ counts)[:, sizes > 0] / sizes[sizes > 0]
+        # Equal means must stay equal, whatever the order in which they were added up.
+        return means.round(12).T
+
+    every = drawn(np.ones(len(questions), dtype=np.int64))
+    n_left_out = len(first.keys() | second.keys()) - len(names)
+    return _correlation(every, drawn, len(questions), n_left_out, len(questions))
+
+
+def _correlation(
+    pairs: NDArray[np.float64],
+    drawn: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    n_clusters: int,
+    n_left_out: int,
+    n_questions: int,
+) -> RankCorrelation:
+    import numpy as np
+
+    def score(coefficient: Callable[..., float | None]) -> Score:
+        def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+            found = (coefficient(*drawn(row).T) for row in counts)
+            return np.array([np.nan if value is None else value for value in found])
+
+        value = coefficient(*pairs.T)
+        interval = None
+        if value is not None:
+            interval = bootstrap_interval(of_draws, n_clusters, N_SLOW_DRAWS)
+        low, high = interval or (None, None)
+        return Score(
+            value=value, n=len(pairs), n_unscored=n_left_out, low=low, high=high, scale=SCALE
+        )
+
+    return RankCorrelation(score(spearman_rho), score(kendall_tau), n_questions)
+
+
+def _coefficient(
+    compute: Callable[[Sequence[float], Sequence[float]], float],
+    first: Sequence[float],
+    second: Sequence[float],
+) -> float | None:
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        return None
+    # Rounding can carry a coefficient past the end of its scale.
+    return max(-1.0, min(1.0, float(compute(first, second))))
+
+
+def _first(result: object) -> float:
+    """The coefficient of scipy's results, whose types do not name their fields."""
+    return float(cast("tuple[float, float]", result)[0])

@@ -1,0 +1,142 @@
+"""Systems in order of a score, with what can be told apart and what cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.metrics.aggregates import question_score, values_by_question
+from ragassay.metrics.scores import LOWER_IS_BETTER
+from ragassay.metrics.significance import PairTest, paired_tests
+from ragassay.records import Evaluation, Score
+
+
+@dataclass(frozen=True)
+class LeaderboardRow:
+    """A system's place.
+
+    Attributes:
+        system: Its name.
+        score: Macro mean over its questions; `n` and `n_unscored` count questions.
+        n_answers: Answers that have the score, or lack it because a verdict could not be had.
+        rank: By the mean, 1 for the best; equal means share a rank. None without a mean.
+        rank_low: The best rank that the tests leave open: one more than the systems that are
+            significantly better.
+        rank_high: The worst rank that they leave open.
+        ties: Systems with a mean that are not significantly different from this one.
+    """
+
+    system: str
+    score: Score
+    n_answers: int
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    ties: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """One score of several systems.
+
+    Attributes:
+        key: The score's key.
+        lower_is_better: Whether the least is the best.
+        rows: The best first; systems without a mean at the end.
+        tests: Every pair of systems that have a mean.
+        n_questions: Questions for which some system has the score.
+        n_shared: Questions for which every system with a mean has it.
+    """
+
+    key: str
+    lower_is_better: bool
+    rows: tuple[LeaderboardRow, ...]
+    tests: tuple[PairTest, ...]
+    n_questions: int
+    n_shared: int
+
+
+def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leaderboard:
+    """Rank systems by a score.
+
+    A system's mean is over its own questions; a pair is tested on the questions that both have.
+    Two systems are tied where the test, after Holm's correction over all pairs, does not tell
+    them apart. Being tied is not transitive, so each system has a range of ranks of its own.
+
+    Args:
+        systems: Name to the system's evaluations.
+        key: The score to rank by.
+    """
+    values = {name: values_by_question(found, key) for name, found in systems.items()}
+    ranked = {name: of_system for name, of_system in values.items() if of_system}
+    scores = {name: question_score(key, found) for name, found in systems.items()}
+    lower = key in LOWER_IS_BETTER
+    order = sorted(systems, key=lambda name: (_place(scores[name], lower), name))
+    tests = paired_tests({name: ranked[name] for name in order if name in ranked})
+    better = _betters(tests, lower)
+    questions = [of_system.keys() for of_system in ranked.values()]
+    return Leaderboard(
+        key=key,
+        lower_is_better=lower,
+        rows=tuple(
+            _row(name, scores, len(_counted(systems[name], key)), ranked, better, lower)
+            for name in order
+        ),
+        tests=tests,
+        n_questions=len(set().union(*questions)),
+        n_shared=len(set.intersection(*map(set, questions))) if questions else 0,
+    )
+
+
+def _place(score: Score, lower: bool) -> float:
+    if score.value is None:
+        return float("inf")
+    return score.value if lower else -score.value
+
+
+def _betters(tests: Sequence[PairTest], lower: bool) -> set[tuple[str, str]]:
+    """Pairs of which the first is significantly better than the second."""
+    return {
+        (test.first, test.second)
+        if ((test.difference or 0.0) < 0) == lower
+        else (test.second, test.first)
+        for test in tests
+        if test.is_significant
+    }
+
+
+def _counted(evaluations: Sequence[Evaluation], key: str) -> list[Evaluation]:
+    return [
+        e
+        for e in evaluations
+        if key in e.scores and (e.scores[key].value is not None or e.scores[key].n_unscored)
+    ]
+
+
+def _row(
+    name: str,
+    scores: Mapping[str, Score],
+    n_answers: int,
+    ranked: Mapping[str, Mapping[str, float]],
+    better: set[tuple[str, str]],
+    lower: bool,
+) -> LeaderboardRow:
+    if name not in ranked:
+        return LeaderboardRow(name, scores[name], n_answers, None, None, None, ())
+    own = _place(scores[name], lower)
+    rank = 1 + sum(1 for other in ranked if _place(scores[other], lower) < own)
+    n_above = sum(1 for other in ranked if (other, name) in better)
+    n_below = sum(1 for other in ranked if (name, other) in better)
+    ties = tuple(
+        other for other in ranked if other != name and not {(name, other), (other, name)} & better
+    )
+    # Systems with other questions can have a mean that their tests do not bear out.
+    return LeaderboardRow(
+        system=name,
+        score=scores[name],
+        n_answers=n_answers,
+        rank=rank,
+        rank_low=min(rank, 1 + n_above),
+        rank_high=max(rank, len(ranked) - n_below),
+        ties=ties,
+    )
