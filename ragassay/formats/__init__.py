@@ -2,18 +2,118 @@
 
 Formats are told apart by what a file holds, never by its name. A line that cannot be read becomes
 a `Rejection` that names file, line and field, and never stops the others.
+
+Answers: `read_records`, `write_answers`. Gold nuggets: `read_nugget_banks`, `write_nugget_banks`,
+`read_test_banks`, `write_test_banks`. Human labels: `read_labels`, `write_labels`. What other
+evaluators wrote: `read_assignments`, `read_nugget_scores`, `read_graded_paragraphs`. Retrieval:
+`read_corpus`, `read_qrels`, `read_run`.
 """
 
+from ragassay.formats.assignments import (
+    AssignedAnswer,
+    AssignedNugget,
+    NuggetScores,
+    read_assignments,
+    read_nugget_scores,
+    write_assignments,
+    write_nugget_scores,
+)
 from ragassay.formats.corpus import CorpusResult, read_corpus
+from ragassay.formats.gold import (
+    NuggetBank,
+    read_nugget_banks,
+    read_nuggets,
+    write_nugget_banks,
+)
+from ragassay.formats.labels import LabelResult, read_labels, write_labels
+from ragassay.formats.output import WriteResult
+from ragassay.formats.qrels import read_qrels, write_qrels
 from ragassay.formats.read import ReadResult, read_records, records_from_rows
-from ragassay.formats.write import write_biogen_2025_b, write_records
+from ragassay.formats.trec.runs import RankedDocument, RetrievalRun, read_run, write_run
+from ragassay.formats.workbench.banks import (
+    BankItem,
+    BankResult,
+    RubricBank,
+    bank_item_id,
+    read_test_banks,
+    write_test_banks,
+)
+from ragassay.formats.workbench.paragraphs import (
+    DirectGrade,
+    ExamGrade,
+    GradedParagraph,
+    ParagraphData,
+    ParagraphJudgment,
+    ParagraphRanking,
+    ParagraphResult,
+    QueryParagraphs,
+    SelfRating,
+    read_graded_paragraphs,
+    write_graded_paragraphs,
+)
+from ragassay.formats.write import (
+    WritableFormat,
+    write_answers,
+    write_biogen_2024,
+    write_biogen_2025_a,
+    write_biogen_2025_b,
+    write_create_input,
+    write_records,
+    write_trec_rag_2024,
+    write_trec_rag_2025,
+)
 
 __all__ = [
+    "AssignedAnswer",
+    "AssignedNugget",
+    "BankItem",
+    "BankResult",
     "CorpusResult",
+    "DirectGrade",
+    "ExamGrade",
+    "GradedParagraph",
+    "LabelResult",
+    "NuggetBank",
+    "NuggetScores",
+    "ParagraphData",
+    "ParagraphJudgment",
+    "ParagraphRanking",
+    "ParagraphResult",
+    "QueryParagraphs",
+    "RankedDocument",
     "ReadResult",
+    "RetrievalRun",
+    "RubricBank",
+    "SelfRating",
+    "WritableFormat",
+    "WriteResult",
+    "bank_item_id",
+    "read_assignments",
     "read_corpus",
+    "read_graded_paragraphs",
+    "read_labels",
+    "read_nugget_banks",
+    "read_nugget_scores",
+    "read_nuggets",
+    "read_qrels",
     "read_records",
+    "read_run",
+    "read_test_banks",
     "records_from_rows",
+    "write_answers",
+    "write_assignments",
+    "write_biogen_2024",
+    "write_biogen_2025_a",
     "write_biogen_2025_b",
+    "write_create_input",
+    "write_graded_paragraphs",
+    "write_labels",
+    "write_nugget_banks",
+    "write_nugget_scores",
+    "write_qrels",
     "write_records",
+    "write_run",
+    "write_test_banks",
+    "write_trec_rag_2024",
+    "write_trec_rag_2025",
 ]

@@ -45,13 +45,42 @@ def _is_json(data: bytes) -> bool:
 
 
 @dataclass
+class Pieces:
+    """Gathers the pieces of an item that stands on several lines."""
+
+    start: int = 0
+    pieces: list[bytes] = field(default_factory=list[bytes])
+
+    def add(self, number: int, piece: bytes) -> None:
+        """Take a piece of the line with this number; blanks before an item are left out."""
+        if not self.pieces:
+            piece = piece.lstrip()
+            self.start = number
+        if piece:
+            self.pieces.append(piece)
+
+    def item(self, number: int) -> RawLine:
+        """The item, which ends on the line with this number, and start anew."""
+        data = b"\n".join(self.pieces).rstrip()
+        self.pieces = []
+        if data:
+            return RawLine(self.start, data)
+        return RawLine(number, b",", problem="nothing between two commas", expected="a JSON object")
+
+    def rest(self, number: int, problem: str, expected: str) -> RawLine:
+        """What is left at the end, as damage."""
+        data = b"\n".join(self.pieces).strip()
+        self.pieces = []
+        return RawLine(self.start if data else number, data, problem, expected)
+
+
+@dataclass
 class _Cutter:
     """Cuts the lines of an array into items."""
 
     depth: int = 0
     closed: bool = False
-    start: int = 0
-    pieces: list[bytes] = field(default_factory=list[bytes])
+    pieces: Pieces = field(default_factory=Pieces)
 
     def feed(self, line: RawLine) -> Iterator[RawLine]:
         """The items that end on this line."""
@@ -64,45 +93,26 @@ class _Cutter:
                 self.depth += 1
                 position = match.end() if self.depth == 1 else position
             elif token == b"," and self.depth == 1:
-                self._add(line.number, line.data[position : match.start()])
-                yield self._item(line.number)
+                self.pieces.add(line.number, line.data[position : match.start()])
+                yield self.pieces.item(line.number)
                 position = match.end()
             elif token in (b"]", b"}"):
                 self.depth -= 1
                 if self.depth == 0:
-                    self._add(line.number, line.data[position : match.start()])
+                    self.pieces.add(line.number, line.data[position : match.start()])
                     position = match.end()
                     self.closed = True
-                    if self.pieces:
-                        yield self._item(line.number)
-        self._add(line.number, line.data[position:])
-
-    def _add(self, number: int, piece: bytes) -> None:
-        if not self.pieces:
-            piece = piece.lstrip()
-            self.start = number
-        if piece:
-            self.pieces.append(piece)
-
-    def _item(self, number: int) -> RawLine:
-        data = b"\n".join(self.pieces).rstrip()
-        self.pieces = []
-        if data:
-            return RawLine(self.start, data)
-        return RawLine(number, b",", problem="nothing between two commas", expected="a JSON object")
+                    if self.pieces.pieces:
+                        yield self.pieces.item(line.number)
+        self.pieces.add(line.number, line.data[position:])
 
     def rest(self, number: int) -> Iterator[RawLine]:
         """What is left at the end of the file: damage, if anything."""
-        data = b"\n".join(self.pieces).strip()
-        if self.closed and data:
-            yield RawLine(self.start, data, "text after the array's end", "nothing after ]")
-        elif not self.closed:
-            yield RawLine(
-                self.start if data else number,
-                data,
-                problem="the array is not closed: the file breaks off",
-                expected="a closing ]",
-            )
+        if not self.closed:
+            problem = "the array is not closed: the file breaks off"
+            yield self.pieces.rest(number, problem, "a closing ]")
+        elif b"".join(self.pieces.pieces).strip():
+            yield self.pieces.rest(number, "text after the array's end", "nothing after ]")
 
 
 def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
 from ragassay.formats.arrays import cut_array, is_array
+from ragassay.formats.documents import cut_document, is_document, row_list
 from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.plain import plain_row
 from ragassay.formats.problems import Problem, dotted, found
@@ -19,6 +20,7 @@ from ragassay.records import Rejection
 MAX_CONTENT = 2_000
 MAX_DEPTH = 100
 ROWS_NAME = "rows"
+METADATA_FIELDS = ("metadata", "meta_data")
 
 _MAX_BITS = 4_096
 
@@ -32,19 +34,21 @@ class Place:
         line: 1-based; 0 where the lines of the file are not known.
         label: Stable name of the place, unique within the file: "line-3", "item-3", "row-3".
         content: The item's text, cut to 2,000 characters.
+        path: Where the item stands in its document: "results.3"; empty for an item of its own.
     """
 
     file: str
     line: int
     label: str
     content: str
+    path: str = ""
 
     def reject(self, problem: Problem) -> Rejection:
         """Say of this item that it could not be read."""
         return Rejection(
             file=self.file,
             line=self.line,
-            field=problem.field,
+            field=".".join(part for part in (self.path, problem.field) if part),
             problem=problem.text,
             expected=problem.expected,
             content=self.content,
@@ -53,10 +57,28 @@ class Place:
 
 @dataclass(frozen=True)
 class Item:
-    """A JSON object: finite numbers, text that UTF-8 can write, at most 100 levels deep."""
+    """A JSON object: finite numbers, text that UTF-8 can write, at most 100 levels deep.
+
+    Attributes:
+        place: Where it stands.
+        fields: What it holds.
+        around: The fields of the document that it is a row of; empty for a line.
+    """
 
     place: Place
     fields: dict[str, object]
+    around: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Names of its fields and of those around it, and of what its metadata holds."""
+        nested = (
+            f"{name}.{key}"
+            for name in METADATA_FIELDS
+            if is_object(part := self.fields.get(name))
+            for key in part
+        )
+        return frozenset((*self.fields, *self.around, *nested))
 
 
 class _Constant(float):
@@ -64,30 +86,70 @@ class _Constant(float):
 
 
 def iter_items(path: Path) -> Iterator[Item | Rejection]:
-    """Read JSON lines or a JSON array, plain or gzip.
+    """Read JSON lines, a JSON array or a JSON document with a list of rows, plain or gzip.
 
     Raises:
         InputError: the file does not exist, is a folder or may not be opened.
     """
     lines = iter_lines(path)
     head = list(islice(lines, 2))
-    array = is_array(head)
     every = chain(head, lines)
+    if is_document(head):
+        yield from _document_items(list(every), str(path))
+        return
+    array = is_array(head)
     for count, line in enumerate(cut_array(every) if array else every, start=1):
         label = f"item-{count}" if array else f"line-{line.number}"
-        yield parse_line(line, str(path), label)
+        yield from _rows(parse_line(line, str(path), label))
 
 
-def parse_line(line: RawLine, file: str, label: str) -> Item | Rejection:
+def _document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
+    found = cut_document(lines)
+    if found is None:
+        whole = parse_line(
+            RawLine(lines[0].number, b"\n".join(one.data for one in lines)), file, ""
+        )
+        if isinstance(whole, Item) and not any(line.problem for line in lines):
+            yield Item(replace(whole.place, label=f"line-{lines[0].number}"), whole.fields)
+            return
+        for line in lines:
+            yield from _rows(parse_line(line, file, f"line-{line.number}"))
+        return
+    header = parse_line(RawLine(lines[0].number, found.header), file, "header")
+    if isinstance(header, Rejection):
+        yield header
+    around = {found.name: []} | (header.fields if isinstance(header, Item) else {})
+    for count, line in enumerate(found.rows):
+        row = parse_line(line, file, f"item-{count + 1}", f"{found.name}.{count}")
+        yield replace(row, around=around) if isinstance(row, Item) else row
+
+
+def _rows(item: Item | Rejection) -> Iterator[Item | Rejection]:
+    """The rows of a document that stands on one line; any other item as it is."""
+    name = row_list(item.fields) if isinstance(item, Item) else None
+    if isinstance(item, Rejection) or name is None:
+        yield item
+        return
+    rows = item.fields[name]
+    around = item.fields | {name: []}
+    for count, row in enumerate(rows if is_list(rows) else []):
+        label = f"{item.place.label}-{count + 1}"
+        place = Place(item.place.file, item.place.line, label, content_of(row), f"{name}.{count}")
+        made = as_item(place, row)
+        yield replace(made, around=around) if isinstance(made, Item) else made
+
+
+def parse_line(line: RawLine, file: str, label: str, path: str = "") -> Item | Rejection:
     """Turn a line of bytes into an item.
 
     Args:
         line: The line.
         file: The file as the user named it.
         label: The place's name.
+        path: Where it stands in its document.
     """
     text = line.data[: 4 * MAX_CONTENT].decode("utf-8", "backslashreplace")
-    place = Place(file, line.number, label, shown(text))
+    place = Place(file, line.number, label, shown(text), path)
     if line.problem:
         return place.reject(Problem("", line.problem, line.expected))
     value = parse_json(line.data)
@@ -127,7 +189,9 @@ def iter_rows(rows: Iterable[Mapping[str, object]]) -> Iterator[Item | Rejection
     for count, row in enumerate(rows, start=1):
         place = Place(ROWS_NAME, count, f"row-{count}", content_of(row))
         value = plain_row(row, MAX_DEPTH)
-        yield place.reject(value) if isinstance(value, Problem) else as_item(place, value)
+        yield from _rows(
+            place.reject(value) if isinstance(value, Problem) else as_item(place, value)
+        )
 
 
 def content_of(value: object) -> str:

@@ -22,6 +22,7 @@ _BRANCH = "<"
 _EXPECTED = {
     "string_type": "text",
     "bool_type": "true or false",
+    "extra_forbidden": "no field of this name",
     "int_type": "a whole number",
     "list_type": "a list",
     "dict_type": "an object: {…}",

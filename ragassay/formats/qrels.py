@@ -1,13 +1,15 @@
-"""Queries and relevance judgments of retrieval experiments."""
+"""Queries, relevance judgments and rankings of retrieval experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.items import iter_items
+from ragassay.formats.items import find_bad_value, iter_items
 from ragassay.formats.lines import iter_lines
+from ragassay.formats.output import whole_file
 from ragassay.records import Rejection
 
 _ID_KEYS = ("id", "_id", "query_id", "qid", "topic_id")
@@ -25,21 +27,59 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
         InputError: The file is missing, empty or malformed; the message names the line.
     """
     found: dict[str, dict[str, int]] = {}
-    for number, columns in _rows(path):
+    for number, columns in iter_columns(path):
         if len(columns) not in (3, 4):
             raise InputError(
                 f"{path}:{number}: found {len(columns)} columns, expected "
                 "`qid 0 docid grade` or `qid docid grade`"
             )
         query, document, grade = columns[0], columns[-2], columns[-1]
-        if not grade.lstrip("-").isdigit():
-            if number == 1:
+        if not re.fullmatch("-?[0-9]{1,9}", grade):
+            if number == 1 and len(columns) == 3:
                 continue
             raise InputError(f"{path}:{number}: the grade {grade!r} is no whole number")
-        found.setdefault(query, {})[document] = int(grade)
+        if found.setdefault(query, {}).setdefault(document, int(grade)) != int(grade):
+            raise InputError(f"{path}:{number}: {query} {document} has another grade above")
     if not found:
         raise InputError(f"{path} holds no judgment")
     return found
+
+
+def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: Path) -> None:
+    """Write grades of documents as trec_eval reads them; `read_qrels` gives them back.
+
+    Args:
+        qrels: Grades of documents, query by query. A query without documents leaves no trace.
+        path: Overwritten where it exists; packed where the name ends in `.gz`.
+
+    Raises:
+        InputError: An id is empty or has white space in it, or the file cannot be written.
+    """
+    write_columns(
+        ((query, "0", name, str(grade)) for query in qrels for name, grade in qrels[query].items()),
+        path,
+    )
+
+
+def write_columns(rows: Iterable[Sequence[str]], path: Path) -> None:
+    """Write rows of a file whose columns are told apart by white space.
+
+    Raises:
+        InputError: A cell is empty or has white space in it, or the file cannot be written.
+    """
+    with whole_file(path) as handle:
+        for row in rows:
+            for cell in row:
+                if len(cell.split()) != 1 or cell.split()[0] != cell or not _is_plain(cell):
+                    raise InputError(
+                        f"{path} cannot be written: {cell!r} cannot stand in a column: ids there "
+                        "have no white space"
+                    )
+            handle.write(" ".join(row).encode("utf-8") + b"\n")
+
+
+def _is_plain(cell: str) -> bool:
+    return find_bad_value(cell) is None and not cell.startswith("\ufeff")
 
 
 def read_queries(path: Path) -> dict[str, str]:
@@ -55,7 +95,7 @@ def read_queries(path: Path) -> dict[str, str]:
     if ".json" in path.name:
         return dict(_json_queries(path))
     found: dict[str, str] = {}
-    for number, columns in _rows(path, "\t"):
+    for number, columns in iter_columns(path, "\t"):
         if len(columns) != 2:
             raise InputError(f"{path}:{number}: expected `qid TAB text`")
         found[columns[0]] = columns[1]
@@ -78,8 +118,19 @@ def _json_queries(path: Path) -> Iterator[tuple[str, str]]:
         yield str(name), text
 
 
-def _rows(path: Path, separator: str | None = None) -> Iterator[tuple[int, list[str]]]:
+def iter_columns(path: Path, separator: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """The columns of each line, with its number; by default told apart by white space.
+
+    Raises:
+        InputError: The file cannot be opened or is damaged; the message names the line.
+    """
     for line in iter_lines(path):
         if line.problem:
             raise InputError(f"{path}:{line.number}: {line.problem}")
-        yield line.number, line.data.decode("utf-8", "replace").strip().split(separator)
+        try:
+            text = line.data.decode("utf-8").strip()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}:{line.number}: not UTF-8 ({error.reason})") from error
+        if "\x00" in text:
+            raise InputError(f"{path}:{line.number}: a NUL byte: not a text file")
+        yield line.number, text.split(separator)

@@ -6,13 +6,11 @@ kept in its metadata as JSON, like every unknown field.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pydantic import Field
 
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, found, validate
-from ragassay.formats.rows import IdText, Row, as_text, kept_fields
+from ragassay.formats.rows import IdText, Row, as_text, distinct_ids, kept_fields
 from ragassay.formats.shapes import is_list
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, Record
@@ -75,20 +73,5 @@ def _sources(row: SampleRow) -> tuple[Document, ...] | Problem:
     if len(ids) != len(texts):
         text = f"{len(ids)} ids for {len(texts)} retrieved_contexts"
         return Problem("retrieved_context_ids", text, "an id for each context, or none")
-    pairs = zip(_distinct(ids), texts, strict=True)
+    pairs = zip(distinct_ids(ids), texts, strict=True)
     return tuple(Document(id=name, text=text) for name, text in pairs)
-
-
-def _distinct(ids: Sequence[str]) -> list[str]:
-    # Several passages of one document share its id in ragas; here ids are unique.
-    distinct: list[str] = []
-    used = set(ids)
-    seen: set[str] = set()
-    for name in ids:
-        unique, count = name, 1
-        while unique in seen or (count > 1 and unique in used):
-            count += 1
-            unique = f"{name}#{count}"
-        seen.add(unique)
-        distinct.append(unique)
-    return distinct

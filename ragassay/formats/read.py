@@ -2,25 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.biogen import BIOGEN, read_biogen
+from ragassay.formats.bioasq import BIOASQ, read_bioasq
+from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
+from ragassay.formats.gold import read_nuggets
 from ragassay.formats.items import ROWS_NAME, Item, Place, iter_items, iter_rows
+from ragassay.formats.medaesqa import MEDAESQA, read_medaesqa
+from ragassay.formats.nuggetizer import ASSIGNED, CREATE_INPUT, read_assigned, read_create_input
 from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.ragas import RAGAS, read_ragas
 from ragassay.formats.ragassay_jsonl import RAGASSAY, read_ragassay
+from ragassay.formats.ragchecker import RAGCHECKER, read_ragchecker
 from ragassay.formats.sniff import Format, sniff
-from ragassay.formats.topics import read_nuggets, read_topics
+from ragassay.formats.topics import read_topics
+from ragassay.formats.trec.biogen_2024 import BIOGEN_2024, read_biogen_2024
+from ragassay.formats.trec.biogen_2025 import (
+    BIOGEN_A,
+    BIOGEN_B,
+    read_biogen_2025_a,
+    read_biogen_2025_b,
+)
+from ragassay.formats.trec.rag import RAG_2024, RAG_2025, read_rag_2024, read_rag_2025
 from ragassay.formats.yescieval import YESCIEVAL, find_questions, read_questions, read_yescieval
 from ragassay.records import Nugget, Record, Rejection
 
-FORMATS: tuple[Format, ...] = (RAGASSAY, RAGAS, BIOGEN, YESCIEVAL)
+_Outcome = Record | Problem
+_Mapper = Callable[[Item], _Outcome | Sequence[_Outcome]]
 
-_Mapper = Callable[[Item], Record | Problem]
+_SELF_CONTAINED: tuple[tuple[Format, _Mapper], ...] = (
+    (RAGASSAY, read_ragassay),
+    (RAGAS, read_ragas),
+    (DEEPEVAL, read_deepeval),
+    (RAGCHECKER, read_ragchecker),
+    (MEDAESQA, read_medaesqa),
+    (BIOASQ, read_bioasq),
+    (CREATE_INPUT, read_create_input),
+    (ASSIGNED, read_assigned),
+)
+_ON_TOPICS: tuple[tuple[Format, Callable[[Item, Mapping[str, str]], _Outcome]], ...] = (
+    (RAG_2024, read_rag_2024),
+    (RAG_2025, read_rag_2025),
+    (BIOGEN_2024, read_biogen_2024),
+    (BIOGEN_A, read_biogen_2025_a),
+    (BIOGEN_B, read_biogen_2025_b),
+)
+"""Formats whose questions may stand in a file of topics."""
+
+FORMATS: tuple[Format, ...] = (
+    *(form for form, _ in _SELF_CONTAINED),
+    *(form for form, _ in _ON_TOPICS),
+    YESCIEVAL,
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +67,7 @@ class ReadResult:
     Attributes:
         records: In the file's order, each id once.
         rejections: Lines that could not be read, of this file and of those beside it.
-        format: "ragassay", "ragas", "biogen-2025-b" or "yescieval".
+        format: The format's name, e.g. "ragassay", "ragas", "trec-rag-2024", "medaesqa".
     """
 
     records: tuple[Record, ...]
@@ -48,12 +85,13 @@ def read_records(
     """Read answers, in whichever known format the file is.
 
     Args:
-        path: JSON lines or a JSON array, plain or gzip. The format is told by the content.
+        path: JSON lines, a JSON array or a JSON document, plain or gzip. The format is told by the
+            content.
         limit: Stop after this many records; None reads all.
-        questions: For BioGen runs without questions, the topics; for YESciEval answers, the
-            questions file, where it is not beside the answers.
-        nuggets: Gold nuggets, `{topic_id: [text]}`, for records that bring none of their own.
-            They are looked up by the record's topic, else by its id.
+        questions: For runs of TREC tracks without questions, the topics; for YESciEval answers,
+            the questions file, where it is not beside the answers.
+        nuggets: Gold nuggets, in a form that `read_nuggets` knows, for records that bring none of
+            their own. They are looked up by the record's topic, else by its id.
 
     Returns:
         The records; a line that cannot be read is a rejection and does not stop the others.
@@ -81,7 +119,8 @@ def records_from_rows(rows: Iterable[Mapping[str, object]]) -> ReadResult:
     """Read answers from dicts, or from a frame's `to_dict("records")`.
 
     Args:
-        rows: In any known format but YESciEval's, which needs its second file. NaN, NA and NaT
+        rows: In any known format but YESciEval's, which needs its second file, and runs that lack
+            their questions. NaN, NA and NaT
             mean that the field is absent. Rejections name the file "rows" and count lines by row.
 
     Returns:
@@ -97,12 +136,13 @@ def records_from_rows(rows: Iterable[Mapping[str, object]]) -> ReadResult:
 
 
 def _mapper(match: Format, path: Path | None, questions: Path | None, reading: _Reading) -> _Mapper:
-    if match is BIOGEN:
+    on_topics = next((read for form, read in _ON_TOPICS if form is match), None)
+    if on_topics is not None:
         topics: dict[str, str] = {}
         if questions is not None:
             topics, rejected = read_topics(questions)
             reading.rejections.extend(rejected)
-        return partial(read_biogen, questions=topics)
+        return lambda item: on_topics(item, topics)
     if match is YESCIEVAL:
         if path is None:
             raise InputError("YESciEval answers need their questions file: use read_records")
@@ -111,7 +151,7 @@ def _mapper(match: Format, path: Path | None, questions: Path | None, reading: _
         return partial(read_yescieval, questions=known)
     if questions is not None:
         raise InputError(f"{path} is in the format {match.name}, which carries its questions")
-    return read_ragas if match is RAGAS else read_ragassay
+    return next(read for form, read in _SELF_CONTAINED if form is match)
 
 
 @dataclass
@@ -119,6 +159,7 @@ class _Reading:
     records: list[Record] = field(default_factory=list[Record])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
     places: dict[str, Place] = field(default_factory=dict[str, Place])
+    ids: set[str] = field(default_factory=set[str])
 
     def collect(
         self,
@@ -127,8 +168,7 @@ class _Reading:
         gold: Mapping[str, tuple[Nugget, ...]],
         limit: int | None,
     ) -> None:
-        for item in items:
-            outcome = item if isinstance(item, Rejection) else self._read(item, mapper)
+        for outcome in self._outcomes(items, mapper):
             if isinstance(outcome, Rejection):
                 self.rejections.append(outcome)
                 continue
@@ -138,18 +178,29 @@ class _Reading:
             if len(self.records) == limit:
                 return
 
-    def _read(self, item: Item, mapper: _Mapper) -> Record | Rejection:
-        record = mapper(item)
+    def _outcomes(
+        self, items: Iterable[Item | Rejection], mapper: _Mapper
+    ) -> Iterator[Record | Rejection]:
+        for item in items:
+            if isinstance(item, Rejection):
+                yield item
+                continue
+            made = mapper(item)
+            for outcome in [made] if isinstance(made, Record | Problem) else made:
+                yield self._named(outcome, item)
+
+    def _named(self, record: Record | Problem, item: Item) -> Record | Rejection:
         if isinstance(record, Problem):
             return item.place.reject(record)
         if record.id == item.place.label and item.fields.get("id") is None:
             record = record.model_copy(update={"id": self._free(record.id)})
         first = self.places.setdefault(record.id, item.place)
-        if first is not item.place:
+        if first is not item.place or record.id in self.ids:
             where = f"line {first.line} ({first.label})"
             text = f"the id {found_text(record.id)} stands on {where} already"
             field_name = "id" if "id" in item.fields else ""
             return item.place.reject(Problem(field_name, text, "an id for each record"))
+        self.ids.add(record.id)
         return record
 
     def _free(self, name: str) -> str:
@@ -176,5 +227,5 @@ def _unused(nuggets: Path) -> Rejection:
         file=str(nuggets),
         line=0,
         problem="none of its topics is the topic or id of an answer: no nugget was used",
-        expected="{topic_id: [text]} with the topic ids of the answers",
+        expected="nuggets for the topic ids of the answers",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -99,6 +99,21 @@ class NuggetRow(Row):
 SourceEntry = Annotated[SourceRow, BeforeValidator(_text_as_object)]
 SentenceEntry = Annotated[SentenceRow, BeforeValidator(_text_as_object)]
 NuggetEntry = Annotated[NuggetRow, BeforeValidator(_text_as_object)]
+
+
+def distinct_ids(ids: Sequence[str]) -> list[str]:
+    """Ids that differ: the second passage of document "x" becomes "x#2"."""
+    distinct: list[str] = []
+    used = set(ids)
+    seen: set[str] = set()
+    for name in ids:
+        unique, count = name, 1
+        while unique in seen or (count > 1 and unique in used):
+            count += 1
+            unique = f"{name}#{count}"
+        seen.add(unique)
+        distinct.append(unique)
+    return distinct
 
 
 def as_text(value: object) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item
+from ragassay.formats.items import METADATA_FIELDS, Item
 from ragassay.formats.problems import close_name, found
 from ragassay.records import Rejection
 
@@ -20,7 +20,8 @@ class Format:
 
     Attributes:
         name: As `ReadResult.format` names it.
-        required: Fields without which nothing can be read; alternatives together.
+        required: Fields without which nothing can be read; alternatives together. A field of the
+            metadata is written "metadata.qa_id".
         fields: All fields of the format.
         leading: A line with this field and no unknown one is in the format, even where it lacks
             required ones.
@@ -43,7 +44,12 @@ class Format:
 
     def is_begun(self, keys: Collection[str]) -> bool:
         """Whether the fields are of this format, though required ones are missing."""
-        return self.leading in keys and self.fields.issuperset(keys)
+        return self.leading in keys and self.fields.issuperset(_own(keys))
+
+
+def _own(keys: Collection[str]) -> set[str]:
+    """The keys without those of what the metadata holds."""
+    return {key for key in keys if key.partition(".")[0] not in METADATA_FIELDS or "." not in key}
 
 
 def recognise(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
@@ -51,7 +57,7 @@ def recognise(keys: Collection[str], formats: Sequence[Format]) -> Format | None
     for fits in (Format.is_complete, Format.is_close, Format.is_begun):
         fitting = [one for one in formats if fits(one, keys)]
         if fitting:
-            return max(fitting, key=lambda one: len(one.fields.intersection(keys)))
+            return max(fitting, key=lambda one: len(one.fields.intersection(_own(keys))))
     return None
 
 
@@ -77,7 +83,7 @@ def sniff(
         raise InputError(f"{name} is empty: it holds no record")
     for item in head:
         if isinstance(item, Item):
-            match = recognise(item.fields, formats)
+            match = recognise(item.keys, formats)
             if match is not None:
                 return match, chain(head, stream)
     raise InputError(_unrecognised(head[0], formats, name))

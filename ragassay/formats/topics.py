@@ -1,4 +1,4 @@
-"""Files beside a run: the topics' questions, and gold nuggets by topic."""
+"""Files beside a run: the topics' questions."""
 
 from __future__ import annotations
 
@@ -13,25 +13,19 @@ from pydantic import AliasChoices, Field
 from ragassay.errors import InputError
 from ragassay.formats.items import Place, content_of, find_bad_value, parse_json
 from ragassay.formats.lines import iter_lines
-from ragassay.formats.problems import Problem, dotted, found, found_text, validate
-from ragassay.formats.rows import IdText, NuggetEntry, Row
+from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.rows import IdText, Row
 from ragassay.formats.shapes import is_list, is_object
-from ragassay.records import Nugget, Rejection
+from ragassay.records import Rejection
 
 _SHAPES = 'CSV topic_id,title,question,narrative or JSON {"topics": [{"id", "question"}]}'
 
 
 class TopicRow(Row):
-    """A topic of TREC BioGen."""
+    """A topic of TREC BioGen, or a narrative of TREC RAG 2025."""
 
-    id: IdText = Field(validation_alias=AliasChoices("topic_id", "id"))
-    question: str = Field(min_length=1)
-
-
-class NuggetsRow(Row):
-    """The gold nuggets of one topic."""
-
-    nuggets: list[NuggetEntry]
+    id: IdText = Field(validation_alias=AliasChoices("topic_id", "id", "qid"))
+    question: str = Field(min_length=1, validation_alias=AliasChoices("question", "narrative"))
 
 
 @dataclass(frozen=True)
@@ -74,8 +68,12 @@ def _topic(value: object) -> TopicRow | Problem:
     return find_bad_value(value) or validate(TopicRow, value)
 
 
-def _whole(path: Path) -> bytes:
-    """The whole file, which is small."""
+def whole_bytes(path: Path) -> bytes:
+    """A whole file, which is small.
+
+    Raises:
+        InputError: it cannot be opened, is empty or damaged.
+    """
     lines = list(iter_lines(path))
     if not lines:
         raise InputError(f"{path} is empty")
@@ -86,7 +84,7 @@ def _whole(path: Path) -> bytes:
 
 
 def _topics(path: Path) -> Iterator[_Entry]:
-    data = _whole(path)
+    data = whole_bytes(path)
     if not data.lstrip().startswith((b"{", b"[")):
         return _csv_topics(path, data)
     value = parse_json(data)
@@ -114,32 +112,3 @@ def _numbered(path: Path, values: Iterable[object]) -> Iterator[_Entry]:
     """Topics with the place of each; the file's lines are unknown here, so items are counted."""
     for count, value in enumerate(values, start=1):
         yield _Entry(Place(str(path), 0, f"item-{count}", content_of(value)), value)
-
-
-def read_nuggets(path: Path) -> tuple[dict[str, tuple[Nugget, ...]], list[Rejection]]:
-    """Read gold nuggets: `{topic_id: ["a fact", {"text": "another", "importance": "vital"}]}`.
-
-    Returns:
-        Nuggets by topic id, and the topics that could not be read.
-
-    Raises:
-        InputError: the file cannot be opened, or is not such an object.
-    """
-    value = parse_json(_whole(path))
-    if isinstance(value, Problem):
-        raise InputError(f"{path}: {value.text}; expected gold nuggets {{topic_id: [text]}}")
-    if not is_object(value):
-        raise InputError(f"{path}: found {found(value)}; expected {{topic_id: [text]}}")
-    nuggets: dict[str, tuple[Nugget, ...]] = {}
-    rejections: list[Rejection] = []
-    for topic, entries in value.items():
-        row = find_bad_value({topic: entries}) or validate(NuggetsRow, {"nuggets": entries})
-        if isinstance(row, Problem):
-            place = Place(str(path), 0, topic, content_of({topic: entries}))
-            rest = row.field.removeprefix("nuggets")
-            rejections.append(
-                place.reject(Problem(f"{dotted((topic,))}{rest}", row.text, row.expected))
-            )
-        else:
-            nuggets[topic] = tuple(entry.to_nugget() for entry in row.nuggets)
-    return nuggets, rejections

@@ -1,29 +1,75 @@
-"""Records as files: ragassay JSON lines, and TREC 2025 BioGen task B."""
+"""Records as files: ragassay JSON lines, runs of TREC tracks, input of the nuggetizer.
+
+Every record is read back before it is written, so that no file holds what cannot be read.
+"""
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import IO
-from uuid import uuid4
+from typing import Literal, get_args
 
 from ragassay.errors import InputError
-from ragassay.formats.biogen import read_biogen
 from ragassay.formats.items import Item, parse_line
 from ragassay.formats.lines import RawLine
+from ragassay.formats.nuggetizer import create_input_row, read_create_input
+from ragassay.formats.output import (
+    JsonRow,
+    WriteResult,
+    json_bytes,
+    left_out,
+    unwritable,
+    whole_file,
+)
 from ragassay.formats.problems import Problem
 from ragassay.formats.ragassay_jsonl import read_ragassay
-from ragassay.records import Document, Record, Rejection, SentenceInput
+from ragassay.formats.trec.biogen_2024 import biogen_2024_row, biogen_2024_run, read_biogen_2024
+from ragassay.formats.trec.biogen_2025 import (
+    biogen_2025_a_row,
+    biogen_2025_b_row,
+    read_biogen_2025_a,
+    read_biogen_2025_b,
+)
+from ragassay.formats.trec.rag import rag_2024_row, rag_2025_row, read_rag_2024, read_rag_2025
+from ragassay.records import Record, Rejection
 
-_GZIP = ".gz"
-_Row = dict[str, object]
+WritableFormat = Literal[
+    "ragassay",
+    "biogen-2024",
+    "biogen-2025-a",
+    "biogen-2025-b",
+    "nuggetizer-create",
+    "trec-rag-2024",
+    "trec-rag-2025",
+]
+WRITABLE_FORMATS: tuple[WritableFormat, ...] = get_args(WritableFormat)
+"""Formats that answers can be written in."""
+
+_ToRow = Callable[[Record], JsonRow]
 _Reader = Callable[[Item], Record | Problem]
 
 
-def write_records(records: Iterable[Record], path: Path) -> None:
+def write_answers(records: Iterable[Record], path: Path, form: WritableFormat) -> WriteResult:
+    """Write answers in a named format.
+
+    Args:
+        records: The answers.
+        path: Overwritten where it exists; packed where the name ends in `.gz`.
+        form: One of `WRITABLE_FORMATS`.
+
+    Raises:
+        InputError: the format is unknown or cannot be written, or a record does not fit it.
+    """
+    writer = _WRITERS.get(form)
+    if writer is None:
+        known = ", ".join(WRITABLE_FORMATS)
+        raise InputError(f"answers cannot be written as {form!r}: choose one of {known}")
+    return writer(records, path)
+
+
+def write_records(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as ragassay JSON lines, packed where the name ends in `.gz`.
 
     `read_records` gives back equal records. The file appears whole or not at all.
@@ -36,97 +82,161 @@ def write_records(records: Iterable[Record], path: Path) -> None:
         InputError: two records share an id, a record could not be read back (a lone surrogate,
             a blank id, two sources with one id), or the file cannot be written.
     """
-    _write(records, path, _ragassay_row, read_ragassay)
+    return _write_lines(records, path, _ragassay_row, read_ragassay)
 
 
-def write_biogen_2025_b(records: Iterable[Record], path: Path) -> None:
+def write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:
+    """Write records as a TREC 2024 BioGen run: one JSON document.
+
+    Sentences become text with their PMIDs in brackets, in front of the full stop. Questions stay
+    out: the run is read back with its topics. The address to write to is that of the metadata
+    `contact_email`; fill it in before handing in a run that has none.
+
+    Args:
+        records: Of one system, `team_id/run_name`.
+        path: Overwritten where it exists.
+
+    Raises:
+        InputError: a record does not fit the format or is of another run, there is no record, or
+            the file cannot be written.
+    """
+    run: JsonRow = {}
+    rows: list[JsonRow] = []
+    check = _Check(path)
+    for record in records:
+        own = biogen_2024_run(record)
+        if rows and own != run:
+            expected = "one team, run and contact_email a file"
+            raise unwritable(record, "system", f"found {record.system!r}, another run", expected)
+        run = own
+        row = biogen_2024_row(record)
+        check(record, row, partial(_read_result, run=run, record=record))
+        rows.append(row)
+    if not rows:
+        raise InputError(f"{path} cannot be written: a BioGen 2024 run needs at least one answer")
+    with whole_file(path) as handle:
+        handle.write(json_bytes(run)[:-1] + b', "results": [\n')
+        handle.write(b",\n".join(json_bytes(row) for row in rows) + b"\n]}\n")
+    return check.result()
+
+
+def write_biogen_2025_a(records: Iterable[Record], path: Path) -> WriteResult:
+    """Write records as a TREC 2025 BioGen task A run.
+
+    The citations of a sentence are what supports it; what contradicts it comes from the metadata
+    `contradicted_citations`, as `read_records` leaves it there. For the rest, see
+    `write_biogen_2025_b`.
+    """
+    return _write_lines(records, path, biogen_2025_a_row, _with_question(read_biogen_2025_a))
+
+
+def write_biogen_2025_b(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as a TREC 2025 BioGen task B run, packed where the name ends in `.gz`.
 
-    The format has room for the question, the sentences with their citations, and
-    `metadata["answer"]`; sources, nuggets, reference and other metadata stay out. A citation that
-    is a position in the sources becomes that source's id. A record without a topic goes under its
-    id.
+    The format has room for the question, the sentences with their citations, and metadata;
+    sources, nuggets, reference and date stay out. A citation that is a position in the sources
+    becomes that source's id. A record without a topic goes under its id.
 
     Args:
         records: Each with an answer in sentences, and a system `team_id/run_id`.
         path: Overwritten where it exists.
 
+    Returns:
+        How many records were written, and what stayed out.
+
     Raises:
         InputError: a record does not fit the format, or the file cannot be written.
     """
-    _write(records, path, _biogen_row, lambda item: read_biogen(item, {}))
+    return _write_lines(records, path, biogen_2025_b_row, _with_question(read_biogen_2025_b))
 
 
-def _write(
-    records: Iterable[Record], path: Path, to_row: Callable[[Record], _Row], reader: _Reader
-) -> None:
-    seen: set[str] = set()
-    with _whole_file(path) as handle:
-        for number, record in enumerate(records, start=1):
-            # JSON that escapes all but ASCII: line separators and half characters cannot spoil it.
-            data = json.dumps(to_row(record), ensure_ascii=True).encode("ascii")
-            item = parse_line(RawLine(number, data), str(path), "")
-            again = item if isinstance(item, Rejection) else reader(item)
-            if isinstance(again, Rejection):
-                raise _unwritable(record, again.field, again.problem, again.expected)
-            if isinstance(again, Problem):
-                raise _unwritable(record, again.field, again.text, again.expected)
-            if again.id in seen:
-                raise _unwritable(record, "id", "it came before", "an id for each record")
-            seen.add(again.id)
-            handle.write(data + b"\n")
+def write_trec_rag_2024(records: Iterable[Record], path: Path) -> WriteResult:
+    """Write records as a run of TREC RAG 2024; the system is the run.
+
+    References are what the sentences cite, in order. For the rest, see `write_biogen_2025_b`.
+    """
+    return _write_lines(records, path, rag_2024_row, _with_question(read_rag_2024))
 
 
-@contextmanager
-def _whole_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
-    """A file that takes its place only when all is written."""
-    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
-    try:
-        with part.open("xb") as handle:
-            if path.name.endswith(_GZIP):
-                # Without name and time: the same records give the same bytes.
-                with gzip.GzipFile("", "wb", fileobj=handle, mtime=0) as packed:
-                    yield packed
-            else:
-                yield handle
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error}") from error
-    finally:
-        part.unlink(missing_ok=True)
+def write_trec_rag_2025(records: Iterable[Record], path: Path) -> WriteResult:
+    """Write records as a run of TREC RAG 2025; the system is `team_id/run_id`.
+
+    References are what the sentences cite, in order. For the rest, see `write_biogen_2025_b`.
+    """
+    return _write_lines(records, path, rag_2025_row, _with_question(read_rag_2025))
 
 
-def _unwritable(record: Record, field: str, found: str, expected: str) -> InputError:
-    return InputError(f"record {record.id!r} cannot be written: {field}: {found} ({expected})")
+def write_create_input(records: Iterable[Record], path: Path) -> WriteResult:
+    """Write records as input of the nuggetizer's `create`: questions with their sources.
+
+    Answers stay out. A record without a topic goes under its id.
+
+    Raises:
+        InputError: two records are on one topic, or the file cannot be written.
+    """
+    return _write_lines(records, path, create_input_row, read_create_input)
 
 
-def _ragassay_row(record: Record) -> _Row:
+_WRITERS: dict[str, Callable[[Iterable[Record], Path], WriteResult]] = {
+    "ragassay": write_records,
+    "biogen-2024": write_biogen_2024,
+    "biogen-2025-a": write_biogen_2025_a,
+    "biogen-2025-b": write_biogen_2025_b,
+    "nuggetizer-create": write_create_input,
+    "trec-rag-2024": write_trec_rag_2024,
+    "trec-rag-2025": write_trec_rag_2025,
+}
+
+
+def _with_question(reader: Callable[[Item, dict[str, str]], Record | Problem]) -> _Reader:
+    return lambda item: reader(item, {})
+
+
+def _read_result(item: Item, run: JsonRow, record: Record) -> Record | Problem:
+    entry = Item(item.place, item.fields, run)
+    return read_biogen_2024(entry, {record.topic or record.id: record.question})
+
+
+def _write_lines(
+    records: Iterable[Record], path: Path, to_row: _ToRow, reader: _Reader
+) -> WriteResult:
+    check = _Check(path)
+    with whole_file(path) as handle:
+        for record in records:
+            handle.write(check(record, to_row(record), reader) + b"\n")
+    return check.result()
+
+
+class _Check:
+    """Reads each row back before it is written, and counts what is lost."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: set[str] = set()
+        self._lost: Counter[str] = Counter()
+
+    def __call__(self, record: Record, row: JsonRow, reader: _Reader) -> bytes:
+        data = json_bytes(row)
+        item = parse_line(RawLine(len(self._seen) + 1, data), str(self._path), "")
+        again = item if isinstance(item, Rejection) else reader(item)
+        if isinstance(again, Rejection):
+            raise unwritable(record, again.field, again.problem, again.expected)
+        if isinstance(again, Problem):
+            raise unwritable(record, again.field, again.text, again.expected)
+        if again.id in self._seen:
+            raise unwritable(record, "id", "it came before", "an id for each record")
+        if not isinstance(again.answer, str) and "answer" in left_out(record, again):
+            found = "its citations would be read back as others"
+            raise unwritable(record, "answer", found, "citations that are ids of documents")
+        self._seen.add(again.id)
+        self._lost.update(left_out(record, again))
+        return data
+
+    def result(self) -> WriteResult:
+        """What was written so far."""
+        lost = {name: self._lost[name] for name in Record.model_fields if self._lost[name]}
+        return WriteResult(len(self._seen), lost)
+
+
+def _ragassay_row(record: Record) -> JsonRow:
     return record.model_dump(exclude_defaults=True)
-
-
-def _biogen_row(record: Record) -> _Row:
-    team, slash, run = (record.system or "").partition("/")
-    if not (team.strip() and slash and run.strip()):
-        raise _unwritable(record, "system", f"found {record.system!r}", "team_id/run_id")
-    if isinstance(record.answer, str):
-        raise _unwritable(record, "answer", "found plain text", "sentences with citations")
-    metadata: _Row = {
-        "team_id": team,
-        "run_id": run,
-        "topic_id": record.topic or record.id,
-        "question": record.question,
-    }
-    if "answer" in record.metadata:
-        metadata["answer"] = record.metadata["answer"]
-    return {
-        "metadata": metadata,
-        "responses": [
-            {"text": sentence.text, "citations": _document_ids(sentence, record.sources)}
-            for sentence in record.answer
-        ],
-    }
-
-
-def _document_ids(sentence: SentenceInput, sources: tuple[Document, ...]) -> list[str]:
-    positions = {str(i): source.id for i, source in enumerate(sources, start=1)}
-    return [positions.get(citation, citation) for citation in sentence.citations]

@@ -20,7 +20,7 @@ from ragassay.formats.items import Item, iter_items
 from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import IdText, Row, kept_fields
 from ragassay.formats.sniff import Format
-from ragassay.records import Document, Record, Rejection
+from ragassay.records import Document, HumanLabel, Record, Rejection
 
 _ANSWERS, _QUESTIONS, _GZIP = "-answers", "-questions", ".gz"
 
@@ -38,6 +38,19 @@ class QuestionRow(Row):
     id: IdText
     question: str
     papers: list[PaperRow]
+
+
+class RatingRow(Row):
+    """A judge's rating of an answer on a rubric."""
+
+    rating: int | None = Field(default=None, ge=1, le=5)
+    rationale: str = ""
+
+
+class RatingsRow(Row):
+    """The ratings of all judges: judge, then rubric."""
+
+    ratings: dict[str, dict[str, RatingRow]] = Field(default_factory=dict)
 
 
 class RatedAnswerRow(Row):
@@ -138,13 +151,11 @@ def read_yescieval(item: Item, questions: Mapping[str, Question]) -> Record | Pr
     if question is None:
         text = f"the questions file has no {found_text(row.question_id)}"
         return Problem("question_id", text, "the id of a question there")
-    parts = [row.question_id, row.generator, row.variant]
     about = {"variant": row.variant}
     if row.target_rubric:
-        parts.append(row.target_rubric)
         about["target_rubric"] = row.target_rubric
     return Record(
-        id="/".join(parts),
+        id=_record_id(row),
         question=question.text,
         answer=row.answer,
         sources=question.sources,
@@ -152,3 +163,32 @@ def read_yescieval(item: Item, questions: Mapping[str, Question]) -> Record | Pr
         topic=row.question_id,
         metadata=kept_fields(row) | about,
     )
+
+
+def _record_id(row: RatedAnswerRow) -> str:
+    target = [row.target_rubric] if row.target_rubric else []
+    return "/".join([row.question_id, row.generator, row.variant, *target])
+
+
+def read_yescieval_labels(item: Item) -> list[HumanLabel | Problem]:
+    """The judges' ratings of an answer as labels; rubrics in small letters."""
+    row = validate(RatedAnswerRow, item.fields)
+    if isinstance(row, Problem):
+        return [row]
+    rated = validate(RatingsRow, {"ratings": row.ratings})
+    if isinstance(rated, Problem):
+        return [rated]
+    return [
+        HumanLabel(
+            task="rubric",
+            label=str(rating.rating),
+            record_id=_record_id(row),
+            topic=row.question_id,
+            system=row.generator,
+            item=rubric.lower(),
+            annotator=judge,
+        )
+        for judge, ratings in rated.ratings.items()
+        for rubric, rating in ratings.items()
+        if rating.rating is not None
+    ]

@@ -17,7 +17,7 @@ def test_all_is_sorted_and_there():
 def test_formats_imports_only_records_errors_and_itself():
     folder = Path(ragassay.formats.__file__).parent
     allowed = ("ragassay.records", "ragassay.errors", "ragassay.formats")
-    for module in folder.glob("*.py"):
+    for module in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ragassay"):
                 assert (node.module or "").startswith(allowed), (module.name, node.module)

@@ -144,11 +144,10 @@ def test_a_missing_file_and_a_folder_are_input_errors(read, tmp_path: Path):
 @pytest.mark.parametrize(
     "content",
     [
-        b'{"input": "Q", "actual_output": "A"}',
-        b'{"results": [{"query_id": "1", "query": "Q", "response": "R"}]}',
-        b'[{"question_id": 1, "question": "Q", "machine_generated_answers": {}}]',
-        b'{"run_id": "r", "topic_id": "1", "topic": "t", "references": [], "answer": []}',
-        b'{"metadata": {"qa_id": "1", "question": "Q"}, "answer": [{"text": "T"}]}',
+        b'{"query": "Q", "qid": "1", "nuggets": []}',
+        b'{"query_id": "1", "query_text": "Q", "items": []}',
+        b'{"results": [{"title": "T"}]}',
+        b'["940547", [{"paragraph_id": "p", "text": "T"}]]',
         b'{"id": "1", "question": "Q", "papers": []}',
         b"question,answer\nQ,A\n",
         b"{}",

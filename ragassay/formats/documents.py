@@ -1,0 +1,147 @@
+"""JSON documents that hold their rows in a list: `{"team_id": "x", "results": [{…}, {…}]}`.
+
+They are cut line by line, so that each row keeps its line and a damaged one does not take the
+others with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ragassay.formats.arrays import Pieces
+from ragassay.formats.lines import RawLine
+from ragassay.formats.shapes import is_list
+
+ROW_LISTS = ("results", "questions")
+"""Names of the lists that hold a document's rows."""
+
+_ROW_FIELDS = frozenset({"question", "query", "answer", "response", "user_input", "input", "body"})
+"""An object with one of these is a row itself, whatever list it holds."""
+
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]')
+_CLOSING = (b",", b"]", b"}")
+
+
+@dataclass(frozen=True)
+class CutDocument:
+    """A document, cut.
+
+    Attributes:
+        name: Of the list that held the rows.
+        header: The document as JSON with that list empty.
+        rows: With the number of the line that each starts on; damage is among them.
+    """
+
+    name: str
+    header: bytes
+    rows: tuple[RawLine, ...]
+
+
+def row_list(fields: Mapping[str, object]) -> str | None:
+    """The name of the list that holds a document's rows; None for a row."""
+    if _ROW_FIELDS.intersection(fields):
+        return None
+    return next((name for name in ROW_LISTS if is_list(fields.get(name))), None)
+
+
+def is_document(head: Sequence[RawLine]) -> bool:
+    """Whether a file holds one JSON object laid out over several lines.
+
+    Args:
+        head: The first two lines that are not blank; fewer where there are no more.
+
+    Returns:
+        False for JSON lines whose first line is broken off.
+    """
+    if len(head) < 2 or any(line.problem for line in head):
+        return False
+    first, second = head[0].data.strip(), head[1].data.strip()
+    if not first.startswith(b"{"):
+        return False
+    opened: list[bytes] = []
+    for token in _TOKEN.findall(first):
+        if token in (b"[", b"{"):
+            opened.append(token)
+        elif token in (b"]", b"}") and opened:
+            opened.pop()
+    if not opened:
+        return False
+    if first.endswith(b":"):
+        return True
+    if first.endswith((b"{", b"[", b",")):
+        return opened[-1] == b"[" or second.startswith((b'"', b"}"))
+    return second.startswith(_CLOSING)
+
+
+@dataclass
+class _Cutter:
+    depth: int = 0
+    key: bytes = b""
+    name: str = ""
+    inside: bool = False
+    header: list[bytes] = field(default_factory=list[bytes])
+    pieces: Pieces = field(default_factory=Pieces)
+    rows: list[RawLine] = field(default_factory=list[RawLine])
+
+    def feed(self, line: RawLine) -> None:
+        """Take the next line."""
+        position = 0
+        for match in _TOKEN.finditer(line.data):
+            token = match.group()
+            if token[:1] == b'"':
+                self.key = token if self.depth == 1 else self.key
+            elif token in (b"[", b"{"):
+                if token == b"[" and self._is_row_list():
+                    self.header.append(line.data[position : match.end()])
+                    position = match.end()
+                self.depth += 1
+            elif token == b"," and self.inside and self.depth == 2:
+                self.pieces.add(line.number, line.data[position : match.start()])
+                self.rows.append(self.pieces.item(line.number))
+                position = match.end()
+            elif token in (b"]", b"}"):
+                self.depth -= 1
+                if self.inside and self.depth == 1:
+                    self.pieces.add(line.number, line.data[position : match.start()])
+                    if self.pieces.pieces:
+                        self.rows.append(self.pieces.item(line.number))
+                    position = match.start()
+                    self.inside = False
+        rest = line.data[position:]
+        if self.inside:
+            self.pieces.add(line.number, rest)
+        else:
+            self.header.append(rest + b"\n")
+
+    def _is_row_list(self) -> bool:
+        name = self.key.strip(b'"').decode("ascii", "replace")
+        if self.depth == 1 and not self.name and name in ROW_LISTS:
+            self.name, self.inside = name, True
+            return True
+        return False
+
+
+def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
+    """Cut a document into its rows and the rest.
+
+    Returns:
+        None where it holds no list of rows.
+    """
+    cutter = _Cutter()
+    number = 0
+    for line in lines:
+        number = line.number
+        if line.problem:
+            cutter.rows.append(line)
+            break
+        cutter.feed(line)
+    if not cutter.name:
+        return None
+    header = b"".join(cutter.header)
+    if cutter.inside:
+        problem = f'the list "{cutter.name}" is not closed: the file breaks off'
+        cutter.rows.append(cutter.pieces.rest(number, problem, "a closing ]"))
+        header += b"]}"
+    return CutDocument(cutter.name, header, tuple(cutter.rows))

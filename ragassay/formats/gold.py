@@ -1,0 +1,185 @@
+"""Gold nuggets by topic, in any known form.
+
+{"116": ["a fact", {"text": "another", "importance": "vital"}]}       BioACE
+{"query", "qid", "nuggets": [{"text", "importance"}]} a line          the nuggetizer
+{"query_id", "query_text", "items": [{"nugget_id", "nugget_text"}]} a line    a test bank
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from pathlib import Path
+
+from ragassay.errors import InputError
+from ragassay.formats.items import Item, Place, content_of, find_bad_value, iter_items
+from ragassay.formats.nuggetizer import ASSIGNED, CREATED, CreatedRow, gold_nuggets
+from ragassay.formats.output import write_values
+from ragassay.formats.problems import Problem, dotted, found, found_text, validate
+from ragassay.formats.rows import NuggetEntry, Row
+from ragassay.formats.shapes import is_list
+from ragassay.formats.sniff import recognise
+from ragassay.formats.workbench.banks import TEST_BANK, read_bank
+from ragassay.records import Nugget, Rejection
+
+_SHAPES = "\n".join(
+    (
+        "  {topic_id: [text]}, or [{text, importance}] in place of the texts",
+        f"  {CREATED.name}: {CREATED.keys}",
+        f"  {ASSIGNED.name}: {ASSIGNED.keys}",
+        f"  {TEST_BANK.name}: {TEST_BANK.keys}",
+    )
+)
+
+
+@dataclass(frozen=True)
+class NuggetBank:
+    """The gold nuggets of one question.
+
+    Attributes:
+        topic: The question's id.
+        question: The question; empty where the file does not tell.
+        nuggets: In the file's order.
+    """
+
+    topic: str
+    question: str = ""
+    nuggets: tuple[Nugget, ...] = ()
+
+
+class NuggetsRow(Row):
+    """The gold nuggets of one topic."""
+
+    nuggets: list[NuggetEntry]
+
+
+@dataclass
+class _Gold:
+    banks: dict[str, NuggetBank] = field(default_factory=dict[str, NuggetBank])
+    places: dict[str, Place] = field(default_factory=dict[str, Place])
+    rejections: list[Rejection] = field(default_factory=list[Rejection])
+
+    def add(self, bank: NuggetBank, place: Place, has_facets: bool = False) -> None:
+        """Take a topic's nuggets; it may come again with the same ones, or with another facet."""
+        first = self.banks.setdefault(bank.topic, bank)
+        if has_facets:
+            both = tuple(dict.fromkeys([*first.nuggets, *bank.nuggets]))
+            self.banks[bank.topic] = replace(first, nuggets=both)
+            return
+        line = self.places.setdefault(bank.topic, place).line
+        if first.nuggets != bank.nuggets:
+            text = f"the topic {found_text(bank.topic)} came before, with other nuggets"
+            where = f" (line {line})" if line else ""
+            problem = Problem("", f"{text}{where}", "all nuggets of a topic together")
+            self.rejections.append(place.reject(problem))
+
+
+def read_nugget_banks(path: Path) -> tuple[tuple[NuggetBank, ...], tuple[Rejection, ...]]:
+    """Read gold nuggets with their questions, in whichever known form the file is.
+
+    Args:
+        path: JSON or JSON lines, plain or gzip: `{topic_id: [text]}`, what the nuggetizer's
+            `create` or `assign` wrote, or a test bank of the Rubric workbench.
+
+    Returns:
+        The topics in the file's order, each once, and what could not be read.
+
+    Raises:
+        InputError: the file cannot be opened, is empty, or is in no known form.
+    """
+    items = iter_items(path)
+    head = list(islice(items, 1))
+    if not head:
+        raise InputError(f"{path} is empty; expected gold nuggets:\n{_SHAPES}")
+    first = next((item for item in head if isinstance(item, Item)), None)
+    match = recognise(first.keys, (CREATED, ASSIGNED, TEST_BANK)) if first else None
+    gold = _Gold()
+    if match is not None:
+        _read_lines(chain(head, items), match is TEST_BANK, gold)
+    else:
+        _read_mapping(path, [*head, *islice(items, 1)], gold)
+    return tuple(gold.banks.values()), tuple(gold.rejections)
+
+
+def read_nuggets(path: Path) -> tuple[dict[str, tuple[Nugget, ...]], list[Rejection]]:
+    """Read gold nuggets by topic; as `read_nugget_banks`, without the questions."""
+    banks, rejections = read_nugget_banks(path)
+    return {bank.topic: bank.nuggets for bank in banks}, list(rejections)
+
+
+def write_nugget_banks(banks: Sequence[NuggetBank], path: Path) -> None:
+    """Write gold nuggets as the nuggetizer's `create` does.
+
+    The format has room for text and importance; `read_nugget_banks` gives equal banks back where
+    the nuggets are gold and given.
+
+    Raises:
+        InputError: two banks are on one topic, a topic is blank, or the file cannot be written.
+    """
+    topics: set[str] = set()
+    for bank in banks:
+        if not bank.topic.strip() or bank.topic in topics:
+            problem = "came before" if bank.topic in topics else "is blank"
+            raise InputError(f"nuggets cannot be written: the topic {bank.topic!r} {problem}")
+        topics.add(bank.topic)
+    write_values((_bank_row(bank) for bank in banks), path)
+
+
+def _bank_row(bank: NuggetBank) -> dict[str, object]:
+    nuggets = [
+        {"text": nugget.text}
+        | ({"importance": nugget.importance} if nugget.importance is not None else {})
+        for nugget in bank.nuggets
+    ]
+    return {"query": bank.question, "qid": bank.topic, "nuggets": nuggets}
+
+
+def _read_lines(items: Iterable[Item | Rejection], are_test_banks: bool, gold: _Gold) -> None:
+    for item in items:
+        if isinstance(item, Rejection):
+            gold.rejections.append(item)
+            continue
+        bank = _from_test_bank(item) if are_test_banks else _from_created(item)
+        if isinstance(bank, Problem):
+            gold.rejections.append(item.place.reject(bank))
+        else:
+            gold.add(bank, item.place, has_facets=are_test_banks)
+
+
+def _from_created(item: Item) -> NuggetBank | Problem:
+    row = validate(CreatedRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    return NuggetBank(row.qid, row.query, gold_nuggets(row.nuggets))
+
+
+def _from_test_bank(item: Item) -> NuggetBank | Problem:
+    bank = read_bank(item)
+    if isinstance(bank, Problem):
+        return bank
+    if bank.kind == "questions":
+        text = "a bank of exam questions: questions are no nuggets"
+        return Problem("items.0.question_text", text, 'items with "nugget_text"')
+    nuggets = tuple(Nugget(text=item.text) for item in bank.items)
+    return NuggetBank(bank.query_id, bank.query_text, nuggets)
+
+
+def _read_mapping(path: Path, items: Sequence[Item | Rejection], gold: _Gold) -> None:
+    item = items[0]
+    if isinstance(item, Rejection):
+        problem = f"line {item.line}: {item.problem}"
+        raise InputError(f"{path}: {problem}; expected gold nuggets:\n{_SHAPES}")
+    if len(items) > 1 or not any(is_list(part) for part in item.fields.values()):
+        seen = f"line {item.place.line} is {found(item.fields)}"
+        raise InputError(f"{path} holds no gold nuggets ({seen}); expected:\n{_SHAPES}")
+    for topic, entries in item.fields.items():
+        place = Place(str(path), 0, topic, content_of({topic: entries}))
+        row = find_bad_value({topic: entries}) or validate(NuggetsRow, {"nuggets": entries})
+        if isinstance(row, Problem):
+            rest = row.field.removeprefix("nuggets")
+            problem = Problem(f"{dotted((topic,))}{rest}", row.text, row.expected)
+            gold.rejections.append(place.reject(problem))
+        else:
+            nuggets = tuple(entry.to_nugget() for entry in row.nuggets)
+            gold.add(NuggetBank(topic, nuggets=nuggets), place)

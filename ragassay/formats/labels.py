@@ -1,0 +1,201 @@
+"""What people said of answers, in any known form: the labels that judges are measured against.
+
+ragassay's own form is one `HumanLabel` a line:
+
+    {"task": "citation", "label": "supports", "record_id": "q1", "sentence": 2, "item": "31452104"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from pydantic import ConfigDict, Field
+
+from ragassay.errors import InputError
+from ragassay.formats.items import Item, iter_items
+from ragassay.formats.medaesqa import MEDAESQA, read_medaesqa_labels
+from ragassay.formats.nuggetizer import ASSIGNED, read_assigned_labels
+from ragassay.formats.output import write_values
+from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.rows import IdText, Row
+from ragassay.formats.sniff import Format, sniff
+from ragassay.formats.workbench.paragraphs import (
+    GradedParagraph,
+    is_paragraph_file,
+    read_graded_paragraphs,
+)
+from ragassay.formats.yescieval import YESCIEVAL, read_yescieval_labels
+from ragassay.records import (
+    ASSIGNMENTS,
+    RELEVANCE_LABELS,
+    CitationLabel,
+    HumanLabel,
+    LabelTask,
+    Rejection,
+)
+
+WORKBENCH = "rubric-workbench"
+RELEVANCE_ITEM = "relevance"
+"""What a relevance grade of a whole response is called among rubric labels."""
+
+LABELS_OF_TASK: Mapping[LabelTask, tuple[str, ...]] = {
+    "accuracy": ("yes", "no"),
+    "relevance": RELEVANCE_LABELS,
+    "citation": get_args(CitationLabel),
+    "nugget": ASSIGNMENTS,
+}
+"""The labels of each task with a closed set of them; ratings on a rubric are whole numbers."""
+
+
+class LabelRow(Row):
+    """A label in ragassay's own form; a field that is not of it is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    task: LabelTask
+    label: IdText
+    record_id: IdText | None = None
+    topic: IdText | None = None
+    system: IdText | None = None
+    sentence: int | None = Field(default=None, ge=1)
+    item: str = ""
+    annotator: str = ""
+
+
+LABELS = Format(
+    name="ragassay-labels",
+    required=(("task",), ("label",)),
+    fields=frozenset(LabelRow.model_fields),
+    leading="task",
+    keys="task, label, record_id or topic and system[, sentence, item, annotator]",
+)
+
+_READERS: tuple[tuple[Format, Callable[[Item], Sequence[HumanLabel | Problem]]], ...] = (
+    (LABELS, lambda item: [read_label(item)]),
+    (MEDAESQA, read_medaesqa_labels),
+    (ASSIGNED, read_assigned_labels),
+    (YESCIEVAL, read_yescieval_labels),
+)
+
+
+@dataclass(frozen=True)
+class LabelResult:
+    """What a file of labels held.
+
+    Attributes:
+        labels: In the file's order.
+        rejections: Labels that could not be read.
+        format: "ragassay-labels", "medaesqa", "nuggetizer-assign", "yescieval" or
+            "rubric-workbench".
+    """
+
+    labels: tuple[HumanLabel, ...]
+    rejections: tuple[Rejection, ...]
+    format: str
+
+
+def read_labels(path: Path) -> LabelResult:
+    """Read human labels, in whichever known form the file is, plain or gzip.
+
+    A null is no label, nor is an assignment that failed. `record_id` and `sentence` are those of
+    the records that `read_records` makes of the same file. Ratings of YESciEval's judges come as
+    labels with the judge as annotator. A judgment of the Rubric workbench is a grade of a whole
+    response: a rubric label on "relevance", on the collection's own scale, with the paragraph as
+    `record_id`.
+
+    Raises:
+        InputError: the file cannot be opened, is empty, or holds no labels: qrels judge documents,
+            not answers.
+    """
+    if is_paragraph_file(path):
+        return _read_workbench(path)
+    match, items = sniff(iter_items(path), [form for form, _ in _READERS], str(path))
+    read = next(read for form, read in _READERS if form is match)
+    labels: list[HumanLabel] = []
+    rejections: list[Rejection] = []
+    for outcome in _outcomes(items, read):
+        if isinstance(outcome, Rejection):
+            rejections.append(outcome)
+        else:
+            labels.append(outcome)
+    return LabelResult(tuple(labels), tuple(rejections), match.name)
+
+
+def _outcomes(
+    items: Iterable[Item | Rejection], read: Callable[[Item], Sequence[HumanLabel | Problem]]
+) -> Iterator[HumanLabel | Rejection]:
+    for item in items:
+        if isinstance(item, Rejection):
+            yield item
+            continue
+        for label in read(item):
+            yield item.place.reject(label) if isinstance(label, Problem) else label
+
+
+def _read_workbench(path: Path) -> LabelResult:
+    result = read_graded_paragraphs(path)
+    labels = [
+        label
+        for query in result.queries
+        for paragraph in query.paragraphs
+        for label in _judgments(query.query_id, paragraph)
+    ]
+    return LabelResult(tuple(labels), result.rejections, WORKBENCH)
+
+
+def _judgments(query: str, paragraph: GradedParagraph) -> Iterator[HumanLabel]:
+    methods = {ranking.method for ranking in paragraph.paragraph_data.rankings}
+    for judgment in paragraph.paragraph_data.judgments:
+        yield HumanLabel(
+            task="rubric",
+            label=str(judgment.relevance),
+            record_id=paragraph.paragraph_id,
+            topic=query,
+            system=methods.pop() if len(methods) == 1 else None,
+            item=RELEVANCE_ITEM,
+        )
+
+
+def read_label(item: Item) -> HumanLabel | Problem:
+    """Turn a line of ragassay's own form into a label."""
+    return _label(item.fields)
+
+
+def _label(fields: Mapping[str, object]) -> HumanLabel | Problem:
+    row = validate(LabelRow, fields)
+    if isinstance(row, Problem):
+        return row
+    known = LABELS_OF_TASK.get(row.task)
+    if known is not None and row.label not in known:
+        return Problem("label", f"found the text {found_text(row.label)}", " or ".join(known))
+    if known is None and not row.label.lstrip("-").isdecimal():
+        return Problem("label", f"found the text {found_text(row.label)}", "a whole number")
+    if row.record_id is None and (row.topic is None or row.system is None):
+        text = f"nothing names the answer: found {found(fields)}"
+        return Problem("record_id", text, "record_id, or topic and system")
+    return HumanLabel.model_validate(row.model_dump())
+
+
+def write_labels(labels: Iterable[HumanLabel], path: Path) -> None:
+    """Write labels in ragassay's own form; `read_labels` gives equal labels back.
+
+    Args:
+        labels: May be empty; the file is then empty, which `read_labels` refuses.
+        path: Overwritten where it exists; packed where the name ends in `.gz`.
+
+    Raises:
+        InputError: a label does not fit its task or names no answer, or the file cannot be written.
+    """
+    write_values((_checked(label) for label in labels), path)
+
+
+def _checked(label: HumanLabel) -> dict[str, object]:
+    fields = label.model_dump(exclude_defaults=True)
+    problem = _label(fields)
+    if isinstance(problem, Problem):
+        where = f"{problem.field}: {problem.text} ({problem.expected})"
+        raise InputError(f"a label cannot be written: {where}")
+    return fields

@@ -1,0 +1,223 @@
+"""MedAESQA and the assessed collection of TREC BioGen 2024: answers of machines, judged by people.
+
+    [{"question_id", "question"[, "expert_curated_answer"], "machine_generated_answers": {"M1": {
+        "answer", "is_answer_accurate": "yes" | "no",
+        "answer_sentences": [{"answer_sentence_id", "answer_sentence",
+            "answer_sentence_relevance": "required" | "unnecessary" | "borderline"
+                                         | "inappropriate",
+            "citation_assessment": [{"cited_pmid", "evidence_support",
+                "evidence_relation": "supporting" | "contradicting" | "neutral" | "not relevant"
+                                     | "invalid citation"}]}]}}}]
+
+The labels are left out of the records, so that no judge sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from ragassay.formats.items import Item
+from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.rows import IdText, Row, kept_fields
+from ragassay.formats.shapes import is_object
+from ragassay.formats.sniff import Format
+from ragassay.records import (
+    RELEVANCE_LABELS,
+    CitationLabel,
+    HumanLabel,
+    LabelTask,
+    Record,
+    SentenceInput,
+)
+
+RELATIONS: Mapping[str, CitationLabel] = {
+    "supporting": "supports",
+    "contradicting": "contradicts",
+    "neutral": "neutral",
+    "not relevant": "not_relevant",
+    "invalid citation": "invalid",
+}
+"""Their words for what a cited article does to a sentence, and ours."""
+
+_ANSWERS = "machine_generated_answers"
+_RELEVANCE = {label: label for label in RELEVANCE_LABELS}
+_ACCURACY = {"yes": "yes", "no": "no"}
+
+
+def _blank_as_absent(value: object) -> object:
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+class AssessmentRow(Row):
+    """A citation; one without a PMID names nothing and is left out."""
+
+    cited_pmid: Annotated[IdText | None, BeforeValidator(_blank_as_absent)] = None
+    evidence_relation: str | None = None
+    evidence_support: object = None
+
+
+class AssessedSentenceRow(Row):
+    """A sentence of an answer."""
+
+    answer_sentence_id: IdText | None = None
+    answer_sentence: str
+    answer_sentence_relevance: str | None = None
+    citation_assessment: list[AssessmentRow] = Field(default_factory=list[AssessmentRow])
+
+
+class MachineAnswerRow(Row):
+    """A machine's answer."""
+
+    answer: str = ""
+    is_answer_accurate: str | None = None
+    answer_sentences: list[AssessedSentenceRow] = Field(default_factory=list[AssessedSentenceRow])
+
+
+class AssessedQuestionRow(Row):
+    """A question with the machines' answers."""
+
+    question_id: IdText
+    question: str
+    expert_curated_answer: str | None = None
+    machine_generated_answers: dict[str, object]
+
+
+MEDAESQA = Format(
+    name="medaesqa",
+    required=(("question_id",), (_ANSWERS,)),
+    fields=frozenset(AssessedQuestionRow.model_fields) | {"question_frame"},
+    leading=_ANSWERS,
+    keys="question_id, question, machine_generated_answers{M1{answer, is_answer_accurate, "
+    "answer_sentences[]}}",
+)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    about: AssessedQuestionRow
+    system: str
+    row: MachineAnswerRow
+
+    @property
+    def id(self) -> str:
+        return f"{self.about.question_id}/{self.system}"
+
+    def sentences(self) -> list[tuple[int, AssessedSentenceRow]]:
+        """The sentences that say something, with their 0-based places in the file."""
+        rows = enumerate(self.row.answer_sentences)
+        return [(i, sentence) for i, sentence in rows if sentence.answer_sentence.strip()]
+
+
+def read_medaesqa(item: Item) -> list[Record | Problem]:
+    """Turn a question into a record for each machine's answer; ids are `question_id/M1`.
+
+    A blank sentence is left out; the labels count sentences in the same way.
+    """
+    return [answer if isinstance(answer, Problem) else _record(answer) for answer in _answers(item)]
+
+
+def read_medaesqa_labels(item: Item) -> list[HumanLabel | Problem]:
+    """What people said of the answers to a question; a null is no label."""
+    labels: list[HumanLabel | Problem] = []
+    for answer in _answers(item):
+        labels.extend([answer] if isinstance(answer, Problem) else _labels(answer))
+    return labels
+
+
+def _answers(item: Item) -> Iterator[_Answer | Problem]:
+    about = validate(AssessedQuestionRow, item.fields)
+    if isinstance(about, Problem):
+        yield about
+        return
+    for system, fields in about.machine_generated_answers.items():
+        row = _machine_answer(fields)
+        if isinstance(row, Problem):
+            field = f"{_ANSWERS}.{system[:60]}.{row.field}"
+            yield Problem(field.rstrip("."), row.text, row.expected)
+        elif not system.strip():
+            yield Problem(_ANSWERS, "an answer of a machine without a name", "M1, M2, …")
+        else:
+            yield _Answer(about, system, row)
+
+
+def _machine_answer(fields: object) -> MachineAnswerRow | Problem:
+    if not is_object(fields):
+        return Problem("", f"found {found(fields)}", "an object: {…}")
+    return validate(MachineAnswerRow, fields)
+
+
+def _record(answer: _Answer) -> Record:
+    sentences = tuple(
+        SentenceInput(text=row.answer_sentence, citations=_pmids(row.citation_assessment))
+        for _, row in answer.sentences()
+    )
+    kept = kept_fields(answer.about) | kept_fields(answer.row)
+    if sentences and answer.row.answer:
+        kept["answer"] = answer.row.answer
+    return Record(
+        id=answer.id,
+        question=answer.about.question,
+        answer=sentences or answer.row.answer,
+        reference=answer.about.expert_curated_answer,
+        system=answer.system,
+        topic=answer.about.question_id,
+        metadata=kept,
+    )
+
+
+def _pmids(rows: Sequence[AssessmentRow]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row.cited_pmid for row in rows if row.cited_pmid is not None))
+
+
+def _labels(answer: _Answer) -> Iterator[HumanLabel | Problem]:
+    where = f"{_ANSWERS}.{answer.system[:60]}"
+    given = answer.row.is_answer_accurate
+    yield from _label(answer, "accuracy", given, _ACCURACY, f"{where}.is_answer_accurate")
+    for number, (i, sentence) in enumerate(answer.sentences(), start=1):
+        at = f"{where}.answer_sentences.{i}"
+        given = sentence.answer_sentence_relevance
+        field = f"{at}.answer_sentence_relevance"
+        yield from _label(answer, "relevance", given, _RELEVANCE, field, number)
+        for j, row in enumerate(sentence.citation_assessment):
+            if row.cited_pmid is None:
+                continue
+            field = f"{at}.citation_assessment.{j}.evidence_relation"
+            yield from _label(
+                answer,
+                "citation",
+                row.evidence_relation,
+                RELATIONS,
+                field,
+                number,
+                row.cited_pmid,
+            )
+
+
+def _label(
+    answer: _Answer,
+    task: LabelTask,
+    given: str | None,
+    words: Mapping[str, str],
+    field: str,
+    sentence: int | None = None,
+    item: str = "",
+) -> Iterator[HumanLabel | Problem]:
+    if given is None or not given.strip():
+        return
+    label = words.get(" ".join(given.lower().replace("_", " ").split()))
+    if label is None:
+        yield Problem(field, f"found the text {found_text(given)}", " or ".join(words))
+        return
+    yield HumanLabel(
+        task=task,
+        label=label,
+        record_id=answer.id,
+        topic=answer.about.question_id,
+        system=answer.system,
+        sentence=sentence,
+        item=item,
+    )

@@ -1,0 +1,172 @@
+"""What all writers share: whole files, records that are checked by reading them back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+from uuid import uuid4
+
+from ragassay.errors import InputError
+from ragassay.formats.items import find_bad_value
+from ragassay.formats.rows import as_text
+from ragassay.formats.shapes import is_list, is_object
+from ragassay.records import Document, Record, SentenceInput
+
+JsonRow = dict[str, object]
+
+_GZIP = ".gz"
+_ENTRY = re.compile(r"(answer|responses|candidates)\.(0|[1-9][0-9]{0,6})\.(.+)", re.DOTALL)
+_INNER = "metadata."
+
+
+@dataclass(frozen=True)
+class WriteResult:
+    """What was written.
+
+    Attributes:
+        n_records: Records in the file.
+        left_out: Fields that the format has no room for, or no room as they were: how many
+            records lost something there. Empty where reading the file gives equal records.
+    """
+
+    n_records: int
+    left_out: Mapping[str, int]
+
+
+@contextmanager
+def whole_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
+    """A file that takes its place only when all is written; gzip where its name ends in `.gz`.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    try:
+        with part.open("xb") as handle:
+            if path.name.endswith(_GZIP):
+                # Without name and time: the same records give the same bytes.
+                with gzip.GzipFile("", "wb", fileobj=handle, mtime=0) as packed:
+                    yield packed
+            else:
+                yield handle
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def json_bytes(value: object) -> bytes:
+    """JSON that escapes all but ASCII: line separators and half characters cannot spoil it."""
+    return json.dumps(value, ensure_ascii=True).encode("ascii")
+
+
+def write_values(values: Iterable[object], path: Path) -> None:
+    """Write values as JSON lines.
+
+    Raises:
+        InputError: a value could not be read back, or the file cannot be written.
+    """
+    with whole_file(path) as handle:
+        for number, value in enumerate(values, start=1):
+            problem = find_bad_value(value)
+            if problem is not None:
+                raise InputError(
+                    f"line {number} of {path} cannot be written: {problem.field}: {problem.text}"
+                )
+            handle.write(json_bytes(value) + b"\n")
+
+
+def unwritable(record: Record, field: str, found: str, expected: str) -> InputError:
+    """An error that names the record and the field that a format has no room for."""
+    return InputError(f"record {record.id!r} cannot be written: {field}: {found} ({expected})")
+
+
+def team_and_run(record: Record) -> tuple[str, str]:
+    """The two halves of a system's name.
+
+    Raises:
+        InputError: it is not `team_id/run_id`.
+    """
+    team, slash, run = (record.system or "").partition("/")
+    if not (team.strip() and slash and run.strip()):
+        raise unwritable(record, "system", f"found {record.system!r}", "team_id/run_id")
+    return team, run
+
+
+def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
+    """The sentences of an answer, with ids for the positions of its sources.
+
+    Raises:
+        InputError: the answer is plain text.
+    """
+    if isinstance(record.answer, str):
+        raise unwritable(record, "answer", "found plain text", "sentences with citations")
+    return tuple(
+        SentenceInput(
+            text=sentence.text, citations=tuple(document_ids(sentence.citations, record.sources))
+        )
+        for sentence in record.answer
+    )
+
+
+def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[str]:
+    """Citations as document ids: a 1-based position in the sources becomes that source's id."""
+    positions = {str(i): source.id for i, source in enumerate(sources, start=1)}
+    return [positions.get(citation, citation) for citation in citations]
+
+
+def restored(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -> JsonRow:
+    """A row with the metadata of its record put back where `kept_fields` found it.
+
+    Args:
+        row: Changed in place; none of its fields is overwritten.
+        metadata: By dotted path.
+        used: Metadata that the row says in its own fields.
+    """
+    for key, text in metadata.items():
+        if key not in used:
+            place, name = _place(row, key)
+            place.setdefault(name, _value(text))
+    return row
+
+
+def _place(row: JsonRow, key: str) -> tuple[JsonRow, str]:
+    inner = row.get("metadata")
+    if key.startswith(_INNER) and is_object(inner):
+        return inner, key.removeprefix(_INNER)
+    match = _ENTRY.fullmatch(key)
+    entries = row.get(match[1]) if match else None
+    if match and is_list(entries) and int(match[2]) < len(entries):
+        entry = entries[int(match[2])]
+        if is_object(entry):
+            return entry, match[3]
+    return row, key
+
+
+def _value(text: str) -> object:
+    """What `as_text` made a text of; the text itself where it cannot be told."""
+    try:
+        value: object = json.loads(text)
+        is_same = value is not None and as_text(value) == text
+    except (ValueError, RecursionError):
+        return text
+    # Deeper by a few levels in its row than here.
+    return value if is_same and find_bad_value([[[[value]]]]) is None else text
+
+
+def left_out(record: Record, again: Record) -> list[str]:
+    """The fields in which a record that was read back differs from the one that was written."""
+    fields = [name for name in Record.model_fields if name != "answer"]
+    lost = [name for name in fields if getattr(record, name) != getattr(again, name)]
+    if again.answer != record.answer:
+        is_same = not isinstance(record.answer, str) and again.answer == sentences_of(record)
+        if not is_same:
+            lost.append("answer")
+    return lost

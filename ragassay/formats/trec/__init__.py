@@ -1,0 +1,1 @@
+"""Runs of TREC tracks: retrieval-augmented generation and BioGen."""

@@ -1,0 +1,207 @@
+"""Runs of the TREC tracks on retrieval-augmented generation: one answer a line.
+
+    2024  {"run_id", "topic_id", "topic", "references": [id], "response_length",
+           "answer": [{"text", "citations": [position in references, from 0]}]}
+    2025  {"metadata": {"team_id", "run_id", "narrative_id"[, "narrative", "type", "prompt"]},
+           "references": [id], "answer": [{"text", "citations": [position or id]}]}
+
+In a record, citations are ids. References that are not just what the sentences cite, in order,
+stand in the metadata `references`, as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import AliasChoices, Field
+
+from ragassay.formats.items import Item
+from ragassay.formats.output import JsonRow, restored, sentences_of, team_and_run, unwritable
+from ragassay.formats.problems import Problem, validate
+from ragassay.formats.rows import IdText, Row, kept_fields
+from ragassay.formats.sniff import Format
+from ragassay.formats.trec.references import (
+    REFERENCES,
+    ReferenceOrId,
+    kept_references,
+    numbered,
+    question_of,
+    resolve,
+)
+from ragassay.records import Record, SentenceInput
+
+LENGTH = "response_length"
+
+
+class CitingSentenceRow(Row):
+    """A sentence with its citations."""
+
+    text: str
+    citations: list[ReferenceOrId] = Field(default_factory=list)
+
+
+class Answer2024Row(Row):
+    """An answer of 2024."""
+
+    run_id: IdText
+    topic_id: IdText
+    topic: str | None = None
+    references: list[IdText] = Field(default_factory=list)
+    response_length: int | None = None
+    answer: list[CitingSentenceRow]
+
+
+class Metadata2025Row(Row):
+    """Whose answer it is, and to what."""
+
+    team_id: IdText
+    run_id: IdText
+    narrative_id: IdText
+    narrative: str | None = None
+
+
+class Answer2025Row(Row):
+    """An answer of 2025."""
+
+    metadata: Metadata2025Row = Field(validation_alias=AliasChoices("metadata", "meta_data"))
+    references: list[IdText] = Field(default_factory=list)
+    answer: list[CitingSentenceRow]
+
+
+RAG_2024 = Format(
+    name="trec-rag-2024",
+    required=(("run_id",), ("topic_id",), ("answer",)),
+    fields=frozenset(Answer2024Row.model_fields),
+    leading="run_id",
+    keys="run_id, topic_id, topic, references[], response_length, answer[{text, citations[]}]",
+)
+RAG_2025 = Format(
+    name="trec-rag-2025",
+    required=(("metadata.narrative_id", "meta_data.narrative_id"), ("answer",)),
+    fields=frozenset({"metadata", "meta_data", "references", "answer"}),
+    leading="references",
+    keys="metadata{team_id, run_id, narrative_id[, narrative]}, references[], "
+    "answer[{text, citations[]}]",
+)
+
+
+def read_rag_2024(item: Item, questions: Mapping[str, str]) -> Record | Problem:
+    """Turn an answer of 2024 into a record; its id is `run_id/topic_id`, its system the run.
+
+    Args:
+        item: The answer.
+        questions: The topics by id, for files that do not carry them.
+    """
+    row = validate(Answer2024Row, item.fields)
+    if isinstance(row, Problem):
+        return row
+    question = question_of(row.topic, row.topic_id, questions)
+    if isinstance(question, Problem):
+        return Problem("topic", question.text, question.expected)
+    answer = _answer(row.answer, row.references)
+    kept = _kept(row.references, answer)
+    if row.response_length is not None and row.response_length != _n_words(answer):
+        kept[LENGTH] = str(row.response_length)
+    return Record(
+        id=f"{row.run_id}/{row.topic_id}",
+        question=question,
+        answer=answer,
+        system=row.run_id,
+        topic=row.topic_id,
+        metadata=kept_fields(row) | kept,
+    )
+
+
+def read_rag_2025(item: Item, questions: Mapping[str, str]) -> Record | Problem:
+    """Turn an answer of 2025 into a record; its id is `team_id/run_id/narrative_id`.
+
+    Args:
+        item: The answer.
+        questions: The narratives by id, for files that do not carry them.
+    """
+    row = validate(Answer2025Row, item.fields)
+    if isinstance(row, Problem):
+        return row
+    about = row.metadata
+    question = question_of(about.narrative, about.narrative_id, questions)
+    if isinstance(question, Problem):
+        return Problem("metadata.narrative", question.text, question.expected)
+    answer = _answer(row.answer, row.references)
+    return Record(
+        id=f"{about.team_id}/{about.run_id}/{about.narrative_id}",
+        question=question,
+        answer=answer,
+        system=f"{about.team_id}/{about.run_id}",
+        topic=about.narrative_id,
+        metadata=kept_fields(row) | _kept(row.references, answer),
+    )
+
+
+def _answer(
+    rows: Sequence[CitingSentenceRow], references: Sequence[str]
+) -> tuple[SentenceInput, ...]:
+    return tuple(
+        SentenceInput(text=row.text, citations=resolve(row.citations, references)) for row in rows
+    )
+
+
+def _kept(references: Sequence[str], answer: Sequence[SentenceInput]) -> dict[str, str]:
+    return kept_references(references, (name for part in answer for name in part.citations))
+
+
+def _n_words(answer: Sequence[SentenceInput]) -> int:
+    return sum(len(sentence.text.split()) for sentence in answer)
+
+
+def rag_2024_row(record: Record) -> JsonRow:
+    """A record as a line of 2024.
+
+    Raises:
+        InputError: it does not fit.
+    """
+    if not (record.system or "").strip():
+        raise unwritable(record, "system", f"found {record.system!r}", "the name of the run")
+    sentences = sentences_of(record)
+    references, citations = numbered(sentences, record.metadata, ids_allowed=False)
+    length = record.metadata.get(LENGTH, "")
+    is_given = length.isascii() and length.isdigit() and len(length) < 10
+    row: JsonRow = {
+        "run_id": record.system,
+        "topic_id": record.topic or record.id,
+        "topic": record.question,
+        "references": references,
+        LENGTH: int(length) if is_given else _n_words(sentences),
+        "answer": _cited(sentences, citations),
+    }
+    return restored(row, record.metadata, {REFERENCES, LENGTH})
+
+
+def rag_2025_row(record: Record) -> JsonRow:
+    """A record as a line of 2025.
+
+    Raises:
+        InputError: it does not fit.
+    """
+    team, run = team_and_run(record)
+    sentences = sentences_of(record)
+    references, citations = numbered(sentences, record.metadata, ids_allowed=True)
+    row: JsonRow = {
+        "metadata": {
+            "team_id": team,
+            "run_id": run,
+            "narrative_id": record.topic or record.id,
+            "narrative": record.question,
+        },
+        "references": references,
+        "answer": _cited(sentences, citations),
+    }
+    return restored(row, record.metadata, {REFERENCES})
+
+
+def _cited(
+    sentences: Sequence[SentenceInput], citations: Sequence[Sequence[int | str]]
+) -> list[JsonRow]:
+    return [
+        {"text": sentence.text, "citations": list(numbers)}
+        for sentence, numbers in zip(sentences, citations, strict=True)
+    ]

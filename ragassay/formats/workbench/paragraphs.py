@@ -1,0 +1,246 @@
+"""Graded paragraphs: the responses to each query, with judgments, rankings and grades.
+
+    [query_id, [{"paragraph_id", "text", "paragraph", "paragraph_data": {"judgments", "rankings"},
+                 "exam_grades": [...], "grades": [...]}]]   a line, packed with gzip
+
+The names are those of the file (Dietz 2024, figure 4), in snake_case. Fields that the figure does
+not show are kept as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AliasChoices, ConfigDict, Field
+
+from ragassay.errors import InputError
+from ragassay.formats.items import Place, content_of, find_bad_value, parse_json, shown
+from ragassay.formats.lines import RawLine, iter_lines
+from ragassay.formats.output import write_values
+from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.rows import IdText, Row
+from ragassay.formats.shapes import is_list, is_object
+from ragassay.records import Rejection
+
+SHAPE = "[query_id, [{paragraph_id, text, paragraph_data, ...}]] a line"
+
+
+class Part(Row):
+    """A part of a graded paragraph; unknown fields stay in it."""
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+
+Names = Annotated[tuple[str, ...], Field(strict=False)]
+
+
+class ParagraphJudgment(Part):
+    """What a person said of a paragraph: its relevance to a query, on the collection's scale."""
+
+    paragraph_id: IdText = Field(alias="paragraphId")
+    query: IdText
+    relevance: int
+    title_query: IdText | None = Field(default=None, alias="titleQuery")
+
+
+class ParagraphRanking(Part):
+    """Where a system ranked a paragraph; rank 1 for a system that gives one response."""
+
+    method: str
+    paragraph_id: IdText = Field(alias="paragraphId")
+    query_id: IdText = Field(alias="queryId")
+    rank: int
+    score: float
+
+
+class ParagraphData(Part):
+    """What is known of a paragraph without grading it."""
+
+    judgments: tuple[ParagraphJudgment, ...] = Field(default=(), strict=False)
+    rankings: tuple[ParagraphRanking, ...] = Field(default=(), strict=False)
+
+
+class SelfRating(Part):
+    """How well a paragraph covers a question or nugget, 0 to 5, as a model rated it."""
+
+    question_id: IdText | None = None
+    nugget_id: IdText | None = None
+    self_rating: int
+
+
+class ExamGrade(Part):
+    """How a model graded a paragraph with a test bank."""
+
+    correct_answered: Names = Field(default=(), alias="correctAnswered")
+    wrong_answered: Names = Field(default=(), alias="wrongAnswered")
+    self_ratings: tuple[SelfRating, ...] | None = Field(default=None, strict=False)
+    answers: tuple[Annotated[tuple[str, str], Field(strict=False)], ...] = Field(
+        default=(), strict=False
+    )
+    llm: str = ""
+    llm_options: dict[str, object] = Field(default_factory=dict)
+    prompt_info: dict[str, object] | None = None
+    exam_ratio: float | None = None
+
+
+class DirectGrade(Part):
+    """How a model graded a paragraph directly, without a test bank."""
+
+    correct_answered: bool = Field(alias="correctAnswered")
+    self_ratings: int | None = None
+    answer: str = Field(default="", validation_alias=AliasChoices("answer", "answers"))
+    llm: str = ""
+    llm_options: dict[str, object] = Field(default_factory=dict)
+    prompt_info: dict[str, object] | None = None
+
+
+class GradedParagraph(Part):
+    """A response to a query.
+
+    Attributes:
+        paragraph_id: Unique among the query's.
+        text: What is graded.
+        paragraph: Its markup, if any.
+        paragraph_data: Judgments and rankings.
+        exam_grades: By test banks; None before grading.
+        grades: Direct ones; None before grading.
+    """
+
+    paragraph_id: IdText
+    text: str
+    paragraph: object = None
+    paragraph_data: ParagraphData = ParagraphData()
+    exam_grades: tuple[ExamGrade, ...] | None = Field(default=None, strict=False)
+    grades: tuple[DirectGrade, ...] | None = Field(default=None, strict=False)
+
+
+@dataclass(frozen=True)
+class QueryParagraphs:
+    """The responses to a query."""
+
+    query_id: str
+    paragraphs: tuple[GradedParagraph, ...]
+
+
+@dataclass(frozen=True)
+class ParagraphResult:
+    """What a file of graded paragraphs held.
+
+    Attributes:
+        queries: In the file's order, each once.
+        rejections: Lines and paragraphs that could not be read.
+    """
+
+    queries: tuple[QueryParagraphs, ...]
+    rejections: tuple[Rejection, ...]
+
+
+def is_paragraph_file(path: Path) -> bool:
+    """Whether the first line is a query with its paragraphs.
+
+    Raises:
+        InputError: the file cannot be opened.
+    """
+    return any(_parts(line) is not None for line in islice(iter_lines(path), 1))
+
+
+def _parts(line: RawLine) -> tuple[str, list[object]] | None:
+    value = None if line.problem else parse_json(line.data)
+    if not is_list(value) or len(value) != 2:
+        return None
+    query, paragraphs = value
+    if isinstance(query, bool) or not isinstance(query, str | int) or not is_list(paragraphs):
+        return None
+    return str(query), paragraphs
+
+
+def read_graded_paragraphs(path: Path) -> ParagraphResult:
+    """Read graded paragraphs, packed or plain.
+
+    Returns:
+        The queries; a paragraph that cannot be read is a rejection and does not stop the others.
+
+    Raises:
+        InputError: the file cannot be opened, is empty, or holds no query with paragraphs.
+    """
+    queries: dict[str, QueryParagraphs] = {}
+    rejections: list[Rejection] = []
+    for line in iter_lines(path):
+        text = line.data[:8_000].decode("utf-8", "backslashreplace")
+        place = Place(str(path), line.number, f"line-{line.number}", shown(text))
+        query = _query(line, place, rejections)
+        if isinstance(query, QueryParagraphs) and query.query_id in queries:
+            text = f"the query {found_text(query.query_id)} came before"
+            query = Problem("0", text, "all paragraphs of a query on one line")
+        if isinstance(query, Problem):
+            rejections.append(place.reject(query))
+        else:
+            queries[query.query_id] = query
+    if not queries:
+        first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
+        raise InputError(f"{path} holds no graded paragraphs{first}: expected {SHAPE}")
+    return ParagraphResult(tuple(queries.values()), tuple(rejections))
+
+
+def _query(line: RawLine, place: Place, rejections: list[Rejection]) -> QueryParagraphs | Problem:
+    if line.problem:
+        return Problem("", line.problem, line.expected)
+    value = parse_json(line.data)
+    if isinstance(value, Problem):
+        return value
+    parts = _parts(line)
+    if parts is None or not parts[0].strip():
+        return Problem("", f"found {found(value)}", SHAPE)
+    problem = find_bad_value(parts[0])
+    if problem is not None:
+        return Problem("0", problem.text, problem.expected)
+    paragraphs: dict[str, GradedParagraph] = {}
+    for i, fields in enumerate(parts[1]):
+        paragraph = _paragraph(fields)
+        if isinstance(paragraph, GradedParagraph) and paragraph.paragraph_id in paragraphs:
+            text = f"the id {found_text(paragraph.paragraph_id)} came before"
+            paragraph = Problem("paragraph_id", text, "each paragraph of a query once")
+        if isinstance(paragraph, Problem):
+            own = Place(place.file, place.line, place.label, content_of(fields), f"1.{i}")
+            rejections.append(own.reject(paragraph))
+        else:
+            paragraphs[paragraph.paragraph_id] = paragraph
+    return QueryParagraphs(parts[0], tuple(paragraphs.values()))
+
+
+def _paragraph(fields: object) -> GradedParagraph | Problem:
+    if not is_object(fields):
+        return Problem("", f"found {found(fields)}", "a paragraph: {…}")
+    return find_bad_value(fields) or validate(GradedParagraph, fields)
+
+
+def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: Path) -> None:
+    """Write graded paragraphs; the Workbench reads gzip only, so end the name in `.gz`.
+
+    `read_graded_paragraphs` gives equal queries back.
+
+    Raises:
+        InputError: two queries, or two paragraphs of a query, share an id, an id is blank, or the
+            file cannot be written.
+    """
+    ids = [query.query_id for query in queries]
+    for names in (ids, *([p.paragraph_id for p in query.paragraphs] for query in queries)):
+        bad = next(
+            (name for i, name in enumerate(names) if not name.strip() or name in names[:i]), None
+        )
+        if bad is not None:
+            raise InputError(f"{path} cannot be written: the id {bad!r} is blank or comes twice")
+    write_values(
+        (
+            [
+                query.query_id,
+                [one.model_dump(by_alias=True, exclude_none=True) for one in query.paragraphs],
+            ]
+            for query in queries
+        ),
+        path,
+    )
