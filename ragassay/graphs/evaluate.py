@@ -25,6 +25,7 @@ VERDICT_NODES: dict[str, Any] = {
     "nuggetize": nodes.nuggetize,
     "judge_rubric": nodes.judge_rubric,
     "label_sentence": nodes.label_sentence,
+    "assign_nugget": nodes.assign_nugget,
     "verify_claim": nodes.verify_claim,
 }
 

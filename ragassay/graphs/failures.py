@@ -23,6 +23,7 @@ from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import (
     Failure,
     Judgment,
+    NuggetAssignment,
     SentenceLabel,
     SentenceNuggets,
 )
@@ -116,5 +117,7 @@ def unscored(task: Task, failure: Failure) -> dict[str, Any]:
                     SentenceNuggets(origin=task.origin, sentence=task.item, failure=failure)
                 ]
             }
+        case "assign_nugget":
+            return {"assignments": [NuggetAssignment(gold=task.item - 1, failure=failure)]}
         case "verify_claim":
             return claim_verdicts(task, failure=failure)

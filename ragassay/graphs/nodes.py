@@ -14,9 +14,10 @@ from ragassay.errors import InputError
 from ragassay.graphs.beside import beside
 from ragassay.graphs.state import State, Task
 from ragassay.graphs.tasks import claim_verdicts
-from ragassay.graphs.toolbox import Toolbox, sentence_text, toolbox
-from ragassay.metrics.evaluation import evaluation_of, ordered
+from ragassay.graphs.toolbox import Toolbox, task_text, toolbox
+from ragassay.metrics.evaluation import evaluation_of
 from ragassay.metrics.nuggets import align
+from ragassay.metrics.verdicts import ordered
 from ragassay.records import (
     Case,
     Nugget,
@@ -95,9 +96,17 @@ async def nuggetize(task: Task, runtime: Runtime[Toolbox]) -> Update:
     tools = toolbox(runtime)
     with dspy.context(lm=tools.lm):
         nuggets = await tools.writer.acall(
-            case=task.case, origin=task.origin, index=task.item, sentence=sentence_text(task)
+            case=task.case, origin=task.origin, index=task.item, sentence=task_text(task)
         )
     return _filed(runtime, nuggets.usage, {"nuggets": [nuggets]})
+
+
+async def assign_nugget(task: Task, runtime: Runtime[Toolbox]) -> Update:
+    """Say whether the answer states one gold nugget."""
+    tools, gold = toolbox(runtime), task.item - 1
+    with dspy.context(lm=tools.lm):
+        found = await tools.assigner.acall(case=task.case, gold=gold, nugget=task.case.gold[gold])
+    return _filed(runtime, found.usage, {"assignments": [found]})
 
 
 async def verify_claim(task: Task, runtime: Runtime[Toolbox]) -> Update:
@@ -105,7 +114,7 @@ async def verify_claim(task: Task, runtime: Runtime[Toolbox]) -> Update:
     tools = toolbox(runtime)
     with dspy.context(lm=tools.lm):
         found = await tools.verifier.acall(
-            case=task.case, claim=sentence_text(task), passage=task.passage
+            case=task.case, claim=task_text(task), passage=task.passage
         )
     verdicts = claim_verdicts(
         task, verdict=found.verdict, confidence=found.confidence, usage=found.usage
@@ -127,6 +136,7 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         state.labels,
         state.evidence,
         state.citations,
+        state.assignments,
     )
     matches = await beside(
         _matches, case.gold or verdicts.reference_nuggets, verdicts.answer_nuggets, tools

@@ -17,13 +17,14 @@ from ragassay.records import (
     EvidenceVerdict,
     Finding,
     Judgment,
+    NuggetAssignment,
     NuggetOrigin,
     Record,
     SentenceLabel,
     SentenceNuggets,
 )
 
-TaskKind = Literal["nuggetize", "judge_rubric", "label_sentence", "verify_claim"]
+TaskKind = Literal["nuggetize", "judge_rubric", "label_sentence", "assign_nugget", "verify_claim"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class State:
         cited: Passages of cited documents, in the order of the citations.
         searches: How evidence was looked for.
         notices: What is known against cited articles.
-        nuggets, judgments, labels, evidence, citations: Verdicts.
+        nuggets, judgments, labels, assignments, evidence, citations: Verdicts.
         evaluation: The outcome.
     """
 
@@ -82,6 +83,7 @@ class State:
     nuggets: Annotated[list[SentenceNuggets], operator.add] = field(default_factory=list)
     judgments: Annotated[list[Judgment], operator.add] = field(default_factory=list)
     labels: Annotated[list[SentenceLabel], operator.add] = field(default_factory=list)
+    assignments: Annotated[list[NuggetAssignment], operator.add] = field(default_factory=list)
     evidence: Annotated[list[EvidenceVerdict], operator.add] = field(default_factory=list)
     citations: Annotated[list[CitationVerdict], operator.add] = field(default_factory=list)
     evaluation: Evaluation | None = None
@@ -109,7 +111,7 @@ class Task:
         kind: Which verdict; the node's name.
         case: The case.
         key: Hash of everything that the verdict depends on; the node cache's key.
-        item: Number of the sentence (1-based), where it is about one.
+        item: Number of the sentence or gold nugget (1-based), where it is about one.
         rubric: Name of the rubric, where it is about one.
         origin: Whose sentence is nuggetized.
         passage: What a claim is compared with.

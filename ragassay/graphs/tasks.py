@@ -19,7 +19,11 @@ from ragassay.settings import Settings
 
 
 def case_tasks(case: Case, rubrics: Iterable[str]) -> list[Task]:
-    """The verdicts that need no evidence; none for an answer without a sentence."""
+    """The verdicts that need no evidence; none for an answer without a sentence.
+
+    Only gold nuggets that were given are assigned: those of a reference answer are not known
+    before they are written, and are matched by their similarity alone.
+    """
     if not case.sentences:
         return []
     n_reference = 0 if case.gold else len(case.reference_sentences)
@@ -27,6 +31,7 @@ def case_tasks(case: Case, rubrics: Iterable[str]) -> list[Task]:
         *(Task(kind="judge_rubric", case=case, rubric=name) for name in rubrics),
         *(Task(kind="label_sentence", case=case, item=s.index) for s in case.sentences),
         *(Task(kind="nuggetize", case=case, item=s.index) for s in case.sentences),
+        *(Task(kind="assign_nugget", case=case, item=n) for n in range(1, len(case.gold) + 1)),
         *(
             Task(kind="nuggetize", case=case, item=n, origin="reference")
             for n in range(1, n_reference + 1)

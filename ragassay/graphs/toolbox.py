@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from langgraph.runtime import Runtime
 
 from ragassay.agents.evidence_searcher import EvidenceSearcher
+from ragassay.agents.nugget_assigner import NuggetAssigner
 from ragassay.agents.nugget_writer import NuggetWriter
 from ragassay.agents.query_writer import QueryWriter
 from ragassay.agents.rubric_judge import RubricJudge
@@ -41,6 +42,7 @@ class Toolbox:
     judge: RubricJudge = field(default_factory=RubricJudge)
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
     writer: NuggetWriter = field(default_factory=NuggetWriter)
+    assigner: NuggetAssigner = field(default_factory=NuggetAssigner)
     verifier: Verifier = field(default_factory=Verifier)
     query_writer: QueryWriter = field(default_factory=QueryWriter)
     searcher: EvidenceSearcher = field(default_factory=EvidenceSearcher)
@@ -98,7 +100,7 @@ class Toolbox:
     def task_key(self, task: Task) -> str:
         """Hash of everything that one verdict depends on; a key of the node cache."""
         passage = task.passage.text if task.passage else ""
-        text = sentence_text(task) if task.item else ""
+        text = task_text(task) if task.item else ""
         return _hash(
             self.settings.model,
             self.settings.local_dtype,
@@ -137,8 +139,10 @@ def _default_toolbox() -> Toolbox:
     return Toolbox.of(load_settings())
 
 
-def sentence_text(task: Task) -> str:
-    """The sentence that a task is about."""
+def task_text(task: Task) -> str:
+    """The sentence, or the gold nugget, that a task is about."""
+    if task.kind == "assign_nugget":
+        return task.case.gold[task.item - 1].text
     if task.origin == "reference":
         return task.case.reference_sentences[task.item - 1]
     return task.case.sentences[task.item - 1].text

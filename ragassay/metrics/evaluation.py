@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from ragassay.errors import RagassayError
+from ragassay.metrics.nuggetizer import assignment_scores
 from ragassay.metrics.scores import (
     citation_scores,
     evidence_scores,
@@ -13,113 +12,22 @@ from ragassay.metrics.scores import (
     rubric_scores,
     sentence_scores,
 )
+from ragassay.metrics.verdicts import Verdicts
 from ragassay.records import (
     Case,
     CitationVerdict,
     Evaluation,
     EvidenceSearch,
     EvidenceVerdict,
-    Failure,
     FailureReason,
     Finding,
-    Judgment,
-    Nugget,
     NuggetMatch,
     Record,
-    SentenceLabel,
-    SentenceNuggets,
     Usage,
 )
 
-AnyVerdict = Judgment | SentenceLabel | EvidenceVerdict | CitationVerdict | SentenceNuggets
-
-
 NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "empty_answer")
 """Reasons that lie in the data: to ask again would not help."""
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """All verdicts on one answer, in the order of rubrics, sentences and citations."""
-
-    nuggets: tuple[SentenceNuggets, ...]
-    judgments: tuple[Judgment, ...]
-    labels: tuple[SentenceLabel, ...]
-    evidence: tuple[EvidenceVerdict, ...]
-    citations: tuple[CitationVerdict, ...]
-
-    @property
-    def groups(self) -> tuple[Sequence[AnyVerdict], ...]:
-        """All verdicts, kind by kind."""
-        return (self.judgments, self.labels, self.evidence, self.citations, self.nuggets)
-
-    @property
-    def answer_nuggets(self) -> tuple[Nugget, ...]:
-        """The answer's nuggets, in the order of its sentences."""
-        return self._of("answer")
-
-    @property
-    def reference_nuggets(self) -> tuple[Nugget, ...]:
-        """The reference's nuggets, in the order of its sentences."""
-        return self._of("reference")
-
-    def _of(self, origin: str) -> tuple[Nugget, ...]:
-        return tuple(n for found in self.nuggets if found.origin == origin for n in found.nuggets)
-
-
-def ordered(
-    case: Case,
-    rubrics: Sequence[str],
-    nuggets: Sequence[SentenceNuggets],
-    judgments: Sequence[Judgment],
-    labels: Sequence[SentenceLabel],
-    evidence: Sequence[EvidenceVerdict],
-    citations: Sequence[CitationVerdict],
-) -> Verdicts:
-    """Put verdicts in order, each once; fill in those for which no model had to be asked.
-
-    A citation that points nowhere is invalid, a sentence without a passage has no evidence, an
-    empty answer has no rating.
-
-    Raises:
-        RagassayError: A rubric of an answer with sentences has no judgment, not even an unscored
-            one: an evaluation that was broken off must not pass for a finished one.
-    """
-    missing = [r for r in rubrics if r not in {j.rubric for j in judgments}]
-    if case.sentences and missing:
-        raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was broken off")
-    by_rubric = {judgment.rubric: judgment for judgment in judgments}
-    by_sentence: dict[int, list[EvidenceVerdict]] = {}
-    by_place = {(v.side != "for", v.rank, v.sentence): v for v in evidence}
-    for place in sorted(by_place):
-        by_sentence.setdefault(by_place[place].sentence, []).append(by_place[place])
-    by_citation = {(v.sentence, v.citation.marker): v for v in citations}
-    by_label = {label.sentence: label for label in labels}
-    by_nuggets = {(n.origin, n.sentence): n for n in nuggets}
-    nothing = Failure(reason="no_evidence", detail="no passage was found")
-    empty = Failure(reason="empty_answer", detail="the answer has no sentence")
-    return Verdicts(
-        nuggets=tuple(by_nuggets[key] for key in sorted(by_nuggets)),
-        judgments=tuple(by_rubric.get(r) or Judgment(rubric=r, failure=empty) for r in rubrics),
-        labels=tuple(by_label[sentence] for sentence in sorted(by_label)),
-        evidence=tuple(
-            verdict
-            for s in case.sentences
-            for verdict in by_sentence.get(s.index)
-            or [EvidenceVerdict(sentence=s.index, failure=nothing)]
-        ),
-        citations=tuple(
-            by_citation.get((s.index, c.marker))
-            or CitationVerdict(
-                sentence=s.index,
-                citation=c,
-                verdict=None if c.document else "invalid",
-                failure=nothing if c.document else None,
-            )
-            for s in case.sentences
-            for c in s.citations
-        ),
-    )
 
 
 def evaluation_of(
@@ -153,6 +61,11 @@ def evaluation_of(
     scores = {
         **rubric_scores(verdicts.judgments, judge),
         **nugget_scores(nuggets, gold, matches, n_unwritten, judge, n_gold_unwritten),
+        **assignment_scores(
+            [found.assignment for found in verdicts.assignments],
+            [nugget.importance for nugget in case.gold],
+            judge,
+        ),
         **sentence_scores(verdicts.labels, judge),
         **evidence_scores(verdicts.evidence, judge),
         **citation_scores(case.sentences, verdicts.citations, judge),
@@ -170,6 +83,7 @@ def evaluation_of(
         nuggets=nuggets,
         gold_nuggets=gold,
         matches=tuple(matches),
+        assignments=verdicts.assignments,
         judgments=verdicts.judgments,
         labels=verdicts.labels,
         evidence=verdicts.evidence,

@@ -17,6 +17,9 @@ MOST_PICKS = 1_000_000
 
 SEED = 20250714
 
+Z_95 = 1.959963984540054
+"""The normal distribution's 97.5 % point."""
+
 
 def share_interval(n_hits: int, n: int) -> Interval | None:
     """Wilson's score interval of a share.
@@ -39,6 +42,32 @@ def share_interval(n_hits: int, n: int) -> Interval | None:
 
     found = binomtest(n_hits, n).proportion_ci(0.95, method="wilson")
     return float(found.low), float(found.high)
+
+
+def mean_share_interval(total: float, n: int) -> Interval | None:
+    """Wilson's score interval of a mean of values in [0, 1], half credits for instance.
+
+    Such values vary at most as much as hits and misses with the same mean do, so the interval is
+    at least as wide as it must be; for hits and misses it is `share_interval`.
+
+    Args:
+        total: Sum of the values, at most `n`.
+        n: How many there are.
+
+    Returns:
+        In [0, 1]; None for no value.
+
+    Example:
+        >>> low, high = mean_share_interval(8.0, 10)
+        >>> round(low, 3), round(high, 3)
+        (0.49, 0.943)
+    """
+    if n == 0:
+        return None
+    mean, spread = total / n, Z_95**2 / n
+    middle = (mean + spread / 2) / (1 + spread)
+    half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def mean_interval(

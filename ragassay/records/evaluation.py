@@ -11,6 +11,7 @@ from ragassay.records.verdicts import (
     CitationVerdict,
     EvidenceVerdict,
     Judgment,
+    NuggetAssignment,
     NuggetMatch,
     SentenceLabel,
     Usage,
@@ -77,6 +78,7 @@ class Evaluation(Frozen):
     nuggets: tuple[Nugget, ...] = ()
     gold_nuggets: tuple[Nugget, ...] = ()
     matches: tuple[NuggetMatch, ...] = ()
+    assignments: tuple[NuggetAssignment, ...] = ()
     judgments: tuple[Judgment, ...] = ()
     labels: tuple[SentenceLabel, ...] = ()
     evidence: tuple[EvidenceVerdict, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ragassay.records.base import (
+    Assignment,
     CitationLabel,
     EvidenceSide,
     FailureReason,
@@ -163,6 +164,23 @@ class SentenceNuggets(Frozen):
     origin: NuggetOrigin
     sentence: int = Field(ge=1)
     nuggets: tuple[Nugget, ...] = ()
+    usage: Usage = Usage()
+    failure: Failure | None = None
+
+
+class NuggetAssignment(Frozen):
+    """Whether the answer states a gold nugget, as a judge read it (arXiv 2504.15068).
+
+    Attributes:
+        gold: Position in `Evaluation.gold_nuggets` (0-based).
+        assignment: None where unscored.
+        confidence: Probability of the assignment among the three; None where not given.
+        failure: Set exactly where `assignment` is None.
+    """
+
+    gold: int = Field(ge=0)
+    assignment: Assignment | None = None
+    confidence: float | None = Field(default=None, ge=0, le=1)
     usage: Usage = Usage()
     failure: Failure | None = None
 

@@ -13,13 +13,14 @@ import pytest
 from ragassay.agents.adapter import SharedPrefixAdapter, response_format
 from ragassay.agents.base import Agent
 from ragassay.agents.context import build_case
+from ragassay.agents.nugget_assigner import NuggetAssigner
 from ragassay.agents.nugget_writer import NuggetWriter
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
 from ragassay.agents.verifier import Verifier
 from ragassay.errors import UnparsableReplyError
 from ragassay.prompts import load_prompts, load_rubrics
-from ragassay.records import AnswerSentence, Document, EvidenceSpan, Record
+from ragassay.records import AnswerSentence, Document, EvidenceSpan, Nugget, Record
 
 ANSWER = "Brelozant lowered pain. It may cause constipation."
 SENTENCES = (
@@ -34,7 +35,7 @@ CASE = build_case(
     [Document(id="d", text="Pain fell.")],
     [Document(id="d", text="Pain fell.")],
 )
-AGENTS = (RubricJudge, NuggetWriter, SentenceLabeller, Verifier)
+AGENTS = (RubricJudge, NuggetWriter, NuggetAssigner, SentenceLabeller, Verifier)
 RATIONALE = "The answer names a figure and an effect."
 
 
@@ -66,6 +67,7 @@ async def test_all_agents_start_with_the_same_bytes() -> None:
             RubricJudge().acall(case=CASE, rubric=load_rubrics()["cohesion"]),
             NuggetWriter().acall(case=CASE, origin="answer", index=1, sentence="Pain fell."),
             SentenceLabeller().acall(case=CASE, sentence=SENTENCES[0]),
+            NuggetAssigner().acall(case=CASE, gold=0, nugget=Nugget(text="Pain fell.")),
             Verifier().acall(case=CASE, claim="Pain fell.", passage=passage),
         ):
             with pytest.raises(UnparsableReplyError):
@@ -73,7 +75,7 @@ async def test_all_agents_start_with_the_same_bytes() -> None:
     systems = {sent["messages"][0]["content"] for sent in lm.sent}
     users = [sent["messages"][1]["content"] for sent in lm.sent]
     assert systems == {load_prompts().system}
-    assert len(users) == len(set(users)) == 4
+    assert len(users) == len(set(users)) == 5
     assert all(user.startswith(CASE.context + "\n\nTask: ") for user in users)
 
 
@@ -121,6 +123,28 @@ async def test_label_and_verdict_carry_their_confidence() -> None:
         passage = EvidenceSpan(document="d", start=0, end=10, text="Pain fell.")
         finding = await Verifier().acall(case=CASE, claim="Pain fell.", passage=passage)
     assert (finding.verdict, finding.confidence) == ("not_relevant", None)
+
+
+async def test_assignment_carries_its_confidence() -> None:
+    # The first token decides between three: 0.6 of "support", 0.3 of "partial", 0.1 of "not".
+    table = [
+        SimpleNamespace(token=token, logprob=logprob)
+        for token, logprob in (
+            ("support", -0.5108256),
+            ("partial", -1.2039728),
+            ("not", -2.302585),
+        )
+    ]
+    tokens = [
+        SimpleNamespace(token='{"assignment": "', logprob=0.0, top_logprobs=[]),
+        SimpleNamespace(token="support", logprob=-0.5108256, top_logprobs=table),
+        SimpleNamespace(token='"}', logprob=0.0, top_logprobs=[]),
+    ]
+    lm = FakeLM('{"assignment": "support"}', SimpleNamespace(content=tokens))
+    with dspy.context(lm=lm):
+        found = await NuggetAssigner().acall(case=CASE, gold=2, nugget=Nugget(text="Pain fell."))
+    assert (found.gold, found.assignment, found.confidence) == (2, "support", 0.6)
+    assert "Pain fell." in lm.sent[0]["messages"][1]["content"].split("nugget: ")[1]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,12 @@ RECORD = Record(
 )
 
 
+GOLD = (
+    Nugget(text="Drug A lowers blood pressure by 5 mmHg", importance="vital"),
+    Nugget(text="Kidney function stays normal", importance="okay"),
+)
+
+
 async def evaluate(tools, record: Record = RECORD, **options) -> Evaluation:
     graph = build_evaluate_graph(tools.settings.max_attempts, **options)
     return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
@@ -208,14 +214,50 @@ async def test_a_fact_that_the_sentence_does_not_carry_is_replaced_by_the_senten
 
 
 async def test_gold_nuggets_are_matched_one_to_one(make_model, make_tools):
-    gold = (
-        Nugget(text="Drug A lowers blood pressure by 5 mmHg", importance="vital"),
-        Nugget(text="Kidney function stays normal", importance="okay"),
-    )
-    found = await evaluate(make_tools(make_model()), RECORD.model_copy(update={"nuggets": gold}))
+    found = await evaluate(make_tools(make_model()), RECORD.model_copy(update={"nuggets": GOLD}))
     assert [m.gold for m in found.matches] == [0]
     assert found.scores["nuggets.recall"].value == 0.5
     assert found.scores["nuggets.vital_recall"].value == 1.0
+
+
+async def test_each_gold_nugget_is_assigned_in_a_call_of_its_own(make_model, make_tools):
+    model = make_model()
+    plain = await evaluate(make_tools(model))
+    n_before = model.n_requests
+    found = await evaluate(make_tools(model), RECORD.model_copy(update={"nuggets": GOLD}))
+    assert model.n_requests - n_before == n_before + len(GOLD)
+    assert plain.assignments == ()
+    assert [a.gold for a in found.assignments] == [0, 1]
+    assert all(a.assignment and a.confidence is not None for a in found.assignments)
+    keys = {"nuggets.strict_vital", "nuggets.strict_all", "nuggets.vital", "nuggets.all"}
+    assert keys <= found.scores.keys()
+    assert not keys & plain.scores.keys()
+
+
+async def test_assignment_that_cannot_be_had_is_unscored(make_model, make_tools):
+    model = make_model(faults=[Fault("junk", contains=f"{GOLD[1].text}\n</data")])
+    found = await evaluate(make_tools(model), RECORD.model_copy(update={"nuggets": GOLD}))
+    first, second = found.assignments
+    assert first.assignment is not None
+    assert (second.assignment, second.failure.reason) == (None, "unparsable")
+    assert sum(r.fault == "junk" for r in model.requests) == 2
+    score = found.scores["nuggets.all"]
+    assert (score.n, score.n_unscored) == (1, 1)
+    assert found.scores["nuggets.vital"].n_unscored == 0
+
+
+async def test_nuggets_of_a_reference_are_not_assigned(make_model, make_tools):
+    record = RECORD.model_copy(update={"reference": "Some patients cough. Nobody died."})
+    found = await evaluate(make_tools(make_model()), record)
+    assert found.gold_nuggets and not found.assignments
+
+
+async def test_an_empty_answer_supports_no_gold_nugget_and_costs_no_call(make_model, make_tools):
+    model = make_model()
+    record = RECORD.model_copy(update={"answer": " ", "nuggets": GOLD})
+    found = await evaluate(make_tools(model), record)
+    assert model.n_requests == 0
+    assert found.scores["nuggets.strict_vital"].value == 0.0
 
 
 async def test_a_reference_answer_is_nuggetized_and_matched(make_model, make_tools):

@@ -6,7 +6,9 @@ import random
 
 import pytest
 
-from ragassay.metrics.evaluation import Verdicts, evaluation_of, ordered
+from ragassay.errors import RagassayError
+from ragassay.metrics.evaluation import evaluation_of
+from ragassay.metrics.verdicts import Verdicts, ordered
 from ragassay.records import (
     AnswerSentence,
     Case,
@@ -18,6 +20,7 @@ from ragassay.records import (
     Failure,
     Judgment,
     Nugget,
+    NuggetAssignment,
     NuggetMatch,
     Record,
     SentenceLabel,
@@ -73,6 +76,7 @@ def in_order(case: Case = CASE, seed: int = 0) -> Verdicts:
         mixed(LABELS),
         mixed(EVIDENCE),
         mixed(CITATIONS),
+        mixed([NuggetAssignment(gold=n, assignment="support") for n in range(len(case.gold))]),
     )
 
 
@@ -174,3 +178,36 @@ def test_harm_contradiction_cuts_and_extracts_are_found() -> None:
         "sources_cut",
         "extractive_nugget",
     } <= kinds
+
+
+def test_assignments_are_in_the_order_of_the_gold_nuggets_and_scored() -> None:
+    gold = (Nugget(text="One", importance="vital"), Nugget(text="Two", importance="okay"))
+    case = CASE.model_copy(update={"gold": gold})
+    assigned = [
+        NuggetAssignment(gold=1, assignment="support", usage=CALL),
+        NuggetAssignment(gold=0, failure=Failure(reason="timeout")),
+    ]
+    found = evaluated(case, ordered(case, (), [], [], [], [], [], assigned))
+    assert [a.gold for a in found.assignments] == [0, 1]
+    assert found.scores["nuggets.strict_all"].value == 1.0
+    assert (found.scores["nuggets.all"].worst, found.scores["nuggets.all"].best) == (0.5, 1.0)
+    assert found.scores["nuggets.vital"].value is None
+    assert found.scores["nuggets.vital"].n_unscored == 1
+    assert found.usage.n_calls == 1
+    assert "unscored" in {f.kind for f in found.findings}
+
+
+def test_empty_answer_supports_no_gold_nugget() -> None:
+    gold = (Nugget(text="One", importance="vital"),)
+    case = CASE.model_copy(update={"sentences": (), "answer": "", "gold": gold})
+    found = evaluated(case, ordered(case, (), [], [], [], [], []))
+    assert [a.assignment for a in found.assignments] == ["not_support"]
+    assert found.scores["nuggets.strict_vital"].value == 0.0
+
+
+@pytest.mark.parametrize("gold", [(), (Nugget(text="One"),)])
+def test_evaluation_that_was_broken_off_is_not_added_up(gold: tuple[Nugget, ...]) -> None:
+    case = CASE.model_copy(update={"gold": gold})
+    rubrics = () if gold else ("one",)
+    with pytest.raises(RagassayError, match="broken off"):
+        ordered(case, rubrics, [], [], [], [], [])

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from ragassay import prompts as surface
 from ragassay.prompts import Prompts, Rubric, load_prompts, load_rubrics, prompts_sha256
-from ragassay.records import RELEVANCE_LABELS, VERDICTS
+from ragassay.records import ASSIGNMENTS, RELEVANCE_LABELS, VERDICTS
 
 NAMES = (
     *("cohesion", "conciseness", "readability", "coherence", "integration", "relevancy"),
@@ -36,7 +36,12 @@ def test_rubric_shows_its_question_and_five_levels_in_order(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "labels"), [("sentence_labeller", RELEVANCE_LABELS), ("verifier", VERDICTS)]
+    ("agent", "labels"),
+    [
+        ("sentence_labeller", RELEVANCE_LABELS),
+        ("verifier", VERDICTS),
+        ("nugget_assigner", ASSIGNMENTS),
+    ],
 )
 def test_every_label_is_defined_where_it_is_asked_for(agent: str, labels: tuple[str, ...]) -> None:
     task = load_prompts().agents[agent].task

@@ -1,0 +1,54 @@
+"""Says whether an answer states a gold nugget (the nuggetizer's assignment, arXiv 2504.15068)."""
+
+from __future__ import annotations
+
+import dspy
+
+from ragassay.agents.base import Agent
+from ragassay.agents.choices import choice_distribution
+from ragassay.agents.context import fenced, mark_of
+from ragassay.records import ASSIGNMENTS, Assignment, Case, Nugget, NuggetAssignment
+
+
+class AssignNugget(dspy.Signature):
+    """Say whether an answer states a nugget."""
+
+    context: str = dspy.InputField()
+    nugget: str = dspy.InputField()
+    assignment: Assignment = dspy.OutputField()
+
+
+class NuggetAssigner(Agent):
+    """A gold nugget in, its assignment out.
+
+    One call a nugget, where the nuggetizer asks for ten at a time: the calls share their context
+    as a prefix, so that ten cost little more than one; a small model keeps no count of ten labels;
+    a reply that fails costs one nugget, not ten; and each label has a probability of its own.
+    """
+
+    name = "nugget_assigner"
+
+    def __init__(self) -> None:
+        super().__init__(AssignNugget)
+
+    async def aforward(self, case: Case, gold: int, nugget: Nugget) -> NuggetAssignment:
+        """Hold one gold nugget against the case's answer.
+
+        Args:
+            case: The case.
+            gold: Position of the nugget among the gold ones (0-based).
+            nugget: The nugget.
+
+        Raises:
+            ModelError: The model gave no usable reply.
+        """
+        found, usage = await self.ask(
+            context=case.context, nugget=fenced(nugget.text, mark_of(case))
+        )
+        weights = choice_distribution(found.get("logprobs"), "assignment", ASSIGNMENTS)
+        return NuggetAssignment(
+            gold=gold,
+            assignment=found.assignment,
+            confidence=round(weights[found.assignment], 4) if weights else None,
+            usage=usage,
+        )

@@ -1,0 +1,173 @@
+"""The four scores of the nuggetizer: gold nuggets held against an answer by a judge.
+
+Pradeep et al. 2025, "The Great Nugget Recall" (arXiv 2504.15068). Each gold nugget is supported,
+partially supported or not supported by the answer; vital nuggets are those that a good answer must
+state. An assignment that could not be had is None and left out; the nuggetizer's code counts it
+as not supported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ragassay.errors import InputError
+from ragassay.metrics.intervals import mean_share_interval
+from ragassay.records import Assignment, Importance, Score
+
+STRICT: Mapping[Assignment, float] = {
+    "support": 1.0,
+    "partial_support": 0.0,
+    "not_support": 0.0,
+}
+PARTIAL: Mapping[Assignment, float] = {
+    "support": 1.0,
+    "partial_support": 0.5,
+    "not_support": 0.0,
+}
+
+Labels = Sequence[Assignment | None]
+
+
+def strict_vital_score(labels: Labels, vital: Sequence[bool]) -> float | None:
+    """Fraction of vital nuggets that the answer supports in full.
+
+    V_strict = |{n in N_v : a(n) = support}| / |N_v|   (Pradeep et al. 2025, arXiv 2504.15068)
+
+    Args:
+        labels: shape (n_nuggets,); an unscored nugget is None and is left out.
+        vital: shape (n_nuggets,).
+
+    Returns:
+        In [0, 1]; None where no vital nugget was scored.
+
+    Raises:
+        InputError: The lengths differ.
+
+    Example:
+        >>> strict_vital_score(["support", "not_support", "partial_support"], [True, True, False])
+        0.5
+    """
+    return _mean(_credits(_picked(labels, vital), STRICT))
+
+
+def strict_all_score(labels: Labels) -> float | None:
+    """Fraction of all nuggets that the answer supports in full.
+
+    A_strict = |{n in N : a(n) = support}| / |N|   (Pradeep et al. 2025, arXiv 2504.15068)
+
+    Args:
+        labels: shape (n_nuggets,); an unscored nugget is None and is left out.
+
+    Returns:
+        In [0, 1]; None where no nugget was scored.
+
+    Example:
+        >>> strict_all_score(["support", "partial_support"])
+        0.5
+    """
+    return _mean(_credits(labels, STRICT))
+
+
+def vital_score(labels: Labels, vital: Sequence[bool]) -> float | None:
+    """Mean credit of vital nuggets: 1 for support, 0.5 for partial support, else 0.
+
+    V = (|{n in N_v : a(n) = support}| + |{n in N_v : a(n) = partial_support}| / 2) / |N_v|
+    (Pradeep et al. 2025, arXiv 2504.15068)
+
+    Args:
+        labels: shape (n_nuggets,); an unscored nugget is None and is left out.
+        vital: shape (n_nuggets,).
+
+    Returns:
+        In [0, 1]; None where no vital nugget was scored.
+
+    Raises:
+        InputError: The lengths differ.
+
+    Example:
+        >>> vital_score(["support", "partial_support"], [True, True])
+        0.75
+    """
+    return _mean(_credits(_picked(labels, vital), PARTIAL))
+
+
+def all_score(labels: Labels) -> float | None:
+    """Mean credit of all nuggets: 1 for support, 0.5 for partial support, else 0.
+
+    A = (|{n in N : a(n) = support}| + |{n in N : a(n) = partial_support}| / 2) / |N|
+    (Pradeep et al. 2025, arXiv 2504.15068)
+
+    Args:
+        labels: shape (n_nuggets,); an unscored nugget is None and is left out.
+
+    Returns:
+        In [0, 1]; None where no nugget was scored.
+
+    Example:
+        >>> all_score(["support", "partial_support", "not_support"])
+        0.5
+    """
+    return _mean(_credits(labels, PARTIAL))
+
+
+def assignment_scores(
+    labels: Labels, importance: Sequence[Importance | None], judge: str
+) -> dict[str, Score]:
+    """The four scores with their bounds: an unscored nugget may be supported, or not at all.
+
+    Args:
+        labels: shape (n_nuggets,); None where unscored.
+        importance: shape (n_nuggets,). A nugget without one counts among all nuggets only.
+        judge: The model that assigned them.
+
+    Returns:
+        Keyed "nuggets.strict_vital", "nuggets.strict_all", "nuggets.vital", "nuggets.all"; without
+        the vital ones where no nugget is vital, empty without nuggets.
+
+    Raises:
+        InputError: The lengths differ.
+    """
+    vital = _picked(labels, [one == "vital" for one in importance])
+    chosen = {
+        "nuggets.strict_vital": (vital, STRICT),
+        "nuggets.strict_all": (labels, STRICT),
+        "nuggets.vital": (vital, PARTIAL),
+        "nuggets.all": (labels, PARTIAL),
+    }
+    return {key: _score(*parts, judge) for key, parts in chosen.items() if parts[0]}
+
+
+def _score(labels: Labels, worth: Mapping[Assignment, float], judge: str) -> Score:
+    credits = _credits(labels, worth)
+    n_unscored = len(labels) - len(credits)
+    interval = mean_share_interval(sum(credits), len(credits))
+    return Score(
+        value=_rounded(_mean(credits)),
+        n=len(credits),
+        n_unscored=n_unscored,
+        low=_rounded(interval[0]) if interval else None,
+        high=_rounded(interval[1]) if interval else None,
+        worst=_rounded(sum(credits) / len(labels)),
+        best=_rounded((sum(credits) + n_unscored) / len(labels)),
+        judge=judge,
+    )
+
+
+def _picked(labels: Labels, vital: Sequence[bool]) -> Labels:
+    if len(labels) != len(vital):
+        raise InputError(
+            f"{len(labels)} labels for {len(vital)} nuggets: there must be one for each nugget"
+        )
+    return [label for label, is_vital in zip(labels, vital, strict=True) if is_vital]
+
+
+def _credits(labels: Iterable[Assignment | None], worth: Mapping[Assignment, float]) -> list[float]:
+    return [worth[label] for label in labels if label is not None]
+
+
+def _mean(credits: Sequence[float]) -> float | None:
+    return sum(credits) / len(credits) if credits else None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
