@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from ragassay.cli.convert import convert
 from ragassay.cli.corpus import app as corpus_app
 from ragassay.cli.evaluate import evaluate
 from ragassay.cli.report import report
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.command()(evaluate)
 app.command()(report)
+app.command()(convert)
 app.add_typer(corpus_app)
 
 

@@ -47,9 +47,15 @@ def evaluate(
         list[str] | None, typer.Option(help="Judge only this rubric; repeat for more.")
     ] = None,
     questions: Annotated[
-        Path | None, typer.Option(help="Topics, for BioGen runs that bring no questions.")
+        Path | None, typer.Option(help="Topics, for TREC runs that bring no questions.")
     ] = None,
-    nuggets: Annotated[Path | None, typer.Option(help="Gold nuggets, {topic_id: [text]}.")] = None,
+    nuggets: Annotated[
+        Path | None,
+        typer.Option(
+            help="Gold nuggets: {topic_id: [text]}, the nuggetizer's, or a test bank of the Rubric "
+            "workbench."
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N answers.")] = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Most model calls under way at a time.")

@@ -52,7 +52,6 @@ from ragassay.formats.workbench.paragraphs import (
     write_graded_paragraphs,
 )
 from ragassay.formats.write import (
-    WritableFormat,
     write_answers,
     write_biogen_2024,
     write_biogen_2025_a,
@@ -85,7 +84,6 @@ __all__ = [
     "RetrievalRun",
     "RubricBank",
     "SelfRating",
-    "WritableFormat",
     "WriteResult",
     "bank_item_id",
     "read_assignments",

@@ -75,6 +75,11 @@ def is_document(head: Sequence[RawLine]) -> bool:
     return second.startswith(_CLOSING)
 
 
+def may_be_document(line: RawLine) -> bool:
+    """Whether a line is worth a look for a list of rows."""
+    return not line.problem and any(f'"{name}"'.encode() in line.data for name in ROW_LISTS)
+
+
 @dataclass
 class _Cutter:
     depth: int = 0

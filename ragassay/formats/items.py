@@ -10,7 +10,13 @@ from itertools import chain, islice
 from pathlib import Path
 
 from ragassay.formats.arrays import cut_array, is_array
-from ragassay.formats.documents import cut_document, is_document, row_list
+from ragassay.formats.documents import (
+    CutDocument,
+    cut_document,
+    is_document,
+    may_be_document,
+    row_list,
+)
 from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.plain import plain_row
 from ragassay.formats.problems import Problem, dotted, found
@@ -100,43 +106,55 @@ def iter_items(path: Path) -> Iterator[Item | Rejection]:
     array = is_array(head)
     for count, line in enumerate(cut_array(every) if array else every, start=1):
         label = f"item-{count}" if array else f"line-{line.number}"
-        yield from _rows(parse_line(line, str(path), label))
+        yield from _line_items(line, str(path), label)
 
 
 def _document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
     found = cut_document(lines)
-    if found is None:
-        whole = parse_line(
-            RawLine(lines[0].number, b"\n".join(one.data for one in lines)), file, ""
-        )
-        if isinstance(whole, Item) and not any(line.problem for line in lines):
-            yield Item(replace(whole.place, label=f"line-{lines[0].number}"), whole.fields)
-            return
-        for line in lines:
-            yield from _rows(parse_line(line, file, f"line-{line.number}"))
-        return
-    header = parse_line(RawLine(lines[0].number, found.header), file, "header")
+    header = _header(found, lines[0].number, file) if found else None
+    if found is None or header is None:
+        yield from _whole_or_lines(lines, file)
+    else:
+        yield from _document_rows(found, header, file, "item")
+
+
+def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejection]:
+    """The item on a line, or the rows of a document that stands on it."""
+    found = cut_document([line]) if may_be_document(line) else None
+    header = _header(found, line.number, file) if found else None
+    is_json = found is not None and not isinstance(parse_json(found.header), Problem)
+    if found is None or header is None or not is_json:
+        yield parse_line(line, file, label)
+    else:
+        yield from _document_rows(found, header, file, label)
+
+
+def _header(found: CutDocument, number: int, file: str) -> Item | Rejection | None:
+    """A document without its rows; None where it is a row itself."""
+    header = parse_line(RawLine(number, found.header), file, "")
+    return None if isinstance(header, Item) and row_list(header.fields) is None else header
+
+
+def _document_rows(
+    found: CutDocument, header: Item | Rejection, file: str, label: str
+) -> Iterator[Item | Rejection]:
     if isinstance(header, Rejection):
         yield header
-    around = {found.name: []} | (header.fields if isinstance(header, Item) else {})
+    around = header.fields if isinstance(header, Item) else {found.name: []}
     for count, line in enumerate(found.rows):
-        row = parse_line(line, file, f"item-{count + 1}", f"{found.name}.{count}")
+        row = parse_line(line, file, f"{label}-{count + 1}", f"{found.name}.{count}")
         yield replace(row, around=around) if isinstance(row, Item) else row
 
 
-def _rows(item: Item | Rejection) -> Iterator[Item | Rejection]:
-    """The rows of a document that stands on one line; any other item as it is."""
-    name = row_list(item.fields) if isinstance(item, Item) else None
-    if isinstance(item, Rejection) or name is None:
-        yield item
+def _whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
+    """One row that stands on several lines, or else JSON lines with a broken one in front."""
+    data = b"\n".join(line.data for line in lines)
+    whole = parse_line(RawLine(lines[0].number, data), file, f"line-{lines[0].number}")
+    if isinstance(whole, Item) and not any(line.problem for line in lines):
+        yield whole
         return
-    rows = item.fields[name]
-    around = item.fields | {name: []}
-    for count, row in enumerate(rows if is_list(rows) else []):
-        label = f"{item.place.label}-{count + 1}"
-        place = Place(item.place.file, item.place.line, label, content_of(row), f"{name}.{count}")
-        made = as_item(place, row)
-        yield replace(made, around=around) if isinstance(made, Item) else made
+    for line in lines:
+        yield from _line_items(line, file, f"line-{line.number}")
 
 
 def parse_line(line: RawLine, file: str, label: str, path: str = "") -> Item | Rejection:
@@ -189,9 +207,26 @@ def iter_rows(rows: Iterable[Mapping[str, object]]) -> Iterator[Item | Rejection
     for count, row in enumerate(rows, start=1):
         place = Place(ROWS_NAME, count, f"row-{count}", content_of(row))
         value = plain_row(row, MAX_DEPTH)
-        yield from _rows(
-            place.reject(value) if isinstance(value, Problem) else as_item(place, value)
-        )
+        if isinstance(value, Problem):
+            yield place.reject(value)
+        else:
+            yield from _row_items(place, value)
+
+
+def _row_items(place: Place, value: dict[str, object]) -> Iterator[Item | Rejection]:
+    name = row_list(value)
+    rows = value[name] if name is not None else None
+    if name is None or not is_list(rows):
+        yield as_item(place, value)
+        return
+    header = as_item(place, value | {name: []})
+    if isinstance(header, Rejection):
+        yield header
+    around = header.fields if isinstance(header, Item) else {name: []}
+    for count, row in enumerate(rows):
+        own = replace(place, label=f"{place.label}-{count + 1}", path=f"{name}.{count}")
+        made = as_item(replace(own, content=content_of(row)), row)
+        yield replace(made, around=around) if isinstance(made, Item) else made
 
 
 def content_of(value: object) -> str:

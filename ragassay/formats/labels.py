@@ -148,13 +148,14 @@ def _read_workbench(path: Path) -> LabelResult:
 
 def _judgments(query: str, paragraph: GradedParagraph) -> Iterator[HumanLabel]:
     methods = {ranking.method for ranking in paragraph.paragraph_data.rankings}
+    system = min(methods) if len(methods) == 1 else None
     for judgment in paragraph.paragraph_data.judgments:
         yield HumanLabel(
             task="rubric",
             label=str(judgment.relevance),
             record_id=paragraph.paragraph_id,
             topic=query,
-            system=methods.pop() if len(methods) == 1 else None,
+            system=system,
             item=RELEVANCE_ITEM,
         )
 

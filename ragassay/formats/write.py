@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, parse_line
@@ -35,7 +34,7 @@ from ragassay.formats.trec.biogen_2025 import (
 from ragassay.formats.trec.rag import rag_2024_row, rag_2025_row, read_rag_2024, read_rag_2025
 from ragassay.records import Record, Rejection
 
-WritableFormat = Literal[
+WRITABLE_FORMATS = (
     "ragassay",
     "biogen-2024",
     "biogen-2025-a",
@@ -43,15 +42,19 @@ WritableFormat = Literal[
     "nuggetizer-create",
     "trec-rag-2024",
     "trec-rag-2025",
-]
-WRITABLE_FORMATS: tuple[WritableFormat, ...] = get_args(WritableFormat)
+)
 """Formats that answers can be written in."""
+
+SENTENCE_FORMATS: frozenset[str] = frozenset(
+    ("biogen-2025-a", "biogen-2025-b", "trec-rag-2024", "trec-rag-2025")
+)
+"""Those of them that want an answer as sentences with citations."""
 
 _ToRow = Callable[[Record], JsonRow]
 _Reader = Callable[[Item], Record | Problem]
 
 
-def write_answers(records: Iterable[Record], path: Path, form: WritableFormat) -> WriteResult:
+def write_answers(records: Iterable[Record], path: Path, form: str) -> WriteResult:
     """Write answers in a named format.
 
     Args:
@@ -169,12 +172,31 @@ def write_trec_rag_2025(records: Iterable[Record], path: Path) -> WriteResult:
 def write_create_input(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as input of the nuggetizer's `create`: questions with their sources.
 
-    Answers stay out. A record without a topic goes under its id.
+    Answers stay out: several answers to one topic become one question with all their sources. A
+    record without a topic goes under its id.
 
     Raises:
-        InputError: two records are on one topic, or the file cannot be written.
+        InputError: two sources of a topic share an id but not their text, two of its questions
+            differ, or the file cannot be written.
     """
-    return _write_lines(records, path, create_input_row, read_create_input)
+    return _write_lines(_by_topic(records), path, create_input_row, read_create_input)
+
+
+def _by_topic(records: Iterable[Record]) -> list[Record]:
+    found: dict[str, Record] = {}
+    for record in records:
+        first = found.setdefault(record.topic or record.id, record)
+        if first.question != record.question:
+            wanted = f"that of {first.id!r} on the same topic"
+            raise unwritable(record, "question", "another question", wanted)
+        sources = {source.id: source for source in first.sources}
+        for source in record.sources:
+            if sources.setdefault(source.id, source) != source:
+                wanted = f"one text, as in {first.id!r}"
+                raise unwritable(record, "sources", f"another text for {source.id!r}", wanted)
+        merged = first.model_copy(update={"sources": tuple(sources.values())})
+        found[record.topic or record.id] = merged
+    return list(found.values())
 
 
 _WRITERS: dict[str, Callable[[Iterable[Record], Path], WriteResult]] = {

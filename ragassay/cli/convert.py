@@ -1,0 +1,131 @@
+"""`ragassay convert`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+
+if TYPE_CHECKING:
+    from ragassay.records import Record, Rejection
+
+SHOWN_REJECTIONS = 10
+
+
+def convert(
+    answers: Annotated[Path, typer.Argument(metavar="IN", help="Answers in any known format.")],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="File to write; packed if it ends in .gz.")
+    ],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a, "
+            "biogen-2025-b, or nuggetizer-create.",
+        ),
+    ] = "ragassay",
+    questions: Annotated[
+        Path | None,
+        typer.Option(help="Topics, for runs that bring no questions; YESciEval's questions."),
+    ] = None,
+    nuggets: Annotated[
+        Path | None,
+        typer.Option(
+            help="Gold nuggets for the answers: {topic_id: [text]}, the nuggetizer's, or a test "
+            "bank of the Rubric workbench."
+        ),
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option(metavar="TEAM/RUN", help="Name of the system, for answers that name none."),
+    ] = None,
+    team: Annotated[
+        str | None,
+        typer.Option(help="Team of the systems, where their names are not TEAM/RUN already."),
+    ] = None,
+) -> None:
+    """Convert answers from any known format into another one.
+
+    IN is ragassay JSONL, ragas, DeepEval, RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024 or
+    2025 (task A or B), MedAESQA, BioASQ, the nuggetizer's input or assignments, or YESciEval; the
+    format is told by the content. Formats of sentences get a plain answer cut into sentences.
+
+    What the new format has no room for is left out, and said.
+
+    For example:
+
+      ragassay convert run.json answers.jsonl --questions topics.json
+
+      ragassay convert answers.jsonl run.jsonl --to biogen-2025-b --system myteam/run1
+
+      ragassay convert answers.jsonl runs.jsonl --to trec-rag-2025 --team myteam
+
+      ragassay convert ragas.json answers.jsonl --nuggets test-bank.jsonl.gz
+
+    Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some input was rejected, the
+    rest is written.
+    """
+    with errors_as_lines():
+        from ragassay.errors import InputError
+        from ragassay.formats import read_records, write_answers
+        from ragassay.formats.write import SENTENCE_FORMATS, WRITABLE_FORMATS
+
+        if to not in WRITABLE_FORMATS:
+            raise InputError(f"--to {to}: choose one of {', '.join(WRITABLE_FORMATS)}")
+        found = read_records(answers, questions=questions, nuggets=nuggets)
+        _report_rejections(found.rejections)
+        if not found.records:
+            raise InputError(f"{answers}: no answer could be read, so nothing is written")
+        records = _named(found.records, system, team)
+        if to in SENTENCE_FORMATS:
+            records = [_in_sentences(record) for record in records]
+        result = write_answers(records, out, to)
+    if result.left_out:
+        lost = ", ".join(f"{name} of {count}" for name, count in result.left_out.items())
+        typer.echo(f"left out or changed, for {to} has no room for it: {lost} answers", err=True)
+    typer.echo(f"{result.n_records} answers, {found.format} to {to}: {out}")
+    if found.rejections:
+        raise typer.Exit(PARTIAL)
+
+
+def _report_rejections(rejections: Iterable[Rejection]) -> None:
+    every = list(rejections)
+    for rejection in every[:SHOWN_REJECTIONS]:
+        where = f"{rejection.file}:{rejection.line}"
+        field = f" {rejection.field}:" if rejection.field else ""
+        typer.echo(f"rejected {where}:{field} {rejection.problem}", err=True)
+    if len(every) > SHOWN_REJECTIONS:
+        typer.echo(f"... and {len(every) - SHOWN_REJECTIONS} more rejected lines", err=True)
+
+
+def _named(records: Iterable[Record], system: str | None, team: str | None) -> list[Record]:
+    named: list[Record] = []
+    for record in records:
+        name = record.system or system
+        if team and name and "/" not in name:
+            name = f"{team}/{name}"
+        named.append(record.model_copy(update={"system": name}))
+    return named
+
+
+def _in_sentences(record: Record) -> Record:
+    """The record with a plain answer cut into sentences that list what they cite."""
+    from ragassay.agents.segmenter import segment
+    from ragassay.records import SentenceInput
+
+    if not isinstance(record.answer, str):
+        return record
+    _, sentences, _ = segment(record, lambda identifier: None)
+    answer = tuple(
+        SentenceInput(
+            text=sentence.text,
+            citations=tuple(cited.document or cited.marker for cited in sentence.citations),
+        )
+        for sentence in sentences
+    )
+    return record.model_copy(update={"answer": answer})

@@ -1,0 +1,148 @@
+"""`ragassay convert`, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.formats import read_records
+from ragassay.formats.write import WRITABLE_FORMATS
+
+RUN = {
+    "team_id": "t",
+    "run_name": "r",
+    "contact_email": "a@b",
+    "results": [
+        {"topic_id": "116", "answer": "It helps [111, 222]. It is safe [333].", "references": []},
+        {"topic_id": "117", "answer": "None."},
+    ],
+}
+
+
+def call(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["convert", *(str(a) for a in arguments)])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(RUN, indent=1))
+    return path
+
+
+@pytest.fixture
+def topics(tmp_path: Path) -> Path:
+    path = tmp_path / "topics.csv"
+    path.write_text("topic_id,title,question,narrative\n116,t,Q116?,n\n117,t,Q117?,n\n")
+    return path
+
+
+def test_a_run_becomes_ragassay_lines_with_questions_and_nuggets(run, topics, tmp_path):
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"qid": "116", "nuggets": [{"text": "n1", "importance": "vital"}]}\n')
+    out = tmp_path / "answers.jsonl.gz"
+    code, said, errors = call(run, out, "--questions", topics, "--nuggets", gold)
+    assert (code, errors) == (0, "")
+    assert said == f"2 answers, biogen-2024 to ragassay: {out}\n"
+    first, _ = read_records(out).records
+    assert (first.id, first.question) == ("t/r/116", "Q116?")
+    assert first.nuggets[0].importance == "vital"
+
+
+@pytest.mark.parametrize("form", WRITABLE_FORMATS)
+def test_the_sample_becomes_every_format_and_what_is_left_out_is_said(sample, tmp_path, form):
+    answers, out = sample / "answers.jsonl", tmp_path / "out"
+    if form == "biogen-2024":
+        lines = (sample / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+        answers = tmp_path / "alpha.jsonl"
+        answers.write_text("\n".join(one for one in lines if '"alpha-rag"' in one))
+    code, _, errors = call(answers, out, "--to", form, "--team", "team")
+    assert code == 0
+    if form == "ragassay":
+        assert errors == ""
+    else:
+        assert errors.startswith(f"left out or changed, for {form} has no room for it: id of")
+    if form != "biogen-2024":
+        assert read_records(out).format == form
+
+
+def test_a_plain_answer_is_cut_into_sentences_that_list_what_they_cite(run, topics, tmp_path):
+    out = tmp_path / "run.jsonl"
+    code, _, _ = call(run, out, "--questions", topics, "--to", "trec-rag-2025")
+    assert code == 0
+    first = json.loads(out.read_text().splitlines()[0])
+    assert first["answer"] == [
+        {"text": "It helps.", "citations": [0, 1]},
+        {"text": "It is safe.", "citations": [2]},
+    ]
+    assert first["references"] == ["111", "222", "333"]
+
+
+def test_a_name_is_given_to_systems_that_have_none(tmp_path):
+    answers, out = tmp_path / "answers.jsonl", tmp_path / "run.jsonl"
+    answers.write_text('{"id": "1", "question": "Q", "answer": "A."}\n')
+    code, _, errors = call(answers, out, "--to", "biogen-2025-b")
+    assert code == 1
+    assert errors == ("error: record '1' cannot be written: system: found None (team_id/run_id)\n")
+    assert not out.exists()
+    code, _, _ = call(answers, out, "--to", "biogen-2025-b", "--system", "t/r")
+    assert code == 0
+    assert read_records(out).records[0].system == "t/r"
+
+
+def test_a_bad_line_is_named_and_the_rest_is_written(tmp_path):
+    answers, out = tmp_path / "answers.jsonl", tmp_path / "out.jsonl"
+    bad = '{"question": "Q"}\n' * 12
+    answers.write_text(bad + '{"id": "a", "question": "Q", "answer": "A"}\n')
+    code, _, errors = call(answers, out)
+    assert code == 3
+    assert f"rejected {answers}:1: answer: the field is missing" in errors
+    assert "... and 2 more rejected lines" in errors
+    assert [record.id for record in read_records(out).records] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["missing.jsonl", "out"], "missing.jsonl does not exist"),
+        (["{sample}", "out", "--to", "bibtex"], "choose one of ragassay, biogen-2024"),
+        (["{sample}", "nowhere/out"], "cannot be written"),
+        (["{sample}", "out", "--questions", "{sample}"], "carries its questions"),
+    ],
+)
+def test_a_mistake_is_one_clear_line(arguments, said, sample, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = call(*(a.format(sample=sample / "answers.jsonl") for a in arguments))
+    assert code == 1
+    assert said in errors
+    assert len(errors.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_answer_at_all_is_written_as_none(tmp_path):
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text('{"question": "Q"}\n')
+    code, _, errors = call(answers, tmp_path / "out.jsonl")
+    assert code == 1
+    assert "no answer could be read" in errors
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_help_teaches():
+    _, shown, _ = call("--help")
+    for word in (
+        "--to",
+        "--questions",
+        "--nuggets",
+        "For example",
+        "Exit codes",
+        *WRITABLE_FORMATS,
+    ):
+        assert word in shown

@@ -1,0 +1,369 @@
+"""What other evaluators wrote: graded paragraphs, assignments, scores, qrels and runs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragassay.errors import InputError
+from ragassay.formats import (
+    AssignedAnswer,
+    AssignedNugget,
+    GradedParagraph,
+    NuggetScores,
+    QueryParagraphs,
+    RankedDocument,
+    RetrievalRun,
+    read_assignments,
+    read_graded_paragraphs,
+    read_nugget_scores,
+    read_qrels,
+    read_run,
+    write_assignments,
+    write_graded_paragraphs,
+    write_nugget_scores,
+    write_qrels,
+    write_run,
+)
+
+GRADED = {
+    "paragraph_id": "p1",
+    "text": "T",
+    "paragraph": {"markup": [None, 1]},
+    "paragraph_data": {
+        "judgments": [{"paragraphId": "p1", "query": "q", "relevance": 2, "titleQuery": "q"}],
+        "rankings": [
+            {"method": "sys", "paragraphId": "p1", "queryId": "q", "rank": 6, "score": 17.560528}
+        ],
+    },
+    "exam_grades": [
+        {
+            "correctAnswered": ["q/1"],
+            "wrongAnswered": ["q/2"],
+            "self_ratings": [
+                {"question_id": "q/1", "self_rating": 4},
+                {"nugget_id": "q/2", "self_rating": 0},
+            ],
+            "answers": [["q/1", "text"]],
+            "llm": "flan",
+            "llm_options": {"temperature": 0.5, "seed": None},
+            "prompt_info": {"prompt_class": "QuestionSelfRatedPrompt", "context_first": False},
+            "exam_ratio": 0.25,
+            "prompt_type": "question",
+        }
+    ],
+    "grades": [
+        {
+            "correctAnswered": True,
+            "self_ratings": 4,
+            "answer": "yes",
+            "llm": "flan",
+            "llm_options": {},
+            "prompt_info": None,
+        }
+    ],
+}
+BARE = {"paragraph_id": "p2", "text": "T"}
+
+
+def test_graded_paragraphs_are_read_and_written_as_they_were(tmp_path: Path):
+    path = tmp_path / "graded.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps(["q", [GRADED, BARE]]).encode()))
+    result = read_graded_paragraphs(path)
+    assert result.rejections == ()
+    ((first, second),) = (query.paragraphs for query in result.queries)
+    assert first.paragraph_data.judgments[0].relevance == 2
+    assert first.paragraph_data.rankings[0].score == 17.560528
+    assert first.exam_grades[0].self_ratings[1].nugget_id == "q/2"
+    assert first.exam_grades[0].answers == (("q/1", "text"),)
+    assert first.grades[0].self_ratings == 4
+    assert (second.exam_grades, second.grades, second.paragraph_data.rankings) == (None, None, ())
+    again = tmp_path / "again.jsonl.gz"
+    write_graded_paragraphs(result.queries, again)
+    assert read_graded_paragraphs(again) == result
+    query, (written, _) = json.loads(gzip.decompress(again.read_bytes()))
+    del written["grades"][0]["llm_options"], written["exam_grades"][0]["llm_options"]["seed"]
+    assert query == "q"
+    for name in ("paragraph_id", "text", "paragraph", "paragraph_data"):
+        assert written[name] == GRADED[name]
+    assert written["exam_grades"][0]["prompt_type"] == "question"
+
+
+def test_direct_grades_may_be_spelt_as_in_the_paper(write):
+    grade = {"correctAnswered": False, "self_ratings": 0, "answers": "no", "llm": "x"}
+    (query,) = read_graded_paragraphs(write(["q", [{**BARE, "grades": [grade]}]])).queries
+    assert query.paragraphs[0].grades[0].answer == "no"
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "problem"),
+    [
+        (["q2", [{"paragraph_id": "p"}]], "1.0.text", "missing"),
+        (["q2", [BARE, BARE]], "1.1.paragraph_id", "came before"),
+        (["q2", [3]], "1.0", "the number 3"),
+        (["q2", [{**BARE, "exam_grades": [{"answers": [["a"]]}]}]],
+         "1.0.exam_grades.0.answers.0.1", "missing"),
+        (["q2", [{**BARE, "grades": [{"correctAnswered": "yes"}]}]],
+         "1.0.grades.0.correctAnswered", "the text"),
+        (["q", []], "0", "came before"),
+        ({"query_id": "q"}, "", "an object"),
+        (["q2"], "", "a list of 1"),
+        ([" ", []], "", "a list of 2"),
+        (b'["q2", [{"paragraph_id": "p", "text": "\\ud800"}]]', "1.0.text", "surrogate"),
+        (b'["q2", [{"paragraph_id": "p", "text": "t", "x": NaN}]]', "1.0.x", "NaN"),
+        (b'["q\\ud800", []]', "0", "surrogate"),
+        (b'["q2", [' + b"[" * 100_000, "", "too deeply"),
+        (b'["q2", [' + b"9" * 9999 + b"]]", "", "too many digits"),
+        (b'["q2", ["\x00"]]', "", "NUL"),
+        (b'["q2", [', "", "not JSON"),
+    ],
+    ids=lambda value: repr(value)[:40],
+)  # fmt: skip
+def test_a_bad_paragraph_or_line_is_rejected_alone(write, line, field, problem):
+    result = read_graded_paragraphs(write(["q", [BARE]], line, ["q9", [BARE]]))
+    assert {"q", "q9"} <= {query.query_id for query in result.queries}
+    (rejection,) = result.rejections
+    assert (rejection.line, rejection.field) == (2, field)
+    assert problem in rejection.problem
+    rejection.model_dump_json().encode("utf-8")
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"q 0 d 1", b"\x1f\x8b\x08\x00"])
+def test_a_file_without_paragraphs_is_an_input_error(tmp_path: Path, content):
+    path = tmp_path / "graded"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="no graded paragraphs"):
+        read_graded_paragraphs(path)
+
+
+def test_a_truncated_packed_file_gives_the_queries_before_the_damage(tmp_path: Path):
+    rows = [json.dumps([str(i), [{**GRADED, "text": str(i * i)}]]) for i in range(2000)]
+    whole = gzip.compress("\n".join(rows).encode())
+    path = tmp_path / "cut"
+    path.write_bytes(whole[: len(whole) // 2])
+    result = read_graded_paragraphs(path)
+    assert 0 < len(result.queries) < 2000
+    assert "breaks off" in result.rejections[-1].problem
+
+
+@pytest.mark.parametrize("ids", [["a", "a"], [" "]])
+def test_paragraphs_without_an_id_of_their_own_are_refused(tmp_path: Path, ids):
+    paragraphs = tuple(GradedParagraph(paragraph_id="p", text="T") for _ in ids)
+    with pytest.raises(InputError, match="blank or comes twice"):
+        write_graded_paragraphs([QueryParagraphs(name, ()) for name in ids], tmp_path / "x")
+    if len(ids) > 1:
+        with pytest.raises(InputError, match="blank or comes twice"):
+            write_graded_paragraphs([QueryParagraphs("q", paragraphs)], tmp_path / "x")
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=10)
+IDS = TEXT.filter(str.strip)
+ANSWERS = st.builds(
+    AssignedAnswer,
+    topic=IDS,
+    question=TEXT,
+    answer=TEXT,
+    system=IDS,
+    nuggets=st.lists(
+        st.builds(
+            AssignedNugget,
+            text=TEXT.filter(bool),
+            importance=st.sampled_from(["vital", "okay", None]),
+            assignment=st.sampled_from(["support", "partial_support", "not_support", None]),
+        ),
+        max_size=3,
+    ).map(tuple),
+    n_words=st.none() | st.integers(1000, 2000),
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(ANSWERS, min_size=1, max_size=3, unique_by=lambda one: (one.topic, one.system)))
+def test_assignments_are_read_back_equal(tmp_path: Path, answers: list[AssignedAnswer]):
+    path = tmp_path / "assigned.jsonl.gz"
+    write_assignments(answers, path)
+    assert read_assignments(path) == (tuple(answers), ())
+
+
+def test_assignments_are_written_as_the_nuggetizer_writes_them(tmp_path: Path):
+    nuggets = (AssignedNugget("n1", "vital", "support"), AssignedNugget("n2", "okay"))
+    path = tmp_path / "assigned.jsonl"
+    write_assignments([AssignedAnswer("1", "Q?", "Two words", "run", nuggets)], path)
+    assert json.loads(path.read_text()) == {
+        "query": "Q?",
+        "qid": "1",
+        "answer_text": "Two words",
+        "response_length": 2,
+        "run_id": "run",
+        "nuggets": [
+            {"text": "n1", "importance": "vital", "assignment": "support"},
+            {"text": "n2", "importance": "okay", "assignment": "failed"},
+        ],
+    }
+    path.write_text(path.read_text() * 2)
+    _, (rejection,) = read_assignments(path)
+    assert (rejection.line, rejection.field) == (2, "qid")
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([AssignedAnswer("1", "", "", "r", ())] * 2, "comes twice"),
+        ([AssignedAnswer("", "", "", "r", ())], "no topic or no system"),
+        ([AssignedAnswer("1", "", "", "r", (AssignedNugget(""),))], "no text"),
+        ([AssignedAnswer("1", "\ud800", "", "r", ())], "lone surrogate"),
+    ],
+)
+def test_assignments_that_could_not_be_read_back_are_refused(tmp_path: Path, answers, message):
+    with pytest.raises(InputError, match=message):
+        write_assignments(answers, tmp_path / "assigned")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_scores_end_with_their_means(tmp_path: Path):
+    path = tmp_path / "scores.jsonl"
+    write_nugget_scores(
+        [NuggetScores("1", 1.0, 0.5, 1.0, 0.75), NuggetScores("2", None, 0.0, None, 0.25)], path
+    )
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines[-1] == {
+        "qid": "all",
+        "strict_vital_score": 1.0,
+        "strict_all_score": 0.25,
+        "vital_score": 1.0,
+        "all_score": 0.5,
+    }
+    scores, rejections = read_nugget_scores(path)
+    assert rejections == ()
+    assert scores[1] == NuggetScores("2", None, 0.0, None, 0.25)
+    write_nugget_scores(scores, tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
+
+
+def test_scores_that_are_no_numbers_are_named(write, tmp_path: Path):
+    good = {"qid": "1", "strict_vital_score": 1, "all_score": 0.5}
+    scores, rejections = read_nugget_scores(
+        write(good, {**good, "all_score": "high"}, b'{"qid": "2", "all_score": NaN}')
+    )
+    assert scores == (NuggetScores("1", 1.0, None, None, 0.5),)
+    assert [(one.line, one.field) for one in rejections] == [(2, "all_score"), (3, "all_score")]
+    with pytest.raises(InputError, match="NaN"):
+        write_nugget_scores([NuggetScores("1", math.nan, 0, 0, 0)], tmp_path / "scores")
+    with pytest.raises(InputError, match="no scores"):
+        write_nugget_scores([], tmp_path / "scores")
+
+
+CELLS = st.text(
+    st.characters(exclude_categories=["Cs", "Z", "Cc", "Cf"]), min_size=1, max_size=8
+).filter(lambda cell: cell.split() == [cell])
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.dictionaries(
+        CELLS,
+        st.dictionaries(CELLS, st.integers(-9, 9), min_size=1, max_size=3),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_qrels_are_read_back_equal(tmp_path: Path, qrels: dict[str, dict[str, int]]):
+    path = tmp_path / "qrels.gz"
+    write_qrels(qrels, path)
+    assert read_qrels(path) == qrels
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    CELLS,
+    st.dictionaries(
+        CELLS,
+        st.lists(
+            st.builds(
+                RankedDocument,
+                id=CELLS,
+                rank=st.integers(0, 10**6),
+                score=st.floats(allow_nan=False, allow_infinity=False),
+            ),
+            min_size=1,
+            max_size=3,
+            unique_by=lambda document: document.id,
+        ).map(tuple),
+        min_size=1,
+        max_size=3,
+    ),
+)
+def test_runs_are_read_back_equal(tmp_path: Path, tag: str, rankings):
+    path = tmp_path / "run.gz"
+    write_run(RetrievalRun(tag, rankings), path)
+    assert read_run(path) == RetrievalRun(tag, rankings)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no ranking"),
+        (b"q Q0 d 1 2.5\n", ":1: found 5 columns"),
+        (b"q Q0 d one 2.5 t\n", ":1: the rank 'one'"),
+        (b"q Q0 d 1 NaN t\n", ":1: the score 'NaN' is not finite"),
+        (b"q Q0 d 1 1e999 t\n", "is not finite"),
+        (b"q Q0 d 1 high t\n", "no number"),
+        (b"q Q0 d " + b"9" * 5000 + b" 1 t\n", "no whole number"),
+        (b"q Q0 d 1 2 t\nq Q0 d 2 1 t\n", ":2: q ranks d twice"),
+        (b"q Q0 d 1 2 t\nq Q0 e 2 1 u\n", ":2: found the tag 'u'"),
+        (b"q Q0 \xff 1 2 t\n", ":1: not UTF-8"),
+        (b"q Q0 d\x00 1 2 t\n", ":1: a NUL byte"),
+    ],
+)
+def test_a_bad_run_is_named(tmp_path: Path, content, message):
+    path = tmp_path / "run"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_run(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"q 0 d 1\nq 0 d 2\n", ":2: q d has another grade"),
+        (b"q 0 d --1\n", ":1: the grade '--1'"),
+        ("q 0 d \u00b2\n".encode(), ":1: the grade"),
+        (b"q 0 d 1\nq 0 \xff 1\n", ":2: not UTF-8"),
+        (b"q 0 d 1\nq 0 d\x00 1\n", ":2: a NUL byte"),
+        (b"q 0 d " + b"9" * 5000, ":1: the grade"),
+        (gzip.compress(b"q 0 d 1\n" * 9000)[:30], "breaks off"),
+    ],
+)
+def test_bad_qrels_are_named(tmp_path: Path, content, message):
+    path = tmp_path / "qrels"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_qrels(path)
+
+
+@pytest.mark.parametrize("cell", ["", "a b", "a\n", "\u00a0", "\x00", "\ud800", "\ufeffa"])
+def test_ids_that_columns_cannot_hold_are_refused(tmp_path: Path, cell):
+    with pytest.raises(InputError, match="cannot stand in a column"):
+        write_qrels({cell: {"d": 1}}, tmp_path / "qrels")
+    with pytest.raises(InputError, match="cannot stand in a column"):
+        write_run(RetrievalRun(cell, {"q": (RankedDocument("d", 1, 1.0),)}), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "ranking",
+    [
+        (RankedDocument("d", 1, 1.0), RankedDocument("d", 2, 0.5)),
+        (RankedDocument("d", -1, 1.0),),
+        (RankedDocument("d", 1, math.inf),),
+    ],
+)
+def test_rankings_that_could_not_be_read_back_are_refused(tmp_path: Path, ranking):
+    with pytest.raises(InputError, match="cannot be written"):
+        write_run(RetrievalRun("t", {"q": ranking}), tmp_path / "run")

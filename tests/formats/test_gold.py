@@ -1,0 +1,292 @@
+"""Gold nuggets and test banks, in any known form."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragassay.errors import InputError
+from ragassay.formats import (
+    BankItem,
+    NuggetBank,
+    RubricBank,
+    bank_item_id,
+    read_nugget_banks,
+    read_nuggets,
+    read_records,
+    read_test_banks,
+    write_nugget_banks,
+    write_test_banks,
+)
+from ragassay.records import Nugget
+
+CREATED = {
+    "query": "Q?",
+    "qid": 116,
+    "nuggets": [{"text": "n1", "importance": "vital"}, {"text": "n2", "importance": "okay"}],
+}
+ASSIGNED = {
+    **CREATED,
+    "answer_text": "A",
+    "run_id": "r",
+    "nuggets": [{**nugget, "assignment": "support"} for nugget in CREATED["nuggets"]],
+}
+BANK = {
+    "query_id": "116",
+    "query_text": "Q?",
+    "info": {"prompt_target": "nuggets"},
+    "items": [
+        {"query_id": "116", "nugget_id": "116/x", "nugget_text": "n1"},
+        {"query_id": "116", "nugget_id": "116/y", "nugget_text": "n2", "info": {"a": None}},
+    ],
+}
+QUESTIONS = {
+    **BANK,
+    "items": [{"query_id": "116", "question_id": "116/x", "question_text": "Which?"}],
+}
+GRADED = (Nugget(text="n1", importance="vital"), Nugget(text="n2", importance="okay"))
+PLAIN = (Nugget(text="n1"), Nugget(text="n2"))
+
+
+@pytest.mark.parametrize(
+    ("content", "expected", "question"),
+    [
+        ({"116": ["n1", "n2"]}, PLAIN, ""),
+        ({"116": [{"text": "n1", "importance": "vital"}, {"text": "n2", "importance": "okay"}]},
+         GRADED, ""),
+        (CREATED, GRADED, "Q?"),
+        (ASSIGNED, GRADED, "Q?"),
+        (BANK, PLAIN, "Q?"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("packed", [False, True])
+def test_every_form_gives_the_nuggets_of_its_topics(
+    write, content, expected, question, indent, packed
+):
+    path = write(json.dumps(content, indent=indent), name="gold")
+    if packed:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_nugget_banks(path) == ((NuggetBank("116", question, expected),), ())
+    assert read_nuggets(path) == ({"116": expected}, [])
+
+
+def test_assignments_of_several_runs_give_the_nuggets_once(write):
+    path = write(ASSIGNED, {**ASSIGNED, "run_id": "other"})
+    assert read_nuggets(path) == ({"116": GRADED}, [])
+
+
+def test_other_nuggets_for_a_topic_are_rejected(write):
+    path = write(CREATED, {**CREATED, "nuggets": [{"text": "n3"}]}, {**CREATED, "qid": "117"})
+    nuggets, (rejection,) = read_nuggets(path)
+    assert list(nuggets) == ["116", "117"]
+    assert rejection.line == 2
+    assert "line 1" in rejection.problem
+
+
+def test_facets_of_a_test_bank_are_joined(write):
+    other = {**BANK, "facet_id": "f", "items": [{"nugget_text": "n2"}, {"nugget_text": "n3"}]}
+    nuggets, rejections = read_nuggets(write(BANK, other))
+    assert rejections == []
+    assert [nugget.text for nugget in nuggets["116"]] == ["n1", "n2", "n3"]
+
+
+def test_a_bank_of_exam_questions_holds_no_nuggets_and_says_so(write):
+    nuggets, (rejection,) = read_nuggets(write(QUESTIONS))
+    assert nuggets == {}
+    assert rejection.field == "items.0.question_text"
+    assert "exam questions" in rejection.problem
+    assert "nugget_text" in rejection.expected
+
+
+def test_answers_take_their_nuggets_from_any_form(write):
+    answers = write({"question": "Q", "answer": "A", "topic": "116"})
+    for content in (CREATED, BANK):
+        gold = write(content, name="gold.jsonl")
+        result = read_records(answers, nuggets=gold)
+        assert result.rejections == ()
+        assert [nugget.text for nugget in result.records[0].nuggets] == ["n1", "n2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "problem"),
+    [
+        ({**CREATED, "nuggets": [{"text": ""}]}, "nuggets.0.text", "empty text"),
+        ({**CREATED, "nuggets": [{"text": "n", "importance": "big"}]}, "nuggets.0.importance",
+         '"big"'),
+        ({**CREATED, "nuggets": "n1"}, "nuggets", "the text"),
+        ({**CREATED, "qid": [1]}, "qid", "a list of 1"),
+        (b'{"qid": "1", "nuggets": [{"text": "\\ud800"}]}', "nuggets.0.text", "lone surrogate"),
+        (b'{"qid": "1", "nuggets": [], "x": NaN}', "x", "NaN"),
+        (b'{"qid": "1", "nuggets": [{"text": "\\u0000"}]}', "nuggets.0.text", "NUL"),
+        (b'{"qid": ' + b"9" * 6000 + b', "nuggets": []}', "", "too many digits"),
+        (b'{"qid": "1", "nuggets": ' + b"[" * 400 + b"]" * 400 + b"}", None, "too deeply"),
+        (b'{"qid": "1", "nuggets": [', "", "not JSON"),
+    ],
+    ids=lambda value: repr(value)[:40],
+)  # fmt: skip
+def test_a_bad_line_is_rejected_and_the_others_are_read(write, line, field, problem):
+    nuggets, (rejection,) = read_nuggets(write(CREATED, line, {**CREATED, "qid": "117"}))
+    assert list(nuggets) == ["116", "117"]
+    assert rejection.line == 2
+    assert field is None or rejection.field == field
+    assert problem in rejection.problem
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n", b"[]", b"[1]", b"{}", b'{"116": "n1"}', b"n1\nn2", b"\x1f\x8b\x08\x00 no",
+     b'{"question": "Q", "answer": "A"}', b'{"116": ["a"]}\n{"117": ["b"]}', b"\xff\xfe{\x00"],
+)  # fmt: skip
+def test_a_file_without_nuggets_is_an_input_error_that_names_the_forms(tmp_path: Path, content):
+    path = tmp_path / "gold"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="expected") as caught:
+        read_nuggets(path)
+    assert "nuggetizer-nuggets" in str(caught.value)
+
+
+def test_a_truncated_packed_file_gives_the_topics_before_the_damage(tmp_path: Path):
+    lines = [json.dumps({**CREATED, "qid": str(i), "query": str(i * i)}) for i in range(4000)]
+    whole = gzip.compress("\n".join(lines).encode())
+    path = tmp_path / "cut"
+    path.write_bytes(whole[: len(whole) // 2])
+    nuggets, rejections = read_nuggets(path)
+    assert 0 < len(nuggets) < 4000
+    assert "breaks off" in rejections[-1].problem
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=10)
+FILLED = TEXT.filter(str.strip)
+NUGGETS = st.builds(
+    Nugget, text=TEXT.filter(bool), importance=st.sampled_from(["vital", "okay", None])
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.builds(NuggetBank, FILLED, TEXT, st.lists(NUGGETS, max_size=3).map(tuple)),
+        min_size=1,
+        max_size=3,
+        unique_by=lambda bank: bank.topic,
+    )
+)
+def test_nugget_banks_are_read_back_equal(tmp_path: Path, banks: list[NuggetBank]):
+    path = tmp_path / "gold.jsonl.gz"
+    write_nugget_banks(banks, path)
+    assert read_nugget_banks(path) == (tuple(banks), ())
+
+
+def test_created_nuggets_are_written_as_the_nuggetizer_writes_them(tmp_path: Path):
+    path = tmp_path / "gold.jsonl"
+    write_nugget_banks([NuggetBank("116", "Q?", GRADED)], path)
+    assert json.loads(path.read_text()) == {**CREATED, "qid": "116"}
+
+
+@pytest.mark.parametrize("topics", [["a", "a"], [" "]])
+def test_banks_without_a_topic_of_their_own_are_refused(tmp_path: Path, topics):
+    with pytest.raises(InputError, match="topic"):
+        write_nugget_banks([NuggetBank(topic) for topic in topics], tmp_path / "gold")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ids_of_bank_items_are_those_of_the_paper():
+    question = "Which musicians or bands are considered pioneers of rock n roll?"
+    assert bank_item_id("940547", question) == "940547/a4c82219840e6d197d185ed1eda27c61"
+    nugget = "Early 1950s innovation"
+    assert bank_item_id("940547", nugget) == "940547/3e9afdb8aeb54b6f496bb72040d7f212"
+    assert bank_item_id("q", nugget, "f").startswith("q/f/3e9afdb8")
+
+
+def test_test_banks_of_nuggets_and_questions_are_read(write):
+    result = read_test_banks(write(BANK, QUESTIONS))
+    assert result.rejections == ()
+    first, second = result.banks
+    assert (first.kind, second.kind) == ("nuggets", "questions")
+    assert first.items == (BankItem("n1", "116/x"), BankItem("n2", "116/y", '{"a": null}'))
+    assert first.info == '{"prompt_target": "nuggets"}'
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "problem"),
+    [
+        ({"items": [{"query_id": "1"}]}, "items.0", "neither a nugget nor a question"),
+        ({"items": [*BANK["items"], *QUESTIONS["items"]]}, "items.0", "beside questions"),
+        ({"items": [{"nugget_text": ""}]}, "items.0.nugget_text", "empty text"),
+        ({"items": {}}, "items", "empty object"),
+        ({"query_id": " "}, "query_id", "empty id"),
+        ({}, "query_id", "line 1"),
+    ],
+)
+def test_a_bad_bank_is_rejected(write, change, field, problem):
+    result = read_test_banks(write(BANK, {**BANK, **change}, {**BANK, "facet_id": "f"}))
+    assert len(result.banks) == 2
+    (rejection,) = result.rejections
+    assert (rejection.line, rejection.field) == (2, field)
+    assert problem in rejection.problem
+
+
+def test_a_file_that_is_no_test_bank_is_an_input_error(write):
+    with pytest.raises(InputError, match="rubric-test-bank"):
+        read_test_banks(write(CREATED))
+
+
+BANKS = st.builds(
+    RubricBank,
+    query_id=FILLED,
+    query_text=TEXT,
+    kind=st.sampled_from(["nuggets", "questions"]),
+    items=st.lists(
+        st.builds(
+            BankItem, text=FILLED, id=FILLED, info=st.sampled_from(["", '{"a": null}', "[1, 2.5]"])
+        ),
+        min_size=1,
+        max_size=3,
+        unique_by=lambda item: item.id,
+    ).map(tuple),
+    facet_id=st.one_of(st.just(""), FILLED),
+    test_collection=TEXT,
+    info=st.sampled_from(["", '{"prompt_target": "nuggets"}']),
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(BANKS, min_size=1, max_size=3, unique_by=lambda b: (b.query_id, b.facet_id, b.kind))
+)
+def test_test_banks_are_read_back_equal(tmp_path: Path, banks: list[RubricBank]):
+    path = tmp_path / "bank.jsonl.gz"
+    write_test_banks(banks, path)
+    result = read_test_banks(path)
+    assert (result.banks, result.rejections) == (tuple(banks), ())
+
+
+def test_items_without_an_id_are_given_one(tmp_path: Path):
+    path = tmp_path / "bank.jsonl.gz"
+    write_test_banks([RubricBank("q", "Q?", "nuggets", (BankItem("n"),))], path)
+    row = json.loads(gzip.decompress(path.read_bytes()))
+    assert row["items"] == [
+        {"query_id": "q", "nugget_id": bank_item_id("q", "n"), "nugget_text": "n"}
+    ]
+    assert read_test_banks(path).banks[0].items[0].id == bank_item_id("q", "n")
+
+
+@pytest.mark.parametrize(
+    ("banks", "message"),
+    [
+        ([RubricBank("q", "", "nuggets"), RubricBank("q", "", "nuggets")], "came before"),
+        ([RubricBank(" ", "", "nuggets")], "has no query"),
+        ([RubricBank("q", "", "nuggets", (BankItem("n"), BankItem("n ")))], "two items"),
+        ([RubricBank("q", "", "nuggets", (BankItem(" "),))], "no text"),
+        ([RubricBank("q", "", "nuggets", info="{")], "no JSON"),
+    ],
+)
+def test_banks_that_could_not_be_read_back_are_refused(tmp_path: Path, banks, message):
+    with pytest.raises(InputError, match=message):
+        write_test_banks(banks, tmp_path / "bank")
