@@ -17,7 +17,12 @@ from ragassay.formats.shapes import is_list
 ROW_LISTS = ("results", "questions")
 """Names of the lists that hold a document's rows."""
 
-_ROW_FIELDS = frozenset({"question", "query", "answer", "response", "user_input", "input", "body"})
+_ROW_FIELDS = frozenset(
+    {
+        *("question", "query", "answer", "response", "user_input", "input", "body"),
+        *("text", "abstract", "contents", "pmid"),
+    }
+)
 """An object with one of these is a row itself, whatever list it holds."""
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]')

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, Place, content_of, find_bad_value, iter_items
+from ragassay.formats.items import Item, Place, content_of, iter_items
+from ragassay.formats.json_values import find_bad_value, parse_json
 from ragassay.formats.nuggetizer import ASSIGNED, CREATED, CreatedRow, gold_nuggets
 from ragassay.formats.output import write_values
 from ragassay.formats.problems import Problem, dotted, found, found_text, validate
 from ragassay.formats.rows import NuggetEntry, Row
-from ragassay.formats.shapes import is_list
+from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.sniff import recognise
+from ragassay.formats.topics import whole_bytes
 from ragassay.formats.workbench.banks import TEST_BANK, read_bank
 from ragassay.records import Nugget, Rejection
 
@@ -88,17 +89,17 @@ def read_nugget_banks(path: Path) -> tuple[tuple[NuggetBank, ...], tuple[Rejecti
     Raises:
         InputError: the file cannot be opened, is empty, or is in no known form.
     """
-    items = iter_items(path)
-    head = list(islice(items, 1))
-    if not head:
+    items = list(iter_items(path))
+    if not items:
         raise InputError(f"{path} is empty; expected gold nuggets:\n{_SHAPES}")
-    first = next((item for item in head if isinstance(item, Item)), None)
-    match = recognise(first.keys, (CREATED, ASSIGNED, TEST_BANK)) if first else None
+    known = (CREATED, ASSIGNED, TEST_BANK)
+    forms = (recognise(item.keys, known) for item in items if isinstance(item, Item))
+    match = next((form for form in forms if form is not None), None)
     gold = _Gold()
-    if match is not None:
-        _read_lines(chain(head, items), match is TEST_BANK, gold)
+    if match is None:
+        _read_mapping(path, gold)
     else:
-        _read_mapping(path, [*head, *islice(items, 1)], gold)
+        _read_lines(items, match is TEST_BANK, gold)
     return tuple(gold.banks.values()), tuple(gold.rejections)
 
 
@@ -165,17 +166,18 @@ def _from_test_bank(item: Item) -> NuggetBank | Problem:
     return NuggetBank(bank.query_id, bank.query_text, nuggets)
 
 
-def _read_mapping(path: Path, items: Sequence[Item | Rejection], gold: _Gold) -> None:
-    item = items[0]
-    if isinstance(item, Rejection):
-        problem = f"line {item.line}: {item.problem}"
-        raise InputError(f"{path}: {problem}; expected gold nuggets:\n{_SHAPES}")
-    if len(items) > 1 or not any(is_list(part) for part in item.fields.values()):
-        seen = f"line {item.place.line} is {found(item.fields)}"
-        raise InputError(f"{path} holds no gold nuggets ({seen}); expected:\n{_SHAPES}")
-    for topic, entries in item.fields.items():
+def _read_mapping(path: Path, gold: _Gold) -> None:
+    value = parse_json(whole_bytes(path))
+    if isinstance(value, Problem):
+        raise InputError(f"{path}: {value.text}; expected gold nuggets:\n{_SHAPES}")
+    if not is_object(value) or not any(is_list(part) for part in value.values()):
+        raise InputError(f"{path} holds {found(value)}; expected gold nuggets:\n{_SHAPES}")
+    for topic, entries in value.items():
         place = Place(str(path), 0, topic, content_of({topic: entries}))
-        row = find_bad_value({topic: entries}) or validate(NuggetsRow, {"nuggets": entries})
+        fields = {"nuggets": entries}
+        row = find_bad_value(topic) or find_bad_value(fields) or validate(NuggetsRow, fields)
+        if not isinstance(row, Problem) and not topic.strip():
+            row = Problem("", "found an empty topic", "the topic's id")
         if isinstance(row, Problem):
             rest = row.field.removeprefix("nuggets")
             problem = Problem(f"{dotted((topic,))}{rest}", row.text, row.expected)

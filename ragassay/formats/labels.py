@@ -7,6 +7,7 @@ ragassay's own form is one `HumanLabel` a line:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,7 +173,7 @@ def _label(fields: Mapping[str, object]) -> HumanLabel | Problem:
     known = LABELS_OF_TASK.get(row.task)
     if known is not None and row.label not in known:
         return Problem("label", f"found the text {found_text(row.label)}", " or ".join(known))
-    if known is None and not row.label.lstrip("-").isdecimal():
+    if known is None and not re.fullmatch("-?[0-9]{1,3}", row.label):
         return Problem("label", f"found the text {found_text(row.label)}", "a whole number")
     if row.record_id is None and (row.topic is None or row.system is None):
         text = f"nothing names the answer: found {found(fields)}"

@@ -13,7 +13,7 @@ from typing import IO
 from uuid import uuid4
 
 from ragassay.errors import InputError
-from ragassay.formats.items import find_bad_value
+from ragassay.formats.json_values import find_bad_value
 from ragassay.formats.rows import as_text
 from ragassay.formats.shapes import is_list, is_object
 from ragassay.records import Document, Record, SentenceInput

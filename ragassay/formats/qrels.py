@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.items import find_bad_value, iter_items
+from ragassay.formats.items import iter_items
+from ragassay.formats.json_values import find_bad_value
 from ragassay.formats.lines import iter_lines
 from ragassay.formats.output import whole_file
 from ragassay.records import Rejection

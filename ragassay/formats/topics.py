@@ -11,14 +11,18 @@ from pathlib import Path
 from pydantic import AliasChoices, Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Place, content_of, find_bad_value, parse_json
+from ragassay.formats.items import Place, content_of, iter_items
+from ragassay.formats.json_values import find_bad_value, parse_json
 from ragassay.formats.lines import iter_lines
 from ragassay.formats.problems import Problem, found, found_text, validate
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.shapes import is_list, is_object
 from ragassay.records import Rejection
 
-_SHAPES = 'CSV topic_id,title,question,narrative or JSON {"topics": [{"id", "question"}]}'
+_SHAPES = (
+    'CSV topic_id,title,question,narrative or JSON {"topics": [{"id", "question"}]}, or such '
+    "objects as JSON lines"
+)
 
 
 class TopicRow(Row):
@@ -35,7 +39,7 @@ class _Entry:
 
 
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read the questions of topics: CSV or JSON, told apart by content.
+    """Read the questions of topics: CSV, JSON or JSON lines, told apart by content.
 
     Returns:
         Questions by topic id, and the topics that could not be read.
@@ -46,6 +50,9 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
     questions: dict[str, str] = {}
     rejections: list[Rejection] = []
     for entry in _topics(path):
+        if isinstance(entry, Rejection):
+            rejections.append(entry)
+            continue
         row = _topic(entry.value)
         if isinstance(row, Problem):
             rejections.append(entry.place.reject(row))
@@ -83,11 +90,13 @@ def whole_bytes(path: Path) -> bytes:
     return b"\n".join(line.data for line in lines)
 
 
-def _topics(path: Path) -> Iterator[_Entry]:
+def _topics(path: Path) -> Iterator[_Entry | Rejection]:
     data = whole_bytes(path)
     if not data.lstrip().startswith((b"{", b"[")):
         return _csv_topics(path, data)
     value = parse_json(data)
+    if isinstance(value, Problem) and sum(map(_opens_object, data.splitlines())) > 1:
+        return _line_topics(path)
     if isinstance(value, Problem):
         raise InputError(f"{path}: {value.text}; expected {_SHAPES}")
     if is_object(value):
@@ -97,6 +106,15 @@ def _topics(path: Path) -> Iterator[_Entry]:
     if is_object(value):
         return _numbered(path, [{"id": key, "question": part} for key, part in value.items()])
     raise InputError(f"{path}: found {found(value)} as topics; expected {_SHAPES}")
+
+
+def _opens_object(line: bytes) -> bool:
+    return line.startswith(b"{") and b":" in line
+
+
+def _line_topics(path: Path) -> Iterator[_Entry | Rejection]:
+    for item in iter_items(path):
+        yield item if isinstance(item, Rejection) else _Entry(item.place, item.fields)
 
 
 def _csv_topics(path: Path, data: bytes) -> Iterator[_Entry]:

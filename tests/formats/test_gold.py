@@ -140,7 +140,7 @@ def test_a_bad_line_is_rejected_and_the_others_are_read(write, line, field, prob
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\n", b"[]", b"[1]", b"{}", b'{"116": "n1"}', b"n1\nn2", b"\x1f\x8b\x08\x00 no",
+    [b"", b"\n", b"[]", b"[1]", b"{}", b'{"116": "n1"}', b"n1\nn2", 
      b'{"question": "Q", "answer": "A"}', b'{"116": ["a"]}\n{"117": ["b"]}', b"\xff\xfe{\x00"],
 )  # fmt: skip
 def test_a_file_without_nuggets_is_an_input_error_that_names_the_forms(tmp_path: Path, content):
@@ -290,3 +290,20 @@ def test_items_without_an_id_are_given_one(tmp_path: Path):
 def test_banks_that_could_not_be_read_back_are_refused(tmp_path: Path, banks, message):
     with pytest.raises(InputError, match=message):
         write_test_banks(banks, tmp_path / "bank")
+
+
+def test_a_hostile_topic_does_not_take_the_others_with_it(write):
+    text = '{"116": ["n1", "n2"], "117": ["\\ud800"], "118": [NaN], "119": ["n"], " ": ["n"]}'
+    nuggets, rejections = read_nuggets(write(text))
+    assert list(nuggets) == ["116", "119"]
+    assert [one.field for one in rejections] == ["117.0", "118.0", " "]
+
+
+def test_a_topic_that_stands_there_twice_is_not_silently_lost(write):
+    with pytest.raises(InputError, match='"116" stands twice'):
+        read_nuggets(write('{"116": ["n1"], "116": ["n2"]}'))
+
+
+def test_the_first_line_may_be_bad(write):
+    nuggets, rejections = read_nuggets(write("[1]", CREATED))
+    assert (list(nuggets), [one.line for one in rejections]) == (["116"], [1])

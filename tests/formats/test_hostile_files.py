@@ -43,6 +43,8 @@ LAST = '{"id": "last", "question": "Q", "answer": "A"}'
         (b'{"a":' * 100_000, "", "nested too deeply"),
         (b'{"question": "Q", "answer": ' + b"[" * 300 + b"]" * 300 + b"}", None, "too deeply"),
         (b"x" * 5_000_000, "", "not JSON"),
+        (b'{"question": "Q", "question": "P", "answer": "A"}', "", '"question" stands twice'),
+        (b'{"question": "Q", "answer": "A", "x": [{"y": 1, "y": 1}]}', "", '"y" stands twice'),
     ],
     ids=lambda value: repr(value)[:40],
 )

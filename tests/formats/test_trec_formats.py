@@ -135,9 +135,13 @@ def test_citations_in_the_wild_are_positions_or_ids(write, citation, found):
 
 def test_narratives_and_topics_may_stand_beside_the_run(write):
     bare = {**RAG25, "metadata": {**RAG25["metadata"], "narrative": None}}
-    narratives = write([{"id": "14", "narrative": "N?"}], name="n.json")
-    (record,) = read_records(write(bare), questions=narratives).records
-    assert record.question == "N?"
+    topics = ({"id": "14", "narrative": "N?"}, {"id": 15, "narrative": "other"})
+    for narratives in (write(list(topics), name="n.json"), write(*topics, name="n.jsonl")):
+        (record,) = read_records(write(bare), questions=narratives).records
+        assert record.question == "N?"
+    broken = write(*topics, '{"id": 16, "narrative": NaN}', "{", name="n.jsonl")
+    result = read_records(write(bare), questions=broken)
+    assert [one.line for one in result.rejections] == [3, 4]
     (rejection,) = read_records(write({**RAG24, "topic": None})).rejections
     assert rejection.field == "topic"
 

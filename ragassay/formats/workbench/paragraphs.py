@@ -18,7 +18,8 @@ from typing import Annotated
 from pydantic import AliasChoices, ConfigDict, Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Place, content_of, find_bad_value, parse_json, shown
+from ragassay.formats.items import Place, content_of, shown
+from ragassay.formats.json_values import find_bad_value, parse_json
 from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.output import write_values
 from ragassay.formats.problems import Problem, found, found_text, validate
