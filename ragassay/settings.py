@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +35,8 @@ class Settings(BaseSettings):
         max_source_chars: Budget of source text in a prompt; 0 chooses by the judge.
         max_sentences: An answer with more is refused, by name, before any call.
         nugget_threshold: Least cosine similarity at which two nuggets count as the same fact.
+        nugget_matcher: A file that `ragassay nuggets fit` wrote, which decides that in place of the
+            threshold; empty for the threshold.
         evidence_threshold: Least cosine similarity of a passage that is worth a verdict.
         evidence: Who looks for evidence: "search" has the judge write the queries, "agent" hands
             it tools and lets it search on its own (it must be able to call tools).
@@ -73,6 +76,7 @@ class Settings(BaseSettings):
     max_source_chars: int = Field(default=0, ge=0)
     max_sentences: int = Field(default=200, ge=1)
     nugget_threshold: float = Field(default=0.6, ge=-1, le=1)
+    nugget_matcher: str = ""
     evidence_threshold: float = Field(default=0.0, ge=-1, le=1)
     evidence: Literal["search", "agent"] = "search"
     evidence_rounds: int = Field(default=2, ge=0, le=10)
@@ -102,6 +106,22 @@ class Settings(BaseSettings):
             return self.max_source_chars
         return SOURCE_CHARS_LOCAL if is_local(self.model) else SOURCE_CHARS_HOSTED
 
+    @property
+    def nugget_matcher_sha256(self) -> str:
+        """What the matcher's file holds, whatever its name; empty where there is none.
+
+        Raises:
+            SettingsError: It cannot be read.
+        """
+        if not self.nugget_matcher:
+            return ""
+        try:
+            return hashlib.sha256(Path(self.nugget_matcher).read_bytes()).hexdigest()
+        except OSError as error:
+            raise SettingsError(
+                f"nugget_matcher: {self.nugget_matcher} cannot be read: {error.strerror}"
+            ) from error
+
 
 RESULT_FIELDS = (
     "model",
@@ -111,6 +131,7 @@ RESULT_FIELDS = (
     "source_chars",
     "max_sentences",
     "nugget_threshold",
+    "nugget_matcher_sha256",
     "evidence_threshold",
     "evidence",
     "evidence_rounds",

@@ -16,7 +16,7 @@ from ragassay.graphs.state import State, Task
 from ragassay.graphs.tasks import claim_verdicts
 from ragassay.graphs.toolbox import Toolbox, task_text, toolbox
 from ragassay.metrics.evaluation import evaluation_of
-from ragassay.metrics.nuggets import align
+from ragassay.metrics.nuggets import align_counted, first_of_each, same_probability
 from ragassay.metrics.verdicts import ordered
 from ragassay.records import (
     Case,
@@ -161,7 +161,12 @@ def _matches(
         return ()
     encode = tools.embedder.encode
     similarity = encode([n.text for n in gold]) @ encode([n.text for n in answer]).T
-    return align(similarity, tools.settings.nugget_threshold)
+    if tools.matcher is None:
+        counts = similarity >= tools.settings.nugget_threshold
+    else:
+        same = same_probability(similarity, tools.matcher.components)
+        counts = same >= tools.matcher.probability_threshold
+    return align_counted(similarity, counts & first_of_each([n.text for n in answer]))
 
 
 def _case(state: State) -> Case:

@@ -21,8 +21,9 @@ from ragassay.graphs.evidence_state import QueryTask
 from ragassay.graphs.state import Task
 from ragassay.models.embeddings import Embedder
 from ragassay.models.gateway import JudgeLM
+from ragassay.optimizers.nugget_matching import opened_matcher
 from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
-from ragassay.records import Record
+from ragassay.records import NuggetMatcher, Record
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.rerank import Reranker
@@ -39,6 +40,7 @@ class Toolbox:
     embedder: Embedder
     corpus: Literature
     rubrics: dict[str, Rubric]
+    matcher: NuggetMatcher | None = None
     judge: RubricJudge = field(default_factory=RubricJudge)
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
     writer: NuggetWriter = field(default_factory=NuggetWriter)
@@ -68,6 +70,7 @@ class Toolbox:
         return cls(
             settings=settings,
             lm=lm,
+            matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
             embedder=Embedder(settings.embedder),
             corpus=Corpus() if corpus is None else corpus,
             rubrics={name: rubrics[name] for name in chosen},

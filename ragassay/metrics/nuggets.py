@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.records import NuggetMatch
+from ragassay.records import MixtureComponent, NuggetMatch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,8 +16,7 @@ def align(similarity: NDArray[np.floating], threshold: float) -> tuple[NuggetMat
     """Pair gold nuggets with the answer's nuggets, each used once, as much as can be.
 
     One to one, where BioACE counts every similar pair: an answer that repeats a fact cannot be
-    credited for it twice. BioACE tunes the threshold by a Gaussian mixture and Optuna; here it is
-    given.
+    credited for it twice.
 
     Args:
         similarity: shape (n_gold, n_answer), cosine similarities.
@@ -26,12 +26,99 @@ def align(similarity: NDArray[np.floating], threshold: float) -> tuple[NuggetMat
         The pairs of the largest sum of similarities, counted from -1 so that a further pair never
         makes it smaller. By gold nugget; empty where a side is empty.
     """
+    return align_counted(similarity, similarity >= threshold)
+
+
+def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Which texts do not repeat an earlier one, but for case and spaces.
+
+    A copy of a nugget that is close to two gold nuggets would be paired with the second one: with
+    `align_counted(similarity, counts & first_of_each(texts))` it never lifts recall.
+
+    Args:
+        texts: shape (n_answer,).
+    """
+    import numpy as np
+
+    seen: set[str] = set()
+    plain = [" ".join(text.casefold().split()) for text in texts]
+    # `add` gives None: a text that was not seen becomes seen.
+    return np.array([not (text in seen or seen.add(text)) for text in plain], dtype=bool)
+
+
+def same_probability(
+    similarity: NDArray[np.floating], components: Sequence[MixtureComponent]
+) -> NDArray[np.float64]:
+    """Probability that a pair of nuggets states the same fact, given its cosine similarity.
+
+    The responsibility of the component with the larger mean, as scikit-learn's
+    `BayesianGaussianMixture.predict_proba` gives it for a stick-breaking prior (Bishop 2006,
+    section 10.2). It differs from BioACE in one place. Where the two variances differ, the
+    responsibility of a plain mixture turns: beyond some high similarity a wide low component takes
+    the pairs back, below some low one a wide high component claims them. From the turning point
+    on, the probability stays what it is there, so that it never falls as similarity grows. The
+    turning point never lies between the two means.
+
+    Args:
+        similarity: Any shape, in [-1, 1].
+        components: Two.
+
+    Returns:
+        The shape of `similarity`, in [0, 1], non-decreasing in it.
+    """
+    import numpy as np
+    from scipy.special import expit
+
+    position = int(components[1].mean > components[0].mean)
+    high, low = components[position], components[1 - position]
+    place = np.asarray(similarity, dtype=np.float64)
+    bend = 1 / low.variance - 1 / high.variance
+    if bend:
+        turn = (low.mean / low.variance - high.mean / high.variance) / bend
+        place = np.maximum(place, turn) if bend > 0 else np.minimum(place, turn)
+    weights = _log_weights(components)
+    odds = _log_density(place, high) - _log_density(place, low)
+    return expit(odds + weights[position] - weights[1 - position])
+
+
+def _log_weights(components: Sequence[MixtureComponent]) -> list[float]:
+    """Expected logarithms of the weights of a stick-breaking process."""
+    from scipy.special import digamma
+
+    found: list[float] = []
+    left = 0.0
+    for component in components:
+        taken, rest = component.weight_concentration
+        found.append(float(digamma(taken) - digamma(taken + rest)) + left)
+        left += float(digamma(rest) - digamma(taken + rest))
+    return found
+
+
+def _log_density(place: NDArray[np.float64], component: MixtureComponent) -> NDArray[np.float64]:
+    """Expected logarithm of a component's density, but for a constant that both share."""
+    import numpy as np
+    from scipy.special import digamma
+
+    freedom = component.degrees_of_freedom
+    spread = float(digamma(freedom / 2)) - np.log(freedom) - 1 / component.mean_precision
+    distance = (place - component.mean) ** 2 / component.variance
+    return 0.5 * (spread - np.log(component.variance) - distance)
+
+
+def align_counted(
+    similarity: NDArray[np.floating], counts: NDArray[np.bool_]
+) -> tuple[NuggetMatch, ...]:
+    """As `align`, over the pairs that count.
+
+    Args:
+        similarity: shape (n_gold, n_answer), cosine similarities.
+        counts: The same shape; which pairs may be made.
+    """
     from scipy.optimize import linear_sum_assignment
 
     if 0 in similarity.shape:
         return ()
-    # A pair below the threshold is worth nothing, so that it keeps no other from being made.
-    counts = similarity >= threshold
+    # A pair that does not count is worth nothing, so that it keeps no other from being made.
     rows, columns = linear_sum_assignment(counts * (similarity + 1.0), maximize=True)
     return tuple(
         NuggetMatch(gold=int(g), nugget=int(a), similarity_score=round(float(similarity[g, a]), 4))

@@ -36,6 +36,12 @@ from ragassay.records.inputs import (
 )
 from ragassay.records.labels import HumanLabel, LabelTask
 from ragassay.records.literature import Article, ArticleLink, LinkKind, Notice
+from ragassay.records.matching import (
+    MatchAgreement,
+    MatchObjectives,
+    MixtureComponent,
+    NuggetMatcher,
+)
 from ragassay.records.run import (
     CardFigure,
     FileStamp,
@@ -89,11 +95,15 @@ __all__ = [
     "LabelTask",
     "LinkKind",
     "Manifest",
+    "MatchAgreement",
+    "MatchObjectives",
+    "MixtureComponent",
     "ModelCard",
     "Notice",
     "Nugget",
     "NuggetAssignment",
     "NuggetMatch",
+    "NuggetMatcher",
     "NuggetMethod",
     "NuggetOrigin",
     "Record",

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from ragassay.errors import FatalModelError, InputError
 from ragassay.graphs.evaluate import VERDICT_NODES, build_evaluate_graph
 from ragassay.graphs.state import Input
-from ragassay.records import Article, ArticleLink, Document, Evaluation, Nugget, Record
+from ragassay.records import (
+    Article,
+    ArticleLink,
+    Document,
+    Evaluation,
+    MatchObjectives,
+    MixtureComponent,
+    Nugget,
+    NuggetMatcher,
+    Record,
+)
 from ragassay.retrievers.memory import Corpus
 from ragassay.testing import Fault
 
@@ -351,3 +362,26 @@ async def test_the_graph_that_langgraph_json_names_takes_plain_json(
     monkeypatch.setattr("ragassay.graphs.toolbox._default_toolbox", lambda: tools)
     out = await getattr(module, name).ainvoke({"record": RECORD.model_dump(mode="json")})
     assert len(out["evaluation"].judgments) == 9
+
+
+async def test_a_fitted_matcher_decides_which_nuggets_are_the_same(make_model, make_tools):
+    component = {"weight": 0.5, "variance": 0.01, "weight_concentration": (50, 50)}
+    precision = {"mean_precision": 50, "degrees_of_freedom": 50}
+    components = [MixtureComponent(mean=mean, **component, **precision) for mean in (0.1, 0.9)]
+    matcher = NuggetMatcher(
+        components=components,
+        probability_threshold=0.5,
+        similarity_threshold=0.5,
+        embedder="words",
+        n_questions=1,
+        n_pairs=20,
+        data_sha256="",
+        seed=0,
+        n_trials=1,
+        objectives=MatchObjectives(f1=1, similarity=1, n_alignments=1),
+    )
+    record = RECORD.model_copy(update={"nuggets": GOLD})
+    tools = make_tools(make_model(), nugget_threshold=0.0)
+    assert len((await evaluate(tools, record)).matches) == 2
+    found = await evaluate(replace(tools, matcher=matcher), record)
+    assert [m.gold for m in found.matches] == [0]

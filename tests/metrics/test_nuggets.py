@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ragassay.metrics.nuggets import align, f1_score
+from ragassay.metrics.nuggets import align, align_counted, f1_score, first_of_each
 from ragassay.records import NuggetMatch
 
 
@@ -110,3 +110,39 @@ def test_f1_lies_between_its_parts(precision: float, recall: float) -> None:
     assert found is not None
     assert min(precision, recall) - 1e-9 <= found <= max(precision, recall) + 1e-9
     assert found == pytest.approx(f1_score(recall, precision))
+
+
+def test_copies_are_told_by_their_words() -> None:
+    found = first_of_each(["Pain fell.", "pain  FELL.", "Pain rose.", "Pain fell."])
+    assert found.tolist() == [True, False, True, False]
+    assert first_of_each([]).tolist() == []
+
+
+@given(
+    matrices().filter(lambda m: m.size > 0),
+    st.sampled_from([-1.0, 0.0, 0.5, 1.0]),
+    st.integers(0, 3),
+    st.integers(1, 3),
+)
+def test_precision_and_recall_are_shares_and_a_copy_never_lifts_recall(
+    similarity: NDArray[np.float64], threshold: float, which: int, n_copies: int
+) -> None:
+    n_gold, n_answer = similarity.shape
+    copied = min(which, n_answer - 1)
+    texts = [f"fact {i}" for i in range(n_answer)]
+    more = np.column_stack([similarity, *[similarity[:, copied]] * n_copies])
+    more_texts = texts + [texts[copied].upper()] * n_copies
+    before = align_counted(similarity, (similarity >= threshold) & first_of_each(texts))
+    after = align_counted(more, (more >= threshold) & first_of_each(more_texts))
+    assert 0 <= len(after) / n_gold <= 1
+    assert 0 <= len(after) / len(more_texts) <= 1
+    assert len(after) / n_gold == len(before) / n_gold
+    assert len(after) / len(more_texts) <= len(before) / n_answer
+
+
+def test_a_copy_takes_no_second_gold_nugget() -> None:
+    # One nugget, close to both gold nuggets, told twice: one of two gold nuggets is stated.
+    similarity = np.array([[0.9, 0.9], [0.8, 0.8]])
+    assert len(align(similarity, 0.6)) == 2
+    counts = (similarity >= 0.6) & first_of_each(["Pain fell.", "Pain fell."])
+    assert pairs(align_counted(similarity, counts)) == [(0, 0)]

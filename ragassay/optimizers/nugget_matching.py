@@ -1,0 +1,181 @@
+"""Fits when two nuggets count as the same fact (BioACE, section 4.1.1).
+
+A Bayesian Gaussian mixture of two components over the cosine similarities of all pairs; then a
+threshold on the probability of the same fact, searched by Optuna over three objectives.
+
+The objectives need no labels. Average F1 and the number of alignments say how much is aligned, not
+how much of it is right: a lower threshold never makes either smaller, and only the similarity of
+the aligned pairs speaks against it. Where pairs are known that state the same fact, the agreement
+with them is what tells one threshold from another.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from ragassay.errors import InputError, SettingsError
+from ragassay.metrics.nuggets import same_probability
+from ragassay.optimizers.nugget_thresholds import (
+    LEAST_PROBABILITY,
+    MatchData,
+    choose_trial,
+    search_thresholds,
+)
+from ragassay.records import (
+    MixtureComponent,
+    NuggetMatcher,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FEWEST_PAIRS = 20
+"""Fewer similarities show no two groups."""
+
+N_STARTS = 5
+SAME_STEPS = 60
+
+
+def fit_matcher(
+    data: MatchData,
+    *,
+    n_trials: int = 200,
+    seed: int = 0,
+    on_trial: Callable[[], None] = lambda: None,
+) -> NuggetMatcher:
+    """Fit the mixture, then choose the threshold.
+
+    Args:
+        data: At least 20 pairs.
+        n_trials: Thresholds that are tried.
+        seed: The same data and seed give the same matcher.
+        on_trial: Called after each.
+
+    Raises:
+        InputError: There are too few pairs, or their similarities show no two groups.
+    """
+    import numpy as np
+
+    pairs = np.concatenate([similarity.ravel() for similarity in data.similarities] or [[]])
+    if len(pairs) < FEWEST_PAIRS:
+        raise InputError(
+            f"there are {len(pairs)} pairs of a gold and a system nugget: a fit needs at least "
+            f"{FEWEST_PAIRS}"
+        )
+    components = fit_mixture(pairs, seed)
+    reach = _similarity_at(LEAST_PROBABILITY, components)
+    if reach is None or pairs.max() < reach:
+        raise InputError(
+            "the similarities show no two groups: no pair is more likely one fact than two"
+        )
+    front = search_thresholds(data, components, n_trials, seed, on_trial)
+    chosen = choose_trial(front)
+    reached = _similarity_at(chosen.probability, components)
+    return NuggetMatcher(
+        components=components,
+        probability_threshold=chosen.probability,
+        similarity_threshold=1.0 if reached is None else round(reached, 6),
+        embedder=data.embedder,
+        embedder_digest=data.embedder_digest,
+        n_questions=len(data.cases),
+        n_pairs=len(pairs),
+        data_sha256=data.sha256,
+        seed=seed,
+        n_trials=n_trials,
+        library=f"scikit-learn {importlib.metadata.version('scikit-learn')}",
+        objectives=chosen.objectives,
+        agreement=chosen.agreement,
+    )
+
+
+def fit_mixture(
+    pairs: NDArray[np.floating], seed: int
+) -> tuple[MixtureComponent, MixtureComponent]:
+    """The mixture of two components, by variational inference.
+
+    Args:
+        pairs: shape (n_pairs,), cosine similarities.
+        seed: Of its starting points.
+    """
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import BayesianGaussianMixture
+
+    mixture = BayesianGaussianMixture(
+        n_components=2,
+        covariance_type="spherical",
+        max_iter=1000,
+        n_init=N_STARTS,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        mixture.fit(pairs.reshape(-1, 1).astype("float64"))
+    taken, rest = mixture.weight_concentration_
+    first, second = (
+        MixtureComponent(
+            weight=float(mixture.weights_[i]),
+            mean=float(mixture.means_[i, 0]),
+            variance=float(mixture.covariances_[i]),
+            weight_concentration=(float(taken[i]), float(rest[i])),
+            mean_precision=float(mixture.mean_precision_[i]),
+            degrees_of_freedom=float(mixture.degrees_of_freedom_[i]),
+        )
+        for i in range(2)
+    )
+    return first, second
+
+
+def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
+    """A matcher that `ragassay nuggets fit` wrote; None for no path.
+
+    Args:
+        path: The file.
+        embedder: Name of the embedding model that it is to work with.
+
+    Raises:
+        SettingsError: The file is missing, is none, or was fitted with another embedding model.
+    """
+    if not path:
+        return None
+    try:
+        matcher = NuggetMatcher.model_validate_json(Path(path).read_bytes())
+    except OSError as error:
+        raise SettingsError(f"nugget_matcher: {path} cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise SettingsError(
+            f"nugget_matcher: {path} is no matcher that `ragassay nuggets fit` wrote: "
+            f"{where or 'the file'}: {error.errors()[0]['msg']}"
+        ) from error
+    if matcher.embedder != embedder:
+        raise SettingsError(
+            f"nugget_matcher: {path} was fitted to similarities of {matcher.embedder}, and the "
+            f"embedder is {embedder}: fit again, or set embedder"
+        )
+    return matcher
+
+
+def _similarity_at(
+    probability: float, components: tuple[MixtureComponent, MixtureComponent]
+) -> float | None:
+    """The least similarity in [-1, 1] of that probability; None where none has it."""
+    import numpy as np
+
+    def is_reached(similarity: float) -> bool:
+        return bool(same_probability(np.array(similarity), components) >= probability)
+
+    low, high = -1.0, 1.0
+    if not is_reached(high):
+        return None
+    for _ in range(SAME_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_reached(middle) else (middle, high)
+    return high

@@ -1,0 +1,196 @@
+"""The search for the probability at which two nuggets count as the same fact (BioACE, 4.1.1)."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragassay.metrics.nuggets import (
+    align_counted,
+    f1_score,
+    first_of_each,
+    same_probability,
+)
+from ragassay.records import MatchAgreement, MatchObjectives, MixtureComponent, NuggetMatch
+
+if TYPE_CHECKING:
+    import numpy as np
+    import optuna
+    from numpy.typing import NDArray
+
+LEAST_PROBABILITY = 0.5
+"""The search starts here: below it a pair is more likely two facts than one."""
+
+POPULATION = 20
+
+
+@dataclass(frozen=True)
+class MatchCase:
+    """The nuggets of one answer, and of what it should state.
+
+    Attributes:
+        gold: Texts of the gold nuggets.
+        nuggets: Texts of the system's nuggets.
+        matches: Pairs (position in `gold`, position in `nuggets`) that are known to state the same
+            fact; None where nobody said so.
+    """
+
+    gold: tuple[str, ...]
+    nuggets: tuple[str, ...]
+    matches: frozenset[tuple[int, int]] | None = None
+
+
+@dataclass(frozen=True)
+class MatchData:
+    """What a matcher is fitted to.
+
+    Attributes:
+        cases: The answers.
+        similarities: For each case, shape (n_gold, n_nuggets), cosine similarities.
+        sha256: Hash of the file.
+        embedder: Name of the embedding model.
+        embedder_digest: SHA-256 of its weights where known.
+    """
+
+    cases: tuple[MatchCase, ...]
+    similarities: tuple[NDArray[np.floating], ...]
+    sha256: str
+    embedder: str
+    embedder_digest: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A threshold that no other beats in all three objectives."""
+
+    probability: float
+    objectives: MatchObjectives
+    agreement: MatchAgreement | None = None
+
+
+def choose_trial(front: Sequence[Trial]) -> Trial:
+    """One threshold from the Pareto front.
+
+    Where pairs are known: the highest F1 against them. Else, and among equals, the trial nearest
+    to the best of all three objectives, each scaled to [0, 1] over the front; then the highest F1,
+    similarity and number of alignments, and the lowest threshold. The highest F1 alone would
+    always choose the lowest threshold, which aligns most.
+    """
+    columns = [_values(trial.objectives) for trial in front]
+    lows = [min(column) for column in zip(*columns, strict=True)]
+    highs = [max(column) for column in zip(*columns, strict=True)]
+
+    def distance(values: tuple[float, float, float]) -> float:
+        gaps = (
+            (high - value) / (high - low) if high > low else 0.0
+            for value, low, high in zip(values, lows, highs, strict=True)
+        )
+        return round(math.hypot(*gaps), 9)
+
+    def rank(trial: Trial) -> tuple[float, ...]:
+        values = _values(trial.objectives)
+        return (_known_f1(trial), -distance(values), *values, -trial.probability)
+
+    return max(front, key=rank)
+
+
+def search_thresholds(
+    data: MatchData,
+    components: tuple[MixtureComponent, MixtureComponent],
+    n_trials: int,
+    seed: int,
+    on_trial: Callable[[], None],
+) -> list[Trial]:
+    """The Pareto front of thresholds, as NSGA-II finds it, from the lowest.
+
+    Args:
+        data: What is aligned.
+        components: The fitted mixture.
+        n_trials: Thresholds that are tried.
+        seed: Of the search.
+        on_trial: Called after each.
+    """
+    import optuna
+
+    parts = [
+        (similarity, same_probability(similarity, components), first_of_each(case.nuggets))
+        for case, similarity in zip(data.cases, data.similarities, strict=True)
+    ]
+
+    def tried(probability: float) -> list[tuple[NuggetMatch, ...]]:
+        return [
+            align_counted(similarity, (same >= probability) & first)
+            for similarity, same, first in parts
+        ]
+
+    def objective(trial: optuna.Trial) -> tuple[float, float, float]:
+        probability = trial.suggest_float("probability", LEAST_PROBABILITY, 1.0)
+        return _values(_objectives(data.cases, tried(probability)))
+
+    def told(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+        on_trial()
+
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        sampler = optuna.samplers.NSGAIISampler(population_size=POPULATION, seed=seed)
+        study = optuna.create_study(
+            directions=("maximize", "maximize", "maximize"), sampler=sampler
+        )
+        study.optimize(objective, n_trials=n_trials, callbacks=[told])
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+    found = sorted({float(trial.params["probability"]) for trial in study.best_trials})
+    return [
+        Trial(p, _objectives(data.cases, tried(p)), _agreement(data.cases, tried(p))) for p in found
+    ]
+
+
+def _objectives(
+    cases: Sequence[MatchCase], aligned: Sequence[tuple[NuggetMatch, ...]]
+) -> MatchObjectives:
+    scores = [
+        f1_score(len(pairs) / len(case.nuggets), len(pairs) / len(case.gold)) or 0.0
+        for case, pairs in zip(cases, aligned, strict=True)
+    ]
+    similar = [match.similarity_score for pairs in aligned for match in pairs]
+    return MatchObjectives(
+        f1=statistics.fmean(scores),
+        similarity=statistics.fmean(similar) if similar else -1.0,
+        n_alignments=len(similar) / len(cases),
+    )
+
+
+def _agreement(
+    cases: Sequence[MatchCase], aligned: Sequence[tuple[NuggetMatch, ...]]
+) -> MatchAgreement | None:
+    n_pairs = n_known = n_aligned = n_both = 0
+    for case, pairs in zip(cases, aligned, strict=True):
+        if case.matches is None:
+            continue
+        found = {(match.gold, match.nugget) for match in pairs}
+        n_pairs += len(case.gold) * len(case.nuggets)
+        n_known += len(case.matches)
+        n_aligned += len(found)
+        n_both += len(found & case.matches)
+    if not n_pairs:
+        return None
+    return MatchAgreement(
+        accuracy=1 - (n_known + n_aligned - 2 * n_both) / n_pairs,
+        precision=n_both / n_aligned if n_aligned else None,
+        recall=n_both / n_known if n_known else None,
+        n_pairs=n_pairs,
+        n_known=n_known,
+    )
+
+
+def _values(objectives: MatchObjectives) -> tuple[float, float, float]:
+    return objectives.f1, objectives.similarity, objectives.n_alignments
+
+
+def _known_f1(trial: Trial) -> float:
+    agreement = trial.agreement
+    return (f1_score(agreement.precision, agreement.recall) or 0.0) if agreement else 0.0

@@ -1,0 +1,188 @@
+"""The fitted matcher: scikit-learn's probabilities, never falling; a threshold by a stated rule."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.errors import InputError, SettingsError
+from ragassay.metrics.nuggets import same_probability
+from ragassay.optimizers.nugget_matching import fit_matcher, fit_mixture, opened_matcher
+from ragassay.optimizers.nugget_thresholds import MatchCase, MatchData, Trial, choose_trial
+from ragassay.records import MatchAgreement, MatchObjectives, NuggetMatcher
+from ragassay.settings import RESULT_FIELDS, Settings
+
+RNG = np.random.default_rng(7)
+
+
+def made_data(n_cases: int = 12, known: bool = False) -> MatchData:
+    """Gold nugget i is stated by system nugget i, for three of four; one system nugget is new."""
+    similarities, cases = [], []
+    for _ in range(n_cases):
+        similarity = RNG.normal(0.2, 0.12, (4, 4)).clip(-1, 1)
+        for i in range(3):
+            similarity[i, i] = np.clip(RNG.normal(0.8, 0.06), -1, 1)
+        similarities.append(similarity)
+        matches = frozenset((i, i) for i in range(3)) if known else None
+        cases.append(MatchCase(tuple("abcd"), tuple("efgh"), matches))
+    return MatchData(tuple(cases), tuple(similarities), "0" * 64, "words")
+
+
+@pytest.fixture(scope="module")
+def matcher() -> NuggetMatcher:
+    return fit_matcher(made_data(known=True), n_trials=60, seed=3)
+
+
+@pytest.mark.parametrize("spread", [(0.12, 0.06), (0.08, 0.08), (0.05, 0.2)])
+def test_probability_is_that_of_scikit_learn_between_the_means(
+    spread: tuple[float, float],
+) -> None:
+    from sklearn.mixture import BayesianGaussianMixture
+
+    rng = np.random.default_rng(1)
+    pairs = np.concatenate([rng.normal(0.2, spread[0], 400), rng.normal(0.75, spread[1], 80)])
+    mixture = BayesianGaussianMixture(
+        n_components=2, covariance_type="spherical", max_iter=1000, n_init=5, random_state=5
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mixture.fit(pairs.reshape(-1, 1))
+    high = int(np.argmax(mixture.means_[:, 0]))
+    grid = np.linspace(mixture.means_.min(), mixture.means_.max(), 50)
+    expected = mixture.predict_proba(grid.reshape(-1, 1))[:, high]
+    found = same_probability(grid, fit_mixture(pairs, 5))
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.integers(0, 50), st.floats(0.02, 0.5), st.floats(0.02, 0.5))
+def test_probability_never_falls_as_similarity_grows(seed: int, low: float, high: float) -> None:
+    rng = np.random.default_rng(seed)
+    pairs = np.concatenate([rng.normal(0.2, low, 60), rng.normal(0.7, high, 30)]).clip(-1, 1)
+    found = same_probability(np.linspace(-1, 1, 400), fit_mixture(pairs, seed))
+    assert np.all(np.diff(found) >= -1e-12)
+    assert found.min() >= 0 and found.max() <= 1
+
+
+def test_wide_low_component_does_not_take_back_what_is_very_similar(matcher: NuggetMatcher) -> None:
+    first, second = matcher.components
+    low, high = sorted((first, second), key=lambda part: part.mean)
+    wide = low.model_copy(update={"variance": 1.0})
+    narrow = high.model_copy(update={"mean": 0.6, "variance": 0.001})
+    found = same_probability(np.array([0.6, 0.95, 1.0]), (wide, narrow))
+    assert found[0] > 0.5
+    assert found[2] >= found[1] >= found[0]
+
+
+def test_fit_aligns_what_was_made_alike(matcher: NuggetMatcher) -> None:
+    # Three of four gold nuggets, three of four system nuggets: F1 = 0.75, three alignments.
+    assert matcher.objectives.f1 == pytest.approx(0.75, abs=0.03)
+    assert matcher.objectives.n_alignments == pytest.approx(3, abs=0.2)
+    assert matcher.agreement is not None
+    assert matcher.agreement.accuracy > 0.98
+    assert (matcher.n_questions, matcher.n_pairs) == (12, 12 * 16)
+    assert (matcher.agreement.n_pairs, matcher.agreement.n_known) == (192, 36)
+
+
+def test_same_data_and_seed_give_the_same_matcher() -> None:
+    data = made_data()
+    ticks: list[int] = []
+    first = fit_matcher(data, n_trials=25, seed=1, on_trial=lambda: ticks.append(1))
+    assert fit_matcher(data, n_trials=25, seed=1) == first
+    assert len(ticks) == 25
+    assert first.agreement is None
+
+
+def test_matcher_survives_its_file(matcher: NuggetMatcher, tmp_path: Path) -> None:
+    path = tmp_path / "matcher.json"
+    path.write_text(matcher.model_dump_json(indent=2))
+    again = opened_matcher(str(path), "words")
+    assert again == matcher
+    grid = np.linspace(-1, 1, 21)
+    assert np.array_equal(
+        same_probability(grid, again.components), same_probability(grid, matcher.components)
+    )
+    assert opened_matcher("", "words") is None
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"components": []}'])
+def test_file_that_is_no_matcher_is_named(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "matcher.json"
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=r"matcher\.json is no matcher"):
+        opened_matcher(str(path), "words")
+    with pytest.raises(SettingsError, match="cannot be read"):
+        opened_matcher(str(tmp_path / "none.json"), "words")
+
+
+def test_matcher_of_another_embedding_model_is_refused(
+    matcher: NuggetMatcher, tmp_path: Path
+) -> None:
+    path = tmp_path / "matcher.json"
+    path.write_text(matcher.model_dump_json())
+    with pytest.raises(SettingsError, match="fitted to similarities of words"):
+        opened_matcher(str(path), "others")
+
+
+def test_identity_of_a_matcher_is_its_content(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    one.write_text("a")
+    two.write_text("a")
+    first = Settings(nugget_matcher=str(one)).nugget_matcher_sha256
+    assert first == Settings(nugget_matcher=str(two)).nugget_matcher_sha256
+    one.write_text("b")
+    assert first != Settings(nugget_matcher=str(one)).nugget_matcher_sha256
+    assert Settings().nugget_matcher_sha256 == ""
+    assert "nugget_matcher_sha256" in RESULT_FIELDS and "nugget_matcher" not in RESULT_FIELDS
+    with pytest.raises(SettingsError, match="cannot be read"):
+        _ = Settings(nugget_matcher=str(tmp_path)).nugget_matcher_sha256
+
+
+def test_similarity_threshold_is_where_the_probability_is_reached(matcher: NuggetMatcher) -> None:
+    at = np.array([matcher.similarity_threshold - 1e-4, matcher.similarity_threshold + 1e-4])
+    below, above = same_probability(at, matcher.components)
+    assert below < matcher.probability_threshold <= above
+
+
+def test_too_few_pairs_or_no_second_group_is_an_error() -> None:
+    with pytest.raises(InputError, match="16 pairs"):
+        fit_matcher(made_data(1))
+    with pytest.raises(InputError, match="0 pairs"):
+        fit_matcher(MatchData((), (), "", "words"))
+    flat = np.full((5, 5), 0.3) + np.linspace(0, 1e-3, 25).reshape(5, 5)
+    data = MatchData((MatchCase(("a",) * 5, ("b",) * 5),), (flat,), "", "words")
+    try:
+        fit_matcher(data, n_trials=3)
+    except InputError as error:
+        assert "two groups" in str(error)
+
+
+def trial(probability: float, *values: float, known: float | None = None) -> Trial:
+    agreement = None
+    if known is not None:
+        agreement = MatchAgreement(
+            accuracy=known, precision=known, recall=known, n_pairs=9, n_known=3
+        )
+    f1, similarity, number = values
+    objectives = MatchObjectives(f1=f1, similarity=similarity, n_alignments=number)
+    return Trial(probability, objectives, agreement)
+
+
+def test_choice_is_nearest_to_the_best_of_all_three() -> None:
+    # Gaps to (0.9, 0.9, 5), scaled: (0, 1, 0), (1/8, 1/4, 1/4), (1, 0, 1).
+    front = [trial(0.5, 0.9, 0.5, 5), trial(0.7, 0.8, 0.8, 4), trial(0.9, 0.1, 0.9, 1)]
+    assert choose_trial(front).probability == 0.7
+    assert choose_trial(front[::-1]).probability == 0.7
+
+
+def test_known_pairs_decide_before_the_objectives() -> None:
+    front = [trial(0.5, 0.9, 0.5, 5, known=0.6), trial(0.9, 0.1, 0.9, 1, known=0.8)]
+    assert choose_trial(front).probability == 0.9
+
+
+def test_equal_trials_are_decided_by_the_lowest_threshold() -> None:
+    assert choose_trial([trial(0.8, 0.5, 0.5, 2), trial(0.6, 0.5, 0.5, 2)]).probability == 0.6
