@@ -57,28 +57,38 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None
 
 
 def correlate_scores(
-    first: Sequence[float | None], second: Sequence[float | None]
+    first: Sequence[float | None],
+    second: Sequence[float | None],
+    clusters: Sequence[str] | None = None,
 ) -> RankCorrelation:
-    """Correlate two scores of the same systems; the bootstrap resamples systems.
+    """Correlate two scores of the same systems or answers.
 
     Args:
-        first: shape (n_systems,); a system without a score is None and is left out.
-        second: shape (n_systems,).
+        first: shape (n,); one without a score is None and is left out.
+        second: shape (n,).
+        clusters: shape (n,), which belong together; the bootstrap draws clusters. None where each
+            stands alone.
 
     Raises:
         InputError: The lengths differ.
     """
     import numpy as np
 
-    if len(first) != len(second):
+    names = list(clusters) if clusters is not None else [str(i) for i in range(len(first))]
+    if not len(first) == len(second) == len(names):
         raise InputError(f"{len(first)} scores cannot be correlated with {len(second)}")
-    kept = [(x, y) for x, y in zip(first, second, strict=True) if None not in (x, y)]
-    pairs = np.array(kept, dtype=float).reshape(-1, 2)
+    kept = [
+        (x, y, name)
+        for x, y, name in zip(first, second, names, strict=True)
+        if x is not None and y is not None
+    ]
+    pairs = np.array([(x, y) for x, y, _ in kept], dtype=float).reshape(-1, 2)
+    groups, places = np.unique(np.array([c for *_, c in kept], dtype=object), return_inverse=True)
 
     def drawn(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.repeat(pairs, counts, axis=0)
+        return np.repeat(pairs, counts[places.reshape(-1)], axis=0)
 
-    return _correlation(pairs, drawn, len(pairs), len(first) - len(pairs), 0)
+    return _correlation(pairs, drawn, len(groups), len(first) - len(pairs), 0)
 
 
 def correlate_systems(
@@ -151,8 +161,8 @@ def _coefficient(
 ) -> float | None:
     if len(set(first)) < 2 or len(set(second)) < 2:
         return None
-    # Rounding can carry a coefficient past the end of its scale.
-    return max(-1.0, min(1.0, float(compute(first, second))))
+    # Floating point can miss 1, or pass it.
+    return round(compute(first, second), 12)
 
 
 def _first(result: object) -> float:

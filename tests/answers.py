@@ -1,0 +1,92 @@
+"""Small evaluations for tests of statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ragassay.records import (
+    AnswerSentence,
+    Citation,
+    CitationVerdict,
+    Evaluation,
+    FileStamp,
+    Manifest,
+    Score,
+    SentenceLabel,
+)
+from ragassay.runs.folder import RunFolder, write_lines, write_whole
+
+
+def answer(
+    record_id: str = "r",
+    topic: str = "t",
+    system: str | None = None,
+    labels: Sequence[tuple[str, str | None]] = (),
+    citations: Sequence[tuple[int, str, str | None]] = (),
+    scores: Mapping[str, float] | None = None,
+    **fields: object,
+) -> Evaluation:
+    """An evaluation.
+
+    Args:
+        record_id: Its id.
+        topic: Its question.
+        system: Its system.
+        labels: Text and relevance label of each sentence.
+        citations: Sentence, document and verdict of each citation.
+        scores: Values by key.
+        fields: Further fields of the evaluation.
+    """
+    pointers: dict[int, list[Citation]] = {}
+    for sentence, document, _ in citations:
+        pointers.setdefault(sentence, []).append(Citation(marker=document, document=document))
+    found = {
+        "record_id": record_id,
+        "question": f"Question {topic}?",
+        "answer": " ".join(text for text, _ in labels),
+        "system": system,
+        "topic": topic,
+        "judge": "judge",
+        "sentences": tuple(
+            AnswerSentence(index=i, text=text, start=0, end=1, citations=tuple(pointers.get(i, ())))
+            for i, (text, _) in enumerate(labels, 1)
+        ),
+        "labels": tuple(
+            SentenceLabel.model_validate({"sentence": i, "label": label, "confidence": 0.75})
+            for i, (_, label) in enumerate(labels, 1)
+        ),
+        "citations": tuple(
+            CitationVerdict.model_validate(
+                {
+                    "sentence": sentence,
+                    "citation": Citation(marker=document, document=document),
+                    "verdict": verdict,
+                }
+            )
+            for sentence, document, verdict in citations
+        ),
+        "scores": {
+            key: Score(value=value, n=1, judge="judge") for key, value in (scores or {}).items()
+        },
+    }
+    return Evaluation.model_validate(found | fields)
+
+
+def written_run(
+    path: Path, evaluations: Sequence[Evaluation], *, is_finished: bool = True, **fields: object
+) -> Path:
+    """A run folder that holds evaluations."""
+    from ragassay.metrics.summary import summarize
+
+    folder = RunFolder(path)
+    path.mkdir(parents=True)
+    stamp = FileStamp(name="answers.jsonl", sha256="0" * 64, n_items=len(evaluations))
+    given = {"ragassay": "0", "judge": "judge", "answers": stamp}
+    manifest = Manifest.model_validate(given | fields)
+    write_whole(folder.manifest_file, manifest.model_dump_json())
+    write_lines(folder.evaluations_file, evaluations)
+    if is_finished:
+        summary = summarize(evaluations, len(evaluations), 0, 0)
+        write_whole(folder.summary_file, summary.model_dump_json())
+    return path

@@ -1,0 +1,186 @@
+"""Agreement of labels."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, f1_score, precision_recall_fscore_support
+
+from ragassay.errors import InputError
+from ragassay.metrics.agreement import agreement, krippendorff_alpha
+
+LIKERT = ("1", "2", "3", "4", "5")
+Pairs = st.lists(st.tuples(st.sampled_from(LIKERT), st.sampled_from(LIKERT)), min_size=1)
+
+
+def test_worked_by_hand():
+    # people a a a b b, judge a a b b a: 3 of 5 agree.
+    # Expected: a 3/5 * 3/5 + b 2/5 * 2/5 = .52; kappa = (.6 - .52) / .48 = 1/6.
+    # F1 of a: 2*2 / (3+3) = 2/3, of b: 2*1 / (2+2) = 1/2; macro 7/12.
+    found = agreement(list("aaabb"), list("aabba"), ["a", "b"])
+    assert found.accuracy.value == 0.6
+    assert found.kappa.value == pytest.approx(1 / 6)
+    assert found.macro_f1.value == pytest.approx(7 / 12)
+    assert found.confusion == ((2, 1), (1, 1))
+    assert [c.f1.value for c in found.classes] == pytest.approx([2 / 3, 1 / 2])
+    assert [c.precision.value for c in found.classes] == pytest.approx([2 / 3, 1 / 2])
+    assert [(c.n_truth, c.n_predicted) for c in found.classes] == [(3, 3), (2, 2)]
+    assert found.linear_kappa is None
+
+
+def test_weighted_kappa_worked_by_hand():
+    # people 1 2 3, judge 1 3 3. Quadratic: observed (0 + 1 + 0) / 3 = 1/3. Expected over the nine
+    # pairings of marginals (1/3 each; 1: 1/3, 3: 2/3): (0 + 2*4 + 1 + 2*1 + 4 + 0) / 9 = 15/9.
+    # 1 - (1/3) / (15/9) = .8. Linear: observed 1/3, expected (2*2 + 1 + 2*1 + 2) / 9 = 1; 2/3.
+    found = agreement(list("123"), list("133"), ["1", "2", "3"], is_ordered=True)
+    assert found.quadratic_kappa is not None and found.linear_kappa is not None
+    assert found.quadratic_kappa.value == pytest.approx(0.8)
+    assert found.linear_kappa.value == pytest.approx(2 / 3)
+
+
+@given(Pairs)
+@settings(max_examples=40)
+def test_values_are_those_of_scikit_learn(pairs):
+    truth, predicted = [t for t, _ in pairs], [p for _, p in pairs]
+    found = agreement(truth, predicted, LIKERT, is_ordered=True)
+    assert found.accuracy.value == sum(t == p for t, p in pairs) / len(pairs)
+    assert found.macro_f1.value == pytest.approx(f1_score(truth, predicted, average="macro"))
+    if len({*truth, *predicted}) > 1:
+        assert found.kappa.value == pytest.approx(cohen_kappa_score(truth, predicted))
+        assert found.quadratic_kappa is not None
+        assert found.quadratic_kappa.value == pytest.approx(
+            cohen_kappa_score(truth, predicted, labels=list(LIKERT), weights="quadratic")
+        )
+    _, _, f1, support = precision_recall_fscore_support(
+        truth, predicted, labels=list(LIKERT), zero_division=0.0
+    )
+    assert [c.n_truth for c in found.classes] == list(support)
+    assert [c.f1.value or 0.0 for c in found.classes] == pytest.approx(list(f1))
+    assert sum(map(sum, found.confusion)) == len(pairs)
+
+
+def test_intervals_are_those_of_every_resample_of_two_questions():
+    # Question x: a/a, b/b (kappa 1); question y: a/b, b/a (kappa -1); both: kappa 0.
+    # xx, xy, yx, yy are equally likely: the ends are -1 and 1. So for accuracy: 0 and 1.
+    found = agreement(list("abab"), list("abba"), ["a", "b"], list("xxyy"))
+    assert found.kappa.value == pytest.approx(0.0)
+    assert (found.kappa.low, found.kappa.high) == pytest.approx((-1.0, 1.0))
+    assert (found.accuracy.low, found.accuracy.high) == (0.0, 1.0)
+    assert (found.macro_f1.low, found.macro_f1.high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
+def test_draws_of_kappa_are_kappas_of_draws(weights):
+    from ragassay.metrics import agreement as module
+
+    draw = random.Random(5)
+    items = [(draw.randrange(3), draw.randrange(3), draw.choice("wxyz")) for _ in range(40)]
+    tables = np.zeros((4, 3, 3))
+    for t, p, q in items:
+        tables["wxyz".index(q), t, p] += 1
+    statistic = module._kappa_draws(tables, module._disagreement(3, weights))
+    for counts in itertools.islice(itertools.product(range(3), repeat=4), 20, 60, 7):
+        drawn = [(t, p) for t, p, q in items for _ in range(counts["wxyz".index(q)])]
+        expected = cohen_kappa_score([t for t, _ in drawn], [p for _, p in drawn], weights=weights)
+        assert statistic(np.array([counts]))[0] == pytest.approx(expected)
+
+
+def test_unscored_is_left_out_counted_and_bounds_the_accuracy():
+    found = agreement(list("aab"), ["a", None, "b"], ["a", "b"])
+    assert (found.accuracy.value, found.accuracy.n, found.accuracy.n_unscored) == (1.0, 2, 1)
+    assert (found.accuracy.worst, found.accuracy.best) == pytest.approx((2 / 3, 1.0))
+    assert found.kappa.n_unscored == 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_one_label_only_has_no_kappa(n):
+    found = agreement(["a"] * n, ["a"] * n, ["a", "b"], is_ordered=True)
+    assert found.kappa.value is None
+    assert found.quadratic_kappa is not None and found.quadratic_kappa.value is None
+    assert found.accuracy.value == (1.0 if n else None)
+    assert found.macro_f1.value == (1.0 if n else None)
+    assert found.classes[1].f1.value is None
+
+
+def test_everything_unscored_has_no_value():
+    found = agreement(["a", "b"], [None, None], ["a", "b"])
+    assert (found.accuracy.value, found.accuracy.n_unscored) == (None, 2)
+    assert (found.accuracy.worst, found.accuracy.best) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (["a"], [], ["a"]),
+        (["a"], ["c"], ["a", "b"]),
+        (["c"], [None], ["a", "b"]),
+        (["a"], ["a"], ["a"], ["q", "r"]),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(arguments):
+    with pytest.raises(InputError):
+        agreement(*arguments)
+
+
+def test_alpha_worked_by_hand():
+    # Units aa, ab, bb: n = 6 values, a 3, b 3. Observed disagreement: one unit of two values
+    # gives o_ab = o_ba = 1. Expected e_ab = e_ba = 3 * 3 / 5. alpha = 1 - 2 / (18/5) = 4/9.
+    found = krippendorff_alpha(["aa", "ab", "bb"], ["a", "b"], "nominal")
+    assert found.value == pytest.approx(4 / 9)
+    assert (found.n, found.n_unscored) == (3, 0)
+
+
+def test_alpha_of_krippendorffs_own_example():
+    # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", C: four observers, missing
+    # values: nominal .743, ordinal .815, interval .849.
+    rows = (
+        (1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None),
+        (1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3),
+        (None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None),
+        (1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None),
+    )
+    units = [[str(v) for v in unit if v is not None] for unit in zip(*rows, strict=True)]
+    levels = ("nominal", "ordinal", "interval")
+    values = [krippendorff_alpha(units, LIKERT, level).value for level in levels]
+    assert values == pytest.approx([0.743, 0.815, 0.849], abs=5e-4)
+    assert krippendorff_alpha(units, LIKERT, "nominal").n_unscored == 1
+
+
+@given(st.lists(st.lists(st.sampled_from(LIKERT), max_size=3), min_size=1, max_size=12))
+@settings(max_examples=30)
+def test_alpha_is_that_of_the_package(units):
+    found = krippendorff_alpha(units, LIKERT, "interval")
+    paired = [unit for unit in units if len(unit) > 1]
+    if len({label for unit in paired for label in unit}) < 2:
+        assert found.value is None
+        return
+    rows = [[float(u[i]) if i < len(u) else float("nan") for u in units] for i in range(3)]
+    expected = krippendorff.alpha(reliability_data=rows, level_of_measurement="interval")
+    assert found.value == pytest.approx(expected)
+    assert found.n == len(paired)
+
+
+def test_alpha_is_undefined_without_two_labels_of_an_item():
+    assert krippendorff_alpha([], ["a"], "nominal").value is None
+    assert krippendorff_alpha([["a"], ["b"]], ["a", "b"], "nominal").value is None
+    assert krippendorff_alpha([["a", "a"]], ["a", "b"], "nominal").value is None
+
+
+def test_alpha_interval_resamples_questions():
+    # x agrees in full, y never does.
+    units = ["aa", "bb", "ab", "ba"]
+    found = krippendorff_alpha(units, ["a", "b"], "nominal", list("xxyy"))
+    assert found.high == 1.0
+    # yy: o_ab + o_ba = 8, e = 2 * 4 * 4 / 7; 1 - 8 / (32/7) = -.75.
+    assert found.low == pytest.approx(-0.75)
+
+
+def test_alpha_refuses_an_unknown_label():
+    with pytest.raises(InputError, match="'z'"):
+        krippendorff_alpha([["a", "z"]], ["a", "b"], "nominal")

@@ -1,0 +1,124 @@
+"""Rank correlations."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragassay.errors import InputError
+from ragassay.metrics.correlation import (
+    correlate_scores,
+    correlate_systems,
+    kendall_tau,
+    spearman_rho,
+)
+
+Values = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=8)
+
+
+def tau_b(x: list[int], y: list[int]) -> float:
+    """Concordant minus discordant pairs over the geometric mean of untied pairs."""
+    pairs = [(i, j) for i in range(len(x)) for j in range(i)]
+    agree = sum(np.sign(x[i] - x[j]) * np.sign(y[i] - y[j]) for i, j in pairs)
+    untied = [sum(z[i] != z[j] for i, j in pairs) for z in (x, y)]
+    return float(agree / np.sqrt(untied[0] * untied[1]))
+
+
+def rho(x: list[int], y: list[int]) -> float:
+    """Pearson's correlation of mid-ranks."""
+    ranks = [[sum(b < a for b in z) + (sum(b == a for b in z) + 1) / 2 for a in z] for z in (x, y)]
+    return float(np.corrcoef(ranks)[0, 1])
+
+
+def test_worked_by_hand():
+    # Ranks 1 2 3 4 and 2 1 4 3: d = 1, 1, 1, 1; rho = 1 - 6 * 4 / (4 * 15) = .6.
+    # Of 6 pairs 4 agree and 2 disagree: tau = 2 / 6.
+    assert spearman_rho([1, 2, 3, 4], [2, 1, 4, 3]) == pytest.approx(0.6)
+    assert kendall_tau([1, 2, 3, 4], [2, 1, 4, 3]) == pytest.approx(1 / 3)
+    # Tied: x 1 1 2, y 1 2 3. Pairs: one tied in x, two agree; tau-b = 2 / sqrt(2 * 3).
+    assert kendall_tau([1, 1, 2], [1, 2, 3]) == pytest.approx(2 / 6**0.5)
+
+
+@given(Values)
+@settings(max_examples=50)
+def test_agree_with_brute_force(pairs):
+    x, y = [a for a, _ in pairs], [b for _, b in pairs]
+    if len(set(x)) < 2 or len(set(y)) < 2:
+        assert spearman_rho(x, y) is None
+        assert kendall_tau(x, y) is None
+        return
+    assert kendall_tau(x, y) == pytest.approx(tau_b(x, y))
+    assert spearman_rho(x, y) == pytest.approx(rho(x, y))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [([], []), ([1.0], [2.0]), ([1, 1, 1], [1, 2, 3]), ([1, 2], [3, 3])]
+)
+def test_constant_or_short_rankings_are_undefined(first, second):
+    found = correlate_scores(first, second)
+    assert (found.spearman.value, found.kendall.value) == (None, None)
+    assert (found.spearman.low, found.kendall.high) == (None, None)
+
+
+def test_missing_scores_are_left_out_and_counted():
+    found = correlate_scores([1, None, 3, 4], [2, 5, None, 9])
+    assert (found.spearman.value, found.spearman.n, found.spearman.n_unscored) == (1.0, 2, 2)
+
+
+def test_lengths_must_be_equal():
+    with pytest.raises(InputError, match="2 scores"):
+        correlate_scores([1, 2], [1])
+
+
+def test_identical_rankings_are_sure():
+    found = correlate_scores(list(range(9)), list(range(9)))
+    assert (found.spearman.value, found.spearman.low, found.spearman.high) == (1.0, 1.0, 1.0)
+
+
+def test_clusters_are_drawn_whole():
+    # Two questions, in one of which the scores agree and in the other not: the interval is wide.
+    one = correlate_scores([1, 2, 3, 1, 2, 3], [1, 2, 3, 3, 2, 1], ["a"] * 3 + ["b"] * 3)
+    assert (one.kendall.low, one.kendall.high) == pytest.approx((-1.0, 1.0))
+
+
+def test_systems_are_ranked_by_means_over_shared_questions():
+    # a: (1 + 0) / 2 and (0 + 1) / 2; b: 1 and 1 over q1 only; c is known to one side only.
+    first = {"a": {"q1": 1.0, "q2": 0.0}, "b": {"q1": 1.0, "q2": 0.0}, "c": {"q1": 0.0}}
+    second = {"a": {"q1": 0.0, "q2": 1.0}, "b": {"q1": 1.0}}
+    found = correlate_systems(first, second)
+    assert (found.spearman.value, found.spearman.n, found.n_questions) == (1.0, 2, 2)
+    assert found.spearman.n_unscored == 1
+
+
+def test_a_constant_ranking_is_undefined_without_a_warning():
+    first = {name: {"q1": 0.0, "q2": 0.0} for name in "abc"}
+    second = {"a": {"q1": 1.0, "q2": 0.5}, "b": {"q1": 0.2, "q2": 0.1}, "c": {"q1": 0, "q2": 0}}
+    found = correlate_systems(first, second)
+    assert found.spearman.value is None
+    assert found.kendall.value is None
+
+
+def test_interval_resamples_questions():
+    draw = random.Random(3)
+    quality = {f"s{i}": i / 10 for i in range(8)}
+    noisy = {s: {f"q{j}": q + draw.gauss(0, 0.3) for j in range(12)} for s, q in quality.items()}
+    other = {s: {f"q{j}": q + draw.gauss(0, 0.3) for j in range(12)} for s, q in quality.items()}
+    found = correlate_systems(noisy, other)
+    assert found.kendall.value is not None
+    assert found.kendall.low is not None and found.kendall.high is not None
+    assert found.kendall.low <= found.kendall.value <= found.kendall.high <= 1
+    assert found.kendall.low < found.kendall.high
+    one_question = correlate_systems(
+        {s: {"q": v["q0"]} for s, v in noisy.items()}, {s: {"q": v["q0"]} for s, v in other.items()}
+    )
+    assert one_question.kendall.value is not None
+    assert one_question.kendall.low is None
+
+
+def test_nothing_to_correlate():
+    found = correlate_systems({}, {})
+    assert (found.spearman.value, found.spearman.n, found.n_questions) == (None, 0, 0)
