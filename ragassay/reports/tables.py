@@ -35,21 +35,21 @@ def score_table(summary: Summary) -> Table:
 
     Where something is unscored, the worst and the best case stand below its number.
     """
-    table = _table("Scores", ("Score",), ("Mean", "95 % interval", "n", "Unscored"))
+    table = plain_table("Scores", ("Score",), ("Mean", "95 % interval", "n", "Unscored"))
     group = None
     for key, score in summary.scores.items():
         if score_group(key) != group:
             if group is not None:
                 table.add_section()
             group = score_group(key)
-        title = _text(score_title(key))
+        title = cell_text(score_title(key))
         if score_direction(key) == "lower":
             title.append(" (lower better)", style="dim")
-        unscored = _text(str(score.n_unscored) if score.n_unscored else "none")
+        unscored = cell_text(str(score.n_unscored) if score.n_unscored else "none")
         if score.n_unscored:
             unscored.append(f"\n{format_bounds(score).replace(', ', chr(10))}", style="dim")
-        value = _value(score_text(score), is_number(score.value))
-        table.add_row(title, value, _text(format_interval(score)), str(score.n), unscored)
+        value = value_text(score_text(score), is_number(score.value))
+        table.add_row(title, value, cell_text(format_interval(score)), str(score.n), unscored)
     table.caption = _captions(summary)
     return table
 
@@ -58,10 +58,10 @@ def system_table(summary: Summary) -> Table:
     """Systems in rows, the main scores in columns; no row where no record names a system."""
     systems = view_systems(summary.systems)
     columns = systems.columns if systems.rows else (RUBRIC_MEAN,)
-    table = _table("Systems", ("System",), ("Answers", *columns))
+    table = plain_table("Systems", ("System",), ("Answers", *columns))
     for row in systems.rows:
-        cells = [_value(cell.value, cell.scored) for cell in row.cells]
-        table.add_row(_text(row.name), str(row.n), *cells)
+        cells = [value_text(cell.value, cell.scored) for cell in row.cells]
+        table.add_row(cell_text(row.name), str(row.n), *cells)
     return table
 
 
@@ -71,23 +71,24 @@ def answer_table(evaluations: Sequence[Evaluation]) -> Table:
     A serious finding makes the number of findings bold and red.
     """
     numbers = (RUBRIC_MEAN, "Nugget recall", "Citations support", "Findings")
-    table = _table("Answers", ("Answer", "System"), numbers)
+    table = plain_table("Answers", ("Answer", "System"), numbers)
     for evaluation in evaluations:
         scores = evaluation.scores
         serious = any(is_serious(finding.kind) for finding in evaluation.findings)
         mean = rubric_mean(scores)
         shares = [scores.get(key) for key in ("nuggets.recall", "citations.support")]
         table.add_row(
-            _text(evaluation.record_id),
-            _text(evaluation.system or "not named"),
-            _value(rubric_mean_text(scores), mean is not None and is_number(mean.value)),
-            *(_value(score_text(s), s is not None and is_number(s.value)) for s in shares),
-            _text(str(len(evaluation.findings)), "bold red" if serious else ""),
+            cell_text(evaluation.record_id),
+            cell_text(evaluation.system or "not named"),
+            value_text(rubric_mean_text(scores), mean is not None and is_number(mean.value)),
+            *(value_text(score_text(s), s is not None and is_number(s.value)) for s in shares),
+            cell_text(str(len(evaluation.findings)), "bold red" if serious else ""),
         )
     return table
 
 
-def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+    """An empty table: columns of words flush left, then columns of numbers flush right."""
     from rich import box
     from rich.table import Table
 
@@ -99,14 +100,16 @@ def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
     return table
 
 
-def _text(text: str, style: str = "") -> Text:
+def cell_text(text: str, style: str = "") -> Text:
+    """Untrusted text as a cell."""
     from rich.text import Text
 
     return Text(one_line(text), style=style)
 
 
-def _value(text: str, scored: bool) -> Text:
-    return _text(text, "bold" if scored else "dim italic")
+def value_text(text: str, scored: bool) -> Text:
+    """A value as a cell, bold; faint where there is none."""
+    return cell_text(text, "bold" if scored else "dim italic")
 
 
 def _captions(summary: Summary) -> Text | None:
@@ -116,4 +119,4 @@ def _captions(summary: Summary) -> Text | None:
         if score.judge and group_title(score_group(key)) not in groups:
             groups.append(group_title(score_group(key)))
     lines = [f"{', '.join(groups)}: judged by {judge}" for judge, groups in judges.items() if judge]
-    return _text("; ".join(lines)) if lines else None
+    return cell_text("; ".join(lines)) if lines else None

@@ -37,6 +37,7 @@ GROUPS: dict[str, Wording] = {
     "sentences": Wording("Sentences", None),
     "evidence": Wording("Evidence", None),
     "citations": Wording("Citations", None),
+    "correctness": Wording("Correctness", "higher"),
 }
 
 SCORES: dict[str, Wording] = {
@@ -44,15 +45,24 @@ SCORES: dict[str, Wording] = {
     "nuggets.recall": Wording("Nugget recall", "higher"),
     "nuggets.f1": Wording("Nugget F1", "higher"),
     "nuggets.vital_recall": Wording("Vital nugget recall", "higher"),
+    "nuggets.strict_vital": Wording("Vital nuggets, in full", "higher"),
+    "nuggets.strict_all": Wording("All nuggets, in full", "higher"),
+    "nuggets.vital": Wording("Vital nuggets, half credit", "higher"),
+    "nuggets.all": Wording("All nuggets, half credit", "higher"),
     "sentences.required": Wording("Required sentences", "higher"),
     "sentences.borderline": Wording("Borderline sentences", None),
     "sentences.unnecessary": Wording("Unnecessary sentences", "lower"),
     "sentences.inappropriate": Wording("Inappropriate sentences", "lower"),
+    "sentences.completeness": Wording("Completeness", "higher"),
     "evidence.support": Wording("Evidence supports", "higher"),
     "evidence.contradict": Wording("Evidence contradicts", "lower"),
     "citations.support": Wording("Citations support", "higher"),
     "citations.contradict": Wording("Citations contradict", "lower"),
+    "citations.cited": Wording("Sentences that cite", "higher"),
     "citations.coverage": Wording("Citation coverage", "higher"),
+    "citations.precision": Wording("Citation precision", "higher"),
+    "citations.recall": Wording("Citation recall", "higher"),
+    "correctness.score": Wording("Factual correctness", "higher"),
 }
 
 _HEADLINE_SHARES = (

@@ -1,0 +1,82 @@
+"""`ragassay compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragassay.cli.exits import errors_as_lines
+
+if TYPE_CHECKING:
+    from ragassay.runs.compare import Comparison
+
+MOST_PAIRS = 28
+"""Pairs up to which the tests are printed too: eight systems."""
+
+
+def compare(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run folders, as written by `ragassay evaluate`."),
+    ],
+    score: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY",
+            help="Compare by this score (nuggets.recall), by a group of scores (rubric), or by "
+            "all; repeat for more. By default the main scores that the runs have.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write leaderboard.csv, tests.csv, leaderboard.tex and a plot (SVG) for each "
+            "score into this folder."
+        ),
+    ] = None,
+) -> None:
+    """Rank systems, and say which of them can be told apart.
+
+    RUN is a run of several systems, or one of several runs. An answer without a system's name
+    counts for the folder that it is in.
+
+    A mean is over questions, with a bootstrap interval over questions. Each pair of systems is
+    compared on the questions that both have, by a paired permutation test with Holm's correction
+    over all pairs; systems that it cannot tell apart are shown as tied.
+
+    Runs by different judges or settings are compared too, with a warning.
+
+    For example:
+
+      ragassay evaluate alpha.jsonl --out runs/alpha
+
+      ragassay evaluate beta.jsonl --out runs/beta
+
+      ragassay compare runs/alpha runs/beta --score nuggets.recall --score rubric --out comparison
+    """
+    with errors_as_lines():
+        from ragassay.runs.compare import compare as compare_runs
+        from ragassay.runs.compare import write_comparison
+
+        found = compare_runs(runs, score or ())
+        for warning in found.warnings:
+            typer.echo(f"warning: {warning}", err=True)
+        _print(found)
+        for path in write_comparison(found, out) if out else ():
+            typer.echo(f"wrote {path}", err=True)
+
+
+def _print(comparison: Comparison) -> None:
+    from rich.console import Console
+
+    from ragassay.reports.comparison import leaderboard_table, pair_test_table
+
+    console = Console()
+    for board in comparison.boards:
+        console.print(leaderboard_table(board))
+        if 0 < len(board.tests) <= MOST_PAIRS:
+            console.print(pair_test_table(board))
+        elif board.tests:
+            console.print(f"{len(board.tests)} pairs were tested; --out writes them to tests.csv")

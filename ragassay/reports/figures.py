@@ -1,0 +1,150 @@
+"""Plots as SVG, by matplotlib without a display. The same input gives the same bytes.
+
+Names are untrusted: they are drawn as text, never read as mathematics, and escaped.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ragassay.metrics.calibration import ReliabilityBin
+from ragassay.metrics.leaderboard import Leaderboard
+from ragassay.reports.labels import label_text, one_line
+from ragassay.reports.text import score_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, GREY = "#1f5fa8", "#8a8a8a"
+ROW_HEIGHT_IN = 0.32
+MAX_NAME = 40
+_NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
+
+
+def interval_plot(board: Leaderboard) -> str:
+    """A leaderboard: a dot for each mean, a bar for its 95 % interval, the best on top."""
+    rows = [row for row in board.rows if row.score.value is not None]
+    figure, axes = _figure(7.0, 1.3 + ROW_HEIGHT_IN * max(1, len(rows)))
+    for place, row in enumerate(reversed(rows)):
+        score = row.score
+        if score.low is not None and score.high is not None:
+            axes.plot([score.low, score.high], [place, place], color=GREY, linewidth=2, zorder=1)
+        axes.plot([score.value or 0.0], [place], "o", color=BLUE, zorder=2)
+    names = [_name(row.system) for row in reversed(rows)]
+    axes.set_yticks(range(len(rows)), labels=names, parse_math=False)
+    axes.set_ylim(-0.7, len(rows) - 0.3)
+    axes.grid(axis="x", color="#dddddd")
+    way = ", lower is better" if board.lower_is_better else ""
+    title = f"{score_title(board.key)}{way}"
+    axes.set_xlabel("mean over questions, with its 95 % interval")
+    return _svg(figure, axes, title)
+
+
+def reliability_plot(title: str, bins: Sequence[ReliabilityBin]) -> str:
+    """How often a judge is right against how sure it was; on the diagonal it is calibrated.
+
+    The area of a dot grows with the number of labels in its bin.
+    """
+    figure, axes = _figure(4.6, 4.6)
+    axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1)
+    total = sum(part.n for part in bins)
+    for part in bins:
+        if part.confidence is None or part.accuracy is None:
+            continue
+        size = 20 + 380 * part.n / total
+        axes.scatter([part.confidence], [part.accuracy], s=size, color=BLUE, alpha=0.7)
+        axes.annotate(
+            f"n={part.n}",
+            (part.confidence, part.accuracy),
+            textcoords="offset points",
+            xytext=(0, 5 + math.sqrt(size) / 2),
+            ha="center",
+            fontsize=7,
+        )
+    axes.set_xlim(0, 1)
+    axes.set_ylim(-0.03, 1.12)
+    axes.set_xlabel("confidence of the judge")
+    axes.set_ylabel("share of labels that are right")
+    return _svg(figure, axes, title)
+
+
+def confusion_plot(title: str, labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:
+    """Counts of labels, rows what people said, columns what the judge said.
+
+    The shade is the share of the row.
+    """
+    figure, axes = _figure(2.2 + 0.9 * len(labels), 1.6 + 0.6 * len(labels))
+    shares = [[n / max(1, sum(row)) for n in row] for row in confusion]
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    for y, row in enumerate(confusion):
+        for x, n in enumerate(row):
+            shade = "white" if shares[y][x] > 0.5 else "black"
+            axes.text(x, y, f"{n:,}", ha="center", va="center", color=shade)
+    names = [_name(label_text(label)) for label in labels]
+    axes.set_xticks(range(len(labels)), labels=names, parse_math=False, rotation=30, ha="right")
+    axes.set_yticks(range(len(labels)), labels=names, parse_math=False)
+    axes.set_xlabel("judge")
+    axes.set_ylabel("people")
+    return _svg(figure, axes, title)
+
+
+def ranking_plot(title: str, human: Mapping[str, float], judge: Mapping[str, float]) -> str:
+    """A dot for each system: people's mean against the judge's."""
+    figure, axes = _figure(4.6, 4.6)
+    for system, value in human.items():
+        axes.scatter([value], [judge[system]], color=BLUE, s=22)
+        axes.annotate(
+            _name(system),
+            (value, judge[system]),
+            textcoords="offset points",
+            xytext=(4, 4),
+            fontsize=7,
+            parse_math=False,
+        )
+    axes.set_xlabel("by labels of people")
+    axes.set_ylabel("by the judge")
+    return _svg(figure, axes, title)
+
+
+def _figure(width_in: float, height_in: float) -> tuple[Figure, Axes]:
+    # Not pyplot, which keeps figures in a global list and looks for a display.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width_in, height_in))
+    return figure, figure.add_subplot()
+
+
+def _svg(figure: Figure, axes: Axes, title: str) -> str:
+    from matplotlib import rc_context
+
+    axes.set_title(_safe(title), parse_math=False, fontsize=10)
+    buffer = io.StringIO()
+    with rc_context({"svg.hashsalt": "ragassay", "svg.fonttype": "none"}), _quiet():
+        figure.savefig(
+            buffer,
+            format="svg",
+            bbox_inches="tight",
+            metadata={"Date": None, "Creator": None, "Title": _safe(title)},
+        )
+    return buffer.getvalue()
+
+
+def _quiet() -> warnings.catch_warnings[None]:
+    """The text stays text: a letter that matplotlib's font lacks, the reader's has."""
+    return warnings.catch_warnings(action="ignore", category=UserWarning)
+
+
+def _name(name: str) -> str:
+    text = _safe(name)
+    return text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + "\u2026"
+
+
+def _safe(text: str) -> str:
+    """Text without what XML has no way to say, not even escaped."""
+    return _NOT_XML.sub("\ufffd", one_line(text))

@@ -1,0 +1,96 @@
+"""Tables for other programs: CSV and LaTeX. Names of systems and the like are untrusted."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from ragassay.reports.labels import one_line
+
+Cell = str | float | bool | None
+"""`int` and `float` are numbers; None is an empty cell."""
+
+_FORMULA = ("=", "+", "-", "@")
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "\u00a0": "~",
+    "\u2013": "--",
+}
+
+
+def csv_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """Rows as CSV, numbers in full.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    Args:
+        columns: The header.
+        rows: As many cells each as there are columns.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_plain(cell) for cell in row] for row in rows)
+    return file.getvalue()
+
+
+def latex_text(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str, label: str
+) -> str:
+    """Rows as a LaTeX table in the style of booktabs, every cell escaped.
+
+    Args:
+        columns: The header.
+        rows: As many cells each as there are columns; words flush left in the first two columns
+            at most, numbers flush right.
+        caption: What the table shows.
+        label: For references; letters, digits, dots, colons and dashes.
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        [[latex_escape(cell) for cell in row] for row in rows],
+        columns=[latex_escape(column) for column in columns],
+    )
+    return frame.to_latex(
+        index=False,
+        escape=False,
+        caption=latex_escape(caption),
+        label="".join(c if c.isascii() and (c.isalnum() or c in ".:-") else "-" for c in label),
+        column_format="l" * min(2, len(columns)) + "r" * max(0, len(columns) - 2),
+        position="htbp",
+    )
+
+
+def latex_escape(text: str) -> str:
+    r"""Text that LaTeX sets as it is.
+
+    Example:
+        >>> latex_escape("50 % of a_b")
+        '50 \\% of a\\_b'
+    """
+    return "".join(_LATEX.get(character, character) for character in one_line(text))
+
+
+def _plain(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if not isinstance(cell, str):
+        return repr(round(cell, 6)) if isinstance(cell, float) else str(cell)
+    text = one_line(cell)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text

@@ -1,0 +1,201 @@
+"""Runs side by side: which system is better, and what can be told apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragassay.errors import InputError
+from ragassay.metrics.leaderboard import Leaderboard, leaderboard
+from ragassay.records import Evaluation, Manifest
+from ragassay.reports.comparison import leaderboards_csv, leaderboards_latex, tests_csv
+from ragassay.reports.figures import interval_plot
+from ragassay.runs.folder import RunFolder, write_whole
+
+DEFAULT_KEYS = (
+    "nuggets.recall",
+    "nuggets.f1",
+    "nuggets.strict_vital",
+    "sentences.required",
+    "sentences.completeness",
+    "evidence.support",
+    "citations.support",
+    "citations.recall",
+)
+"""The scores that are compared where none is asked for, as far as the runs have them."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Systems compared.
+
+    Attributes:
+        boards: One for each score, with the tests behind it.
+        warnings: Why the systems may not be comparable, one sentence each.
+    """
+
+    boards: tuple[Leaderboard, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Run:
+    path: Path
+    manifest: Manifest
+    evaluations: tuple[Evaluation, ...]
+    n_failed: int
+    is_finished: bool
+
+
+def compare(folders: Sequence[Path], keys: Sequence[str] = ()) -> Comparison:
+    """Compare the systems of one run or of several.
+
+    Args:
+        folders: Run folders. An answer without a system's name counts for its folder's; a system
+            that stands in several runs is compared with itself, run by run.
+        keys: Keys of scores, or groups of them ("rubric"), or "all"; by default `DEFAULT_KEYS`.
+
+    Raises:
+        InputError: A folder holds no run or is given twice, there are fewer than two systems, or
+            no system has a score.
+    """
+    paths = [folder.resolve() for folder in folders]
+    twice = next((path for path, n in Counter(paths).items() if n > 1), None)
+    if twice is not None:
+        raise InputError(f"{twice} is given twice; give each run once")
+    runs = [_read(folder) for folder in folders]
+    systems = _systems(runs)
+    if len(systems) < 2:
+        there = f"only {next(iter(systems))!r}" if systems else "no evaluated answer"
+        raise InputError(
+            f"no systems to compare: there is {there}; give a run of several systems, "
+            "or several runs"
+        )
+    boards = [leaderboard(systems, key) for key in _chosen(systems, keys)]
+    return Comparison(tuple(boards), tuple(_warnings(runs)))
+
+
+def write_comparison(comparison: Comparison, out: Path) -> tuple[Path, ...]:
+    """Write leaderboard.csv, tests.csv, leaderboard.tex and a plot for each score.
+
+    Returns:
+        The files.
+
+    Raises:
+        InputError: The folder cannot be made.
+    """
+    boards = comparison.boards
+    texts = {
+        "leaderboard.csv": leaderboards_csv(boards),
+        "tests.csv": tests_csv(boards),
+        "leaderboard.tex": leaderboards_latex(boards),
+        **{f"{file_stem(board.key)}.svg": interval_plot(board) for board in boards},
+    }
+    return write_files(out, texts)
+
+
+def write_files(out: Path, texts: dict[str, str]) -> tuple[Path, ...]:
+    """Write files into a folder, which is made if it is not there.
+
+    Raises:
+        InputError: The folder cannot be made.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InputError(f"{out} is a file, a folder is needed") from error
+    for name, text in texts.items():
+        write_whole(out / name, text)
+    return tuple(out / name for name in texts)
+
+
+def file_stem(key: str) -> str:
+    """A score's key as the name of a file, whatever characters it has."""
+    return "".join(c if c.isalnum() or c in "._-" else "_" for c in key).strip(".") or "score"
+
+
+def _read(path: Path) -> _Run:
+    folder = RunFolder(path)
+    return _Run(
+        path=path,
+        manifest=folder.manifest(),
+        evaluations=tuple(folder.evaluations()),
+        n_failed=len(folder.failures()),
+        is_finished=folder.summary() is not None,
+    )
+
+
+def _systems(runs: Sequence[_Run]) -> dict[str, list[Evaluation]]:
+    """Evaluations by system; a name that several runs have is told apart by its run."""
+    names = _run_names(runs)
+    labelled = [
+        (e.system or name, name, e)
+        for run, name in zip(runs, names, strict=True)
+        for e in run.evaluations
+    ]
+    n_runs = Counter(system for system, _ in {(system, name) for system, name, _ in labelled})
+    systems: dict[str, list[Evaluation]] = {}
+    for system, name, evaluation in labelled:
+        told_apart = f"{system} ({name})" if n_runs[system] > 1 else system
+        systems.setdefault(told_apart, []).append(evaluation)
+    return systems
+
+
+def _run_names(runs: Sequence[_Run]) -> list[str]:
+    """Folders by their last part, or by their whole path where that is the same."""
+    parts = [run.path.resolve().name for run in runs]
+    if len(set(parts)) == len(parts):
+        return parts
+    return [str(run.path) for run in runs]
+
+
+def _chosen(systems: dict[str, list[Evaluation]], wanted: Sequence[str]) -> list[str]:
+    every = [e for evaluations in systems.values() for e in evaluations]
+    known = list(dict.fromkeys(key for e in every for key in e.scores))
+    if not wanted:
+        return [key for key in DEFAULT_KEYS if key in known] or known
+    chosen: list[str] = []
+    for name in wanted:
+        found = [key for key in known if name in (key, key.partition(".")[0], "all")]
+        if not found:
+            raise InputError(f"no system has the score {name!r}; there are {', '.join(known)}")
+        chosen += found
+    return list(dict.fromkeys(chosen))
+
+
+def _warnings(runs: Sequence[_Run]) -> list[str]:
+    """What differs between the runs beside the answers, and what is missing from them."""
+    found: list[str] = []
+    for run in runs:
+        if not run.is_finished:
+            found.append(f"{run.path} is not finished: what is missing is left out of its means")
+        if run.n_failed:
+            found.append(f"{run.path}: {run.n_failed} answers could not be evaluated")
+    first = runs[0]
+    for other in runs[1:]:
+        for what, one, two in _differences(first.manifest, other.manifest):
+            found.append(f"{what} differs: {one} in {first.path}, {two} in {other.path}")
+    return found
+
+
+def _differences(one: Manifest, two: Manifest) -> list[tuple[str, str, str]]:
+    pairs: dict[str, tuple[object, object]] = {
+        "judge": (one.judge, two.judge),
+        "weights of the judge": (one.judge_digest[:12], two.judge_digest[:12]),
+        "embedding model": (one.embedder, two.embedder),
+        "wording of prompts": (one.prompts_sha256[:12], two.prompts_sha256[:12]),
+        "corpus": (
+            one.corpus and f"{one.corpus.name} ({one.corpus.sha256[:12]})",
+            two.corpus and f"{two.corpus.name} ({two.corpus.sha256[:12]})",
+        ),
+    }
+    told = {"model", "embedder"}
+    for name in sorted((one.settings.keys() | two.settings.keys()) - told):
+        pairs[f"setting {name}"] = (one.settings.get(name), two.settings.get(name))
+    return [(what, _shown(a), _shown(b)) for what, (a, b) in pairs.items() if a != b]
+
+
+def _shown(value: object) -> str:
+    return "none" if value in (None, "") else str(value)

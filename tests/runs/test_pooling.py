@@ -1,0 +1,76 @@
+"""Scores that need all answers to a question, added at the end of a run."""
+
+from __future__ import annotations
+
+from answers import answer
+from fakes import WordEmbedder
+
+from ragassay.metrics.summary import summarize
+from ragassay.records import Score
+from ragassay.runs.pooling import with_pooled_scores
+
+
+def answers():
+    one = answer(
+        "one",
+        system="alpha",
+        labels=[("Aspirin thins blood.", "required"), ("It is white.", "unnecessary")],
+        citations=[(1, "31180121", "supports")],
+        scores={"sentences.required": 0.5, "citations.support": 1.0},
+    )
+    two = answer(
+        "two",
+        system="beta",
+        labels=[("Metformin lowers glucose.", "required"), ("Aspirin thins blood.", "borderline")],
+        citations=[(1, "31180122", "neutral")],
+        scores={"sentences.required": 0.5, "citations.support": 0.0},
+    )
+    return [one, two, answer("alone", topic="other", labels=[("Alone.", "required")])]
+
+
+def test_scores_stand_behind_the_others_of_their_group():
+    found = with_pooled_scores(answers(), WordEmbedder().encode)
+    assert list(found[0].scores) == [
+        "sentences.required",
+        "sentences.completeness",
+        "citations.support",
+        "citations.recall",
+    ]
+    # Two different sentences are needed, two documents are relevant.
+    values = [
+        (e.scores["sentences.completeness"].value, e.scores["citations.recall"].value)
+        for e in found[:2]
+    ]
+    assert values == [(0.5, 0.5), (1.0, 0.5)]
+    assert found[2].scores == {}
+
+
+def test_scores_of_an_earlier_start_are_replaced_not_piled_up():
+    once = with_pooled_scores(answers(), WordEmbedder().encode)
+    assert with_pooled_scores(once, WordEmbedder().encode) == once
+    # The other answer is gone: nothing is left to pool with.
+    (left, _) = with_pooled_scores([once[0], once[2]], WordEmbedder().encode)
+    assert list(left.scores) == ["sentences.required", "citations.support"]
+
+
+def test_nothing_is_embedded_where_every_question_has_one_answer():
+    embedder = WordEmbedder()
+    run = [answers()[0], answers()[2]]
+    assert with_pooled_scores(run, embedder.encode) == tuple(run)
+    assert embedder.asked == []
+    assert with_pooled_scores([], embedder.encode) == ()
+
+
+def test_only_sentences_that_are_clustered_are_embedded():
+    embedder = WordEmbedder()
+    with_pooled_scores(answers(), embedder.encode)
+    assert sorted(embedder.asked) == ["Aspirin thins blood.", "Metformin lowers glucose."]
+
+
+def test_the_summary_sees_them():
+    found = summarize(with_pooled_scores(answers(), WordEmbedder().encode), 3, 0, 0)
+    assert found.scores["sentences.completeness"].value == 0.75
+    assert found.pooled["citations.recall"] == Score(
+        value=0.5, n=4, worst=0.5, best=0.5, judge="judge"
+    )
+    assert found.systems["beta"]["sentences.completeness"].value == 1.0
