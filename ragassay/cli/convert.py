@@ -52,8 +52,9 @@ def convert(
     """Convert answers from any known format into another one.
 
     IN is ragassay JSONL, ragas, DeepEval, RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024 or
-    2025 (task A or B), MedAESQA, BioASQ, the nuggetizer's input or assignments, or YESciEval; the
-    format is told by the content. Formats of sentences get a plain answer cut into sentences.
+    2025 (task A or B), MedAESQA, BioASQ, the nuggetizer's input or assignments, the Rubric
+    workbench's paragraphs, or YESciEval; the format is told by the content. Formats of sentences
+    get a plain answer cut into sentences.
 
     What the new format has no room for is left out, and said.
 

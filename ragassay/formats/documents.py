@@ -17,7 +17,7 @@ from ragassay.formats.shapes import is_list
 ROW_LISTS = ("results", "questions")
 """Names of the lists that hold a document's rows."""
 
-_ROW_FIELDS = frozenset(
+ROW_FIELDS = frozenset(
     {
         *("question", "query", "answer", "response", "user_input", "input", "body"),
         *("text", "abstract", "contents", "pmid"),
@@ -46,7 +46,7 @@ class CutDocument:
 
 def row_list(fields: Mapping[str, object]) -> str | None:
     """The name of the list that holds a document's rows; None for a row."""
-    if _ROW_FIELDS.intersection(fields):
+    if ROW_FIELDS.intersection(fields):
         return None
     return next((name for name in ROW_LISTS if is_list(fields.get(name))), None)
 

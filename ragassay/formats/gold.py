@@ -1,8 +1,10 @@
 """Gold nuggets by topic, in any known form.
 
-{"116": ["a fact", {"text": "another", "importance": "vital"}]}       BioACE
-{"query", "qid", "nuggets": [{"text", "importance"}]} a line          the nuggetizer
-{"query_id", "query_text", "items": [{"nugget_id", "nugget_text"}]} a line    a test bank
+    {"116": ["a fact", {"text": "another", "importance": "vital"}]}                BioACE
+    {"query", "qid", "nuggets": [{"text", "importance"}]} a line                   the nuggetizer
+    {"query_id", "query_text", "items": [{"nugget_id", "nugget_text"}]} a line     a test bank
+
+A topic may come again with the same nuggets, as in the nuggetizer's assignments of several runs.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from ragassay.formats.workbench.paragraphs import (
     is_paragraph_file,
     read_graded_paragraphs,
 )
+from ragassay.formats.workbench.responses import RESPONSES, response_id, system_of
 from ragassay.formats.yescieval import YESCIEVAL, read_yescieval_labels
 from ragassay.records import (
     ASSIGNMENTS,
@@ -38,7 +39,6 @@ from ragassay.records import (
     Rejection,
 )
 
-WORKBENCH = "rubric-workbench"
 RELEVANCE_ITEM = "relevance"
 """What a relevance grade of a whole response is called among rubric labels."""
 
@@ -104,8 +104,7 @@ def read_labels(path: Path) -> LabelResult:
     A null is no label, nor is an assignment that failed. `record_id` and `sentence` are those of
     the records that `read_records` makes of the same file. Ratings of YESciEval's judges come as
     labels with the judge as annotator. A judgment of the Rubric workbench is a grade of a whole
-    response: a rubric label on "relevance", on the collection's own scale, with the paragraph as
-    `record_id`.
+    response: a rubric label on "relevance", on the collection's own scale.
 
     Raises:
         InputError: the file cannot be opened, is empty, or holds no labels: qrels judge documents,
@@ -144,19 +143,17 @@ def _read_workbench(path: Path) -> LabelResult:
         for paragraph in query.paragraphs
         for label in _judgments(query.query_id, paragraph)
     ]
-    return LabelResult(tuple(labels), result.rejections, WORKBENCH)
+    return LabelResult(tuple(labels), result.rejections, RESPONSES.name)
 
 
 def _judgments(query: str, paragraph: GradedParagraph) -> Iterator[HumanLabel]:
-    methods = {ranking.method for ranking in paragraph.paragraph_data.rankings}
-    system = min(methods) if len(methods) == 1 else None
     for judgment in paragraph.paragraph_data.judgments:
         yield HumanLabel(
             task="rubric",
             label=str(judgment.relevance),
-            record_id=paragraph.paragraph_id,
+            record_id=response_id(query, paragraph.paragraph_id),
             topic=query,
-            system=system,
+            system=system_of(paragraph),
             item=RELEVANCE_ITEM,
         )
 

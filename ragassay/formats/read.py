@@ -28,6 +28,8 @@ from ragassay.formats.trec.biogen_2025 import (
     read_biogen_2025_b,
 )
 from ragassay.formats.trec.rag import RAG_2024, RAG_2025, read_rag_2024, read_rag_2025
+from ragassay.formats.workbench.paragraphs import is_paragraph_file
+from ragassay.formats.workbench.responses import RESPONSES, iter_responses, read_response
 from ragassay.formats.yescieval import YESCIEVAL, find_questions, read_questions, read_yescieval
 from ragassay.records import Nugget, Record, Rejection
 
@@ -50,6 +52,7 @@ _ON_TOPICS: tuple[tuple[Format, Callable[[Item, Mapping[str, str]], _Outcome]], 
     (BIOGEN_2024, read_biogen_2024),
     (BIOGEN_A, read_biogen_2025_a),
     (BIOGEN_B, read_biogen_2025_b),
+    (RESPONSES, read_response),
 )
 """Formats whose questions may stand in a file of topics."""
 
@@ -102,7 +105,10 @@ def read_records(
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
-    match, items = sniff(iter_items(path), FORMATS, str(path))
+    if is_paragraph_file(path):
+        match, items = RESPONSES, iter_responses(path)
+    else:
+        match, items = sniff(iter_items(path), FORMATS, str(path))
     reading = _Reading()
     mapper = _mapper(match, path, questions, reading)
     gold: Mapping[str, tuple[Nugget, ...]] = {}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records
+from ragassay.formats.documents import ROW_FIELDS, ROW_LISTS
 
 ROW = {"query_id": "1", "query": 'a "]" [{ \\ b', "response": "c,d", "x": {"results": [1]}}
 DOCUMENT = {"note": ["]", {"results": []}], "results": [ROW, {**ROW, "query_id": "2"}], "z": {}}
@@ -119,7 +120,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 )
 def test_any_document_gives_back_its_rows(tmp_path: Path, extras, header, indent):
     rows = [{**extra, **ROW, "query_id": str(i)} for i, extra in enumerate(extras)]
-    header = {key: value for key, value in header.items() if key not in ("results", "questions")}
+    header = {key: header[key] for key in header if key not in (*ROW_LISTS, *ROW_FIELDS)}
     path = tmp_path / "document.json"
     text = json.dumps({**header, "results": [*rows, {**ROW, "query_id": "last"}]}, indent=indent)
     path.write_text(text, encoding="utf-8")

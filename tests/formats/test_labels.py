@@ -122,13 +122,28 @@ def test_judgments_of_the_workbench_are_grades_of_whole_responses(write, packed)
         HumanLabel(
             task="rubric",
             label=label,
-            record_id="p1",
+            record_id="940547/p1",
             topic="940547",
             system="sys",
             item="relevance",
         )
         for label in ("3", "-1")
     )
+
+
+def test_responses_of_the_workbench_are_answers_that_do_not_tell_their_judgments(write):
+    path = write(PARAGRAPHS, [" ", []], name="graded")
+    topics = write({"940547": "Q?"}, name="topics.json")
+    result = read_records(path, questions=topics)
+    assert result.format == "rubric-workbench"
+    assert [(one.line, one.field) for one in result.rejections] == [(2, "")]
+    first, second = result.records
+    assert (first.id, first.topic, first.system) == ("940547/p1", "940547", "sys")
+    assert (first.question, first.answer, first.metadata) == ("Q?", "T", {})
+    assert second.system is None
+    assert {label.record_id for label in read_labels(path).labels} == {first.id}
+    bare = read_records(write(PARAGRAPHS))
+    assert [one.field for one in bare.rejections] == ["0", "0"]
 
 
 @pytest.mark.parametrize(

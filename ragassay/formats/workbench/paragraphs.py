@@ -9,6 +9,7 @@ not show are kept as they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -28,6 +29,10 @@ from ragassay.formats.shapes import is_list, is_object
 from ragassay.records import Rejection
 
 SHAPE = "[query_id, [{paragraph_id, text, paragraph_data, ...}]] a line"
+
+
+_BEGINNING = re.compile(rb'\s*\[\s*["0-9-]')
+"""Of a query with its paragraphs; spares parsing a whole array of other things."""
 
 
 class Part(Row):
@@ -150,7 +155,8 @@ def is_paragraph_file(path: Path) -> bool:
 
 
 def _parts(line: RawLine) -> tuple[str, list[object]] | None:
-    value = None if line.problem else parse_json(line.data)
+    may_be = not line.problem and _BEGINNING.match(line.data)
+    value = parse_json(line.data) if may_be else None
     if not is_list(value) or len(value) != 2:
         return None
     query, paragraphs = value
@@ -173,7 +179,7 @@ def read_graded_paragraphs(path: Path) -> ParagraphResult:
     for line in iter_lines(path):
         text = line.data[:8_000].decode("utf-8", "backslashreplace")
         place = Place(str(path), line.number, f"line-{line.number}", shown(text))
-        query = _query(line, place, rejections)
+        query = read_query(line, place, rejections)
         if isinstance(query, QueryParagraphs) and query.query_id in queries:
             text = f"the query {found_text(query.query_id)} came before"
             query = Problem("0", text, "all paragraphs of a query on one line")
@@ -187,7 +193,16 @@ def read_graded_paragraphs(path: Path) -> ParagraphResult:
     return ParagraphResult(tuple(queries.values()), tuple(rejections))
 
 
-def _query(line: RawLine, place: Place, rejections: list[Rejection]) -> QueryParagraphs | Problem:
+def read_query(
+    line: RawLine, place: Place, rejections: list[Rejection]
+) -> QueryParagraphs | Problem:
+    """Turn a line into a query with its paragraphs.
+
+    Args:
+        line: The line.
+        place: Where it stands.
+        rejections: Takes the paragraphs that cannot be read.
+    """
     if line.problem:
         return Problem("", line.problem, line.expected)
     value = parse_json(line.data)

@@ -1,0 +1,94 @@
+"""Graded paragraphs as answers: each paragraph is a system's response to its query.
+
+The file does not hold the queries' words: they come from a file of topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ragassay.formats.items import Item, Place, shown
+from ragassay.formats.lines import iter_lines
+from ragassay.formats.problems import Problem, validate
+from ragassay.formats.rows import IdText, Row
+from ragassay.formats.sniff import Format
+from ragassay.formats.trec.references import question_of
+from ragassay.formats.workbench.paragraphs import SHAPE, GradedParagraph, read_query
+from ragassay.records import Record, Rejection
+
+
+class ResponseRow(Row):
+    """A response: what of a paragraph a judge may see."""
+
+    query_id: IdText
+    paragraph_id: IdText
+    text: str
+    system: str | None = None
+
+
+RESPONSES = Format(
+    name="rubric-workbench",
+    required=tuple((name,) for name in ResponseRow.model_fields),
+    fields=frozenset(ResponseRow.model_fields),
+    leading="paragraph_id",
+    keys=SHAPE,
+)
+
+
+def response_id(query_id: str, paragraph_id: str) -> str:
+    """The id of the record that a paragraph becomes."""
+    return f"{query_id}/{paragraph_id}"
+
+
+def system_of(paragraph: GradedParagraph) -> str | None:
+    """The system that ranked a paragraph; None where there is none, or several."""
+    methods = {ranking.method for ranking in paragraph.paragraph_data.rankings}
+    return min(methods) if len(methods) == 1 else None
+
+
+def iter_responses(path: Path) -> Iterator[Item | Rejection]:
+    """The paragraphs of a file, without judgments and grades.
+
+    Raises:
+        InputError: the file cannot be opened.
+    """
+    for line in iter_lines(path):
+        text = shown(line.data[:8_000].decode("utf-8", "backslashreplace"))
+        place = Place(str(path), line.number, f"line-{line.number}", text)
+        rejections: list[Rejection] = []
+        query = read_query(line, place, rejections)
+        yield from rejections
+        if isinstance(query, Problem):
+            yield place.reject(query)
+            continue
+        for paragraph in query.paragraphs:
+            fields: dict[str, object] = {
+                "query_id": query.query_id,
+                "paragraph_id": paragraph.paragraph_id,
+                "text": paragraph.text,
+                "system": system_of(paragraph),
+            }
+            yield Item(place, fields)
+
+
+def read_response(item: Item, questions: Mapping[str, str]) -> Record | Problem:
+    """Turn a paragraph into a record; its id is `query_id/paragraph_id`.
+
+    Args:
+        item: The paragraph.
+        questions: The queries by id.
+    """
+    row = validate(ResponseRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    question = question_of(None, row.query_id, questions)
+    if isinstance(question, Problem):
+        return Problem("0", question.text, question.expected)
+    return Record(
+        id=response_id(row.query_id, row.paragraph_id),
+        question=question,
+        answer=row.text,
+        system=row.system,
+        topic=row.query_id,
+    )
