@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ragassay.records import Evaluation, Manifest, RecordFailure, Rejection, Summary
 from ragassay.reports.labels import reason_text, without_controls
 from ragassay.reports.report_view import view_report
+from ragassay.reports.text import AVERAGES_NOTE
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,6 +51,7 @@ def render_html(
         script=script,
         policy=content_policy(style, script),
         unfold=len(evaluations) <= OPEN_UP_TO,
+        averages_note=AVERAGES_NOTE,
     )
     return without_controls(page)
 

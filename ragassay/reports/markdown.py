@@ -14,8 +14,16 @@ from ragassay.records import Evaluation, Manifest, RecordFailure, Rejection, Sum
 from ragassay.reports.answer_view import AnswerView
 from ragassay.reports.labels import one_line, reason_text
 from ragassay.reports.provenance import JudgeView
-from ragassay.reports.report_view import FindingGroup, ReportView, ScoreGroup, Systems, view_report
+from ragassay.reports.report_view import (
+    AverageRow,
+    FindingGroup,
+    ReportView,
+    ScoreGroup,
+    Systems,
+    view_report,
+)
 from ragassay.reports.sentence_view import Chip, SentenceView, VerdictView
+from ragassay.reports.text import AVERAGES_NOTE, NOT_DEFINED
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~$#])")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -62,6 +70,7 @@ def _blocks(report: ReportView) -> Iterator[str]:
         yield f"{report.shortfall}\n"
     yield from _findings(report)
     yield from _scores(report.scores)
+    yield from _averages(report.averages)
     if report.systems:
         yield from _systems(report.systems)
     yield from _judge(report.judge)
@@ -128,6 +137,21 @@ def _scores(groups: Sequence[ScoreGroup]) -> Iterator[str]:
         for row in group.rows
     ]
     yield from table(("Score", "Judge", "Mean", "95 % interval", "Answers", "Unscored"), rows, 4)
+
+
+def _averages(averages: Sequence[AverageRow]) -> Iterator[str]:
+    if not averages:
+        return
+    yield f"{AVERAGES_NOTE}\n"
+    cells = [(row, (row.over_answers, row.over_questions, row.pooled)) for row in averages]
+    rows = [
+        (
+            escape(row.title),
+            *(_cell(c.value, c.interval) if c else NOT_DEFINED for c in found),
+        )
+        for row, found in cells
+    ]
+    yield from table(("Score", "Over answers", "Over questions", "Pooled"), rows, 3)
 
 
 def _systems(systems: Systems) -> Iterator[str]:

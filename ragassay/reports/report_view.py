@@ -118,6 +118,16 @@ class Systems:
 
 
 @dataclass(frozen=True, slots=True)
+class AverageRow:
+    """A score averaged in three ways."""
+
+    title: str
+    over_answers: Cell
+    over_questions: Cell
+    pooled: Cell | None
+
+
+@dataclass(frozen=True, slots=True)
 class ReportView:
     """The whole report."""
 
@@ -127,6 +137,7 @@ class ReportView:
     findings: tuple[FindingGroup, ...]
     unscored: tuple[str, ...]
     scores: tuple[ScoreGroup, ...]
+    averages: tuple[AverageRow, ...]
     plots: tuple[Plot, ...]
     systems: Systems | None
     judge: JudgeView
@@ -151,6 +162,7 @@ def view_report(
         findings=view_findings(summary, evaluations),
         unscored=unscored_lines(evaluations),
         scores=view_scores(summary.scores),
+        averages=view_averages(summary),
         plots=view_plots(summary),
         systems=view_systems(summary.systems) if summary.systems else None,
         judge=view_judge(manifest),
@@ -225,6 +237,23 @@ def _group(name: str, scores: Mapping[str, Score]) -> ScoreGroup:
         for key, score in scores.items()
     )
     return ScoreGroup(group_title(name), judge, rows)
+
+
+def view_averages(summary: Summary) -> tuple[AverageRow, ...]:
+    """Each score over answers, over questions and pooled; none in runs of earlier versions.
+
+    What is not a share is not pooled.
+    """
+    return tuple(
+        AverageRow(
+            score_title(key),
+            _cell(score),
+            _cell(summary.by_question.get(key)),
+            _cell(summary.pooled[key]) if key in summary.pooled else None,
+        )
+        for key, score in summary.scores.items()
+        if summary.by_question
+    )
 
 
 def view_plots(summary: Summary) -> tuple[Plot, ...]:

@@ -35,7 +35,9 @@ def score_table(summary: Summary) -> Table:
 
     Where something is unscored, the worst and the best case stand below its number.
     """
-    table = plain_table("Scores", ("Score",), ("Mean", "95 % interval", "n", "Unscored"))
+    table = plain_table(
+        "Scores, means over answers", ("Score",), ("Mean", "95 % interval", "n", "Unscored")
+    )
     group = None
     for key, score in summary.scores.items():
         if score_group(key) != group:

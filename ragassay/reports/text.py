@@ -21,6 +21,10 @@ NOT_DEFINED = "n/a"
 SHARE_SCALE = (0.0, 1.0)
 NOT_JUDGED = "unscored (not judged)"
 RUBRIC_MEAN = "Rubric mean"
+AVERAGES_NOTE = (
+    "Scores and systems are means over answers. Over questions, the answers to a question are "
+    "averaged first; pooled, all verdicts count alike, so that long answers weigh more."
+)
 MAIN_SCORES = ("nuggets.recall", "nuggets.f1", "evidence.support", "citations.support")
 
 

@@ -1,0 +1,61 @@
+"""Plots: the same bytes each time, names as text."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from answers import answer
+
+from ragassay.metrics.calibration import calibration
+from ragassay.metrics.leaderboard import leaderboard
+from ragassay.reports.figures import (
+    confusion_plot,
+    interval_plot,
+    ranking_plot,
+    reliability_plot,
+)
+
+SCRIPT, MATHEMATICS = "<script>alert(1)</script>", "$\\frac{1}{"
+NAMES = (SCRIPT, MATHEMATICS, "\u4e2d\u6587 \u0639", "a\x1bb\ufffe", "n" * 200)
+TIMES_NAMED = {"interval": 1, "reliability": 0, "confusion": 2, "ranking": 1}
+
+
+def plots(*names: str) -> dict[str, str]:
+    systems = {
+        name: [answer(topic=t, scores={"nuggets.recall": 0.5}) for t in "ab"] for name in names
+    }
+    return {
+        "interval": interval_plot(leaderboard(systems, "nuggets.recall")),
+        "reliability": reliability_plot(names[0], calibration([0.3, 0.9], [False, True]).bins),
+        "confusion": confusion_plot(names[0], names, [[1] * len(names)] * len(names)),
+        "ranking": ranking_plot(names[0], dict.fromkeys(names, 0.5), dict.fromkeys(names, 0.2)),
+    }
+
+
+@pytest.mark.parametrize("kind", TIMES_NAMED)
+def test_hostile_names_are_text_in_well_formed_svg(kind):
+    text = plots(*NAMES)[kind]
+    root = ElementTree.fromstring(text)
+    assert "<script" not in text
+    assert "".join(root.itertext()).count(MATHEMATICS) == TIMES_NAMED[kind]
+
+
+def test_the_same_input_gives_the_same_bytes_without_a_date():
+    first, again = plots("a", "b"), plots("a", "b")
+    assert first == again
+    assert all("<dc:date>" not in text for text in first.values())
+
+
+def test_long_names_are_cut():
+    assert "n" * 41 not in plots(*NAMES)["interval"]
+
+
+def test_nothing_to_plot_is_an_empty_plot():
+    for text in (
+        interval_plot(leaderboard({"a": []}, "nuggets.recall")),
+        reliability_plot("t", calibration([], []).bins),
+        confusion_plot("t", ["a", "b"], [[0, 0], [0, 0]]),
+        ranking_plot("t", {}, {}),
+    ):
+        ElementTree.fromstring(text)
