@@ -28,15 +28,19 @@ def build_context(question: str, answer: str, sources: Sequence[Document], mark:
     words = load_prompts().context
     parts = [words.question, fenced(question, mark)]
     if sources:
-        listed = "\n".join(
-            f"[{n}] {source.title + '. ' if source.title else ''}{source.text}"
-            for n, source in enumerate(sources, 1)
-        )
-        parts += [words.sources, fenced(listed, mark)]
+        parts += [words.sources, fenced(source_lines(sources), mark)]
     else:
         parts.append(words.no_sources)
     parts += [words.answer, fenced(answer, mark)]
     return "\n".join(parts)
+
+
+def source_lines(sources: Sequence[Document]) -> str:
+    """Sources as a prompt lists them, numbered from 1."""
+    return "\n".join(
+        f"[{n}] {source.title + '. ' if source.title else ''}{source.text}"
+        for n, source in enumerate(sources, 1)
+    )
 
 
 def fence_mark(texts: Sequence[str]) -> str:

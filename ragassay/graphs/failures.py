@@ -63,7 +63,7 @@ def file_failure(
         CorpusError: The corpus cannot be reached.
     """
     runtime.stream_writer({"done": 1, "failed": 1})
-    return Command(update=unscored(task, _failure(error)), goto="aggregate")
+    return Command(update=unscored(task, failure_of(error)), goto="aggregate")
 
 
 def file_failed_query(
@@ -74,7 +74,7 @@ def file_failed_query(
     Raises:
         FatalModelError, InputError, CorpusError: As `file_failure`.
     """
-    draft = Draft(task.item, task.round, failure=_failure(error))
+    draft = Draft(task.item, task.round, failure=failure_of(error))
     runtime.stream_writer({"done": 1, "failed": 1})
     return Command(update={"drafts": [draft]}, goto="retrieve")
 
@@ -87,12 +87,12 @@ def file_failed_search(
     Raises:
         FatalModelError, InputError, CorpusError: As `file_failure`.
     """
-    report = Report(task.item, failure=_failure(error))
+    report = Report(task.item, failure=failure_of(error))
     runtime.stream_writer({"done": 1, "failed": 1})
     return Command(update={"reports": [report]}, goto="choose_passages")
 
 
-def _failure(error: NodeError) -> Failure:
+def failure_of(error: NodeError) -> Failure:
     """What went wrong, to be kept.
 
     Raises:

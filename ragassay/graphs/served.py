@@ -6,5 +6,7 @@ Such a tool brings its own checkpointer and hands in plain JSON; settings come f
 from __future__ import annotations
 
 from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.nuggets import build_nugget_graph
 
 evaluate = build_evaluate_graph()
+write_nuggets = build_nugget_graph()

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from langgraph.runtime import Runtime
 
 from ragassay.agents.evidence_searcher import EvidenceSearcher
+from ragassay.agents.importance_scorer import ImportanceScorer
 from ragassay.agents.nugget_assigner import NuggetAssigner
+from ragassay.agents.nugget_creator import NuggetCreator
 from ragassay.agents.nugget_writer import NuggetWriter
 from ragassay.agents.query_writer import QueryWriter
 from ragassay.agents.rubric_judge import RubricJudge
@@ -45,6 +47,8 @@ class Toolbox:
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
     writer: NuggetWriter = field(default_factory=NuggetWriter)
     assigner: NuggetAssigner = field(default_factory=NuggetAssigner)
+    creator: NuggetCreator = field(default_factory=NuggetCreator)
+    importance_scorer: ImportanceScorer = field(default_factory=ImportanceScorer)
     verifier: Verifier = field(default_factory=Verifier)
     query_writer: QueryWriter = field(default_factory=QueryWriter)
     searcher: EvidenceSearcher = field(default_factory=EvidenceSearcher)

@@ -53,6 +53,7 @@ class ContextWords(Frozen):
     sources: str
     no_sources: str
     answer: str
+    facts: str
 
 
 class AgentPrompt(Frozen):

@@ -353,7 +353,7 @@ async def test_the_graph_that_langgraph_json_names_takes_plain_json(
 
     from conftest import ROOT
 
-    (where,) = json.loads((ROOT / "langgraph.json").read_text())["graphs"].values()
+    where = json.loads((ROOT / "langgraph.json").read_text())["graphs"]["evaluate"]
     path, name = where.split(":")
     spec = importlib.util.spec_from_file_location("served", ROOT / path)
     module = importlib.util.module_from_spec(spec)

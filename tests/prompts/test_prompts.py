@@ -41,6 +41,7 @@ def test_rubric_shows_its_question_and_five_levels_in_order(name: str) -> None:
         ("sentence_labeller", RELEVANCE_LABELS),
         ("verifier", VERDICTS),
         ("nugget_assigner", ASSIGNMENTS),
+        ("importance_scorer", ("vital", "okay")),
     ],
 )
 def test_every_label_is_defined_where_it_is_asked_for(agent: str, labels: tuple[str, ...]) -> None:

@@ -1,0 +1,68 @@
+"""Says whether a nugget is vital to a question (the nuggetizer, arXiv 2504.15068)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import dspy
+
+from ragassay.agents.base import Agent
+from ragassay.agents.choices import choice_distribution
+from ragassay.agents.context import fence_mark, fenced
+from ragassay.prompts import load_prompts
+from ragassay.records import Importance, Usage
+
+IMPORTANCES: tuple[Importance, ...] = get_args(Importance)
+
+
+class ScoreImportance(dspy.Signature):
+    """Say how important a fact is."""
+
+    context: str = dspy.InputField()
+    fact: str = dspy.InputField()
+    importance: Importance = dspy.OutputField()
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A nugget's importance, with its probability; None where the model does not tell."""
+
+    importance: Importance
+    confidence: float | None
+    usage: Usage
+
+
+class ImportanceScorer(Agent):
+    """A question and its nuggets in, the importance of one of them out.
+
+    One call a nugget, where the nuggetizer labels ten at a time. All nuggets are shown in each
+    call, as its shared prefix, so that one is weighed against the others.
+    """
+
+    name = "importance_scorer"
+
+    def __init__(self) -> None:
+        super().__init__(ScoreImportance)
+
+    async def aforward(self, question: str, facts: Sequence[str], position: int) -> Scored:
+        """Weigh one nugget.
+
+        Args:
+            question: The question.
+            facts: All nuggets.
+            position: Of the one (0-based).
+
+        Raises:
+            ModelError: The model gave no usable reply.
+        """
+        mark, words = fence_mark([question, *facts]), load_prompts().context
+        listed = "\n".join(f"- {fact}" for fact in facts)
+        context = "\n".join(
+            [words.question, fenced(question, mark), words.facts, fenced(listed, mark)]
+        )
+        found, usage = await self.ask(context=context, fact=fenced(facts[position], mark))
+        weights = choice_distribution(found.get("logprobs"), "importance", IMPORTANCES)
+        confidence = round(weights[found.importance], 4) if weights else None
+        return Scored(found.importance, confidence, usage)

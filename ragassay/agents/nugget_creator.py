@@ -1,0 +1,91 @@
+"""Writes the nuggets of a question, window after window (the nuggetizer, arXiv 2504.15068)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import dspy
+from pydantic import Field, StringConstraints
+
+from ragassay.agents.base import Agent
+from ragassay.agents.context import fence_mark, fenced, source_lines
+from ragassay.agents.grounding import is_carried
+from ragassay.prompts import load_prompts
+from ragassay.records import Document, Usage
+from ragassay.sentences import split_sentences
+
+_BOUNDS = load_prompts().agents["nugget_creator"]
+
+Fact = Annotated[str, StringConstraints(pattern=rf"^[A-Z].{{8,{_BOUNDS.nugget_chars}}}$")]
+
+
+class CreateNuggets(dspy.Signature):
+    """Add the facts of documents to a list."""
+
+    context: str = dspy.InputField()
+    known: str = dspy.InputField()
+    facts: Annotated[list[Fact], Field(max_length=_BOUNDS.max_nuggets)] = dspy.OutputField()
+
+
+@dataclass(frozen=True)
+class Created:
+    """What a window of documents gave.
+
+    Attributes:
+        facts: Those that a sentence of the window carries, in the model's order.
+        not_carried: Those that none does.
+        usage: What it cost.
+    """
+
+    facts: tuple[str, ...]
+    not_carried: tuple[str, ...]
+    usage: Usage
+
+
+class NuggetCreator(Agent):
+    """A question, a window of documents and the list so far in; facts to add to the list out.
+
+    The nuggetizer has the model rewrite its whole list at every window. Here it only adds to it:
+    so no fact is lost without a trace, and the reply stays short.
+    """
+
+    name = "nugget_creator"
+    wants_logprobs = False
+
+    def __init__(self) -> None:
+        super().__init__(CreateNuggets)
+
+    async def aforward(
+        self, question: str, documents: Sequence[Document], known: Sequence[str]
+    ) -> Created:
+        """Read one window.
+
+        Args:
+            question: What the facts are to answer.
+            documents: The window, cut to what fits into a prompt.
+            known: Facts that are on the list already.
+
+        Raises:
+            ModelError: The model gave no usable reply.
+        """
+        mark = fence_mark([question, *known, *(d.title + d.text for d in documents)])
+        words = load_prompts().context
+        parts = [words.question, fenced(question, mark)]
+        parts += [words.sources, fenced(source_lines(documents), mark)]
+        listed = "\n".join(f"- {fact}" for fact in known)
+        found, usage = await self.ask(context="\n".join(parts), known=fenced(listed, mark))
+        plain = (" ".join(fact.split()) for fact in found.facts)
+        facts = [fact for fact in dict.fromkeys(plain) if fact]
+        carried = [fact for fact in facts if is_carried_by(fact, documents)]
+        return Created(tuple(carried), tuple(f for f in facts if f not in carried), usage)
+
+
+def is_carried_by(fact: str, documents: Sequence[Document]) -> bool:
+    """Whether one sentence of the documents carries a fact."""
+    return any(
+        is_carried(fact, document.text[start:end], document.text)
+        for document in documents
+        for start, end in split_sentences(document.text)
+    )

@@ -1,0 +1,235 @@
+"""The nodes of the nugget graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dspy
+from langgraph.errors import NodeError
+from langgraph.runtime import Runtime
+from langgraph.types import Command, interrupt
+from pydantic import TypeAdapter, ValidationError
+
+from ragassay.errors import FatalModelError, InputError
+from ragassay.graphs.beside import beside
+from ragassay.graphs.failures import failure_of
+from ragassay.graphs.nugget_state import LeftOut, NuggetState, Weighed, WeighTask
+from ragassay.graphs.toolbox import Toolbox, toolbox
+from ragassay.records import Document, Frozen, Importance, Nugget
+from ragassay.retrievers.passages import condense
+from ragassay.sentences import split_sentences
+
+Update = dict[str, Any]
+"""A part of the state."""
+
+DUPLICATE_SIMILARITY = 0.9
+"""Cosine similarity at which two facts are one in other words. Higher than where an answer's fact
+counts as a gold one: facts on one question are all close, and a fact that is lost stays lost."""
+
+MOST_LISTED = 30
+"""Length of the running list, as in the nuggetizer."""
+
+
+class ReviewedNugget(Frozen):
+    """A nugget as a person left it."""
+
+    text: str
+    importance: Importance | None = None
+
+
+_REVIEWED: TypeAdapter[list[ReviewedNugget]] = TypeAdapter(list[ReviewedNugget])
+
+
+async def open_windows(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
+    """Cut the sources into windows, and each window to what fits into a prompt."""
+    # LangGraph's own tools hand in plain JSON.
+    sources = [Document.model_validate(source) for source in state.sources]
+    sources = [source for source in sources if source.text.strip()]
+    if not sources:
+        raise InputError(f"topic {state.topic!r} has nothing that nuggets could be written from")
+    if state.n_window < 1 or state.n_most < 1:
+        raise InputError("n_window and n_most must be at least 1")
+    tools = toolbox(runtime)
+    windows = [
+        tuple(condense(window, state.question, tools.settings.source_chars))
+        for start in range(0, len(sources), state.n_window)
+        if (window := sources[start : start + state.n_window])
+    ]
+    runtime.stream_writer({"expected": len(windows)})
+    return {"windows": tuple(windows)}
+
+
+async def write_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
+    """Read the next window; where no fact of it is carried, its closest sentence stands for it."""
+    tools, window = toolbox(runtime), state.windows[state.n_read]
+    known = [nugget.text for nugget in state.listed]
+    with dspy.context(lm=tools.lm):
+        found = await tools.creator.acall(question=state.question, documents=window, known=known)
+    facts = tuple(Nugget(text=fact, method="model") for fact in found.facts)
+    if found.not_carried and not facts:
+        facts = await beside(_closest_sentence, state.question, window, tools)
+    runtime.stream_writer({"done": 1, "usage": found.usage})
+    return {
+        "facts": facts,
+        "n_read": state.n_read + 1,
+        "left_out": [LeftOut(fact, "not_carried") for fact in found.not_carried],
+        "usage": found.usage,
+    }
+
+
+def skip_window(state: NuggetState, error: NodeError, runtime: Runtime[Toolbox]) -> Command[Any]:
+    """Count a window that gave nothing, and go on with the next.
+
+    Raises:
+        FatalModelError: The run cannot go on.
+    """
+    failure = failure_of(error)
+    runtime.stream_writer({"done": 1, "failed": 1})
+    update = {"facts": (), "n_read": state.n_read + 1, "failures": [failure]}
+    return Command(update=update, goto="merge_nuggets")
+
+
+async def merge_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
+    """Add the facts that the list does not have yet."""
+    _raise_fatal(runtime)
+    if not state.facts:
+        return {}
+    return await beside(_merged, state.listed, state.facts, toolbox(runtime))
+
+
+async def weigh_nugget(task: WeighTask, runtime: Runtime[Toolbox]) -> Update:
+    """Say how important one nugget is."""
+    tools = toolbox(runtime)
+    with dspy.context(lm=tools.lm):
+        found = await tools.importance_scorer.acall(
+            question=task.question, facts=task.facts, position=task.position
+        )
+    runtime.stream_writer({"done": 1, "usage": found.usage})
+    weighed = Weighed(task.position, found.importance, found.confidence)
+    return {"weighed": [weighed], "usage": found.usage}
+
+
+def leave_unweighed(task: WeighTask, error: NodeError, runtime: Runtime[Toolbox]) -> Command[Any]:
+    """Keep a nugget whose importance could not be had.
+
+    Raises:
+        FatalModelError: The run cannot go on.
+    """
+    failure = failure_of(error)
+    runtime.stream_writer({"done": 1, "failed": 1})
+    update = {"weighed": [Weighed(task.position)], "failures": [failure]}
+    return Command(update=update, goto="rank_nuggets")
+
+
+async def rank_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
+    """Put vital nuggets first, the surest first of all, and cut the list."""
+    _raise_fatal(runtime)
+    weighed = {one.position: one for one in state.weighed}
+    ranks = {"vital": 0, "okay": 1, None: 2}
+
+    def rank(position: int) -> tuple[int, float, int]:
+        one = weighed.get(position, Weighed(position))
+        sure = one.confidence or 0.0
+        return ranks[one.importance], -sure if one.importance == "vital" else sure, position
+
+    order = sorted(range(len(state.listed)), key=rank)
+    ranked = [
+        state.listed[i].model_copy(update={"importance": weighed[i].importance})
+        if i in weighed
+        else state.listed[i]
+        for i in order
+    ]
+    cut = [LeftOut(nugget.text, "too_many") for nugget in ranked[state.n_most :]]
+    return {"nuggets": tuple(ranked[: state.n_most]), "left_out": cut}
+
+
+async def review(state: NuggetState) -> Update:
+    """Wait for a person, who may change, remove and add nuggets; or accept them all.
+
+    The run is resumed with a list of {text, importance}; with one that cannot be used it stops
+    again and says why.
+    """
+    if state.accept_all:
+        return {}
+    problem = ""
+    while True:
+        asked = {
+            "topic": state.topic,
+            "question": state.question,
+            "nuggets": [{"text": n.text, "importance": n.importance} for n in state.nuggets],
+            "left_out": [{"text": one.text, "reason": one.reason} for one in state.left_out],
+            "problem": problem,
+        }
+        try:
+            return {"nuggets": reviewed_nuggets(interrupt(asked), state.nuggets)}
+        except InputError as error:
+            problem = str(error)
+
+
+def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, ...]:
+    """What a person made of a list.
+
+    Args:
+        edited: A list of {text, importance}.
+        before: The list as it was; a text that is on it keeps how it was written.
+
+    Raises:
+        InputError: Names the item and what is wrong with it.
+    """
+    try:
+        rows = _REVIEWED.validate_python(edited)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"nugget {where or 'list'}: {first['msg']}") from error
+    known = {nugget.text: nugget for nugget in before}
+    kept: dict[str, Nugget] = {}
+    for number, row in enumerate(rows, 1):
+        text = " ".join(row.text.split())
+        if not text:
+            raise InputError(f"nugget {number}: there is no text")
+        if text.casefold() in kept:
+            raise InputError(f"nugget {number}: {text!r} came before")
+        nugget = known.get(text, Nugget(text=text))
+        kept[text.casefold()] = nugget.model_copy(update={"importance": row.importance})
+    return tuple(kept.values())
+
+
+def _merged(listed: Sequence[Nugget], facts: Sequence[Nugget], tools: Toolbox) -> Update:
+    vectors = tools.embedder.encode([n.text for n in (*listed, *facts)])
+    close = vectors @ vectors.T >= DUPLICATE_SIMILARITY
+    kept, chosen, left_out = list(listed), list(range(len(listed))), list[LeftOut]()
+    words = {nugget.text.casefold() for nugget in listed}
+    for position, fact in enumerate(facts, len(listed)):
+        if fact.text.casefold() in words or close[position, chosen].any():
+            left_out.append(LeftOut(fact.text, "duplicate"))
+        elif len(kept) >= MOST_LISTED:
+            left_out.append(LeftOut(fact.text, "too_many"))
+        else:
+            kept.append(fact)
+            chosen.append(position)
+            words.add(fact.text.casefold())
+    return {"listed": tuple(kept), "facts": (), "left_out": left_out}
+
+
+def _closest_sentence(
+    question: str, window: Sequence[Document], tools: Toolbox
+) -> tuple[Nugget, ...]:
+    sentences = [d.text[start:end] for d in window for start, end in split_sentences(d.text)]
+    if not sentences:
+        return ()
+    vectors = tools.embedder.encode([question, *sentences])
+    best = int((vectors[1:] @ vectors[0]).argmax())
+    return (Nugget(text=" ".join(sentences[best].split()), method="extractive"),)
+
+
+def _raise_fatal(runtime: Runtime[Toolbox]) -> None:
+    """LangGraph ends the step, and starts the next, before it raises what a handler raised.
+
+    Raises:
+        FatalModelError: No call can succeed.
+    """
+    fatal: FatalModelError | None = toolbox(runtime).lm.fatal
+    if fatal is not None:
+        raise fatal

@@ -1,0 +1,76 @@
+"""The nugget graph: a question and what is known of it go in, its gold nuggets come out.
+
+open windows -> write -> merge -> next window? -> weigh each -> rank -> review by a person.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from ragassay.graphs import nugget_nodes as nodes
+from ragassay.graphs.failures import retry_policies
+from ragassay.graphs.nugget_state import NuggetJob, NuggetList, NuggetState, WeighTask
+from ragassay.graphs.toolbox import Toolbox
+
+NuggetGraph = CompiledStateGraph[NuggetState, Toolbox, NuggetJob, NuggetList]
+
+
+def build_nugget_graph(
+    max_attempts: int = 5, checkpointer: BaseCheckpointSaver[Any] | None = None
+) -> NuggetGraph:
+    """Compile the graph.
+
+    Args:
+        max_attempts: How often a model call is tried that fails for a passing reason.
+        checkpointer: Keeps states: needed to wait for a person, and to go on after a kill.
+    """
+    builder = StateGraph(
+        NuggetState, context_schema=Toolbox, input_schema=NuggetJob, output_schema=NuggetList
+    )
+    # LangGraph's types do not know that a handler may take the error.
+    on_window: Any = nodes.skip_window
+    on_nugget: Any = nodes.leave_unweighed
+    weigh_nugget: Any = nodes.weigh_nugget
+    builder.add_node("open_windows", nodes.open_windows, input_schema=NuggetState)
+    builder.add_node(
+        "write_nuggets",
+        nodes.write_nuggets,
+        retry_policy=retry_policies(max_attempts),
+        error_handler=on_window,
+    )
+    builder.add_node("merge_nuggets", nodes.merge_nuggets)
+    builder.add_node(
+        "weigh_nugget",
+        weigh_nugget,
+        input_schema=WeighTask,
+        retry_policy=retry_policies(max_attempts),
+        error_handler=on_nugget,
+    )
+    builder.add_node("rank_nuggets", nodes.rank_nuggets)
+    builder.add_node("review", nodes.review)
+    builder.add_edge(START, "open_windows")
+    builder.add_edge("open_windows", "write_nuggets")
+    builder.add_edge("write_nuggets", "merge_nuggets")
+    builder.add_conditional_edges(
+        "merge_nuggets", route_on, ["write_nuggets", "weigh_nugget", "rank_nuggets"]
+    )
+    builder.add_edge("weigh_nugget", "rank_nuggets")
+    builder.add_edge("rank_nuggets", "review")
+    builder.add_edge("review", END)
+    return builder.compile(checkpointer=checkpointer, name="write_nuggets")
+
+
+def route_on(state: NuggetState, runtime: Runtime[Toolbox]) -> list[Send] | str:
+    """Read the next window; after the last, fan out over the nuggets."""
+    if state.n_read < len(state.windows):
+        return "write_nuggets"
+    facts = tuple(nugget.text for nugget in state.listed)
+    runtime.stream_writer({"expected": len(facts)})
+    tasks = [WeighTask(state.question, facts, position) for position in range(len(facts))]
+    return [Send("weigh_nugget", task) for task in tasks] or "rank_nuggets"
