@@ -43,44 +43,6 @@ def evaluate(
             "hands it tools to search, read and cite, if it can call tools.",
         ),
     ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PART",
-            help="Find out only this: nuggets, rubrics, sentences, evidence, correctness or "
-            "citations; repeat for more.",
-        ),
-    ] = None,
-    verifier: Annotated[
-        str | None,
-        typer.Option(
-            help="What compares sentences with passages: judge, embedded, or a model of natural "
-            "language inference on Hugging Face's hub; by default embedded beside the embedded "
-            "judge, and a hosted judge itself."
-        ),
-    ] = None,
-    labels: Annotated[
-        int | None,
-        typer.Option(
-            min=2, max=4, help="How many verdicts the judge chooses from: 2, 3 or 4 (the default)."
-        ),
-    ] = None,
-    citations: Annotated[
-        str | None,
-        typer.Option(
-            metavar="passage|document|sentence|nuggets",
-            help="What of a cited document is compared with the sentence; by default the passage "
-            "of three sentences that is closest to it.",
-        ),
-    ] = None,
-    correctness: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="What says whether sentences are correct: embedded (the default), judge, cosine, "
-            "a model of natural language inference, or a fitted classifier (.json).",
-        ),
-    ] = None,
     rubric: Annotated[
         list[str] | None, typer.Option(help="Judge only this rubric; repeat for more.")
     ] = None,
@@ -127,8 +89,6 @@ def evaluate(
 
       ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini --concurrency 32
 
-      ragassay evaluate answers.jsonl --only citations --citations sentence
-
       ragassay evaluate answers.jsonl --dry-run
 
       ragassay evaluate answers.jsonl --fail-under correctness=3.5
@@ -145,11 +105,6 @@ def evaluate(
             model=model,
             api_base=api_base,
             evidence=evidence,
-            only=tuple(only) if only else None,
-            verifier=verifier,
-            verdict_labels=labels,
-            citation_evidence=citations,
-            correctness=correctness,
             rubrics=tuple(rubric) if rubric else None,
             concurrency=concurrency,
         )
