@@ -5,8 +5,10 @@ from __future__ import annotations
 import typer
 
 from ragassay.cli.convert import convert
+from ragassay.cli.compare import compare
 from ragassay.cli.corpus import app as corpus_app
 from ragassay.cli.evaluate import evaluate
+from ragassay.cli.meta_evaluate import meta_evaluate
 from ragassay.cli.report import report
 
 app = typer.Typer(
@@ -23,6 +25,8 @@ app = typer.Typer(
 )
 app.command()(evaluate)
 app.command()(report)
+app.command()(compare)
+app.command()(meta_evaluate)
 app.command()(convert)
 app.add_typer(corpus_app)
 

@@ -19,7 +19,8 @@ class LeaderboardRow:
         system: Its name.
         score: Macro mean over its questions; `n` and `n_unscored` count questions.
         n_answers: Answers that have the score, or lack it because a verdict could not be had.
-        rank: By the mean, 1 for the best; equal means share a rank. None without a mean.
+        rank: By the mean, 1 for the best; means that are equal to four digits share a rank. None
+            without a mean.
         rank_low: The best rank that the tests leave open: one more than the systems that are
             significantly better.
         rank_high: The worst rank that they leave open.

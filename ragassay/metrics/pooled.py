@@ -21,8 +21,8 @@ POOLED_SCORES = (COMPLETENESS, CITATION_RECALL)
 N_CLUSTERS = 10
 """Clusters of sentences for a question, as in MedAESQA."""
 
+RELEVANT = frozenset({"supports", "contradicts", "neutral"})
 CLUSTERED_LABELS = frozenset({"required", "borderline"})
-RELEVANT_VERDICTS = frozenset({"supports", "contradicts", "neutral"})
 
 _PUBLIC_ID = re.compile(r"(?i)(pmid|pmc|doi)?[\s:]*(\d{4,9}|10\.\d{4,9}/\S+)")
 
@@ -81,7 +81,7 @@ def citation_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
     """
     if len(answers) < 2 or not any(e.citations for e in answers):
         return {}
-    relevant = {e.record_id: _documents(e, RELEVANT_VERDICTS) for e in answers}
+    relevant = {e.record_id: _documents(e, RELEVANT) for e in answers}
     undecided = {e.record_id: _documents(e, {None}) - relevant[e.record_id] for e in answers}
     return {e.record_id: _recall(e, relevant, undecided) for e in answers}
 
@@ -92,11 +92,22 @@ def document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
     A PMID or DOI means the same everywhere; "1" or "s2" only within its record, so that the text
     must be the same too.
     """
-    known = _PUBLIC_ID.fullmatch(document.strip())
+    known = public_id(document)
     if known:
-        return known.group(2).lower(), ""
+        return known, ""
     text = next((f"{d.title}\n{d.text}" for d in evaluation.sources if d.id == document), "")
     return document, text
+
+
+def public_id(document: str) -> str | None:
+    """The bare PMID or DOI that an id is; None for an id that means something in its record only.
+
+    Example:
+        >>> public_id("PMID: 31180123"), public_id("10.1000/ABC"), public_id("s2")
+        ('31180123', '10.1000/abc', None)
+    """
+    known = _PUBLIC_ID.fullmatch(document.strip())
+    return known.group(2).lower() if known else None
 
 
 def _clusters(texts: Sequence[str], vectors: Mapping[str, NDArray[np.floating]]) -> dict[str, int]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from answers import answer
 from fakes import WordEmbedder
 
+from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.summary import summarize
 from ragassay.records import Score
+from ragassay.runs.evaluate import read_job, run
+from ragassay.runs.folder import RunFolder
 from ragassay.runs.pooling import with_pooled_scores
+from ragassay.settings import load_settings
+from ragassay.testing import ScriptedModel
 
 
 def answers():
@@ -74,3 +82,26 @@ def test_the_summary_sees_them():
         value=0.5, n=4, worst=0.5, best=0.5, judge="judge"
     )
     assert found.systems["beta"]["sentences.completeness"].value == 1.0
+
+
+@pytest.mark.integration
+async def test_a_run_ends_with_them_and_again_with_the_same(sample, tmp_path):
+    job = read_job(sample / "answers.jsonl", sample / "abstracts.jsonl")
+    chosen = [record for record in job.records if record.topic == job.records[0].topic]
+    job = replace(job, records=tuple(chosen))
+    folder = RunFolder(tmp_path / "run")
+    with ScriptedModel() as model:
+        settings = load_settings(
+            model=model.model_name, api_base=model.base_url, rubrics=("cohesion",)
+        )
+        tools = replace(Toolbox.of(settings, job.corpus), embedder=WordEmbedder())
+        result = await run(job, tools, folder)
+        again = await run(job, tools, folder)
+    assert len(result.evaluations) > 1
+    for evaluation in folder.evaluations():
+        assert {"sentences.completeness", "citations.recall"} <= evaluation.scores.keys()
+    summary = folder.summary()
+    assert summary is not None
+    assert summary.pooled["sentences.completeness"].n > 0
+    assert summary.by_question["citations.recall"].n == 1
+    assert again.evaluations == result.evaluations

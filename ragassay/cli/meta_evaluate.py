@@ -1,0 +1,82 @@
+"""`ragassay meta-evaluate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+
+if TYPE_CHECKING:
+    from ragassay.runs.meta_evaluate import MetaEvaluation
+
+
+def meta_evaluate(
+    run: Annotated[Path, typer.Argument(help="Run folder, as written by `ragassay evaluate`.")],
+    human: Annotated[Path, typer.Option(help="File of labels that people gave to the answers.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the tables (CSV, LaTeX), confusion matrices, reliability plots and "
+            "rankings (SVG) into this folder."
+        ),
+    ] = None,
+) -> None:
+    """Measure the judge of a run against labels of people.
+
+    The file says what people think of the same answers: which sentences are needed, which
+    citations support their sentence, which gold nuggets are stated, how a rubric rates, whether
+    an answer is accurate. It is ragassay's own JSONL of labels, MedAESQA, or assignments of the
+    nuggetizer; the format is told by the content. A line of ragassay's own is, for instance,
+
+      {"task": "rubric", "label": "4", "record_id": "q1", "item": "cohesion"}
+
+    and a label names its answer by record_id, or by topic and system.
+
+    Printed are accuracy, macro-F1, Cohen's kappa, Krippendorff's alpha and calibration for each
+    task; how well each score tells accurate answers from inaccurate ones (AUROC); and, for
+    several systems, how alike the rankings by people and by the judge are (Spearman, Kendall).
+    Intervals resample questions. Of several annotators the majority counts, and their agreement
+    with each other is shown beside the judge's. Labels without a verdict are counted and named.
+
+    For example:
+
+      ragassay evaluate answers.jsonl --out runs/first
+
+      ragassay meta-evaluate runs/first --human labels.jsonl --out agreement
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some label could not be read or found no verdict.
+    """
+    with errors_as_lines():
+        from ragassay.runs.meta_evaluate import meta_evaluate as measure_run
+        from ragassay.runs.meta_evaluate import write_meta_evaluation
+
+        found = measure_run(run, human)
+        _print(found)
+        for path in write_meta_evaluation(found, out) if out else ():
+            typer.echo(f"wrote {path}", err=True)
+    if found.alignment.unaligned or found.rejections:
+        raise typer.Exit(PARTIAL)
+
+
+def _print(found: MetaEvaluation) -> None:
+    from rich.console import Console
+
+    from ragassay.reports.labels import one_line
+    from ragassay.reports.trust import trust_tables, unaligned_lines
+
+    console = Console()
+    n_fitting = found.n_labels - len(found.alignment.unaligned)
+    headline = f"{found.judge} against {n_fitting:,} of {found.n_labels:,} labels of people"
+    console.print(one_line(headline), style="bold", markup=False, highlight=False)
+    for table in trust_tables(found.tasks, found.rankings):
+        console.print(table)
+    for line in unaligned_lines(found.alignment):
+        typer.echo(one_line(line), err=True)
+    for rejection in found.rejections[:10]:
+        where = f"{rejection.file}:{rejection.line}"
+        typer.echo(one_line(f"rejected {where}: {rejection.problem}"), err=True)
+    if len(found.rejections) > 10:
+        typer.echo(f"... and {len(found.rejections) - 10} more rejected lines", err=True)

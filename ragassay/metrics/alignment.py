@@ -1,0 +1,241 @@
+"""Puts what people said beside what the judge said of the same thing."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from ragassay.metrics.aggregates import question_of
+from ragassay.metrics.pooled import public_id
+from ragassay.records import (
+    ASSIGNMENTS,
+    RELEVANCE_LABELS,
+    CitationLabel,
+    CitationVerdict,
+    Evaluation,
+    HumanLabel,
+    LabelTask,
+)
+
+TASK_LABELS: dict[LabelTask, tuple[str, ...]] = {
+    "accuracy": ("yes", "no"),
+    "relevance": RELEVANCE_LABELS,
+    "citation": get_args(CitationLabel),
+    "nugget": ASSIGNMENTS,
+    "rubric": ("1", "2", "3", "4", "5"),
+}
+
+
+@dataclass(frozen=True)
+class AlignedItem:
+    """Something that both people and the judge looked at.
+
+    Attributes:
+        task: What was asked.
+        question: The question's id, by which intervals are clustered.
+        record_id: The answer.
+        sentence: 1-based, for relevance and citation.
+        item: The cited document, the nugget, the rubric.
+        said: What people said, one label an annotator.
+        truth: The majority of that, for rubrics the lower median; None where there is a draw.
+        predicted: What the judge said; None where unscored, and for accuracy, which no judge
+            is asked for.
+        confidence: The probability that the judge gave to it.
+        score: The judge's rating as an expectation, for rubrics.
+    """
+
+    task: LabelTask
+    question: str
+    record_id: str
+    sentence: int | None
+    item: str
+    said: tuple[str, ...]
+    truth: str | None
+    predicted: str | None = None
+    confidence: float | None = None
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Unaligned:
+    """A label of a person that nothing in the run corresponds to."""
+
+    label: HumanLabel
+    reason: str
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Labels and verdicts on the same things, and the labels that found none."""
+
+    items: tuple[AlignedItem, ...]
+    unaligned: tuple[Unaligned, ...]
+
+    def of(self, task: LabelTask) -> tuple[AlignedItem, ...]:
+        """The items of a task."""
+        return tuple(item for item in self.items if item.task == task)
+
+    def reasons(self) -> dict[tuple[LabelTask, str], int]:
+        """How many labels of each task were left out, by reason."""
+        return dict(Counter((u.label.task, u.reason) for u in self.unaligned))
+
+
+def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]) -> Alignment:
+    """Find the verdict for each label.
+
+    An answer is found by its record id, or else by topic (or question) and system. A label that
+    comes without an annotator's name counts as another person's each time.
+
+    Args:
+        labels: What people said.
+        evaluations: What the judge said.
+    """
+    index = _Index(evaluations)
+    found: dict[tuple[str, LabelTask, int | None, str], AlignedItem] = {}
+    unaligned: list[Unaligned] = []
+    annotators: set[tuple[object, ...]] = set()
+    for label in labels:
+        item = index.find(label)
+        if isinstance(item, str):
+            unaligned.append(Unaligned(label, item))
+            continue
+        key = (item.record_id, item.task, item.sentence, item.item)
+        if label.annotator and (*key, label.annotator) in annotators:
+            unaligned.append(Unaligned(label, "the same annotator labelled it twice"))
+            continue
+        annotators.add((*key, label.annotator))
+        said = (*found[key].said, label.label) if key in found else (label.label,)
+        found[key] = replace(item, said=said, truth=consensus(label.task, said))
+    return Alignment(tuple(found.values()), tuple(unaligned))
+
+
+def consensus(task: LabelTask, said: Sequence[str]) -> str | None:
+    """What annotators said together: the majority; of ratings the lower median.
+
+    Returns:
+        None where no label has more votes than every other.
+
+    Example:
+        >>> consensus("relevance", ["required", "borderline", "required"])
+        'required'
+    """
+    if task == "rubric":
+        return str(statistics.median_low([int(rating) for rating in said]))
+    votes = Counter(said).most_common(2)
+    return None if len(votes) > 1 and votes[0][1] == votes[1][1] else votes[0][0]
+
+
+class _Index:
+    """Finds answers by id, or by topic and system."""
+
+    def __init__(self, evaluations: Sequence[Evaluation]) -> None:
+        self._by_id: dict[str | None, Evaluation] = {e.record_id: e for e in evaluations}
+        self._by_place: dict[tuple[str, str], list[Evaluation]] = {}
+        for e in evaluations:
+            self._by_place.setdefault((question_of(e), e.system or ""), []).append(e)
+
+    def find(self, label: HumanLabel) -> AlignedItem | str:
+        """The item that a label is about, not yet with its truth; or why there is none."""
+        if label.label not in TASK_LABELS[label.task]:
+            return f"{label.label!r} is no label of this task"
+        answers = self._answers(label)
+        if len(answers) != 1:
+            return "several answers fit" if answers else "no such answer in the run"
+        return _item(label, answers[0])
+
+    def _answers(self, label: HumanLabel) -> list[Evaluation]:
+        if label.record_id in self._by_id:
+            return [self._by_id[label.record_id]]
+        if label.record_id is not None and (label.topic is None or label.system is None):
+            return []
+        return self._by_place.get((label.topic or "", label.system or ""), [])
+
+
+def _item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
+    item = AlignedItem(
+        task=label.task,
+        question=question_of(evaluation),
+        record_id=evaluation.record_id,
+        sentence=label.sentence,
+        item="",
+        said=(),
+        truth=None,
+    )
+    match label.task:
+        case "accuracy":
+            return item
+        case "relevance":
+            return _relevance(item, evaluation)
+        case "citation":
+            return _citation(item, evaluation, label.item)
+        case "nugget":
+            return _nugget(item, evaluation, label.item)
+        case "rubric":
+            return _rubric(item, evaluation, label.item)
+
+
+def _relevance(item: AlignedItem, evaluation: Evaluation) -> AlignedItem | str:
+    verdict = next((v for v in evaluation.labels if v.sentence == item.sentence), None)
+    if verdict is not None:
+        return replace(item, predicted=verdict.label, confidence=verdict.confidence)
+    if any(s.index == item.sentence for s in evaluation.sentences):
+        return "the run did not label the sentence"
+    return "no such sentence in the answer"
+
+
+def _citation(item: AlignedItem, evaluation: Evaluation, document: str) -> AlignedItem | str:
+    for verdict in evaluation.citations:
+        if verdict.sentence == item.sentence and _is_cited(verdict, document):
+            return replace(
+                item,
+                item=verdict.citation.marker,
+                predicted=verdict.verdict,
+                confidence=verdict.confidence,
+            )
+    return "no such citation in the sentence"
+
+
+def _is_cited(verdict: CitationVerdict, document: str) -> bool:
+    wanted = public_id(document) or document.strip()
+    known = (verdict.citation.document or "", verdict.citation.marker)
+    return bool(wanted) and wanted in {public_id(name) or name.strip() for name in known}
+
+
+def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem | str:
+    """By the judge's assignment; in a run without any, by whether a nugget was matched."""
+    wanted = _words(text)
+    gold = next((i for i, n in enumerate(evaluation.gold_nuggets) if _words(n.text) == wanted), -1)
+    if gold < 0:
+        return "no such gold nugget"
+    item = replace(item, item=evaluation.gold_nuggets[gold].text)
+    if evaluation.assignments:
+        verdict = next((a for a in evaluation.assignments if a.gold == gold), None)
+        if verdict is None:
+            return "the run did not assign the nugget"
+        return replace(item, predicted=verdict.assignment, confidence=verdict.confidence)
+    if any(match.gold == gold for match in evaluation.matches):
+        return replace(item, predicted="support")
+    recall = evaluation.scores.get("nuggets.recall")
+    is_missed = recall is not None and recall.value is not None and not recall.n_unscored
+    return replace(item, predicted="not_support" if is_missed else None)
+
+
+def _rubric(item: AlignedItem, evaluation: Evaluation, rubric: str) -> AlignedItem | str:
+    judgment = next((j for j in evaluation.judgments if j.rubric == rubric), None)
+    if judgment is None:
+        return "the run did not judge the rubric"
+    rating, likely = judgment.rating, judgment.distribution
+    return replace(
+        item,
+        item=rubric,
+        predicted=None if rating is None else str(rating),
+        confidence=likely[rating - 1] if likely and rating else None,
+        score=judgment.score,
+    )
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,230 @@
+"""How far a judge can be trusted: its labels against people's, task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.metrics.agreement import (
+    Agreement,
+    AlphaLevel,
+    agreement,
+    krippendorff_alpha,
+)
+from ragassay.metrics.alignment import TASK_LABELS, AlignedItem, Alignment
+from ragassay.metrics.calibration import Calibration, calibration
+from ragassay.metrics.correlation import correlate_scores
+from ragassay.metrics.discrimination import discrimination
+from ragassay.metrics.scores import LOWER_IS_BETTER
+from ragassay.records import VERDICTS, Evaluation, LabelTask, Score
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number about a judge."""
+
+    metric: str
+    score: Score
+
+
+@dataclass(frozen=True)
+class TaskTrust:
+    """A judge on one task, or on one reading of it.
+
+    Attributes:
+        task: What people were asked.
+        reading: Which labels were told apart, or which score was looked at.
+        figures: All numbers, the judge's against the consensus of people.
+        agreement: With the confusion matrix; None where no labels are compared.
+        calibration: None where the judge gave no probabilities.
+        n_undecided: Items on which people had no majority; they are left out.
+    """
+
+    task: str
+    reading: str
+    figures: tuple[Figure, ...]
+    agreement: Agreement | None = None
+    calibration: Calibration | None = None
+    n_undecided: int = 0
+
+
+@dataclass(frozen=True)
+class _Reading:
+    name: str
+    labels: tuple[str, ...]
+    folded: Mapping[str, str]
+    is_ordered: bool = False
+
+    def of(self, label: str | None) -> str | None:
+        return None if label is None else self.folded.get(label, label)
+
+
+def judge_trust(
+    alignment: Alignment, evaluations: Sequence[Evaluation], n_verdict_labels: int = 4
+) -> tuple[TaskTrust, ...]:
+    """Everything that can be said of a judge from labels of people.
+
+    Citations are read up to three ways: supported or not; supports, contradicts or neither
+    (BioACE, section 4.2); all labels. Ratings are compared rubric by rubric and over all.
+
+    Args:
+        alignment: From `align_labels`.
+        evaluations: The answers; their scores are held against their accuracy.
+        n_verdict_labels: Out of how many labels the judge chose a verdict: 2, 3 or 4. Finer
+            labels of people are folded into these.
+    """
+    found: list[TaskTrust] = []
+    for task in ("relevance", "citation", "nugget"):
+        items = alignment.of(task)
+        readings = _readings(task, items, n_verdict_labels)
+        found += [_trust(task, reading, items) for reading in readings]
+    found += _rubrics(alignment.of("rubric"))
+    return (*found, *_accuracy(alignment.of("accuracy"), evaluations))
+
+
+def _readings(
+    task: LabelTask, items: Sequence[AlignedItem], n_verdict_labels: int
+) -> Iterator[_Reading]:
+    if not items:
+        return
+    every = TASK_LABELS[task]
+    seen = {label for item in items for label in (*item.said, item.predicted) if label}
+    if task == "citation":
+        others = dict.fromkeys(every, "other") | {"supports": "supports"}
+        yield _Reading("supports or not", ("supports", "other"), others)
+        if n_verdict_labels == 2:
+            return
+        folded = {x: "neutral" for x in every if x not in ("supports", "contradicts")}
+        yield _Reading("three labels", ("supports", "contradicts", "neutral"), folded)
+        if n_verdict_labels == 3:
+            return
+        every = (*VERDICTS, *sorted(seen & {"invalid", "not_attributable"}))
+    if task == "nugget":
+        others = dict.fromkeys(every, "other") | {"support": "support"}
+        yield _Reading("support or not", ("support", "other"), others)
+        if "partial_support" not in seen:
+            return
+    words = {3: "three", 4: "four", 5: "five"}.get(len(every), "all")
+    yield _Reading(f"{words} labels", every, {})
+
+
+def _trust(task: str, reading: _Reading, items: Sequence[AlignedItem]) -> TaskTrust:
+    pairs = [(reading.of(i.truth), i) for i in items]
+    decided = [(truth, item) for truth, item in pairs if truth is not None]
+    truth = [label for label, _ in decided]
+    predicted = [reading.of(item.predicted) for _, item in decided]
+    questions = [item.question for _, item in decided]
+    found = agreement(truth, predicted, reading.labels, questions, is_ordered=reading.is_ordered)
+    figures = [
+        Figure("accuracy", found.accuracy),
+        Figure("macro-F1", found.macro_f1),
+        Figure("Cohen's kappa", found.kappa),
+    ]
+    if found.linear_kappa and found.quadratic_kappa:
+        figures.append(Figure("Cohen's kappa, linear weights", found.linear_kappa))
+        figures.append(Figure("Cohen's kappa, quadratic weights", found.quadratic_kappa))
+    units = [[t] if p is None else [t, p] for t, p in zip(truth, predicted, strict=True)]
+    figures += _alphas("Krippendorff's alpha", units, reading, questions)
+    figures += _between_people(reading, items)
+    sure = _calibrated(reading, decided)
+    if sure:
+        figures.append(Figure("expected calibration error (lower is better)", sure.error))
+        figures.append(Figure("Brier score (lower is better)", sure.brier))
+    return TaskTrust(
+        task, reading.name, tuple(figures), found, sure, n_undecided=len(items) - len(decided)
+    )
+
+
+def _alphas(
+    name: str,
+    units: Sequence[Sequence[str]],
+    reading: _Reading,
+    questions: Sequence[str],
+) -> list[Figure]:
+    levels: tuple[AlphaLevel, ...] = ("ordinal", "interval") if reading.is_ordered else ("nominal",)
+    return [
+        Figure(f"{name}, {level}", krippendorff_alpha(units, reading.labels, level, questions))
+        for level in levels
+    ]
+
+
+def _between_people(reading: _Reading, items: Sequence[AlignedItem]) -> list[Figure]:
+    """How well people agree, without the judge and with it as one of them.
+
+    The majority leaves out what people do not agree on; here it counts. Empty where nothing was
+    labelled by two people.
+    """
+    shared = [item for item in items if len(item.said) > 1]
+    if not shared:
+        return []
+    people = [[reading.folded.get(label, label) for label in item.said] for item in shared]
+    judged = [reading.of(item.predicted) for item in shared]
+    everyone = [[*u, p] if p is not None else u for u, p in zip(people, judged, strict=True)]
+    questions = [item.question for item in shared]
+    return [
+        *_alphas("between people: Krippendorff's alpha", people, reading, questions),
+        *_alphas("people and the judge: Krippendorff's alpha", everyone, reading, questions),
+    ]
+
+
+def _calibrated(
+    reading: _Reading, decided: Sequence[tuple[str, AlignedItem]]
+) -> Calibration | None:
+    """Of the label itself; folded labels have no probability of their own."""
+    scored = [(truth, item) for truth, item in decided if item.predicted is not None]
+    if reading.folded or all(item.confidence is None for _, item in scored):
+        return None
+    return calibration(
+        [item.confidence for _, item in scored],
+        [item.predicted == truth for truth, item in scored],
+        [item.question for _, item in scored],
+    )
+
+
+def _rubrics(items: Sequence[AlignedItem]) -> list[TaskTrust]:
+    names = sorted({item.item for item in items})
+    groups = {name: [item for item in items if item.item == name] for name in names}
+    if len(names) > 1:
+        groups["all rubrics"] = list(items)
+    return [_rubric(name, group) for name, group in groups.items()]
+
+
+def _rubric(name: str, items: Sequence[AlignedItem]) -> TaskTrust:
+    trust = _trust("rubric", _Reading(name, TASK_LABELS["rubric"], {}, is_ordered=True), items)
+    alike = correlate_scores(
+        [float(item.truth or 0) for item in items],
+        [item.score for item in items],
+        [item.question for item in items],
+    )
+    added = Figure("Spearman's rho", alike.spearman), Figure("Kendall's tau-b", alike.kendall)
+    return TaskTrust(
+        trust.task,
+        trust.reading,
+        (*trust.figures, *added),
+        trust.agreement,
+        trust.calibration,
+        trust.n_undecided,
+    )
+
+
+def _accuracy(
+    items: Sequence[AlignedItem], evaluations: Sequence[Evaluation]
+) -> Iterator[TaskTrust]:
+    """Each score of the run as a detector of accurate answers."""
+    scores = {e.record_id: e.scores for e in evaluations}
+    decided = [item for item in items if item.truth is not None]
+    questions = [item.question for item in decided]
+    is_good = [item.truth == "yes" for item in decided]
+    for key in dict.fromkeys(key for item in decided for key in scores[item.record_id]):
+        known = [scores[item.record_id].get(key) for item in decided]
+        found = discrimination(
+            [score.value if score else None for score in known],
+            is_good,
+            questions,
+            lower_is_better=key in LOWER_IS_BETTER,
+        )
+        figures = (
+            Figure("AUROC", found.auroc),
+            Figure("AUROC, paired by question", found.paired_auroc),
+        )
+        yield TaskTrust("accuracy", key, figures, n_undecided=len(items) - len(decided))

@@ -1,0 +1,158 @@
+"""A run's judge against people: their labels, put beside its verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragassay.errors import InputError
+from ragassay.metrics.alignment import Alignment, align_labels
+from ragassay.metrics.rankings import Ranking, rankings, relabelled
+from ragassay.metrics.trust import TaskTrust, judge_trust
+from ragassay.records import Evaluation, HumanLabel, Rejection
+from ragassay.reports.figures import confusion_plot, ranking_plot, reliability_plot
+from ragassay.reports.trust import (
+    classes_csv,
+    confusion_csv,
+    rankings_csv,
+    trust_csv,
+    trust_latex,
+    trust_title,
+    unaligned_csv,
+)
+from ragassay.runs.compare import file_stem, write_files
+from ragassay.runs.folder import RunFolder
+from ragassay.runs.pooling import Encode, with_pooled_scores
+
+
+@dataclass(frozen=True)
+class MetaEvaluation:
+    """What labels of people say of a run's judge.
+
+    Attributes:
+        judge: The model.
+        n_labels: Labels that were read.
+        tasks: The judge on each task.
+        rankings: Systems ranked by people and by the judge; empty for fewer than two systems.
+        alignment: Labels and verdicts, and the labels without one.
+        rejections: Lines of the label file that could not be read.
+    """
+
+    judge: str
+    n_labels: int
+    tasks: tuple[TaskTrust, ...]
+    rankings: tuple[Ranking, ...]
+    alignment: Alignment
+    rejections: tuple[Rejection, ...] = ()
+
+
+def meta_evaluate(run: Path, human: Path) -> MetaEvaluation:
+    """Measure the judge of a run against a file of labels.
+
+    Args:
+        run: A run folder.
+        human: Labels, in any format that `ragassay.formats.read_labels` knows.
+
+    Raises:
+        InputError: There is no such run, the labels cannot be read, or none fits the run.
+    """
+    from ragassay.formats import read_labels
+    from ragassay.models.embeddings import EMBEDDED, Embedder
+
+    folder = RunFolder(run)
+    manifest = folder.manifest()
+    found = read_labels(human)
+    return measure(
+        folder.evaluations(),
+        found.labels,
+        manifest.judge,
+        lambda: Embedder(manifest.embedder or EMBEDDED).encode,
+        found.rejections,
+        n_verdict_labels=int(manifest.settings.get("verdict_labels") or 4),
+    )
+
+
+def measure(
+    evaluations: Sequence[Evaluation],
+    labels: Iterable[HumanLabel],
+    judge: str,
+    encoder: Callable[[], Encode],
+    rejections: Sequence[Rejection] = (),
+    n_verdict_labels: int = 4,
+) -> MetaEvaluation:
+    """Measure a judge.
+
+    Args:
+        evaluations: The run's.
+        labels: What people said.
+        judge: The judge's name.
+        encoder: Makes what embeds sentences; called only if systems can be ranked by completeness.
+        rejections: Lines of the label file that could not be read.
+        n_verdict_labels: Out of how many labels the judge chose a verdict on a citation.
+
+    Raises:
+        InputError: No label fits an evaluation.
+    """
+    given = list(labels)
+    alignment = align_labels(given, evaluations)
+    if not alignment.items:
+        raise InputError(_nothing_fits(alignment, evaluations))
+    both = relabelled(alignment, evaluations)
+    human, judged = both.human, both.judge
+    if len({e.system for e in human}) > 1 and any(e.labels for e in human):
+        encode = encoder()
+        human, judged = with_pooled_scores(human, encode), with_pooled_scores(judged, encode)
+    return MetaEvaluation(
+        judge=judge,
+        n_labels=len(given),
+        tasks=judge_trust(alignment, evaluations, n_verdict_labels),
+        rankings=rankings(human, judged, evaluations),
+        alignment=alignment,
+        rejections=tuple(rejections),
+    )
+
+
+def write_meta_evaluation(found: MetaEvaluation, out: Path) -> tuple[Path, ...]:
+    """Write the tables as CSV and LaTeX, and the plots as SVG.
+
+    Returns:
+        agreement.csv, classes.csv, confusion.csv, rankings.csv, unaligned.csv, agreement.tex and
+        plots.
+
+    Raises:
+        InputError: The folder cannot be made.
+    """
+    texts = {
+        "agreement.csv": trust_csv(found.tasks, found.rankings, found.judge),
+        "classes.csv": classes_csv(found.tasks),
+        "confusion.csv": confusion_csv(found.tasks),
+        "agreement.tex": trust_latex(found.tasks, found.rankings, found.judge),
+        "unaligned.csv": unaligned_csv(found.alignment),
+    }
+    if found.rankings:
+        texts["rankings.csv"] = rankings_csv(found.rankings)
+    for task in found.tasks:
+        stem, title = file_stem(f"{task.task}-{task.reading}"), trust_title(task)
+        if task.agreement:
+            labels, confusion = task.agreement.labels, task.agreement.confusion
+            texts[f"confusion-{stem}.svg"] = confusion_plot(title, labels, confusion)
+        if task.calibration:
+            texts[f"reliability-{stem}.svg"] = reliability_plot(title, task.calibration.bins)
+    for ranking in found.rankings:
+        name = f"ranking-{file_stem(ranking.name)}.svg"
+        texts[name] = ranking_plot(ranking.name, ranking.human, ranking.judge)
+    return write_files(out, texts)
+
+
+def _nothing_fits(alignment: Alignment, evaluations: Sequence[Evaluation]) -> str:
+    if not alignment.unaligned:
+        return "there is no label to compare the judge with"
+    reasons = sorted(alignment.reasons().items(), key=lambda item: -item[1])
+    why = "; ".join(f"{n} of {task}: {reason}" for (task, reason), n in reasons[:3])
+    ids = ", ".join(repr(e.record_id) for e in evaluations[:3]) or "none"
+    return (
+        f"none of {len(alignment.unaligned)} labels fits the run ({why}); "
+        f"answers of the run are {ids}: a label names its answer by record_id, "
+        "or by topic and system"
+    )

@@ -1,0 +1,166 @@
+"""Labels of people beside verdicts of the judge."""
+
+from __future__ import annotations
+
+import pytest
+from answers import answer
+
+from ragassay.metrics.alignment import align_labels, consensus
+from ragassay.records import (
+    Evaluation,
+    HumanLabel,
+    Judgment,
+    Nugget,
+    NuggetAssignment,
+    NuggetMatch,
+    Score,
+)
+
+
+def run() -> list[Evaluation]:
+    first = answer(
+        "one",
+        topic="t1",
+        system="alpha",
+        labels=[("a", "required"), ("b", None)],
+        citations=[(1, "31180123", "supports"), (2, "PMID 31180124", "neutral")],
+        gold_nuggets=(Nugget(text="Aspirin thins  blood."), Nugget(text="It is a tablet.")),
+        assignments=(NuggetAssignment(gold=0, assignment="partial_support", confidence=0.6),),
+        judgments=(
+            Judgment(rubric="cohesion", rating=4, score=4.2, distribution=(0, 0, 0.1, 0.6, 0.3)),
+            Judgment(rubric="coherence"),
+        ),
+    )
+    return [first, answer("two", topic="t1", system="beta", labels=[("c", "borderline")])]
+
+
+def label(task: str = "relevance", said: str = "required", **fields: object) -> HumanLabel:
+    given = {"task": task, "label": said, "record_id": "one", "sentence": 1}
+    return HumanLabel.model_validate(given | fields)
+
+
+def predicted(*labels: HumanLabel) -> list[tuple[str | None, str | None]]:
+    return [(item.truth, item.predicted) for item in align_labels(labels, run()).items]
+
+
+def reason(one: HumanLabel) -> str:
+    (left_out,) = align_labels([one], run()).unaligned
+    return left_out.reason
+
+
+def test_answers_are_found_by_id_or_by_topic_and_system():
+    by_place = {"record_id": None, "topic": "t1", "system": "beta"}
+    assert predicted(label(), label(**by_place)) == [
+        ("required", "required"),
+        ("required", "borderline"),
+    ]
+    # The id of another file's record, but a topic and a system of this run.
+    assert predicted(label(**by_place | {"record_id": "elsewhere"})) == [("required", "borderline")]
+
+
+def test_question_stands_for_a_missing_topic():
+    bare = answer("x", system="alpha", labels=[("a", "required")], topic=None)
+    bare = bare.model_copy(update={"topic": None, "question": "Why?"})
+    found = align_labels([label(record_id=None, topic="Why?", system="alpha")], [bare])
+    assert found.items[0].question == "Why?"
+
+
+def test_unscored_verdict_is_aligned_as_such():
+    assert predicted(label(sentence=2)) == [("required", None)]
+
+
+def test_citations_are_found_however_the_id_is_written():
+    labels = [
+        label("citation", "neutral", item="PMID: 31180123"),
+        label("citation", "supports", item="31180124", sentence=2),
+    ]
+    assert predicted(*labels) == [("neutral", "supports"), ("supports", "neutral")]
+
+
+def test_nuggets_are_found_by_their_words():
+    (item,) = align_labels([label("nugget", "support", item="aspirin thins blood.")], run()).items
+    assert (item.predicted, item.confidence) == ("partial_support", 0.6)
+
+
+@pytest.mark.parametrize(
+    ("n_unscored", "expected"), [(0, ["support", "not_support"]), (1, ["support", None])]
+)
+def test_nuggets_of_a_run_without_assignments_are_matched_or_not(n_unscored, expected):
+    evaluation = run()[0].model_copy(
+        update={
+            "assignments": (),
+            "matches": (NuggetMatch(gold=0, nugget=0, similarity_score=0.9),),
+            "scores": {"nuggets.recall": Score(value=0.5, n=2, n_unscored=n_unscored)},
+        }
+    )
+    texts = ("Aspirin thins blood.", "It is a tablet.")
+    labels = [label("nugget", "support", item=text) for text in texts]
+    assert [i.predicted for i in align_labels(labels, [evaluation]).items] == expected
+
+
+def test_ratings_carry_score_and_confidence():
+    (item,) = align_labels([label("rubric", "5", item="cohesion")], run()).items
+    assert (item.truth, item.predicted, item.score, item.confidence) == ("5", "4", 4.2, 0.6)
+    assert predicted(label("rubric", "5", item="coherence")) == [("5", None)]
+
+
+def test_accuracy_needs_only_the_answer():
+    assert predicted(label("accuracy", "no", sentence=None)) == [("no", None)]
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (label(record_id="none"), "no such answer in the run"),
+        (label(record_id=None, topic="t1"), "no such answer in the run"),
+        (label(sentence=9), "no such sentence in the answer"),
+        (label("citation", "supports", item="99999999"), "no such citation in the sentence"),
+        (label("citation", "supports"), "no such citation in the sentence"),
+        (label("nugget", "support", item="Else."), "no such gold nugget"),
+        (label("nugget", "support", item="It is a tablet."), "the run did not assign the nugget"),
+        (label("rubric", "3", item="novelty"), "the run did not judge the rubric"),
+        (label("rubric", "0", item="cohesion"), "'0' is no label of this task"),
+    ],
+)
+def test_what_cannot_be_aligned_is_named(one, expected):
+    assert reason(one) == expected
+
+
+def test_sentence_that_was_not_labelled_is_named():
+    evaluation = run()[1].model_copy(update={"labels": ()})
+    found = align_labels([label(record_id="two")], [evaluation])
+    assert found.unaligned[0].reason == "the run did not label the sentence"
+    assert found.reasons() == {("relevance", "the run did not label the sentence"): 1}
+
+
+def test_two_answers_that_fit_are_not_guessed_between():
+    twice = [answer("a", labels=[("x", "required")]), answer("b", labels=[("x", "required")])]
+    found = align_labels([label(record_id=None, topic="t")], twice)
+    assert found.unaligned[0].reason == "several answers fit"
+
+
+def test_annotators_are_put_together():
+    labels = [
+        label(annotator="ann"),
+        label(said="borderline", annotator="bob"),
+        label(said="borderline", annotator="cat"),
+        label(said="unnecessary", annotator="ann"),
+    ]
+    found = align_labels(labels, run())
+    (item,) = found.items
+    assert item.said == ("required", "borderline", "borderline")
+    assert (item.truth, item.predicted) == ("borderline", "required")
+    assert found.unaligned[0].reason == "the same annotator labelled it twice"
+
+
+def test_consensus():
+    assert consensus("relevance", ["required", "borderline"]) is None
+    assert consensus("citation", ["supports"]) == "supports"
+    assert consensus("citation", ["neutral", "supports", "neutral", "supports", "invalid"]) is None
+    assert consensus("rubric", ["5", "1", "2", "4"]) == "2"
+    assert consensus("rubric", ["5", "5", "1"]) == "5"
+
+
+def test_nothing_to_align():
+    assert align_labels([], run()).items == ()
+    assert align_labels([label()], []).unaligned[0].reason == "no such answer in the run"

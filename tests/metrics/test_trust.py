@@ -1,0 +1,186 @@
+"""A judge on every task, and the rankings that follow from it."""
+
+from __future__ import annotations
+
+import pytest
+from answers import answer
+
+from ragassay.metrics.alignment import align_labels
+from ragassay.metrics.rankings import rankings, relabelled
+from ragassay.metrics.trust import TaskTrust, judge_trust
+from ragassay.records import Evaluation, HumanLabel, Judgment
+
+
+def human(task: str, said: str, record_id: str, **fields: object) -> HumanLabel:
+    given = {"task": task, "label": said, "record_id": record_id}
+    return HumanLabel.model_validate(given | fields)
+
+
+def trust(evaluations: list[Evaluation], labels: list[HumanLabel]) -> dict[str, TaskTrust]:
+    found = judge_trust(align_labels(labels, evaluations), evaluations)
+    return {f"{t.task}: {t.reading}": t for t in found}
+
+
+def value(found: TaskTrust, metric: str) -> float | None:
+    (score,) = [figure.score for figure in found.figures if figure.metric == metric]
+    return score.value
+
+
+def test_relevance_worked_by_hand():
+    # Judge: required, required, borderline; people: required, borderline, borderline.
+    # 2 of 3 agree; expected 1/3 * 2/3 + 2/3 * 1/3 = 4/9; kappa = (2/3 - 4/9) / (5/9) = .4.
+    # Confidence .75 throughout: ECE = |2/3 - .75| = .0833.
+    words = [("a", "required"), ("b", "required"), ("c", "borderline")]
+    said = ("required", "borderline", "borderline")
+    labels = [human("relevance", label, "r", sentence=i) for i, label in enumerate(said, 1)]
+    found = trust([answer(labels=words)], labels)["relevance: four labels"]
+    assert value(found, "accuracy") == pytest.approx(2 / 3)
+    assert value(found, "Cohen's kappa") == pytest.approx(0.4)
+    error = value(found, "expected calibration error (lower is better)")
+    assert error == pytest.approx(0.75 - 2 / 3)
+    assert found.agreement is not None
+    assert found.agreement.confusion[0][:2] == (1, 0)
+
+
+def test_citations_are_read_three_ways():
+    documents = [(i, f"3118012{i}", v) for i, v in enumerate(("supports", "neutral", "neutral"), 1)]
+    judged = answer(labels=[(w, "required") for w in "abc"], citations=documents)
+    said = ("supports", "not_relevant", "contradicts")
+    labels = [
+        human("citation", label, "r", sentence=i, item=f"3118012{i}")
+        for i, label in enumerate(said, 1)
+    ]
+    found = trust([judged], labels)
+    # Folded to two: s/s o/o o/o. To three: s/s n/n c/n. All four: s/s nr/n c/n.
+    assert {name: value(t, "accuracy") for name, t in found.items()} == {
+        "citation: supports or not": 1.0,
+        "citation: three labels": pytest.approx(2 / 3),
+        "citation: four labels": pytest.approx(1 / 3),
+    }
+    with_invalid = trust([judged], [human("citation", "invalid", "r", sentence=1, item="31180121")])
+    assert "citation: five labels" in with_invalid
+    two = answer(labels=[("a", "required")], citations=[(1, "31180121", "not_attributable")])
+    labels = [human("citation", "neutral", "r", sentence=1, item="31180121")]
+    (found,) = judge_trust(align_labels(labels, [two]), [two], n_verdict_labels=2)
+    assert (found.reading, value(found, "accuracy")) == ("supports or not", 1.0)
+    assert len(judge_trust(align_labels(labels, [two]), [two], n_verdict_labels=3)) == 2
+
+
+def test_ratings_are_compared_rubric_by_rubric_and_over_all():
+    def rated(record_id: str, cohesion: int, depth: int | None) -> Evaluation:
+        ratings = {"cohesion": cohesion, "depth": depth}
+        judgments = [
+            Judgment(rubric=name, rating=rating, score=rating) for name, rating in ratings.items()
+        ]
+        return answer(record_id, topic=record_id, judgments=tuple(judgments))
+
+    run = [rated("a", 1, 5), rated("b", 3, None), rated("c", 5, 4)]
+    labels = [
+        human("rubric", str(n), r, item="cohesion") for r, n in (("a", 2), ("b", 3), ("c", 4))
+    ]
+    labels += [human("rubric", "5", r, item="depth") for r in "abc"]
+    found = trust(run, labels)
+    assert list(found) == ["rubric: cohesion", "rubric: depth", "rubric: all rubrics"]
+    assert value(found["rubric: cohesion"], "Spearman's rho") == 1.0
+    # Constant human ratings: no order to correlate with.
+    assert value(found["rubric: depth"], "Spearman's rho") is None
+    # Observed (1 + 0 + 1) / 3; expected over nine pairs of 2 3 4 and 1 3 5:
+    # (1+1+9 + 4+0+4 + 9+1+1) / 9 = 30/9; kappa = 1 - (2/3) / (30/9) = .8.
+    kappa = value(found["rubric: cohesion"], "Cohen's kappa, quadratic weights")
+    assert kappa == pytest.approx(0.8)
+    depth = found["rubric: depth"].agreement
+    assert depth is not None
+    assert (depth.accuracy.n, depth.accuracy.n_unscored) == (2, 1)
+
+
+def test_annotators_are_held_against_each_other():
+    judged = answer(labels=[("a", "required"), ("b", "borderline"), ("c", "required")])
+    labels = [
+        human("relevance", said, "r", sentence=sentence, annotator=who)
+        for sentence, pair in enumerate(
+            (("required",) * 2, ("borderline",) * 2, ("required", "borderline")), 1
+        )
+        for who, said in zip(("ann", "bob"), pair, strict=True)
+    ]
+    found = trust([judged], labels)["relevance: four labels"]
+    # Units rr, bb, rb: 4/9, as worked out for alpha.
+    assert value(found, "between people: Krippendorff's alpha, nominal") == pytest.approx(4 / 9)
+    # With the judge: rrr, bbb, rbr; n 9, r 5, b 4. Observed: 2 * (2 * 1) / 2 = 2; expected
+    # 2 * 5 * 4 / 8 = 5; alpha = 1 - 2 / 5.
+    assert value(found, "people and the judge: Krippendorff's alpha, nominal") == pytest.approx(0.6)
+    assert found.n_undecided == 1
+    assert value(found, "accuracy") == 1.0
+
+
+def test_scores_are_held_against_accuracy():
+    run = [
+        answer("a", "q1", scores={"nuggets.recall": 0.9, "citations.contradict": 0.8}),
+        answer("b", "q1", scores={"nuggets.recall": 0.1, "citations.contradict": 0.1}),
+        answer("c", "q2", scores={"nuggets.recall": 0.5}),
+    ]
+    labels = [human("accuracy", s, r) for r, s in (("a", "yes"), ("b", "no"), ("c", "yes"))]
+    found = trust(run, labels)
+    assert value(found["accuracy: nuggets.recall"], "AUROC") == 1.0
+    # Less contradiction is better, and the accurate answer has more of it.
+    assert value(found["accuracy: citations.contradict"], "AUROC, paired by question") == 0.0
+
+
+def test_no_labels_say_nothing():
+    assert trust([answer(labels=[("a", "required")])], []) == {}
+
+
+def ranked_run() -> tuple[list[Evaluation], list[HumanLabel]]:
+    """Three systems, two questions; the judge puts the first two the wrong way round."""
+    counts = {"s1": (4, 3), "s2": (3, 4), "s3": (1, 1)}
+    run, labels = [], []
+    for system, (by_people, by_judge) in counts.items():
+        for topic in ("t1", "t2"):
+            name = f"{system}-{topic}"
+            words = [("w", "required" if i < by_judge else "unnecessary") for i in range(4)]
+            run.append(answer(name, topic, system, labels=words))
+            labels += [
+                human(
+                    "relevance",
+                    "required" if i < by_people else "unnecessary",
+                    name,
+                    sentence=i + 1,
+                )
+                for i in range(4)
+            ]
+    return run, labels
+
+
+def test_rankings_worked_by_hand():
+    run, labels = ranked_run()
+    both = relabelled(align_labels(labels, run), run)
+    found = {ranking.key: ranking for ranking in rankings(both.human, both.judge, run)}
+    precision = found["sentences.required"]
+    assert precision.human == {"s1": 1.0, "s2": 0.75, "s3": 0.25}
+    assert precision.judge == {"s1": 0.75, "s2": 1.0, "s3": 0.25}
+    # Ranks 1 2 3 and 2 1 3: rho = 1 - 6 * 2 / 24 = .5; of three pairs two agree: tau = 1/3.
+    assert precision.correlation.spearman.value == pytest.approx(0.5)
+    assert precision.correlation.kendall.value == pytest.approx(1 / 3)
+    # Nobody called a sentence inappropriate: undefined, as in BioACE's table 7.
+    assert found["sentences.inappropriate"].correlation.spearman.value is None
+
+
+def test_only_what_both_labelled_is_ranked():
+    run, labels = ranked_run()
+    both = relabelled(align_labels(labels[:2], run), run)
+    (human_side,), (judge_side,) = both.human, both.judge
+    assert len(human_side.labels) == len(judge_side.labels) == 2
+    assert (human_side.judge, judge_side.judge) == ("people", "judge")
+    assert rankings(both.human, both.judge, run) == ()
+
+
+def test_citations_are_ranked_by_support():
+    run, labels = [], []
+    for system, verdict in (("s1", "supports"), ("s2", "neutral")):
+        for topic in ("t1", "t2"):
+            name = f"{system}-{topic}"
+            run.append(answer(name, topic, system, [("a", None)], [(1, "31180121", verdict)]))
+            labels.append(human("citation", verdict, name, sentence=1, item="31180121"))
+    both = relabelled(align_labels(labels, run), run)
+    found = {ranking.key: ranking for ranking in rankings(both.human, both.judge, run)}
+    assert found["citations.support"].human == {"s1": 1.0, "s2": 0.0}
+    assert found["citations.support"].correlation.kendall.value == 1.0

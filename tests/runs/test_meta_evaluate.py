@@ -1,0 +1,262 @@
+"""A run's judge against a file of labels, from folder to files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from answers import answer, written_run
+from fakes import WordEmbedder
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.errors import InputError
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.records import Document, Evaluation, HumanLabel
+from ragassay.retrievers.memory import Corpus
+from ragassay.runs.evaluate import read_job, run
+from ragassay.runs.folder import RunFolder
+from ragassay.runs.meta_evaluate import measure, meta_evaluate, write_meta_evaluation
+from ragassay.settings import load_settings
+from ragassay.testing import ScriptedModel
+
+EVIL = "@evil <b> $x$"
+
+
+def labelled_run(systems: Sequence[str] = ("alpha", "beta")) -> list[Evaluation]:
+    """Two questions; the first system has the better labels."""
+    return [
+        answer(
+            f"{system}-{topic}",
+            topic,
+            system,
+            labels=[("Aspirin thins blood.", label), ("It is white.", "unnecessary")],
+            citations=[(1, "31180121", verdict)],
+            scores={"nuggets.recall": recall},
+        )
+        for topic in ("t1", "t2")
+        for system, label, verdict, recall in (
+            (systems[0], "required", "supports", 0.9),
+            (systems[-1], "unnecessary", "neutral", 0.1),
+        )
+    ]
+
+
+def labels_of(run: Sequence[Evaluation]) -> list[HumanLabel]:
+    """People agree with every verdict, and find the better system accurate."""
+    found = []
+    for evaluation in run:
+        place = {"record_id": evaluation.record_id}
+        for verdict in evaluation.labels:
+            found.append(
+                {"task": "relevance", "label": verdict.label, "sentence": verdict.sentence} | place
+            )
+        for cited in evaluation.citations:
+            fields = {"task": "citation", "label": cited.verdict, "sentence": cited.sentence}
+            found.append(fields | place | {"item": cited.citation.document})
+        is_good = evaluation.scores["nuggets.recall"].value == 0.9
+        found.append({"task": "accuracy", "label": "yes" if is_good else "no"} | place)
+    return [HumanLabel.model_validate(fields) for fields in found]
+
+
+def written_labels(path: Path, labels: Sequence[HumanLabel], more: str = "") -> Path:
+    lines = (label.model_dump_json(exclude_defaults=True) + "\n" for label in labels)
+    path.write_text("".join(lines) + more)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragassay.models.embeddings.Embedder", lambda name: WordEmbedder(name))
+
+
+def test_a_judge_that_people_agree_with(tmp_path):
+    run = labelled_run()
+    labels = written_labels(tmp_path / "labels.jsonl", labels_of(run))
+    found = meta_evaluate(written_run(tmp_path / "run", run), labels)
+    assert (found.judge, found.n_labels, found.rejections) == ("judge", 16, ())
+    accuracies = {
+        (task.task, task.reading): figure.score.value
+        for task in found.tasks
+        for figure in task.figures
+        if figure.metric in ("accuracy", "AUROC")
+    }
+    assert set(accuracies.values()) == {1.0}
+    assert ("accuracy", "nuggets.recall") in accuracies
+    taus = {ranking.name: ranking.correlation.kendall.value for ranking in found.rankings}
+    assert taus["precision"] == taus["completeness"] == taus["citation support"] == 1.0
+    assert taus["harmfulness"] is None
+    assert taus["nugget recall and completeness"] == 1.0
+
+
+def test_completeness_of_people_is_clustered_over_all_systems():
+    run = labelled_run()
+    found = measure(run, labels_of(run), "judge", lambda: WordEmbedder().encode)
+    (ranking,) = [r for r in found.rankings if r.name == "completeness"]
+    # One sentence is required, by the first system only: all of its question's one cluster.
+    assert ranking.human == {"alpha": 1.0, "beta": 0.0}
+
+
+def test_no_model_is_loaded_where_nothing_is_clustered():
+    def refuse():
+        raise AssertionError("no embedding is needed")
+
+    run = labelled_run()
+    alone = [e for e in run if e.system == "alpha"]
+    assert measure(alone, labels_of(alone), "judge", refuse).rankings == ()
+    citations = [label for label in labels_of(run) if label.task == "citation"]
+    assert measure(run, citations, "judge", refuse).rankings
+
+
+def test_labels_that_fit_nothing_are_refused_with_the_reason(tmp_path):
+    stray = [HumanLabel(task="relevance", label="required", record_id="zzz", sentence=1)]
+    run = written_run(tmp_path / "run", labelled_run())
+    labels = written_labels(tmp_path / "labels.jsonl", stray)
+    with pytest.raises(InputError, match=r"no such answer in the run.*'alpha-t1'"):
+        meta_evaluate(run, labels)
+    with pytest.raises(InputError, match="no label to compare"):
+        measure([], [], "judge", lambda: WordEmbedder().encode)
+
+
+def test_no_run_and_no_labels_are_refused(tmp_path):
+    with pytest.raises(InputError, match="holds no run"):
+        meta_evaluate(tmp_path / "nowhere", tmp_path / "labels.jsonl")
+    run = written_run(tmp_path / "run", labelled_run())
+    with pytest.raises(InputError):
+        meta_evaluate(run, tmp_path / "labels.jsonl")
+
+
+def test_files_hold_everything_and_come_out_the_same(tmp_path):
+    run = labelled_run(("alpha", EVIL))
+    stray = HumanLabel(task="relevance", label="required", record_id="=zzz", sentence=1)
+    found = measure(run, [*labels_of(run), stray], "judge", lambda: WordEmbedder().encode)
+    paths = {path.name: path for path in write_meta_evaluation(found, tmp_path / "one")}
+    assert {
+        "agreement.csv",
+        "agreement.tex",
+        "classes.csv",
+        "unaligned.csv",
+        "rankings.csv",
+        "confusion-relevance-four_labels.svg",
+        "reliability-relevance-four_labels.svg",
+        "ranking-precision.svg",
+    } <= paths.keys()
+    (row, *_) = csv.DictReader(io.StringIO(paths["agreement.csv"].read_text()))
+    assert (row["task"], row["metric"], row["value"], row["n"]) == (
+        "relevance",
+        "accuracy",
+        "1.0",
+        "8",
+    )
+    cells = list(csv.DictReader(io.StringIO(paths["confusion.csv"].read_text())))
+    assert sum(int(c["n"]) for c in cells if c["reading"] == "three labels") == 4
+    assert all(c["people"] == c["judge"] for c in cells if c["n"] != "0")
+    (left_out,) = csv.DictReader(io.StringIO(paths["unaligned.csv"].read_text()))
+    assert (left_out["record_id"], left_out["reason"]) == ("'=zzz", "no such answer in the run")
+    assert f"'{EVIL}" in paths["rankings.csv"].read_text()
+    tex = paths["agreement.tex"].read_text()
+    assert "undefined" in tex
+    assert tex.count(r"\toprule") == 4
+    for path in paths.values():
+        if path.suffix == ".svg":
+            ElementTree.parse(path)
+            assert "<b>" not in path.read_text()
+    again = write_meta_evaluation(found, tmp_path / "two")
+    assert [p.read_bytes() for p in again] == [paths[p.name].read_bytes() for p in again]
+
+
+def call(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "120"})
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_the_command_prints_tables(tmp_path):
+    run = labelled_run()
+    labels = written_labels(tmp_path / "labels.jsonl", labels_of(run))
+    folder = written_run(tmp_path / "run", run)
+    code, out, errors = call("meta-evaluate", folder, "--human", labels, "--out", tmp_path / "out")
+    assert code == 0
+    assert "judge against 16 of 16 labels of people" in out
+    assert "Cohen's kappa" in out
+    assert "undefined" in out
+    assert "Systems ranked by people and by the judge" in out
+    assert "agreement.tex" in errors
+
+
+def test_the_command_names_what_it_left_out(tmp_path):
+    run = labelled_run()
+    labels = [*labels_of(run), HumanLabel(task="rubric", label="3", record_id="alpha-t1", item="x")]
+    path = written_labels(tmp_path / "labels.jsonl", labels, more='{"task": "relevance"}\n')
+    code, _, errors = call("meta-evaluate", written_run(tmp_path / "run", run), "--human", path)
+    assert code == 3
+    assert "1 label of rubric left out: the run did not judge the rubric" in errors
+    assert "(e.g. alpha-t1, x)" in errors
+    assert "rejected" in errors
+    assert ":18" in errors
+
+
+def test_errors_are_one_line(tmp_path):
+    code, _, errors = call("meta-evaluate", tmp_path / "nowhere", "--human", tmp_path / "x")
+    assert code == 1
+    assert "holds no run" in errors
+
+
+def test_help_teaches_with_an_example():
+    _, out, _ = call("meta-evaluate", "--help")
+    assert "ragassay meta-evaluate runs/first --human labels.jsonl" in out
+
+
+def medaesqa(path: Path) -> Path:
+    """Two questions, each answered by two systems, with labels of every kind."""
+
+    def answered(is_accurate: str, label: str, relation: str) -> dict[str, object]:
+        cited = {"cited_pmid": "31180121", "evidence_relation": relation}
+        sentence = {
+            "answer_sentence_id": "1",
+            "answer_sentence": "Aspirin thins the blood.",
+            "answer_sentence_relevance": label,
+            "citation_assessment": [cited],
+        }
+        return {
+            "answer": "Aspirin thins the blood [31180121].",
+            "is_answer_accurate": is_accurate,
+            "answer_sentences": [sentence],
+        }
+
+    questions = [
+        {
+            "question_id": str(n),
+            "question": f"What does aspirin do, part {n}?",
+            "machine_generated_answers": {
+                "M1": answered("yes", "required", "supporting"),
+                "M2": answered("no", "unnecessary", "neutral"),
+            },
+        }
+        for n in (1, 2)
+    ]
+    path.write_text(json.dumps(questions))
+    return path
+
+
+@pytest.mark.integration
+async def test_labels_of_medaesqa_fit_a_run_over_the_same_file(tmp_path):
+    path = medaesqa(tmp_path / "medaesqa.json")
+    documents = (Document(id="31180121", text="Aspirin thins the blood of adults."),)
+    job = read_job(path)
+    job = replace(job, corpus=Corpus(documents))
+    with ScriptedModel() as model:
+        settings = load_settings(
+            model=model.model_name, api_base=model.base_url, rubrics=("cohesion",)
+        )
+        tools = replace(Toolbox.of(settings, job.corpus), embedder=WordEmbedder())
+        await run(job, tools, RunFolder(tmp_path / "run"))
+    found = meta_evaluate(tmp_path / "run", path)
+    assert found.alignment.unaligned == ()
+    assert {task.task for task in found.tasks} == {"relevance", "citation", "accuracy"}
+    assert {ranking.name for ranking in found.rankings} >= {"precision", "citation support"}
