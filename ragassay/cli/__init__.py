@@ -9,6 +9,7 @@ from ragassay.cli.compare import compare
 from ragassay.cli.corpus import app as corpus_app
 from ragassay.cli.evaluate import evaluate
 from ragassay.cli.meta_evaluate import meta_evaluate
+from ragassay.cli.nuggets import app as nuggets_app
 from ragassay.cli.report import report
 
 app = typer.Typer(
@@ -29,6 +30,7 @@ app.command()(compare)
 app.command()(meta_evaluate)
 app.command()(convert)
 app.add_typer(corpus_app)
+app.add_typer(nuggets_app)
 
 
 @app.callback(invoke_without_command=True)

@@ -19,18 +19,21 @@ T = TypeVar("T")
 
 
 @contextmanager
-def shown_progress(n_records: int, enabled: bool) -> Iterator[Listener]:
+def shown_progress(
+    n_records: int, enabled: bool, description: str = "evaluating"
+) -> Iterator[Listener]:
     """Show a bar on stderr; yields what tells it of progress.
 
     Args:
         n_records: Answers of the run.
         enabled: Without it nothing is shown.
+        description: What is done to them.
     """
     if not enabled:
         yield lambda event: None
         return
     with _bar() as progress:
-        task = progress.add_task("evaluating", total=n_records, detail="")
+        task = progress.add_task(description, total=n_records, detail="")
         totals = Event()
 
         def listen(event: Event) -> None:
@@ -44,6 +47,23 @@ def shown_progress(n_records: int, enabled: bool) -> Iterator[Listener]:
             progress.update(task, completed=totals.n_records, detail=_detail(totals))
 
         yield listen
+
+
+@contextmanager
+def shown_steps(n_steps: int, description: str, enabled: bool) -> Iterator[Callable[[], None]]:
+    """Show a bar on stderr; yields what is called after each step.
+
+    Args:
+        n_steps: How many there are.
+        description: What is done.
+        enabled: Without it nothing is shown.
+    """
+    if not enabled:
+        yield lambda: None
+        return
+    with _bar() as progress:
+        task = progress.add_task(description, total=n_steps, detail="")
+        yield lambda: progress.advance(task)
 
 
 @contextmanager

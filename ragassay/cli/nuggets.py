@@ -1,0 +1,205 @@
+"""`ragassay nuggets`: write gold nuggets, and fit when two of them are one fact."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ragassay.records import NuggetMatcher, Rejection
+    from ragassay.runs.nuggets import Written
+
+app = typer.Typer(
+    name="nuggets",
+    help="Gold nuggets: write them from documents or answers, and fit how they are matched.",
+    no_args_is_help=True,
+)
+
+Out = Annotated[Path, typer.Option("--out", help="The file to write.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
+
+
+@app.command()
+def create(
+    answers: Annotated[Path, typer.Argument(help="Answers, as `ragassay evaluate` reads them.")],
+    out: Out,
+    source: Annotated[
+        Literal["documents", "answer", "reference"],
+        typer.Option("--from", help="What the nuggets are written from."),
+    ] = "documents",
+    corpus: Annotated[
+        str | None, typer.Option(help="Where cited ids are looked up, as in `ragassay evaluate`.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="LiteLLM name of the writing model.")] = None,
+    api_base: Annotated[str | None, typer.Option(help="Endpoint of the model.")] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="Topics, for runs that bring no questions.")
+    ] = None,
+    most: Annotated[int, typer.Option("--max", min=1, help="Most nuggets of a question.")] = 20,
+    window: Annotated[int, typer.Option(min=1, help="Documents that are read at a time.")] = 10,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N answers.")] = None,
+    accept_all: Annotated[
+        bool, typer.Option("--accept-all", help="Do not open an editor; take what was written.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the gold nuggets of every question of a file.
+
+    The documents of a question are read some at a time; facts that no sentence of them carries
+    are left out, as are repeats. Each fact is weighed as vital or okay. Then your editor opens,
+    question by question, and what you save is written in the nuggetizer's form, which
+    `ragassay evaluate --nuggets` reads.
+
+    The same command again goes on where it was stopped: states lie beside the file, in
+    OUT.state.sqlite.
+
+    For example:
+
+      ragassay nuggets create answers.jsonl --from documents --out nuggets.jsonl
+
+      ragassay nuggets create answers.jsonl --from reference --out nuggets.jsonl --accept-all
+
+    Exit codes: 0 done; 1 error; 3 some input was rejected, some question has no nuggets, or a
+    call failed.
+    """
+    with errors_as_lines():
+        from ragassay.cli.editor import edit_in_editor, require_terminal
+        from ragassay.graphs.toolbox import Toolbox
+        from ragassay.runs.evaluate import read_job, run_sync
+        from ragassay.runs.nuggets import nugget_jobs, write_nuggets
+        from ragassay.runs.progress import shown_progress
+        from ragassay.settings import load_settings
+
+        if not accept_all:
+            require_terminal("--accept-all")
+        settings = load_settings(model=model, api_base=api_base)
+        job = read_job(answers, corpus, limit=limit, questions=questions, settings=settings)
+        _report_rejections(job.rejections)
+        tools = Toolbox.of(settings, job.corpus)
+        jobs = nugget_jobs(job.records, source, tools, n_window=window, n_most=most)
+        with shown_progress(len(jobs), not quiet, "writing nuggets") as listen:
+            written = run_sync(
+                write_nuggets(
+                    jobs,
+                    tools,
+                    out,
+                    None if accept_all else edit_in_editor,
+                    tell=lambda message: typer.echo(message, err=True),
+                    listen=listen,
+                )
+            )
+        complete = _report_written(written)
+    if job.rejections or not complete:
+        raise typer.Exit(PARTIAL)
+
+
+@app.command()
+def fit(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help='JSON lines {"gold": [text], "nuggets": [text]}, with "matches": [[0, 2]] where '
+            "the pairs of one fact are known; or a run folder."
+        ),
+    ],
+    out: Out,
+    trials: Annotated[int, typer.Option(min=1, help="Thresholds that are tried.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Of the mixture and the search.")] = 0,
+    embedder: Annotated[str | None, typer.Option(help="The embedding model.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Fit when two nuggets are the same fact, as BioACE does.
+
+    A Bayesian Gaussian mixture tells similar pairs from others; Optuna looks for the probability
+    that serves F1, similarity and number of alignments. These need no labels and say nothing of
+    the truth: where FILE names known matches, the agreement with them decides and is printed.
+
+    Use the result with RAGASSAY_NUGGET_MATCHER=OUT.
+    """
+    with errors_as_lines():
+        from ragassay.models.embeddings import Embedder
+        from ragassay.runs.matching import fit_file, read_match_file
+        from ragassay.runs.progress import shown_steps
+        from ragassay.settings import load_settings
+
+        settings = load_settings(embedder=embedder)
+        found = read_match_file(file)
+        _report_rejections(found.rejections)
+        if found.n_one_sided:
+            typer.echo(f"{found.n_one_sided} answers have no nuggets on one side", err=True)
+        with shown_steps(len(found.cases) + trials, "fitting", not quiet) as on_step:
+            matcher = fit_file(
+                found, Embedder(settings.embedder), out, n_trials=trials, seed=seed, on_step=on_step
+            )
+        _print_matcher(matcher, out)
+    if found.rejections:
+        raise typer.Exit(PARTIAL)
+
+
+def _report_rejections(rejections: Sequence[Rejection]) -> None:
+    for rejection in rejections[:10]:
+        field = f" {rejection.field}:" if rejection.field else ""
+        where = f"{rejection.file}:{rejection.line}:{field}"
+        typer.echo(f"rejected {where} {rejection.problem}", err=True)
+    if len(rejections) > 10:
+        typer.echo(f"... and {len(rejections) - 10} more rejected lines", err=True)
+
+
+def _report_written(written: Sequence[Written]) -> bool:
+    """Print one line a question; whether all went well."""
+    complete = True
+    for one in written:
+        if one.found is None:
+            typer.echo(f"{one.job.topic}: no nuggets: {one.problem}", err=True)
+            complete = False
+            continue
+        n_vital = sum(nugget.importance == "vital" for nugget in one.found.nuggets)
+        n_extractive = sum(nugget.method == "extractive" for nugget in one.found.nuggets)
+        parts = [f"{len(one.found.nuggets)} nuggets, {n_vital} of them vital"]
+        if n_extractive:
+            parts.append(f"{n_extractive} are sentences of the sources")
+        reasons = Counter(left.reason for left in one.found.left_out)
+        words = {
+            "not_carried": "not carried by a source",
+            "duplicate": "told before",
+            "too_many": "too many",
+        }
+        parts += [f"{reasons[key]} left out: {text}" for key, text in words.items() if reasons[key]]
+        if one.found.failures:
+            failed = sorted({failure.reason for failure in one.found.failures})
+            parts.append(f"{len(one.found.failures)} calls failed: {', '.join(failed)}")
+            complete = False
+        typer.echo(f"{one.job.topic}: {'; '.join(parts)}")
+    return complete
+
+
+def _print_matcher(matcher: NuggetMatcher, out: Path) -> None:
+    found, known = matcher.objectives, matcher.agreement
+    typer.echo(
+        f"{out}: the same fact from a probability of {matcher.probability_threshold:.3f} on, "
+        f"which is a similarity of {matcher.similarity_threshold:.3f} by {matcher.embedder}"
+    )
+    typer.echo(
+        f"{matcher.n_pairs} pairs of {matcher.n_questions} answers: average F1 {found.f1:.3f}, "
+        f"similarity {found.similarity:.3f}, {found.n_alignments:.2f} alignments an answer"
+    )
+    if known is None:
+        typer.echo("No known matches: how many of the alignments are right is not known.")
+        return
+    shares = [
+        f"{name} {value:.3f}"
+        for name, value in (
+            ("accuracy", known.accuracy),
+            ("precision", known.precision),
+            ("recall", known.recall),
+        )
+        if value is not None
+    ]
+    typer.echo(f"Against {known.n_known} known matches of the same data: {', '.join(shares)}")

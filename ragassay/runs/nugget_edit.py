@@ -1,0 +1,108 @@
+"""A list of nuggets as text that a person edits, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragassay.errors import InputError
+
+HELP = """\
+# {topic}: {question}
+#
+# One nugget a line: vital, okay or - (nobody says), a tab or spaces, then the fact.
+# Change, remove, add or move lines. What starts with # is left out.
+"""
+
+REASONS = {
+    "not_carried": "no sentence of the sources states this",
+    "duplicate": "states what another one does",
+    "too_many": "the list is full",
+}
+
+MARKS = {"vital": "vital", "okay": "okay", "-": None}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A list that waits for a person.
+
+    Attributes:
+        topic: The question's id.
+        question: The question.
+        nuggets: Importance and text of each.
+        left_out: Reason and text of each fact that is not on the list.
+    """
+
+    topic: str
+    question: str
+    nuggets: tuple[tuple[str | None, str], ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+def as_text(asked: Asked) -> str:
+    """The list as a person edits it; what was left out stands below, behind a #."""
+    lines = [f"{importance or '-'}\t{_line(text)}" for importance, text in asked.nuggets]
+    out = [
+        f"# okay\t{_line(text)}    # {REASONS.get(reason, reason)}"
+        for reason, text in asked.left_out
+        if reason != "duplicate"
+    ]
+    if out:
+        lines += ["", "# Left out; take the # away to keep one:", *out]
+    opening = HELP.format(topic=_line(asked.topic), question=_line(asked.question))
+    return f"{opening}\n" + "\n".join(lines) + "\n"
+
+
+def from_text(text: str) -> list[dict[str, str | None]]:
+    """What a person made of it: {text, importance} for each line.
+
+    Raises:
+        InputError: Names the line and what is wrong with it.
+    """
+    found: list[dict[str, str | None]] = []
+    seen: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        mark, _, fact = line.strip().partition("\t")
+        if not fact:
+            mark, _, fact = line.strip().partition(" ")
+        fact = _without_reason(fact)
+        if mark not in MARKS:
+            raise InputError(f"line {number} starts with {mark!r}: write vital, okay or -")
+        if not fact:
+            raise InputError(f"line {number} has no fact behind {mark!r}")
+        first = seen.setdefault(fact.casefold(), number)
+        if first != number:
+            raise InputError(f"line {number} repeats line {first}")
+        found.append({"text": fact, "importance": MARKS[mark]})
+    return found
+
+
+def asked_of(value: Mapping[str, object]) -> Asked:
+    """What the graph's interrupt carries."""
+    return Asked(
+        topic=str(value["topic"]),
+        question=str(value["question"]),
+        nuggets=tuple(
+            (None if row["importance"] is None else str(row["importance"]), str(row["text"]))
+            for row in _rows(value["nuggets"])
+        ),
+        left_out=tuple((str(r["reason"]), str(r["text"])) for r in _rows(value["left_out"])),
+    )
+
+
+def _rows(value: object) -> Sequence[Mapping[str, object]]:
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+
+
+def _without_reason(fact: str) -> str:
+    """A fact that was taken back from below, without the reason that stands behind it."""
+    for reason in REASONS.values():
+        fact = fact.removesuffix(f"# {reason}")
+    return " ".join(fact.split())
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,226 @@
+"""Writes gold nuggets for the questions of a file, and lets a person edit them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command, StateSnapshot
+
+from ragassay.agents.segmenter import segment
+from ragassay.errors import FatalModelError, RagassayError
+from ragassay.formats import NuggetBank, write_nugget_banks
+from ragassay.graphs.nugget_state import NuggetJob, NuggetList
+from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
+from ragassay.graphs.persistence import Saver, opened_checkpointer
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.records import Document, Record, Usage
+from ragassay.runs.engine import Event, Listener
+from ragassay.runs.nugget_edit import Asked, as_text, asked_of, from_text
+
+Origin = Literal["documents", "answer", "reference"]
+"""What nuggets are written from."""
+
+Editor = Callable[[str], str]
+"""Shows a text to a person and gives back what became of it."""
+
+Rows = list[dict[str, str | None]]
+
+
+@dataclass(frozen=True)
+class Written:
+    """The nuggets of one question, or why there are none."""
+
+    job: NuggetJob
+    found: NuggetList | None = None
+    problem: str = ""
+
+    @property
+    def bank(self) -> NuggetBank:
+        """As a file holds them."""
+        nuggets = self.found.nuggets if self.found else ()
+        return NuggetBank(self.job.topic, self.job.question, nuggets)
+
+
+def nugget_jobs(
+    records: Sequence[Record], origin: Origin, tools: Toolbox, *, n_window: int, n_most: int
+) -> list[NuggetJob]:
+    """One job a topic, in the order of the records; records without a topic stand for themselves.
+
+    Args:
+        records: The answers of all systems.
+        origin: "documents" takes their sources and what they cite of the corpus.
+        tools: Has the corpus.
+        n_window: Sources that are read at a time.
+        n_most: Nuggets that there may be in the end.
+    """
+    topics: dict[str, list[Record]] = {}
+    for record in records:
+        topics.setdefault(record.topic or record.id, []).append(record)
+    jobs: list[NuggetJob] = []
+    for topic, group in topics.items():
+        sources: dict[str, Document] = {}
+        for record in group:
+            for source in _sources(record, origin, tools):
+                sources.setdefault(source.id if origin == "documents" else source.text, source)
+        question = group[0].question
+        jobs.append(NuggetJob(topic, question, tuple(sources.values()), n_window, n_most))
+    return jobs
+
+
+def _sources(record: Record, origin: Origin, tools: Toolbox) -> Sequence[Document]:
+    if origin == "reference":
+        text = record.reference or ""
+    else:
+        _, sentences, sources = segment(record, tools.corpus.get)
+        text = " ".join(sentence.text for sentence in sentences)
+        if origin == "documents":
+            return sources
+    return [Document(id=record.id, text=text)] if text.strip() else []
+
+
+async def write_nuggets(
+    jobs: Sequence[NuggetJob],
+    tools: Toolbox,
+    out: Path,
+    edit: Editor | None = None,
+    *,
+    tell: Callable[[str], None] = lambda message: None,
+    listen: Listener = lambda event: None,
+) -> list[Written]:
+    """Write the nuggets of all questions, then let a person edit them one list after another.
+
+    States are kept beside `out`: a run that was killed goes on, and a list that was accepted is
+    not asked for again.
+
+    Args:
+        jobs: Topics differ.
+        tools: What the graph works with.
+        out: Where the lists go, as the nuggetizer's `create` writes them.
+        edit: Shows a list; None accepts all.
+        tell: Told why an edit cannot be used.
+        listen: Told of progress.
+
+    Raises:
+        FatalModelError: The model cannot be asked at all.
+        InputError: The file cannot be written.
+    """
+    state_file = out.with_name(f"{out.name}.state.sqlite")
+    async with opened_checkpointer(state_file) as saver:
+        graph = build_nugget_graph(tools.settings.max_attempts, saver)
+        writer = _Writer(graph, saver, tools, listen)
+        try:
+            async with asyncio.TaskGroup() as group:
+                started = [group.create_task(writer.start(job)) for job in jobs]
+        except* FatalModelError as errors:
+            await writer.forget_unfinished(jobs)
+            raise _first(errors) from None
+        written = [task.result() for task in started]
+        done = [
+            one if isinstance(one, Written) else await writer.ask(*one, edit, tell)
+            for one in written
+        ]
+    write_nugget_banks([one.bank for one in done if one.found is not None], out)
+    return done
+
+
+class _Writer:
+    """Takes jobs through the graph; any number may be under way."""
+
+    def __init__(self, graph: NuggetGraph, saver: Saver, tools: Toolbox, listen: Listener) -> None:
+        self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
+        self._slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
+
+    async def start(self, job: NuggetJob) -> Written | tuple[NuggetJob, Asked]:
+        """Go on with a job up to its end, or to where a person is waited for."""
+        async with self._slots:
+            config = self._config(job)
+            before = await self._graph.aget_state(config)
+            outcome: Written | tuple[NuggetJob, Asked]
+            try:
+                if not _is_settled(before):
+                    await self._run(None if before.next else job, config)
+                outcome = await self._outcome(job)
+            except FatalModelError:
+                raise
+            except RagassayError as error:
+                outcome = Written(job, problem=str(error))
+            self._listen(Event(n_records=1))
+            return outcome
+
+    async def ask(
+        self, job: NuggetJob, asked: Asked, edit: Editor | None, tell: Callable[[str], None]
+    ) -> Written:
+        """Let a person edit a list, or accept it as it is."""
+        offered: Rows = [{"text": text, "importance": mark} for mark, text in asked.nuggets]
+        rows = offered if edit is None else edited_rows(asked, edit, tell)
+        await self._run(Command(resume=rows), self._config(job))
+        outcome = await self._outcome(job)
+        return outcome if isinstance(outcome, Written) else Written(job, problem="not accepted")
+
+    async def forget_unfinished(self, jobs: Sequence[NuggetJob]) -> None:
+        """Drop the states of jobs that were broken off."""
+        for job in jobs:
+            config = self._config(job)
+            if not _is_settled(await self._graph.aget_state(config)):
+                await self._saver.adelete_thread(self._thread(job))
+
+    async def _run(self, start: Any, config: RunnableConfig) -> None:
+        stream = self._graph.astream(start, config, context=self._tools, stream_mode="custom")
+        async for chunk in stream:
+            told: dict[str, Any] = dict(chunk)
+            usage = told.get("usage", Usage())
+            self._listen(Event(told.get("expected", 0), told.get("done", 0), usage=usage))
+
+    async def _outcome(self, job: NuggetJob) -> Written | tuple[NuggetJob, Asked]:
+        state = await self._graph.aget_state(self._config(job))
+        if state.interrupts:
+            return job, asked_of(state.interrupts[0].value)
+        names = ("nuggets", "left_out", "failures", "usage")
+        return Written(job, NuggetList(**{name: state.values[name] for name in names}))
+
+    def _config(self, job: NuggetJob) -> RunnableConfig:
+        return {
+            "configurable": {"thread_id": self._thread(job)},
+            "max_concurrency": self._tools.settings.n_slots,
+        }
+
+    def _thread(self, job: NuggetJob) -> str:
+        """Hash of everything that the nuggets of a job depend on."""
+        parts: list[object] = [self._tools.identity, asdict(replace(job, sources=()))]
+        parts += [source.model_dump(mode="json") for source in job.sources]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _is_settled(state: StateSnapshot) -> bool:
+    """Whether a job has ended, or waits for a person."""
+    return bool(state.interrupts) or ("nuggets" in state.values and not state.next)
+
+
+def edited_rows(asked: Asked, edit: Editor, tell: Callable[[str], None]) -> Rows:
+    """What a person made of a list; the editor opens again where it cannot be used."""
+    text = as_text(asked)
+    while True:
+        text = edit(text)
+        try:
+            return from_text(text)
+        except RagassayError as error:
+            tell(str(error))
+            kept = [line for line in text.splitlines() if not line.startswith(PROBLEM)]
+            text = "\n".join([f"{PROBLEM}{error}", *kept]) + "\n"
+
+
+PROBLEM = "# PROBLEM: "
+
+
+def _first(errors: BaseExceptionGroup[FatalModelError]) -> BaseException:
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
