@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from ragassay.cli.convert import convert
 from ragassay.cli.compare import compare
+from ragassay.cli.convert import convert
 from ragassay.cli.corpus import app as corpus_app
 from ragassay.cli.evaluate import evaluate
 from ragassay.cli.meta_evaluate import meta_evaluate

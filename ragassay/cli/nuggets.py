@@ -101,6 +101,57 @@ def create(
 
 
 @app.command()
+def assign(
+    answers: Annotated[Path, typer.Argument(help="Answers, as `ragassay evaluate` reads them.")],
+    out: Out,
+    nuggets: Annotated[
+        Path | None, typer.Option(help="Gold nuggets, for answers that bring none.")
+    ] = None,
+    metrics: Annotated[
+        Path | None, typer.Option(help="The scores; by default OUT.metrics.jsonl.")
+    ] = None,
+    corpus: Annotated[str | None, typer.Option(help="Where cited ids are looked up.")] = None,
+    model: Annotated[str | None, typer.Option(help="LiteLLM name of the judge.")] = None,
+    api_base: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="Topics, for runs that bring no questions.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N answers.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Say of every gold nugget whether each answer supports it: in full, in part, or not.
+
+    Writes the nuggetizer's form: the assignments, and the four scores with their means on a line
+    "all". An assignment that could not be had is "failed", and left out of the scores.
+
+    Exit codes: 0 done; 1 error; 3 some input was rejected, or an assignment could not be had.
+    """
+    with errors_as_lines():
+        from ragassay.graphs.toolbox import Toolbox
+        from ragassay.runs.assignment import assign_nuggets
+        from ragassay.runs.evaluate import read_job, run_sync
+        from ragassay.runs.progress import shown_progress
+        from ragassay.settings import load_settings
+
+        settings = load_settings(model=model, api_base=api_base)
+        job = read_job(
+            answers, corpus, limit=limit, questions=questions, nuggets=nuggets, settings=settings
+        )
+        _report_rejections(job.rejections)
+        tools = Toolbox.of(settings, job.corpus)
+        scores = metrics or out.with_name(f"{out.name}.metrics.jsonl")
+        with shown_progress(len(job.records), not quiet, "assigning nuggets") as listen:
+            found = run_sync(assign_nuggets(job.records, tools, out, scores, listen))
+        typer.echo(f"{out}: {len(found.answers)} answers, {found.n_unscored} nuggets unscored")
+        typer.echo(f"{scores}: their scores")
+        n_without = len(job.records) - len(found.answers)
+        if n_without:
+            typer.echo(f"{n_without} answers have no gold nuggets", err=True)
+    if job.rejections or found.n_unscored:
+        raise typer.Exit(PARTIAL)
+
+
+@app.command()
 def fit(
     file: Annotated[
         Path,

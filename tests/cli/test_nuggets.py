@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.cli.editor import edit_in_editor
 from ragassay.errors import InputError
-from ragassay.testing import ScriptedModel
+from ragassay.formats import read_assignments, read_nugget_scores
+from ragassay.testing import Fault, ScriptedModel
 
 pytestmark = pytest.mark.integration
 
@@ -41,6 +42,33 @@ def test_create_accept_all_then_evaluate_reads_it(sample: Path, tmp_path: Path) 
     assert lines and all(set(line) == {"query", "qid", "nuggets"} for line in lines)
     assert all(line["nuggets"] for line in lines)
     assert f"{lines[0]['qid']}: {len(lines[0]['nuggets'])} nuggets" in shown
+
+
+def test_assign_writes_assignments_and_scores(sample: Path, tmp_path: Path) -> None:
+    out = tmp_path / "assigned.jsonl"
+    with ScriptedModel(lambda messages, schema: {"assignment": "partial_support"}) as model:
+        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
+        run("assign", sample / "answers.jsonl", "--out", out, "--limit", 3, *options)
+        (first, *_), rejections = read_assignments(out)
+        assert model.n_requests == sum(len(a.nuggets) for a in read_assignments(out)[0])
+    assert not rejections
+    assert {n.assignment for n in first.nuggets} == {"partial_support"}
+    scores, _ = read_nugget_scores(tmp_path / "assigned.jsonl.metrics.jsonl")
+    assert scores[-1].topic == "all"
+    assert (scores[-1].strict_all_score, scores[-1].all_score) == (0.0, 0.5)
+
+
+def test_assignment_that_fails_is_unscored_and_shows_in_the_exit_code(
+    sample: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "assigned.jsonl"
+    with ScriptedModel(faults=[Fault("refusal")]) as model:
+        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
+        run("assign", sample / "answers.jsonl", "--out", out, "--limit", 1, *options, code=3)
+    (answer,), _ = read_assignments(out)
+    assert {n.assignment for n in answer.nuggets} == {None}
+    (_, every), _ = read_nugget_scores(tmp_path / "assigned.jsonl.metrics.jsonl")
+    assert every.all_score is None
 
 
 def test_without_a_terminal_the_way_out_is_named(sample: Path, tmp_path: Path) -> None:
