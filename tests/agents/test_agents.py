@@ -13,7 +13,9 @@ import pytest
 from ragassay.agents.adapter import SharedPrefixAdapter, response_format
 from ragassay.agents.base import Agent
 from ragassay.agents.context import build_case
+from ragassay.agents.importance_scorer import ImportanceScorer
 from ragassay.agents.nugget_assigner import NuggetAssigner
+from ragassay.agents.nugget_creator import NuggetCreator
 from ragassay.agents.nugget_writer import NuggetWriter
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
@@ -35,7 +37,10 @@ CASE = build_case(
     [Document(id="d", text="Pain fell.")],
     [Document(id="d", text="Pain fell.")],
 )
-AGENTS = (RubricJudge, NuggetWriter, NuggetAssigner, SentenceLabeller, Verifier)
+AGENTS = (
+    *(RubricJudge, NuggetWriter, NuggetAssigner, SentenceLabeller, Verifier),
+    *(NuggetCreator, ImportanceScorer),
+)
 RATIONALE = "The answer names a figure and an effect."
 
 
