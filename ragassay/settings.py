@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import DEFAULT_MODEL, is_local
+from ragassay.records import PARTS, Part
 
 SOURCE_CHARS_LOCAL = 9_000
 """About 2,200 tokens: five abstracts, on which the embedded judge spends seconds."""
@@ -26,7 +27,20 @@ class Settings(BaseSettings):
         model: LiteLLM name of the judge; `ragassay/...` is answered in this process.
         api_base: Endpoint of the judge, where it is not the provider's own.
         embedder: "all-MiniLM-L6-v2" (packaged) or any sentence-transformers model.
+        only: What to find out: nuggets, rubrics, sentences, evidence, correctness, citations; empty
+            for all.
         rubrics: Names of the rubrics to judge; empty for all nine.
+        verifier: What compares sentences with passages: "judge" asks the judging model, "embedded"
+            the verifier that is installed with ragassay, any other name a model of natural
+            language inference on Hugging Face's hub; "auto" is "embedded" beside an embedded
+            judge and "judge" beside a hosted one.
+        verdict_labels: How many labels a verdict is chosen from: 2 (supports or not), 3 (and
+            contradicts) or 4 (and not relevant).
+        citation_evidence: What of a cited document is compared with the sentence: its closest
+            "passage" of three sentences, the whole "document", its closest "sentence", or its
+            "nuggets" with those of the sentence.
+        correctness: What says whether a sentence is correct: "embedded", "judge", "cosine", a
+            model of natural language inference, or the .json of a classifier that was fitted.
         concurrency: Most model calls under way at a time; 0 chooses by the judge: 64 for the
             embedded one, which answers them in one batch, else 16.
         timeout_s: Longest wait for one call.
@@ -68,7 +82,12 @@ class Settings(BaseSettings):
     model: str = Field(default=DEFAULT_MODEL, min_length=1)
     api_base: str | None = None
     embedder: str = "all-MiniLM-L6-v2"
+    only: tuple[Part, ...] = ()
     rubrics: tuple[str, ...] = ()
+    verifier: str = Field(default="auto", min_length=1)
+    verdict_labels: Literal[2, 3, 4] = 4
+    citation_evidence: Literal["passage", "document", "sentence", "nuggets"] = "passage"
+    correctness: str = Field(default="embedded", min_length=1)
     concurrency: int = Field(default=0, ge=0, le=4096)
     timeout_s: float = Field(default=600.0, gt=0)
     max_attempts: int = Field(default=5, ge=1, le=20)
@@ -100,6 +119,32 @@ class Settings(BaseSettings):
         return self.concurrency or (64 if is_local(self.model) else 16)
 
     @property
+    def chosen_verifier(self) -> str:
+        """The verifier, "auto" decided."""
+        if self.verifier != "auto":
+            return self.verifier
+        return "embedded" if is_local(self.model) else "judge"
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is to be found out."""
+        return self.only or PARTS
+
+    def wants(self, part: Part) -> bool:
+        """Whether a part is to be found out."""
+        return part in self.parts
+
+    @property
+    def looks_for_evidence(self) -> bool:
+        """Whether passages are to be found for the sentences."""
+        return self.wants("evidence") or self.wants("correctness")
+
+    @property
+    def cites_by_nuggets(self) -> bool:
+        """Whether citations are checked nugget by nugget."""
+        return self.wants("citations") and self.citation_evidence == "nuggets"
+
+    @property
     def source_chars(self) -> int:
         """The budget of source text in a prompt, in characters."""
         if self.max_source_chars:
@@ -126,7 +171,12 @@ class Settings(BaseSettings):
 RESULT_FIELDS = (
     "model",
     "embedder",
+    "only",
     "rubrics",
+    "chosen_verifier",
+    "verdict_labels",
+    "citation_evidence",
+    "correctness",
     "max_reply_tokens",
     "source_chars",
     "max_sentences",

@@ -18,6 +18,7 @@ class Agent(dspy.Module):
 
     Args:
         signature: Its typed inputs and outputs; the instruction comes from the prompts.
+        prompt: Key of the prompt, where it is not the agent's name.
     """
 
     name: ClassVar[str]
@@ -27,11 +28,10 @@ class Agent(dspy.Module):
     """Whether the agent reads a distribution off its reply; log-probabilities of long replies cost
     more processor time than all else."""
 
-    def __init__(self, signature: Any) -> None:
+    def __init__(self, signature: Any, prompt: str = "") -> None:
         super().__init__()
-        self.predict = dspy.Predict(
-            signature.with_instructions(load_prompts().agents[self.name].task)
-        )
+        task = load_prompts().agents[prompt or self.name].task
+        self.predict = dspy.Predict(signature.with_instructions(task))
 
     async def ask(self, **inputs: str) -> tuple[dspy.Prediction, Usage]:
         """One call through the house's adapter.

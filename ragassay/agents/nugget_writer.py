@@ -16,6 +16,9 @@ from ragassay.records import Case, Nugget, NuggetOrigin, SentenceNuggets
 
 _BOUNDS = load_prompts().agents["nugget_writer"]
 
+MOST_NUGGETS = _BOUNDS.max_nuggets
+"""Of one sentence."""
+
 Fact = Annotated[str, StringConstraints(pattern=rf"^[A-Z].{{8,{_BOUNDS.nugget_chars}}}$")]
 
 

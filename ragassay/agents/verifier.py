@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import dspy
 
 from ragassay.agents.base import Agent
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fenced, mark_of
-from ragassay.records import VERDICTS, Case, EvidenceSpan, Usage, Verdict
+from ragassay.records import VERDICT_SETS, Case, EvidenceSpan, Usage, Verdict
+
+PROMPTS = {2: "verifier_binary", 3: "verifier_ternary", 4: "verifier"}
+"""Keys of the prompts, by the number of labels."""
 
 
 class VerifyClaim(dspy.Signature):
-    """Compare a claim with a passage."""
+    """Compare a claim with a passage; the verdict's type is set for each number of labels."""
 
     context: str = dspy.InputField()
     passage: str = dspy.InputField()
     claim: str = dspy.InputField()
-    verdict: Verdict = dspy.OutputField()
+    verdict: str = dspy.OutputField()
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A verdict with its probability among the four; None where the model does not tell."""
+    """A verdict with its probability among the labels; None where the model does not tell."""
 
     verdict: Verdict
     confidence: float | None
@@ -31,12 +35,20 @@ class Finding:
 
 
 class Verifier(Agent):
-    """A claim and a passage in, a verdict out; citations and evidence both ask it."""
+    """A claim and a passage in, a verdict out; citations and evidence both ask it.
+
+    Args:
+        n_labels: How many verdicts there are to choose from: 2, 3 or 4.
+    """
 
     name = "verifier"
 
-    def __init__(self) -> None:
-        super().__init__(VerifyClaim)
+    def __init__(self, n_labels: int = 4) -> None:
+        self._labels = VERDICT_SETS[n_labels]
+        # A type that is computed: pyright cannot follow.
+        labels: Any = Literal[self._labels]  # pyright: ignore[reportInvalidTypeForm]
+        signature = VerifyClaim.with_updated_fields("verdict", type_=labels)
+        super().__init__(signature, PROMPTS[n_labels])
 
     async def aforward(self, case: Case, claim: str, passage: EvidenceSpan) -> Finding:
         """Compare a sentence of the case's answer with a passage.
@@ -44,10 +56,18 @@ class Verifier(Agent):
         Raises:
             ModelError: The model gave no usable reply.
         """
+        return await self.compare(case, claim, passage.text)
+
+    async def compare(self, case: Case, claim: str, passage: str) -> Finding:
+        """Compare any claim with any text.
+
+        Raises:
+            ModelError: The model gave no usable reply.
+        """
         mark = mark_of(case)
         found, usage = await self.ask(
-            context=case.context, passage=fenced(passage.text, mark), claim=fenced(claim, mark)
+            context=case.context, passage=fenced(passage, mark), claim=fenced(claim, mark)
         )
-        weights = choice_distribution(found.get("logprobs"), "verdict", VERDICTS)
+        weights = choice_distribution(found.get("logprobs"), "verdict", self._labels)
         confidence = round(weights[found.verdict], 4) if weights else None
         return Finding(found.verdict, confidence, usage)

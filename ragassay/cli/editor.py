@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 from ragassay.errors import InputError
 
@@ -23,19 +18,17 @@ def require_terminal(way_out: str) -> None:
 
 
 def edit_in_editor(text: str) -> str:
-    """Open $VISUAL or $EDITOR, else vi, and give back what was saved.
+    """Open the user's editor, and give back what was saved; the text itself if nothing was.
 
     Raises:
         InputError: The editor cannot be started, or ends with an error.
     """
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "nuggets.txt"
-        path.write_text(text, encoding="utf-8")
-        try:
-            subprocess.run([*shlex.split(command), str(path)], check=True)
-            return path.read_text(encoding="utf-8")
-        except (OSError, subprocess.CalledProcessError, ValueError) as error:
-            raise InputError(
-                f"the editor {command!r} failed ({error}): set EDITOR, or give --accept-all"
-            ) from error
+    import click
+
+    try:
+        saved = click.edit(text, extension=".txt")
+    except click.ClickException as error:
+        raise InputError(
+            f"{error.message} Set EDITOR to your editor, or give --accept-all"
+        ) from error
+    return text if saved is None else saved

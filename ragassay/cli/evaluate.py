@@ -43,6 +43,44 @@ def evaluate(
             "hands it tools to search, read and cite, if it can call tools.",
         ),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PART",
+            help="Find out only this: nuggets, rubrics, sentences, evidence, correctness or "
+            "citations; repeat for more.",
+        ),
+    ] = None,
+    verifier: Annotated[
+        str | None,
+        typer.Option(
+            help="What compares sentences with passages: judge, embedded, or a model of natural "
+            "language inference on Hugging Face's hub; by default embedded beside the embedded "
+            "judge, and a hosted judge itself."
+        ),
+    ] = None,
+    labels: Annotated[
+        int | None,
+        typer.Option(
+            min=2, max=4, help="How many verdicts the judge chooses from: 2, 3 or 4 (the default)."
+        ),
+    ] = None,
+    citations: Annotated[
+        str | None,
+        typer.Option(
+            metavar="passage|document|sentence|nuggets",
+            help="What of a cited document is compared with the sentence; by default the passage "
+            "of three sentences that is closest to it.",
+        ),
+    ] = None,
+    correctness: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="What says whether sentences are correct: embedded (the default), judge, cosine, "
+            "a model of natural language inference, or a fitted classifier (.json).",
+        ),
+    ] = None,
     rubric: Annotated[
         list[str] | None, typer.Option(help="Judge only this rubric; repeat for more.")
     ] = None,
@@ -77,9 +115,9 @@ def evaluate(
 ) -> None:
     """Evaluate a file of answers.
 
-    ANSWERS is ragassay JSONL, ragas, TREC BioGen 2025 task B or YESciEval, plain or gzip; the
-    format is told by the content. A line that cannot be read is set aside in rejected.jsonl and
-    the rest runs.
+    ANSWERS is ragassay JSONL, ragas, DeepEval, RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024
+    or 2025, MedAESQA, BioASQ, nuggetizer, Rubric workbench or YESciEval, plain or gzip; the format
+    is told by the content. What cannot be read is set aside in rejected.jsonl and the rest runs.
 
     The same command again goes on where it was stopped.
 
@@ -88,6 +126,8 @@ def evaluate(
       ragassay evaluate answers.jsonl --corpus abstracts.jsonl --out runs/first
 
       ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini --concurrency 32
+
+      ragassay evaluate answers.jsonl --only citations --citations sentence
 
       ragassay evaluate answers.jsonl --dry-run
 
@@ -105,6 +145,11 @@ def evaluate(
             model=model,
             api_base=api_base,
             evidence=evidence,
+            only=tuple(only) if only else None,
+            verifier=verifier,
+            verdict_labels=labels,
+            citation_evidence=citations,
+            correctness=correctness,
             rubrics=tuple(rubric) if rubric else None,
             concurrency=concurrency,
         )

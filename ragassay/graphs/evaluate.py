@@ -12,9 +12,9 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import CachePolicy, Send
 
-from ragassay.graphs import nodes
+from ragassay.graphs import citation_nuggets, nodes
 from ragassay.graphs.evidence import build_evidence_graph
-from ragassay.graphs.failures import file_failure, retry_policies
+from ragassay.graphs.failures import after, file_failure, retry_policies
 from ragassay.graphs.state import Input, Output, State, Task
 from ragassay.graphs.tasks import case_tasks, claim_tasks
 from ragassay.graphs.toolbox import Toolbox, toolbox
@@ -27,7 +27,12 @@ VERDICT_NODES: dict[str, Any] = {
     "label_sentence": nodes.label_sentence,
     "assign_nugget": nodes.assign_nugget,
     "verify_claim": nodes.verify_claim,
+    "list_facts": citation_nuggets.list_facts,
 }
+"""Nodes with a task each, and what others may be made of."""
+
+FINAL_NODES: dict[str, Any] = {"verify_nugget": citation_nuggets.verify_nugget}
+"""Nodes whose tasks are made of the verdicts of the others."""
 
 
 def build_evaluate_graph(
@@ -46,10 +51,12 @@ def build_evaluate_graph(
     builder.add_node("segment", nodes.segment)
     builder.add_node("find_evidence", build_evidence_graph(max_attempts, cache))
     builder.add_node("check_citations", nodes.check_citations)
+    builder.add_node("check_correctness", nodes.check_correctness)
+    builder.add_node("gather", nodes.gather, defer=True)
     builder.add_node("aggregate", nodes.aggregate, defer=True)
     # LangGraph's types do not know that a handler may take the error.
     on_failure: Any = file_failure
-    for name, node in VERDICT_NODES.items():
+    for name, node in {**VERDICT_NODES, **FINAL_NODES}.items():
         builder.add_node(
             name,
             node,
@@ -58,13 +65,17 @@ def build_evaluate_graph(
             cache_policy=CachePolicy(key_func=_cache_key),
             error_handler=on_failure,
         )
-        builder.add_edge(name, "aggregate")
+        builder.add_edge(name, after(name))
     builder.add_edge(START, "segment")
     builder.add_conditional_edges(
         "segment", route_case, [*VERDICT_NODES, "find_evidence", "check_citations"]
     )
-    builder.add_edge("check_citations", "aggregate")
-    builder.add_conditional_edges("find_evidence", route_evidence, [*VERDICT_NODES, "aggregate"])
+    builder.add_edge("check_citations", "gather")
+    builder.add_conditional_edges(
+        "find_evidence", route_evidence, [*VERDICT_NODES, "check_correctness", "gather"]
+    )
+    builder.add_edge("check_correctness", "gather")
+    builder.add_conditional_edges("gather", route_nuggets, [*FINAL_NODES, "aggregate"])
     builder.add_edge("aggregate", END)
     return builder.compile(cache=cache, checkpointer=checkpointer, name="evaluate")
 
@@ -73,15 +84,31 @@ def route_case(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
     """Fan out what needs no evidence; look for evidence and cited articles beside it."""
     if state.case is None:
         return ["find_evidence"]
-    tasks = case_tasks(state.case, toolbox(runtime).rubrics)
+    tools = toolbox(runtime)
+    tasks = case_tasks(state.case, tools.rubrics, tools.settings)
     return ["find_evidence", "check_citations", *_sends(runtime, tasks)]
 
 
-def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
-    """Fan out over the pairs of a sentence and a passage."""
+def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
+    """Fan out over the pairs of a sentence and a passage, and over cited documents."""
     if state.case is None:
+        return ["gather"]
+    settings = toolbox(runtime).settings
+    cited = () if settings.cites_by_nuggets else state.cited
+    found = state.found if settings.wants("evidence") else ()
+    tasks = claim_tasks(state.case, found, cited)
+    if settings.cites_by_nuggets:
+        tasks += citation_nuggets.fact_tasks(state.case, state.cited)
+    beside = ["check_correctness"] if state.found and settings.wants("correctness") else []
+    return [*beside, *_sends(runtime, tasks)] or ["gather"]
+
+
+def route_nuggets(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
+    """Fan out over the pairs of a nugget and a cited document, where the settings want it so."""
+    if state.case is None or not toolbox(runtime).settings.cites_by_nuggets:
         return "aggregate"
-    return _sends(runtime, claim_tasks(state.case, state.found, state.cited)) or "aggregate"
+    tasks = citation_nuggets.nugget_tasks(state.case, state.cited, state.facts, state.nuggets)
+    return _sends(runtime, tasks) or "aggregate"
 
 
 def _sends(runtime: Runtime[Toolbox], tasks: list[Task]) -> list[Send]:

@@ -25,6 +25,7 @@ from ragassay.graphs.evidence_state import (
 )
 from ragassay.graphs.failures import file_failed_query, file_failed_search, retry_policies
 from ragassay.graphs.toolbox import Toolbox, toolbox
+from ragassay.records import Case
 
 EvidenceGraph = CompiledStateGraph[EvidenceState, Toolbox, EvidenceInput, EvidenceOutput]
 
@@ -77,18 +78,26 @@ def build_evidence_graph(
 
 
 def route_start(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str]:
-    """Search where there is a corpus, and ask a model where the settings say so."""
+    """Read what is cited and look for evidence beside it, as far as the settings want either."""
     case, tools = nodes.case_of(state), toolbox(runtime)
     if not case.sentences:
         return [END]
+    cited = ["read_citations"] if tools.settings.wants("citations") else []
+    sought = _search(case, runtime) if tools.settings.looks_for_evidence else []
+    return [*cited, *sought] or [END]
+
+
+def _search(case: Case, runtime: Runtime[Toolbox]) -> list[Send | str]:
+    """Search where there is a corpus, and ask a model where the settings say so."""
+    tools = toolbox(runtime)
     if not tools.has_corpus:
-        return ["read_citations", "choose_passages"]
+        return ["choose_passages"]
     tasks = [QueryTask(case, sentence.index) for sentence in case.sentences]
     if tools.settings.evidence == "agent":
-        return ["read_citations", *_sends("run_agent", tasks, runtime)]
+        return _sends("run_agent", tasks, runtime)
     if not tools.settings.evidence_rounds:
-        return ["read_citations", "retrieve"]
-    return ["read_citations", *_sends("write_query", tasks, runtime)]
+        return ["retrieve"]
+    return _sends("write_query", tasks, runtime)
 
 
 def route_on(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str] | str:

@@ -11,9 +11,9 @@ from langgraph.runtime import Runtime
 
 from ragassay.errors import InputError
 from ragassay.graphs.beside import beside
+from ragassay.graphs.citation_choice import cited_of
 from ragassay.graphs.evidence_choice import candidates_for, chosen_passages
 from ragassay.graphs.evidence_state import Answered, Draft, EvidenceState, QueryTask, Report
-from ragassay.graphs.state import Cited
 from ragassay.graphs.toolbox import Toolbox, toolbox
 from ragassay.records import (
     AnswerSentence,
@@ -26,7 +26,7 @@ from ragassay.records import (
     SearchQuery,
     Usage,
 )
-from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages
+from ragassay.retrievers.evidence import N_CANDIDATES
 from ragassay.retrievers.literature import Literature
 
 Update = dict[str, Any]
@@ -37,20 +37,9 @@ QUESTION_CHARS = 300
 
 
 async def read_citations(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
-    """Find the passage of each cited document that is closest to its sentence."""
+    """Choose what of each cited document is compared with the sentence that cites it."""
     case, tools = case_of(state), toolbox(runtime)
-    documents = {source.id: source for source in case.sources}
-    pairs = [(s, c) for s in case.sentences for c in s.citations if c.document]
-    wanted = [Wanted(s.text, [documents[c.document]]) for s, c in pairs if c.document]
-    passages = await beside(find_passages, wanted, None, tools.embedder)
-    least = tools.settings.evidence_threshold
-    cited = tuple(
-        Cited(sentence.index, citation.marker, passage)
-        for (sentence, citation), found in zip(pairs, passages, strict=True)
-        for passage in found
-        if (passage.relevance_score or 0.0) >= least
-    )
-    return {"cited": cited}
+    return {"cited": await beside(cited_of, case, tools)}
 
 
 async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:

@@ -16,6 +16,7 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
+from ragassay.graphs.citation_nuggets import nugget_verdict, unlisted
 from ragassay.graphs.evidence_state import Draft, QueryTask, Report
 from ragassay.graphs.state import Task
 from ragassay.graphs.tasks import claim_verdicts
@@ -50,9 +51,14 @@ def retry_policies(max_attempts: int) -> list[RetryPolicy]:
     ]
 
 
+def after(node: str) -> Literal["gather", "aggregate"]:
+    """Where the verdict of a node goes: to the others, or, made of them, to the end."""
+    return "aggregate" if node == "verify_nugget" else "gather"
+
+
 def file_failure(
     task: Task, error: NodeError, runtime: Runtime[Toolbox]
-) -> Command[Literal["aggregate"]]:
+) -> Command[Literal["gather", "aggregate"]]:
     """The unscored verdict of a task whose node failed for good.
 
     The edges of the failed node do not count for its handler: where to go next is said here.
@@ -63,7 +69,7 @@ def file_failure(
         CorpusError: The corpus cannot be reached.
     """
     runtime.stream_writer({"done": 1, "failed": 1})
-    return Command(update=unscored(task, failure_of(error)), goto="aggregate")
+    return Command(update=unscored(task, failure_of(error)), goto=after(task.kind))
 
 
 def file_failed_query(
@@ -121,3 +127,7 @@ def unscored(task: Task, failure: Failure) -> dict[str, Any]:
             return {"assignments": [NuggetAssignment(gold=task.item - 1, failure=failure)]}
         case "verify_claim":
             return claim_verdicts(task, failure=failure)
+        case "list_facts":
+            return {"facts": [unlisted(task, failure)]}
+        case "verify_nugget":
+            return {"nugget_verdicts": [nugget_verdict(task, failure=failure)]}

@@ -12,12 +12,14 @@ from ragassay.agents.context import build_case
 from ragassay.agents.segmenter import segment as segment_record
 from ragassay.errors import InputError
 from ragassay.graphs.beside import beside
+from ragassay.graphs.citation_nuggets import citations_by_nugget
+from ragassay.graphs.correctness import correctness_of
 from ragassay.graphs.state import State, Task
 from ragassay.graphs.tasks import claim_verdicts
 from ragassay.graphs.toolbox import Toolbox, task_text, toolbox
-from ragassay.metrics.evaluation import evaluation_of
+from ragassay.metrics.evaluation import Judges, evaluation_of
 from ragassay.metrics.nuggets import align_counted, first_of_each, same_probability
-from ragassay.metrics.verdicts import ordered
+from ragassay.metrics.verdicts import Verdicts, ordered
 from ragassay.records import (
     Case,
     Nugget,
@@ -112,14 +114,32 @@ async def assign_nugget(task: Task, runtime: Runtime[Toolbox]) -> Update:
 async def verify_claim(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Compare a sentence with a passage."""
     tools = toolbox(runtime)
-    with dspy.context(lm=tools.lm):
-        found = await tools.verifier.acall(
-            case=task.case, claim=task_text(task), passage=task.passage
-        )
+    if tools.encoder is not None:
+        found = await beside(tools.encoder.verify, task_text(task), task.passage)
+    else:
+        with dspy.context(lm=tools.lm):
+            found = await tools.verifier.acall(
+                case=task.case, claim=task_text(task), passage=task.passage
+            )
     verdicts = claim_verdicts(
         task, verdict=found.verdict, confidence=found.confidence, usage=found.usage
     )
     return _filed(runtime, found.usage, verdicts)
+
+
+async def check_correctness(state: State, runtime: Runtime[Toolbox]) -> Update:
+    """Ask the model of correctness about every sentence with the passages found for it."""
+    tools = toolbox(runtime)
+    if tools.correctness is None:
+        return {}
+    return {
+        "correctness": await beside(correctness_of, _case(state), state.found, tools.correctness)
+    }
+
+
+async def gather(state: State) -> Update:
+    """Wait until the verdicts that others are made of are there."""
+    return {}
 
 
 async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
@@ -128,19 +148,20 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
     if tools.lm.fatal is not None:
         # LangGraph ends the step, and starts the next, before it raises what a handler raised.
         raise tools.lm.fatal
-    verdicts = ordered(
-        case,
-        tuple(tools.rubrics),
-        state.nuggets,
-        state.judgments,
-        state.labels,
-        state.evidence,
-        state.citations,
-        state.assignments,
+    parts = tools.settings.parts
+    found = Verdicts(
+        nuggets=state.nuggets,
+        judgments=state.judgments,
+        labels=state.labels,
+        evidence=state.evidence,
+        citations=[*state.citations, *citations_by_nugget(case, state)],
+        assignments=state.assignments,
+        correctness=state.correctness,
+        facts=state.facts,
     )
-    matches = await beside(
-        _matches, case.gold or verdicts.reference_nuggets, verdicts.answer_nuggets, tools
-    )
+    verdicts = ordered(case, tuple(tools.rubrics), found, parts)
+    gold = case.gold or verdicts.reference_nuggets
+    matches = await beside(_matches, gold, verdicts.answer_nuggets, tools)
     evaluation = evaluation_of(
         state.record,
         case,
@@ -148,8 +169,9 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         matches,
         state.searches,
         state.notices,
-        tools.settings.model,
+        Judges(tools.settings.model, tools.verifier_name, tools.correctness_name),
         tools.fingerprint(state.record),
+        parts,
     )
     return {"evaluation": evaluation}
 

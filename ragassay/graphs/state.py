@@ -6,10 +6,12 @@ import operator
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from ragassay.errors import InputError
 from ragassay.records import (
     Case,
     CitationVerdict,
     Document,
+    DocumentFacts,
     Evaluation,
     EvidenceSearch,
     EvidenceSide,
@@ -19,12 +21,22 @@ from ragassay.records import (
     Judgment,
     NuggetAssignment,
     NuggetOrigin,
+    NuggetVerdict,
     Record,
+    SentenceCorrectness,
     SentenceLabel,
     SentenceNuggets,
 )
 
-TaskKind = Literal["nuggetize", "judge_rubric", "label_sentence", "assign_nugget", "verify_claim"]
+TaskKind = Literal[
+    "nuggetize",
+    "judge_rubric",
+    "label_sentence",
+    "assign_nugget",
+    "verify_claim",
+    "list_facts",
+    "verify_nugget",
+]
 
 
 @dataclass(frozen=True)
@@ -46,7 +58,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Cited:
-    """The passage of a cited document that is closest to the sentence that cites it.
+    """What of a cited document is compared with the sentence that cites it.
 
     Attributes:
         sentence: 1-based.
@@ -70,7 +82,9 @@ class State:
         cited: Passages of cited documents, in the order of the citations.
         searches: How evidence was looked for.
         notices: What is known against cited articles.
-        nuggets, judgments, labels, assignments, evidence, citations: Verdicts.
+        correctness: Whether the passages bear the sentences out, by a model beside the judge.
+        facts: Of the cited documents, where citations are checked nugget by nugget.
+        nuggets, judgments, labels, assignments, evidence, citations, nugget_verdicts: Verdicts.
         evaluation: The outcome.
     """
 
@@ -80,12 +94,15 @@ class State:
     cited: tuple[Cited, ...] = ()
     searches: tuple[EvidenceSearch, ...] = ()
     notices: tuple[Finding, ...] = ()
+    correctness: tuple[SentenceCorrectness, ...] = ()
+    facts: Annotated[list[DocumentFacts], operator.add] = field(default_factory=list)
     nuggets: Annotated[list[SentenceNuggets], operator.add] = field(default_factory=list)
     judgments: Annotated[list[Judgment], operator.add] = field(default_factory=list)
     labels: Annotated[list[SentenceLabel], operator.add] = field(default_factory=list)
     assignments: Annotated[list[NuggetAssignment], operator.add] = field(default_factory=list)
     evidence: Annotated[list[EvidenceVerdict], operator.add] = field(default_factory=list)
     citations: Annotated[list[CitationVerdict], operator.add] = field(default_factory=list)
+    nugget_verdicts: Annotated[list[NuggetVerdict], operator.add] = field(default_factory=list)
     evaluation: Evaluation | None = None
 
 
@@ -114,10 +131,13 @@ class Task:
         item: Number of the sentence or gold nugget (1-based), where it is about one.
         rubric: Name of the rubric, where it is about one.
         origin: Whose sentence is nuggetized.
-        passage: What a claim is compared with.
+        passage: What a claim is compared with, or what facts are listed from.
         side: What the passage was found for; None where only a citation points to it.
         rank: Its place on that side.
         markers: The sentence's citations whose document the passage is the best one of.
+        document: Id of the cited document that a nugget is compared with.
+        nugget: The nugget.
+        facts: The document's.
     """
 
     kind: TaskKind
@@ -130,6 +150,20 @@ class Task:
     side: EvidenceSide | None = None
     rank: int = 1
     markers: tuple[str, ...] = ()
+    document: str = ""
+    nugget: str = ""
+    facts: tuple[str, ...] = ()
+
+
+def passage_of(task: Task) -> EvidenceSpan:
+    """The passage of a task that has one.
+
+    Raises:
+        InputError: It has none: the node was called with another's task.
+    """
+    if task.passage is None:
+        raise InputError(f"a task of {task.kind} without a passage")
+    return task.passage
 
 
 SERIALIZED_TYPES: tuple[type, ...] = (Found, Cited, State, Input, Output, Task, Document)

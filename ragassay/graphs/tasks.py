@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ragassay.agents.fact_lister import fact_windows
+from ragassay.agents.nugget_writer import MOST_NUGGETS
 from ragassay.graphs.state import Cited, Found, Task
 from ragassay.records import (
     Case,
@@ -18,25 +20,31 @@ from ragassay.records import (
 from ragassay.settings import Settings
 
 
-def case_tasks(case: Case, rubrics: Iterable[str]) -> list[Task]:
+def case_tasks(case: Case, rubrics: Iterable[str], settings: Settings) -> list[Task]:
     """The verdicts that need no evidence; none for an answer without a sentence.
 
-    Only gold nuggets that were given are assigned: those of a reference answer are not known
-    before they are written, and are matched by their similarity alone.
+    Citations that are checked nugget by nugget need the answer's nuggets too. Only gold nuggets
+    that were given are assigned: those of a reference answer are not known before they are
+    written, and are matched by their similarity alone.
     """
     if not case.sentences:
         return []
-    n_reference = 0 if case.gold else len(case.reference_sentences)
-    return [
-        *(Task(kind="judge_rubric", case=case, rubric=name) for name in rubrics),
-        *(Task(kind="label_sentence", case=case, item=s.index) for s in case.sentences),
-        *(Task(kind="nuggetize", case=case, item=s.index) for s in case.sentences),
-        *(Task(kind="assign_nugget", case=case, item=n) for n in range(1, len(case.gold) + 1)),
-        *(
-            Task(kind="nuggetize", case=case, item=n, origin="reference")
-            for n in range(1, n_reference + 1)
-        ),
-    ]
+    numbers = [sentence.index for sentence in case.sentences]
+    tasks: list[Task] = []
+    if settings.wants("rubrics"):
+        tasks += [Task(kind="judge_rubric", case=case, rubric=name) for name in rubrics]
+    if settings.wants("sentences"):
+        tasks += [Task(kind="label_sentence", case=case, item=n) for n in numbers]
+    if settings.wants("nuggets") or settings.cites_by_nuggets:
+        tasks += [Task(kind="nuggetize", case=case, item=n) for n in numbers]
+    if settings.wants("nuggets"):
+        gold, reference = range(1, len(case.gold) + 1), range(1, len(case.reference_sentences) + 1)
+        tasks += [Task(kind="assign_nugget", case=case, item=n) for n in gold]
+        if not case.gold:
+            tasks += [
+                Task(kind="nuggetize", case=case, item=n, origin="reference") for n in reference
+            ]
+    return tasks
 
 
 def claim_tasks(case: Case, found: Sequence[Found], cited: Sequence[Cited]) -> list[Task]:
@@ -64,13 +72,26 @@ def _place(place: Found | Cited) -> tuple[int, str, int, int]:
 def n_most_claims(case: Case, settings: Settings, has_corpus: bool) -> int:
     """How many calls the claims can take at most: to look for evidence, and to compare with it.
 
-    Each sentence has its passages, on both sides where there is a corpus; each citation has one.
+    Each sentence has its passages, on both sides where there is a corpus; each citation has one,
+    or as many as its sentence has nuggets, with the lists of facts beside them. A verifier beside
+    the judge takes no call.
     """
-    n_passages = settings.evidence_passages * (2 if has_corpus else 1)
+    by_judge = int(settings.chosen_verifier == "judge")
+    n_passages = by_judge * settings.evidence_passages * (2 if has_corpus else 1)
     turns = {"search": settings.evidence_rounds, "agent": settings.evidence_turns}
     n_asked = turns[settings.evidence] if has_corpus else 0
-    n_cited = sum(1 for s in case.sentences for c in s.citations if c.document)
-    return (n_passages + n_asked) * len(case.sentences) + n_cited
+    n_calls = 0
+    if settings.looks_for_evidence:
+        judged = n_passages if settings.wants("evidence") else 0
+        n_calls += (judged + n_asked) * len(case.sentences)
+    cited = [c.document for s in case.sentences for c in s.citations if c.document]
+    if settings.cites_by_nuggets:
+        sources = {source.id: source for source in case.sources}
+        n_calls += sum(len(fact_windows(sources[name])) for name in set(cited))
+        n_calls += by_judge * MOST_NUGGETS * len(cited)
+    elif settings.wants("citations"):
+        n_calls += by_judge * len(cited)
+    return n_calls
 
 
 def claim_verdicts(

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 
 from langgraph.runtime import Runtime
 
+from ragassay.agents.encoder_verifier import EncoderVerifier
 from ragassay.agents.evidence_searcher import EvidenceSearcher
+from ragassay.agents.fact_lister import FactLister
 from ragassay.agents.importance_scorer import ImportanceScorer
 from ragassay.agents.nugget_assigner import NuggetAssigner
 from ragassay.agents.nugget_creator import NuggetCreator
@@ -21,7 +23,9 @@ from ragassay.agents.verifier import Verifier
 from ragassay.errors import SettingsError
 from ragassay.graphs.evidence_state import QueryTask
 from ragassay.graphs.state import Task
+from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import Embedder
+from ragassay.models.entailment import entailment_model
 from ragassay.models.gateway import JudgeLM
 from ragassay.optimizers.nugget_matching import opened_matcher
 from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
@@ -35,13 +39,20 @@ from ragassay.settings import RESULT_FIELDS, Settings, load_settings
 
 @dataclass(frozen=True)
 class Toolbox:
-    """The graph's run-time context. Build it with `Toolbox.of`."""
+    """The graph's run-time context. Build it with `Toolbox.of`.
+
+    Attributes:
+        encoder: Compares claims with passages in place of the judge; None where the judge does.
+        correctness: Says whether sentences are correct; None where the judge's verdicts do.
+    """
 
     settings: Settings
     lm: JudgeLM
     embedder: Embedder
     corpus: Literature
     rubrics: dict[str, Rubric]
+    encoder: EncoderVerifier | None = None
+    correctness: CorrectnessModel | None = None
     matcher: NuggetMatcher | None = None
     judge: RubricJudge = field(default_factory=RubricJudge)
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
@@ -50,6 +61,7 @@ class Toolbox:
     creator: NuggetCreator = field(default_factory=NuggetCreator)
     importance_scorer: ImportanceScorer = field(default_factory=ImportanceScorer)
     verifier: Verifier = field(default_factory=Verifier)
+    fact_lister: FactLister = field(default_factory=FactLister)
     query_writer: QueryWriter = field(default_factory=QueryWriter)
     searcher: EvidenceSearcher = field(default_factory=EvidenceSearcher)
 
@@ -58,7 +70,8 @@ class Toolbox:
         """The tools that the settings call for; no model is loaded yet.
 
         Raises:
-            SettingsError: A rubric is unknown, or an agent is to search that cannot call tools.
+            SettingsError: A rubric is unknown, an agent is to search that cannot call tools, or
+                what is to verify is no model of natural language inference.
         """
         rubrics = load_rubrics()
         unknown = [name for name in settings.rubrics if name not in rubrics]
@@ -71,13 +84,17 @@ class Toolbox:
                 f"{settings.model} cannot call tools, so no agent can search with it: name a judge "
                 "that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
             )
+        embedder = Embedder(settings.embedder)
         return cls(
             settings=settings,
             lm=lm,
             matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
-            embedder=Embedder(settings.embedder),
+            embedder=embedder,
             corpus=Corpus() if corpus is None else corpus,
-            rubrics={name: rubrics[name] for name in chosen},
+            rubrics={name: rubrics[name] for name in chosen if settings.wants("rubrics")},
+            encoder=_encoder(settings, embedder),
+            correctness=correctness_model(settings.correctness, embedder),
+            verifier=Verifier(settings.verdict_labels),
         )
 
     @property
@@ -90,6 +107,16 @@ class Toolbox:
         """What looks at hits again; None where the settings want none."""
         return reranker_of(self.settings, self.embedder)
 
+    @property
+    def verifier_name(self) -> str:
+        """What compares claims with passages."""
+        return self.encoder.model.name if self.encoder else self.settings.model
+
+    @property
+    def correctness_name(self) -> str:
+        """What says whether sentences are correct."""
+        return self.correctness.name if self.correctness else self.verifier_name
+
     @functools.cached_property
     def identity(self) -> str:
         """Hash of what all verdicts of this toolbox depend on: judge, settings, prompts, corpus."""
@@ -97,8 +124,16 @@ class Toolbox:
             *(str(getattr(self.settings, name)) for name in RESULT_FIELDS),
             prompts_sha256(),
             self.corpus.sha256,
+            *self._weights,
         ]
         return _hash(*parts)
+
+    @property
+    def _weights(self) -> tuple[str, ...]:
+        """Names and digests of the models beside the judge."""
+        encoder = (self.encoder.model.name, self.encoder.model.digest) if self.encoder else ()
+        beside = (self.correctness.name, self.correctness.digest) if self.correctness else ()
+        return (*encoder, *beside)
 
     def fingerprint(self, record: Record) -> str:
         """Hash of everything that the evaluation of a record depends on."""
@@ -116,6 +151,8 @@ class Toolbox:
             task.case.context,
             *(task.kind, task.rubric, task.origin, str(task.item), text, passage),
             *(str(task.side), str(task.rank), *task.markers),
+            *(task.document, task.nugget, *task.facts),
+            *(self.verifier_name, str(self.settings.verdict_labels)),
         )
 
     def query_key(self, node: str, task: QueryTask) -> str:
@@ -134,6 +171,14 @@ class Toolbox:
     def _search_key(self) -> tuple[str, ...]:
         bounds = self.settings.evidence_turns, self.settings.evidence_tokens
         return self.corpus.sha256, *map(str, bounds)
+
+
+def _encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:
+    """The verifier beside the judge; None where the judge verifies."""
+    if settings.chosen_verifier == "judge":
+        return None
+    model = entailment_model(settings.chosen_verifier)
+    return EncoderVerifier(model, embedder, settings.verdict_labels)
 
 
 def toolbox(runtime: Runtime[Toolbox]) -> Toolbox:

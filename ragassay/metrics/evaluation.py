@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
+from ragassay.metrics.citations import citation_scores
 from ragassay.metrics.nuggetizer import assignment_scores
 from ragassay.metrics.scores import (
-    citation_scores,
+    correctness_scores,
     evidence_scores,
     nugget_scores,
     rubric_scores,
@@ -14,6 +16,7 @@ from ragassay.metrics.scores import (
 )
 from ragassay.metrics.verdicts import Verdicts
 from ragassay.records import (
+    PARTS,
     Case,
     CitationVerdict,
     Evaluation,
@@ -22,12 +25,29 @@ from ragassay.records import (
     FailureReason,
     Finding,
     NuggetMatch,
+    Part,
     Record,
+    Score,
     Usage,
 )
 
 NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "empty_answer")
 """Reasons that lie in the data: to ask again would not help."""
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Who gave the verdicts.
+
+    Attributes:
+        judge: The model that was asked for ratings, labels, nuggets and assignments.
+        verifier: What compared sentences and citations with passages.
+        correctness: What said whether sentences are correct.
+    """
+
+    judge: str
+    verifier: str
+    correctness: str
 
 
 def evaluation_of(
@@ -37,8 +57,9 @@ def evaluation_of(
     matches: Sequence[NuggetMatch],
     searches: Sequence[EvidenceSearch],
     notices: Sequence[Finding],
-    judge: str,
+    judges: Judges,
     fingerprint: str,
+    parts: Collection[Part] = PARTS,
 ) -> Evaluation:
     """Add up.
 
@@ -49,52 +70,80 @@ def evaluation_of(
         matches: Pairs of gold (or reference) nuggets and answer nuggets.
         searches: How evidence was looked for.
         notices: What is known against cited articles.
-        judge: The model that was asked.
+        judges: Who gave the verdicts.
         fingerprint: Hash of all that the evaluation depends on.
+        parts: What was to be found out; nothing else has a score.
     """
-    nuggets = verdicts.answer_nuggets
     gold = case.gold or verdicts.reference_nuggets
-    n_unwritten, n_gold_unwritten = (
-        sum(1 for found in verdicts.nuggets if found.failure and found.origin == origin)
-        for origin in ("answer", "reference")
-    )
-    scores = {
-        **rubric_scores(verdicts.judgments, judge),
-        **nugget_scores(nuggets, gold, matches, n_unwritten, judge, n_gold_unwritten),
-        **assignment_scores(
-            [found.assignment for found in verdicts.assignments],
-            [nugget.importance for nugget in case.gold],
-            judge,
-        ),
-        **sentence_scores(verdicts.labels, judge),
-        **evidence_scores(verdicts.evidence, judge),
-        **citation_scores(case.sentences, verdicts.citations, judge),
-    }
     return Evaluation(
         record_id=record.id,
         question=record.question,
         answer=case.answer,
         system=record.system,
         topic=record.topic,
-        judge=judge,
+        judge=judges.judge,
         fingerprint=fingerprint,
         sentences=case.sentences,
         sources=case.sources,
-        nuggets=nuggets,
+        nuggets=verdicts.answer_nuggets,
         gold_nuggets=gold,
         matches=tuple(matches),
-        assignments=verdicts.assignments,
-        judgments=verdicts.judgments,
-        labels=verdicts.labels,
-        evidence=verdicts.evidence,
+        assignments=tuple(verdicts.assignments),
+        judgments=tuple(verdicts.judgments),
+        labels=tuple(verdicts.labels),
+        evidence=tuple(verdicts.evidence),
         searches=tuple(searches),
-        citations=verdicts.citations,
-        scores=scores,
+        correctness=tuple(verdicts.correctness),
+        citations=tuple(verdicts.citations),
+        facts=tuple(verdicts.facts),
+        scores=_scores(case, verdicts, matches, judges, parts),
         findings=(*_against(verdicts), *notices, *_remarks(case, verdicts, searches)),
         usage=sum(
             (step.usage for group in (*verdicts.groups, searches) for step in group), Usage()
         ),
     )
+
+
+def _scores(
+    case: Case,
+    verdicts: Verdicts,
+    matches: Sequence[NuggetMatch],
+    judges: Judges,
+    parts: Collection[Part],
+) -> dict[str, Score]:
+    """The scores of the parts that were to be found out, in the order of the report."""
+    scores = rubric_scores(verdicts.judgments, judges.judge)
+    if "nuggets" in parts:
+        scores |= _nugget_scores(case, verdicts, matches, judges.judge)
+    if "sentences" in parts:
+        scores |= sentence_scores(verdicts.labels, judges.judge)
+    if "evidence" in parts:
+        scores |= evidence_scores(verdicts.evidence, judges.verifier)
+    if "correctness" in parts:
+        scores |= correctness_scores(verdicts.correctness, judges.correctness)
+    if "citations" in parts:
+        scores |= citation_scores(case.sentences, verdicts.citations, judges.verifier)
+    return scores
+
+
+def _nugget_scores(
+    case: Case, verdicts: Verdicts, matches: Sequence[NuggetMatch], judge: str
+) -> dict[str, Score]:
+    n_unwritten, n_gold_unwritten = (
+        sum(1 for found in verdicts.nuggets if found.failure and found.origin == origin)
+        for origin in ("answer", "reference")
+    )
+    gold = case.gold or verdicts.reference_nuggets
+    return {
+        **nugget_scores(
+            verdicts.answer_nuggets, gold, matches, n_unwritten, judge, n_gold_unwritten
+        ),
+        **assignment_scores(
+            [found.assignment for found in verdicts.assignments],
+            [nugget.importance for nugget in case.gold],
+            judge,
+        ),
+    }
 
 
 def _against(verdicts: Verdicts) -> list[Finding]:

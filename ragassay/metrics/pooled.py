@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ragassay.metrics.citations import RELEVANT
 from ragassay.metrics.intervals import SEED
 from ragassay.metrics.scores import share
 from ragassay.records import Evaluation, Score
@@ -21,7 +22,6 @@ POOLED_SCORES = (COMPLETENESS, CITATION_RECALL)
 N_CLUSTERS = 10
 """Clusters of sentences for a question, as in MedAESQA."""
 
-RELEVANT = frozenset({"supports", "contradicts", "neutral"})
 CLUSTERED_LABELS = frozenset({"required", "borderline"})
 
 _PUBLIC_ID = re.compile(r"(?i)(pmid|pmc|doi)?[\s:]*(\d{4,9}|10\.\d{4,9}/\S+)")

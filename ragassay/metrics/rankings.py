@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from ragassay.metrics.aggregates import values_by_question
 from ragassay.metrics.alignment import AlignedItem, Alignment
+from ragassay.metrics.citations import citation_scores
 from ragassay.metrics.correlation import RankCorrelation, correlate_systems
 from ragassay.metrics.pooled import COMPLETENESS
-from ragassay.metrics.scores import citation_scores, sentence_scores
+from ragassay.metrics.scores import sentence_scores
 from ragassay.records import CitationVerdict, Evaluation, SentenceLabel
 
 RANKED: Mapping[str, str] = {

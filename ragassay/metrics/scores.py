@@ -8,13 +8,12 @@ from ragassay.metrics.intervals import f1_interval, rating_interval, share_inter
 from ragassay.metrics.nuggets import f1_score
 from ragassay.records import (
     RELEVANCE_LABELS,
-    AnswerSentence,
-    CitationVerdict,
     EvidenceVerdict,
     Judgment,
     Nugget,
     NuggetMatch,
     Score,
+    SentenceCorrectness,
     SentenceLabel,
     Verdict,
 )
@@ -169,26 +168,14 @@ def _decided(
     return share(key, n_hits, len(sentences) - n_unscored, n_unscored, judge)
 
 
-def citation_scores(
-    sentences: Sequence[AnswerSentence], citations: Sequence[CitationVerdict], judge: str
-) -> dict[str, Score]:
-    """Support and contradiction rates over citations, coverage over sentences (BioACE 4.2).
+def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -> dict[str, Score]:
+    """Share of sentences that one of their passages bears out (BioACE 4.1.3).
 
-    An invalid citation counts as one that does not support. Coverage is the share of sentences
-    with a citation that points somewhere; no model is asked for it.
+    A sentence without a passage is unscored: nothing was found that could say so.
     """
-    given = [verdict.verdict for verdict in citations if verdict.verdict is not None]
-    n_unscored = len(citations) - len(given)
-    n_covered = sum(1 for s in sentences if any(c.document for c in s.citations))
-    return {
-        "citations.support": share(
-            "citations.support", given.count("supports"), len(given), n_unscored, judge
-        ),
-        "citations.contradict": share(
-            "citations.contradict", given.count("contradicts"), len(given), n_unscored, judge
-        ),
-        "citations.coverage": share("citations.coverage", n_covered, len(sentences), 0, ""),
-    }
+    known = [sentence.correct for sentence in correctness if sentence.correct is not None]
+    key = "correctness.score"
+    return {key: share(key, sum(known), len(known), len(correctness) - len(known), judge)}
 
 
 def share(key: str, n_hits: int, n: int, n_unscored: int, judge: str) -> Score:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -10,8 +10,10 @@ Importance = Literal["vital", "okay"]
 NuggetOrigin = Literal["gold", "answer", "reference"]
 NuggetMethod = Literal["given", "model", "extractive"]
 RelevanceLabel = Literal["required", "unnecessary", "borderline", "inappropriate"]
-Verdict = Literal["supports", "contradicts", "neutral", "not_relevant"]
-CitationLabel = Literal["supports", "contradicts", "neutral", "not_relevant", "invalid"]
+Verdict = Literal["supports", "contradicts", "neutral", "not_relevant", "not_attributable"]
+CitationLabel = Literal[
+    "supports", "contradicts", "neutral", "not_relevant", "not_attributable", "invalid"
+]
 EvidenceSide = Literal["for", "against"]
 """What evidence was looked for: what bears a sentence out, or what speaks against it."""
 SearchEnd = Literal[
@@ -40,8 +42,18 @@ RELEVANCE_LABELS: tuple[RelevanceLabel, ...] = (
     "unnecessary",
     "inappropriate",
 )
+Part = Literal["nuggets", "rubrics", "sentences", "evidence", "correctness", "citations"]
+"""What can be found out about an answer."""
+
+PARTS: tuple[Part, ...] = get_args(Part)
 ASSIGNMENTS: tuple[Assignment, ...] = ("support", "partial_support", "not_support")
 VERDICTS: tuple[Verdict, ...] = ("supports", "contradicts", "neutral", "not_relevant")
+VERDICT_SETS: dict[int, tuple[Verdict, ...]] = {
+    2: ("supports", "not_attributable"),
+    3: ("supports", "contradicts", "neutral"),
+    4: VERDICTS,
+}
+"""The labels that a verdict is chosen from, by their number (BioACE, section 4.2)."""
 
 
 class Frozen(BaseModel):

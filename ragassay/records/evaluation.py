@@ -9,10 +9,12 @@ from ragassay.records.inputs import AnswerSentence, Document, Nugget
 from ragassay.records.searches import EvidenceSearch
 from ragassay.records.verdicts import (
     CitationVerdict,
+    DocumentFacts,
     EvidenceVerdict,
     Judgment,
     NuggetAssignment,
     NuggetMatch,
+    SentenceCorrectness,
     SentenceLabel,
     Usage,
 )
@@ -83,7 +85,9 @@ class Evaluation(Frozen):
     labels: tuple[SentenceLabel, ...] = ()
     evidence: tuple[EvidenceVerdict, ...] = ()
     searches: tuple[EvidenceSearch, ...] = ()
+    correctness: tuple[SentenceCorrectness, ...] = ()
     citations: tuple[CitationVerdict, ...] = ()
+    facts: tuple[DocumentFacts, ...] = ()
     scores: dict[str, Score] = Field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     usage: Usage = Usage()

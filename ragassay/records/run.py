@@ -88,6 +88,9 @@ class Manifest(Frozen):
         packages: Versions of the libraries that bear on the result.
         judge: LiteLLM name of the judging model.
         judge_digest: SHA-256 of its weights where they are local; else empty.
+        verifier: What compared sentences with passages; the judge, or a model beside it.
+        verifier_digest: SHA-256 of its weights where they are known; else empty.
+        correctness: What said whether sentences are correct.
         embedder: Name of the embedding model.
         embedder_digest: SHA-256 of its weights where known.
         prompts_sha256: Hash of every prompt and rubric text.
@@ -95,12 +98,16 @@ class Manifest(Frozen):
         corpus: The corpus, if any.
         settings: The settings that bear on the result; no key, no endpoint.
         card: What is known of the judge; None for a model without a card.
+        verifier_card: What is known of a verifier beside the judge.
     """
 
     ragassay: str
     packages: dict[str, str] = Field(default_factory=dict)
     judge: str
     judge_digest: str = ""
+    verifier: str = ""
+    verifier_digest: str = ""
+    correctness: str = ""
     embedder: str = ""
     embedder_digest: str = ""
     prompts_sha256: str = ""
@@ -108,6 +115,7 @@ class Manifest(Frozen):
     corpus: FileStamp | None = None
     settings: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     card: ModelCard | None = None
+    verifier_card: ModelCard | None = None
 
 
 class Summary(Frozen):

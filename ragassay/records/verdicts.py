@@ -108,6 +108,62 @@ class SentenceLabel(Frozen):
     failure: Failure | None = None
 
 
+class NuggetVerdict(Frozen):
+    """Whether a cited document supports one nugget of the sentence that cites it.
+
+    Attributes:
+        sentence: 1-based.
+        document: The cited document's id.
+        nugget: The nugget's text.
+        verdict: None where unscored.
+        confidence: Probability of the verdict among the labels; None where not given.
+        failure: Set exactly where `verdict` is None.
+    """
+
+    sentence: int = Field(ge=1)
+    document: str
+    nugget: str
+    verdict: Verdict | None = None
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    usage: Usage = Usage()
+    failure: Failure | None = None
+
+
+class DocumentFacts(Frozen):
+    """The facts of a passage of a cited document.
+
+    Attributes:
+        document: The document's id.
+        start: Where the passage starts in the document's text (0-based).
+        facts: Its own sentences where no model could list its facts; `failure` then says why.
+    """
+
+    document: str
+    start: int = Field(ge=0)
+    facts: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    failure: Failure | None = None
+
+
+class SentenceCorrectness(Frozen):
+    """Whether one of the passages that were found for a sentence bears it out (BioACE, 4.1.3).
+
+    Attributes:
+        sentence: 1-based.
+        correct: None where there was no passage.
+        score: The best passage's; None where there was none, or where the judge's verdicts were
+            taken, which have none.
+        evidence: The best passage.
+        failure: Set exactly where `correct` is None.
+    """
+
+    sentence: int = Field(ge=1)
+    correct: bool | None = None
+    score: float | None = None
+    evidence: EvidenceSpan | None = None
+    failure: Failure | None = None
+
+
 class CitationVerdict(Frozen):
     """Whether a cited document supports the sentence that cites it.
 
@@ -115,8 +171,9 @@ class CitationVerdict(Frozen):
         sentence: 1-based.
         citation: The pointer.
         verdict: "invalid" where the citation points nowhere; None where unscored.
-        confidence: Probability of the verdict among the four; None where not given.
-        evidence: The passage of the document that was checked.
+        confidence: Probability of the verdict among the labels; None where not given.
+        evidence: What of the document was checked.
+        nuggets: The verdicts on the sentence's nuggets that it was merged from, if any.
         failure: Set exactly where `verdict` is None.
     """
 
@@ -125,6 +182,7 @@ class CitationVerdict(Frozen):
     verdict: CitationLabel | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
     evidence: EvidenceSpan | None = None
+    nuggets: tuple[NuggetVerdict, ...] = ()
     usage: Usage = Usage()
     failure: Failure | None = None
 

@@ -20,6 +20,12 @@ LABEL_TONES: dict[str, Tone] = {
     "not_relevant": "weak",
     "contradicts": "bad",
     "invalid": "bad",
+    "not_attributable": "weak",
+    "correct": "good",
+    "not_borne_out": "weak",
+    "support": "good",
+    "partial_support": "plain",
+    "not_support": "weak",
     "stated": "good",
     "missed": "weak",
 }

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ragassay.records import Evaluation, Manifest, RecordFailure, Rejection, Summary
 from ragassay.reports.answer_view import AnswerView
+from ragassay.reports.chips import Chip
 from ragassay.reports.labels import one_line, reason_text
 from ragassay.reports.provenance import JudgeView
 from ragassay.reports.report_view import (
@@ -22,7 +23,7 @@ from ragassay.reports.report_view import (
     Systems,
     view_report,
 )
-from ragassay.reports.sentence_view import Chip, SentenceView, VerdictView
+from ragassay.reports.sentence_view import SentenceView, VerdictView
 from ragassay.reports.text import AVERAGES_NOTE, NOT_DEFINED
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~$#])")
@@ -73,7 +74,7 @@ def _blocks(report: ReportView) -> Iterator[str]:
     yield from _averages(report.averages)
     if report.systems:
         yield from _systems(report.systems)
-    yield from _judge(report.judge)
+    yield from _judges(report.judges)
     if report.answers:
         yield "## Answers\n"
     for answer in report.answers:
@@ -168,10 +169,18 @@ def _cell(value: str, interval: str) -> str:
     return escape(f"{value} [{interval}]" if interval else value)
 
 
+def _judges(judges: Sequence[JudgeView]) -> Iterator[str]:
+    yield f"## How far to trust {'these judges' if len(judges) > 1 else 'this judge'}\n"
+    for judge in judges:
+        yield from _judge(judge)
+
+
 def _judge(judge: JudgeView) -> Iterator[str]:
-    yield "## How far to trust this judge\n"
     card = f" The card describes {escape(judge.card)}." if judge.card else ""
-    yield f"Judged by **{escape(judge.model)}**.{card} {escape(judge.description)}".rstrip() + "\n"
+    yield (
+        f"{judge.role} by **{escape(judge.model)}**.{card} {escape(judge.description)}".rstrip()
+        + "\n"
+    )
     if judge.notice:
         yield f"> **Note:** {escape(judge.notice)}\n"
     if judge.figures:
@@ -209,7 +218,7 @@ def _answer(answer: AnswerView) -> Iterator[str]:
     if answer.answer:
         yield f"**Answer, not cut into sentences:** {escape(answer.answer)}\n"
     if answer.sentences:
-        header = ("#", "Sentence", "Label", "Evidence", "Citations")
+        header = ("#", "Sentence", "Label", "Correctness", "Evidence", "Citations")
         yield from table(header, map(_sentence, answer.sentences))
     yield from _nuggets(answer)
 
@@ -219,6 +228,7 @@ def _sentence(sentence: SentenceView) -> tuple[str, ...]:
         str(sentence.index),
         escape(sentence.text),
         _chip(sentence.label) if sentence.label else "not judged",
+        _verdict(sentence.correctness) if sentence.correctness else "not judged",
         "; ".join(map(_verdict, sentence.evidence)) if sentence.evidence else "not judged",
         "; ".join(map(_verdict, sentence.citations)) or "none",
     )
@@ -244,11 +254,14 @@ def _nuggets(answer: AnswerView) -> Iterator[str]:
                 escape(gold.text),
                 gold.importance or "not said",
                 escape(gold.status),
+                _chip(gold.assignment) if gold.assignment else "not asked",
                 "; ".join(f"{escape(m.text)} ({m.similarity})" for m in gold.matches) or "none",
             )
             for gold in answer.nuggets.gold
         ]
-        yield from table(("Gold nugget", "Importance", "In the answer", "Stated as"), rows)
+        yield from table(
+            ("Gold nugget", "Importance", "In the answer", "Judge says", "Stated as"), rows
+        )
     if answer.nuggets.note:
         yield f"{answer.nuggets.note}\n"
     extractive = sum(nugget.extractive for nugget in answer.nuggets.answer)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from ragassay.records import Evaluation, NuggetMatch
+from ragassay.reports.chips import Chip, chip_of
 from ragassay.reports.labels import Tone, label_tone
 from ragassay.reports.text import NOT_JUDGED, is_number, score_text
 
@@ -30,13 +31,14 @@ class MatchView:
 
 @dataclass(frozen=True, slots=True)
 class GoldView:
-    """A gold nugget: "stated", "missed", or "unscored (reason)"."""
+    """A gold nugget: "stated", "missed", or "unscored (reason)"; and what the judge said of it."""
 
     text: str
     importance: str
     status: str
     tone: Tone
     matches: tuple[MatchView, ...]
+    assignment: Chip | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +71,17 @@ def _gold(evaluation: Evaluation) -> tuple[GoldView, ...]:
     matches: dict[int, list[NuggetMatch]] = defaultdict(list)
     for match in evaluation.matches:
         matches[match.gold].append(match)
+    assigned = {
+        a.gold: chip_of(a.assignment, a.confidence, a.failure) for a in evaluation.assignments
+    }
     fate = _fate_without_match(evaluation)
     views = []
     for position, nugget in enumerate(evaluation.gold_nuggets):
         status = "stated" if matches[position] else fate
         tone = label_tone(status if status in {"stated", "missed"} else None)
         found = tuple(_match(evaluation, match) for match in matches[position])
-        views.append(GoldView(nugget.text, nugget.importance or "", status, tone, found))
+        chip = assigned.get(position)
+        views.append(GoldView(nugget.text, nugget.importance or "", status, tone, found, chip))
     return tuple(views)
 
 

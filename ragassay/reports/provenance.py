@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragassay.records import CardFigure, FileStamp, Manifest, Usage
+from ragassay.records import CardFigure, FileStamp, Manifest, ModelCard, Usage
 from ragassay.reports.text import count_text, format_span
 
 UNKNOWN_JUDGE = (
@@ -32,9 +32,10 @@ class FigureRow:
 
 @dataclass(frozen=True, slots=True)
 class JudgeView:
-    """What is known of the judge; `notice` where that is too little."""
+    """What is known of a model; `role` says what it did, `notice` where too little is known."""
 
     model: str
+    role: str
     card: str
     description: str
     notice: str
@@ -51,14 +52,21 @@ class ProvenanceRow:
     code: bool = False
 
 
-def view_judge(manifest: Manifest) -> JudgeView:
-    """The judge's card, or a notice that there is none."""
-    card = manifest.card
+def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
+    """The judge, then a verifier beside it: the card of each, or a notice that there is none."""
+    views = [_judge(manifest.judge, "Judged", manifest.card)]
+    if manifest.verifier not in ("", manifest.judge):
+        views.append(_judge(manifest.verifier, "Verified", manifest.verifier_card))
+    return tuple(views)
+
+
+def _judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
     if card is None:
-        return JudgeView(manifest.judge, "", "", UNKNOWN_JUDGE, (), ())
+        return JudgeView(model, role, "", "", UNKNOWN_JUDGE, (), ())
     return JudgeView(
-        model=manifest.judge,
-        card="" if card.model == manifest.judge else card.model,
+        model=model,
+        role=role,
+        card="" if card.model == model else card.model,
         description=card.description,
         notice="" if card.figures else NO_FIGURES,
         figures=tuple(_figure(figure) for figure in card.figures),
@@ -85,6 +93,9 @@ def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ..
         ProvenanceRow("Judge", manifest.judge),
         ProvenanceRow("Judge, SHA-256", manifest.judge_digest, code=True),
         ProvenanceRow("Judge's card, digest", manifest.card.digest if manifest.card else "", True),
+        ProvenanceRow("Verifier", manifest.verifier),
+        ProvenanceRow("Verifier, SHA-256", manifest.verifier_digest, code=True),
+        ProvenanceRow("Correctness", manifest.correctness),
         ProvenanceRow("Embedder", manifest.embedder),
         ProvenanceRow("Embedder, SHA-256", manifest.embedder_digest, code=True),
         ProvenanceRow("Prompts, SHA-256", manifest.prompts_sha256, code=True),

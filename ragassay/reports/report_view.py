@@ -25,7 +25,7 @@ from ragassay.reports.labels import (
     place_text,
     reason_text,
 )
-from ragassay.reports.provenance import JudgeView, ProvenanceRow, view_judge, view_provenance
+from ragassay.reports.provenance import JudgeView, ProvenanceRow, view_judges, view_provenance
 from ragassay.reports.text import (
     MAIN_SCORES,
     RUBRIC_MEAN,
@@ -140,7 +140,7 @@ class ReportView:
     averages: tuple[AverageRow, ...]
     plots: tuple[Plot, ...]
     systems: Systems | None
-    judge: JudgeView
+    judges: tuple[JudgeView, ...]
     answers: tuple[AnswerView, ...]
     failures: tuple[RecordFailure, ...]
     rejections: tuple[Rejection, ...]
@@ -165,7 +165,7 @@ def view_report(
         averages=view_averages(summary),
         plots=view_plots(summary),
         systems=view_systems(summary.systems) if summary.systems else None,
-        judge=view_judge(manifest),
+        judges=view_judges(manifest),
         answers=tuple(view_answer(i, e) for i, e in enumerate(evaluations, start=1)),
         failures=tuple(failures),
         rejections=tuple(rejections),

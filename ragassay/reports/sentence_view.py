@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from ragassay.records import (
@@ -15,22 +15,11 @@ from ragassay.records import (
     Evaluation,
     EvidenceSpan,
     EvidenceVerdict,
-    Failure,
+    SentenceCorrectness,
     SentenceLabel,
 )
-from ragassay.reports.labels import Tone, label_text, label_tone, unscored_text
+from ragassay.reports.chips import Chip, chip_of
 from ragassay.reports.search_view import SearchView, view_search
-from ragassay.reports.text import format_share
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """A label, or "unscored (reason)"; the judge's probability; the failure's detail."""
-
-    word: str
-    tone: Tone
-    confidence: str = ""
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +35,21 @@ class PassageView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """A verdict on a sentence: by evidence for or against it, or by a document that it cites."""
+    """A verdict on a sentence: by evidence for or against it, or by a document that it cites.
+
+    Attributes:
+        side: "for" or "against" for evidence; else empty.
+        marker: Of the citation; empty for evidence.
+        target: The cited document's id.
+        nuggets: The sentence's nuggets that the verdict was merged from, each with its own.
+    """
 
     chip: Chip
     side: str = ""
     marker: str = ""
     target: str = ""
     passage: PassageView | None = None
+    nuggets: tuple[tuple[str, Chip], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +62,7 @@ class SentenceView:
     evidence: tuple[VerdictView, ...] | None
     citations: tuple[VerdictView, ...]
     search: SearchView | None = None
+    correctness: VerdictView | None = None
 
 
 def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
@@ -75,6 +73,7 @@ def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
     for verdict in evaluation.evidence:
         evidence[verdict.sentence].append(verdict)
     searches = {search.sentence: view_search(search) for search in evaluation.searches}
+    correctness = {one.sentence: _correctness(one, titles) for one in evaluation.correctness}
     citations: dict[int, list[CitationVerdict]] = defaultdict(list)
     for verdict in evaluation.citations:
         citations[verdict.sentence].append(verdict)
@@ -87,17 +86,9 @@ def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
             evidence=_evidence(evidence.get(index, ()), titles) if evidence else None,
             citations=_citations(known.get(index), citations[index], titles),
             search=searches.get(index),
+            correctness=correctness.get(index),
         )
         for index in sorted({*known, *labels, *evidence, *citations})
-    )
-
-
-def _chip(label: str | None, confidence: float | None, failure: Failure | None) -> Chip:
-    return Chip(
-        word=unscored_text(failure) if label is None else label_text(label),
-        tone=label_tone(label),
-        confidence="" if confidence is None else format_share(confidence),
-        detail=failure.detail if failure else "",
     )
 
 
@@ -127,8 +118,8 @@ def article_url(document: str) -> str:
 
 def _label(label: SentenceLabel | None) -> Chip:
     if label is None:
-        return _chip(None, None, None)
-    return _chip(label.label, label.confidence, label.failure)
+        return chip_of(None, None, None)
+    return chip_of(label.label, label.confidence, label.failure)
 
 
 def _evidence(
@@ -137,12 +128,19 @@ def _evidence(
     """The verdicts in their order; one that says so where nobody judged."""
     return tuple(
         VerdictView(
-            chip=_chip(verdict.verdict, verdict.confidence, verdict.failure),
+            chip=chip_of(verdict.verdict, verdict.confidence, verdict.failure),
             side=verdict.side,
             passage=_passage(verdict.evidence, titles),
         )
         for verdict in verdicts
-    ) or (VerdictView(_chip(None, None, None)),)
+    ) or (VerdictView(chip_of(None, None, None)),)
+
+
+def _correctness(found: SentenceCorrectness, titles: Mapping[str, str]) -> VerdictView:
+    words = {True: "correct", False: "not_borne_out", None: None}
+    chip = chip_of(words[found.correct], None, found.failure)
+    score = "" if found.score is None else f"{found.score:.2f}"
+    return VerdictView(replace(chip, confidence=score), passage=_passage(found.evidence, titles))
 
 
 def _citations(
@@ -155,15 +153,20 @@ def _citations(
     missing: Sequence[Citation] = () if sentence is None else sentence.citations
     views = [
         VerdictView(
-            chip=_chip(verdict.verdict, verdict.confidence, verdict.failure),
+            chip=chip_of(verdict.verdict, verdict.confidence, verdict.failure),
             marker=verdict.citation.marker,
             target=verdict.citation.document or "",
             passage=_passage(verdict.evidence, titles),
+            nuggets=tuple(
+                (n.nugget, chip_of(n.verdict, n.confidence, n.failure)) for n in verdict.nuggets
+            ),
         )
         for verdict in verdicts
     ]
     views += [
-        VerdictView(_chip(None, None, None), marker=citation.marker, target=citation.document or "")
+        VerdictView(
+            chip_of(None, None, None), marker=citation.marker, target=citation.document or ""
+        )
         for citation in missing
         if citation not in judged
     ]

@@ -14,7 +14,7 @@ from pydantic import ConfigDict
 from ragassay.records import Document, EvidenceSpan
 from ragassay.retrievers.bm25 import Bm25Index
 from ragassay.retrievers.literature import ANY, Filters, Hit
-from ragassay.retrievers.passages import windows
+from ragassay.retrievers.passages import WINDOW, windows
 from ragassay.retrievers.rerank import DEPTH, Reranker
 
 if TYPE_CHECKING:
@@ -40,7 +40,10 @@ class Wanted:
 
 
 def find_passages(
-    wanted: Sequence[Wanted], reranker: Reranker | None, embedder: Embedder
+    wanted: Sequence[Wanted],
+    reranker: Reranker | None,
+    embedder: Embedder,
+    size: int = WINDOW,
 ) -> list[tuple[EvidenceSpan, ...]]:
     """For each claim the best passage of each of its `k` best documents, the best document first.
 
@@ -48,6 +51,7 @@ def find_passages(
         wanted: An empty claim has no passage.
         reranker: Ranks the documents; None leaves them in the order of BM25 among themselves.
         embedder: Compares claim and passages; a passage carries their cosine similarity.
+        size: Sentences of a passage.
     """
     documents = {d.id: d for w in wanted for d in w.documents}
     index = Bm25Index([f"{d.title} {d.text}" for d in documents.values()])
@@ -57,7 +61,8 @@ def find_passages(
         scores = {names[place]: score for place, score in index.search(w.claim)}
         chosen.append(_ranked(w, scores, reranker))
     pairs = [(w.claim, d) for w, found in zip(wanted, chosen, strict=True) for d in found]
-    spans = iter(best_passages([claim for claim, _ in pairs], [[d] for _, d in pairs], embedder))
+    claims, own = [claim for claim, _ in pairs], [[document] for _, document in pairs]
+    spans = iter(best_passages(claims, own, embedder, size))
     return [tuple(span for _ in found if (span := next(spans))) for found in chosen]
 
 
@@ -75,7 +80,10 @@ def _ranked(
 
 
 def best_passages(
-    claims: Sequence[str], candidates: Sequence[Sequence[Document]], embedder: Embedder
+    claims: Sequence[str],
+    candidates: Sequence[Sequence[Document]],
+    embedder: Embedder,
+    size: int = WINDOW,
 ) -> list[EvidenceSpan | None]:
     """For each claim the passage of its candidate documents with the highest cosine similarity.
 
@@ -83,12 +91,13 @@ def best_passages(
         claims: The claims.
         candidates: Documents to look in, for each claim.
         embedder: The reranking model.
+        size: Sentences of a passage.
 
     Returns:
         One passage a claim; None where its candidates have no text.
     """
     passages = {
-        document.id: windows(document) for documents in candidates for document in documents
+        document.id: windows(document, size) for documents in candidates for document in documents
     }
     texts = list(dict.fromkeys(p.text for found in passages.values() for p in found))
     vectors = dict(zip(texts, embedder.encode(texts), strict=True))

@@ -156,7 +156,7 @@ def plan(job: Job, tools: Toolbox) -> Plan:
     n_calls = n_shared = 0
     for record in job.records:
         case = case_of(record, tools)
-        calls = len(case_tasks(case, tools.rubrics)) + n_most_claims(
+        calls = len(case_tasks(case, tools.rubrics, tools.settings)) + n_most_claims(
             case, tools.settings, tools.has_corpus
         )
         n_calls += calls
@@ -220,6 +220,9 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         packages=_versions(),
         judge=settings.model,
         judge_digest=SMOLLM2_GGUF_SHA256 if settings.model == DEFAULT_MODEL else "",
+        verifier=tools.verifier_name,
+        verifier_digest=tools.encoder.model.digest if tools.encoder else "",
+        correctness=tools.correctness_name,
         embedder=tools.embedder.name,
         embedder_digest=tools.embedder.digest,
         prompts_sha256=prompts_sha256(),
@@ -227,6 +230,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         corpus=job.corpus_stamp,
         settings={name: _plain(getattr(settings, name)) for name in RESULT_FIELDS},
         card=load_card(settings.model),
+        verifier_card=load_card(tools.encoder.model.name) if tools.encoder else None,
     )
 
 

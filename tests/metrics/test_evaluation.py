@@ -7,7 +7,7 @@ import random
 import pytest
 
 from ragassay.errors import RagassayError
-from ragassay.metrics.evaluation import evaluation_of
+from ragassay.metrics.evaluation import Judges, evaluation_of
 from ragassay.metrics.verdicts import Verdicts, ordered
 from ragassay.records import (
     AnswerSentence,
@@ -71,18 +71,25 @@ def in_order(case: Case = CASE, seed: int = 0) -> Verdicts:
     return ordered(
         case,
         ("one", "two"),
-        mixed(NUGGETS),
-        mixed(JUDGMENTS),
-        mixed(LABELS),
-        mixed(EVIDENCE),
-        mixed(CITATIONS),
-        mixed([NuggetAssignment(gold=n, assignment="support") for n in range(len(case.gold))]),
+        Verdicts(
+            nuggets=mixed(NUGGETS),
+            judgments=mixed(JUDGMENTS),
+            labels=mixed(LABELS),
+            evidence=mixed(EVIDENCE),
+            citations=mixed(CITATIONS),
+            assignments=mixed(
+                [NuggetAssignment(gold=n, assignment="support") for n in range(len(case.gold))]
+            ),
+        ),
     )
+
+
+JUDGES = Judges("judge", "verifier", "checker")
 
 
 def evaluated(case: Case, verdicts: Verdicts, n_matches: int = 0) -> Evaluation:
     pairs = [NuggetMatch(gold=i, nugget=i, similarity_score=0.8) for i in range(n_matches)]
-    return evaluation_of(RECORD, case, verdicts, pairs, (), (), "judge", "print")
+    return evaluation_of(RECORD, case, verdicts, pairs, (), (), JUDGES, "print")
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -111,14 +118,14 @@ def test_what_no_model_was_asked_for_is_filled_in() -> None:
 
 
 def test_cited_document_without_a_passage_is_unscored() -> None:
-    found = ordered(CASE, (), [], [], [], [], [])
+    found = ordered(CASE, (), Verdicts())
     assert [v.verdict for v in found.citations] == [None, "invalid", None]
     assert [v.failure.reason for v in found.citations if v.failure] == ["no_evidence"] * 2
 
 
 def test_empty_answer_is_unscored_by_name() -> None:
     case = CASE.model_copy(update={"sentences": (), "answer": ""})
-    evaluation = evaluated(case, ordered(case, ("one",), [], [], [], [], []))
+    evaluation = evaluated(case, ordered(case, ("one",), Verdicts()))
     assert evaluation.judgments[0].failure is not None
     assert evaluation.judgments[0].failure.reason == "empty_answer"
     assert evaluation.scores["rubric.one"].n_unscored == 1
@@ -152,7 +159,14 @@ def test_gold_nuggets_come_before_those_of_the_reference() -> None:
 def test_failures_of_answer_and_reference_are_named() -> None:
     refused, timeout = Failure(reason="refused"), Failure(reason="timeout")
     lists = [written(1), written(2, failure=refused), written(1, "reference", timeout)]
-    evaluation = evaluated(CASE, ordered(CASE, (), lists, [], LABELS, EVIDENCE, CITATIONS))
+    evaluation = evaluated(
+        CASE,
+        ordered(
+            CASE,
+            (),
+            Verdicts(nuggets=lists, labels=LABELS, evidence=EVIDENCE, citations=CITATIONS),
+        ),
+    )
     assert evaluation.scores["nuggets.recall"].value is None
     assert evaluation.scores["nuggets.recall"].n_unscored == 2
     (remark,) = [f for f in evaluation.findings if f.kind == "unscored"]
@@ -165,11 +179,11 @@ def test_harm_contradiction_cuts_and_extracts_are_found() -> None:
     verdicts = ordered(
         case,
         (),
-        [SentenceNuggets(origin="answer", sentence=1, nuggets=(nugget,))],
-        [],
-        [SentenceLabel(sentence=1, label="inappropriate")],
-        [],
-        [CitationVerdict(sentence=1, citation=GOOD, verdict="contradicts")],
+        Verdicts(
+            nuggets=[SentenceNuggets(origin="answer", sentence=1, nuggets=(nugget,))],
+            labels=[SentenceLabel(sentence=1, label="inappropriate")],
+            citations=[CitationVerdict(sentence=1, citation=GOOD, verdict="contradicts")],
+        ),
     )
     kinds = {f.kind for f in evaluated(case, verdicts).findings}
     assert {
@@ -187,7 +201,7 @@ def test_assignments_are_in_the_order_of_the_gold_nuggets_and_scored() -> None:
         NuggetAssignment(gold=1, assignment="support", usage=CALL),
         NuggetAssignment(gold=0, failure=Failure(reason="timeout")),
     ]
-    found = evaluated(case, ordered(case, (), [], [], [], [], [], assigned))
+    found = evaluated(case, ordered(case, (), Verdicts(assignments=assigned)))
     assert [a.gold for a in found.assignments] == [0, 1]
     assert found.scores["nuggets.strict_all"].value == 1.0
     assert (found.scores["nuggets.all"].worst, found.scores["nuggets.all"].best) == (0.5, 1.0)
@@ -200,7 +214,7 @@ def test_assignments_are_in_the_order_of_the_gold_nuggets_and_scored() -> None:
 def test_empty_answer_supports_no_gold_nugget() -> None:
     gold = (Nugget(text="One", importance="vital"),)
     case = CASE.model_copy(update={"sentences": (), "answer": "", "gold": gold})
-    found = evaluated(case, ordered(case, (), [], [], [], [], []))
+    found = evaluated(case, ordered(case, (), Verdicts()))
     assert [a.assignment for a in found.assignments] == ["not_support"]
     assert found.scores["nuggets.strict_vital"].value == 0.0
 
@@ -210,4 +224,4 @@ def test_evaluation_that_was_broken_off_is_not_added_up(gold: tuple[Nugget, ...]
     case = CASE.model_copy(update={"gold": gold})
     rubrics = () if gold else ("one",)
     with pytest.raises(RagassayError, match="broken off"):
-        ordered(case, rubrics, [], [], [], [], [])
+        ordered(case, rubrics, Verdicts())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragassay.metrics.scores import (
     LOWER_IS_BETTER,
-    citation_scores,
+    correctness_scores,
     evidence_scores,
     nugget_scores,
     rubric_scores,
@@ -17,15 +17,13 @@ from ragassay.metrics.scores import (
 )
 from ragassay.records import (
     RELEVANCE_LABELS,
-    AnswerSentence,
-    Citation,
-    CitationVerdict,
     EvidenceVerdict,
     Failure,
     Judgment,
     Nugget,
     NuggetMatch,
     Score,
+    SentenceCorrectness,
     SentenceLabel,
 )
 
@@ -198,24 +196,25 @@ def test_a_sentence_counts_once_however_many_passages_it_has() -> None:
     assert bounds(contradict) == (0.6667, 0.5, 0.3333)
 
 
-def test_invalid_citation_supports_nothing_and_covers_nothing() -> None:
-    good, bad = Citation(marker="1", document="d"), Citation(marker="9")
-    sentences = [
-        AnswerSentence(index=1, text="A.", start=0, end=2, citations=(good, bad)),
-        AnswerSentence(index=2, text="B.", start=3, end=5, citations=(bad,)),
-        AnswerSentence(index=3, text="C.", start=6, end=8),
-    ]
-    verdicts = [
-        CitationVerdict(sentence=1, citation=good, verdict="supports"),
-        CitationVerdict(sentence=1, citation=bad, verdict="invalid"),
-        CitationVerdict(sentence=2, citation=bad, verdict="invalid"),
-    ]
-    found = citation_scores(sentences, verdicts, "j")
-    assert found["citations.support"].value == 0.3333
-    assert found["citations.contradict"].value == 0.0
-    assert (found["citations.coverage"].value, found["citations.coverage"].judge) == (0.3333, "")
+def test_a_sentence_without_a_passage_is_neither_correct_nor_wrong() -> None:
+    gone = Failure(reason="no_evidence")
+    found = correctness_scores(
+        [
+            SentenceCorrectness(sentence=1, correct=True, score=0.9),
+            SentenceCorrectness(sentence=2, correct=False, score=0.1),
+            SentenceCorrectness(sentence=3, failure=gone),
+        ],
+        "checker",
+    )["correctness.score"]
+    assert (found.value, found.n, found.n_unscored, found.judge) == (0.5, 2, 1, "checker")
+    # With the third it is 1/3 to 2/3.
+    assert bounds(found) == (0.3333, 0.5, 0.6667)
 
 
 def test_nothing_to_score_has_no_value() -> None:
-    found = {**sentence_scores([], "j"), **evidence_scores([], "j"), **citation_scores([], [], "j")}
+    found = {
+        **sentence_scores([], "j"),
+        **evidence_scores([], "j"),
+        **correctness_scores([], "j"),
+    }
     assert all(bounds(score) == (None, None, None) and score.n == 0 for score in found.values())

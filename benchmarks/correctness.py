@@ -1,0 +1,198 @@
+"""BioACE's correctness (section 4.1.3): classifiers, the semantic route, correctness at k.
+
+    python benchmarks/correctness.py --shared ../shared
+
+1. A sentence with its evidence against the same sentence with the best other fragment. The
+   classical baselines are fitted to four fifths of the questions of SciFact and BioASQ and measured
+   on the others. The embedded verifier has learnt from all of BioASQ's, so that it is measured on
+   SciFact's held-out groups and on PubMedQA, which neither has seen. The embedded language model,
+   zero-shot, is asked about a sample.
+2. Algorithm 1 on PubMedQA: the best fragment of a conclusion's own abstract against that of another
+   question's, by cosine and by the embedded verifier.
+3. Correctness at k: answers of MedAESQA against the k best abstracts of 31,932.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
+
+import ragassay
+from ragassay.graphs.nodes import case_of
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.metrics.correctness import separation
+from ragassay.models.correctness import CorrectnessModel, correctness_model
+from ragassay.models.embeddings import Embedder
+from ragassay.optimizers.adapting import SEED
+from ragassay.optimizers.bioasq import BioasqAnswer, FragmentSearch
+from ragassay.optimizers.claims import held_out
+from ragassay.optimizers.correctness import (
+    CorrectnessPair,
+    bioasq_pairs,
+    fit_classifier,
+    read_pairs,
+    scifact_pairs,
+)
+from ragassay.optimizers.verifier import HELD_OUT, split_scifact
+from ragassay.records import Document, Record
+from ragassay.retrievers.closest import sentences_of
+from ragassay.retrievers.passages import windows
+from ragassay.settings import load_settings
+
+N_LLM = 60
+N_QUESTIONS = 150
+KS = (1, 10)
+
+
+def read_pubmedqa(shared: Path) -> list[BioasqAnswer]:
+    """Questions with their conclusion's first sentence and their abstract without it."""
+    with gzip.open(shared / "data/pubmedqa/train.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return [
+        BioasqAnswer(
+            question=row["question"],
+            sentences=tuple(sentences_of(row["long_answer"])[:1]),
+            documents=(Document(id=row["pmid"], text=" ".join(row["contexts"])),),
+            group=row["pmid"],
+        )
+        for row in rows
+    ]
+
+
+def report(name: str, pairs: Sequence[CorrectnessPair], scores: Sequence[float], least: float):
+    """Print macro precision, recall and F1, and AUC."""
+    truth = [pair.correct for pair in pairs]
+    said = [score >= least for score in scores]
+    found = precision_recall_fscore_support(truth, said, average="macro", zero_division=0)
+    auc = f", AUC {roc_auc_score(truth, scores):.3f}" if len(set(scores)) > 2 else ""
+    p, r, f = (float(value) for value in found[:3])
+    print(f"  {name:<44} precision {p:.3f}, recall {r:.3f}, F1 {f:.3f}{auc}", flush=True)
+
+
+def scored(model: CorrectnessModel, pairs: Sequence[CorrectnessPair]) -> list[float]:
+    return model.scores([(pair.sentence, pair.passage) for pair in pairs]).tolist()
+
+
+def compare_classifiers(shared: Path, unseen: dict[str, list[CorrectnessPair]]) -> None:
+    pairs = read_pairs(shared)
+    held = held_out(pairs, HELD_OUT, SEED)
+    sets = {"SciFact and BioASQ, held out": [p for p in pairs if held[p.group]], **unseen}
+    fitted = [p for p in pairs if not held[p.group]]
+    embedder = Embedder()
+    verifier, cosine = (correctness_model(name, embedder) for name in ("embedded", "cosine"))
+    assert verifier is not None and cosine is not None
+    svm, logistic = fit_classifier(fitted, "svm"), fit_classifier(fitted, "logistic")
+    for name, chosen in sets.items():
+        print(f"{name}: {len(chosen)} pairs, {sum(p.correct for p in chosen)} correct", flush=True)
+        models: list[CorrectnessModel] = [svm, logistic, cosine]
+        if name in unseen:
+            models.append(verifier)
+        for model in models:
+            report(model.name, chosen, scored(model, chosen), model.threshold)
+    sample = random.Random(SEED).sample(unseen["PubMedQA"], N_LLM)
+    report(f"SmolLM2-135M, zero-shot, {N_LLM} pairs", sample, asyncio.run(ask_llm(sample)), 0.5)
+
+
+async def ask_llm(pairs: Sequence[CorrectnessPair]) -> list[float]:
+    """1 where the embedded language model says that the passage supports the sentence."""
+    import dspy
+
+    from ragassay.records import EvidenceSpan
+
+    tools = Toolbox.of(load_settings(verifier="judge", correctness="judge"))
+    found: list[float] = []
+    for number, pair in enumerate(pairs):
+        record = Record(id=str(number), question="Is it so?", answer=pair.sentence)
+        span = EvidenceSpan(document="1", start=0, end=len(pair.passage), text=pair.passage)
+        with dspy.context(lm=tools.lm):
+            case = case_of(record, tools)
+            verdict = await tools.verifier.acall(case=case, claim=pair.sentence, passage=span)
+        found.append(float(verdict.verdict == "supports"))
+    return found
+
+
+def semantic_route(answers: Sequence[BioasqAnswer]) -> None:
+    """Algorithm 1, a seeded other question's abstract as the negative."""
+    chosen = random.Random(SEED).sample(list(answers), N_QUESTIONS)
+    embedder = Embedder()
+    for name in ("cosine", "embedded"):
+        model = correctness_model(name, embedder)
+        assert model is not None
+        best = best_of(model)
+        scores = {
+            own.group: [(best(sentence, own), best(sentence, other)) for sentence in own.sentences]
+            for own, other in zip(chosen, [*chosen[1:], chosen[0]], strict=True)
+        }
+        found = separation(scores)
+        assert found is not None
+        print(
+            f"  {model.name:<44} positive {found.positive:.3f}, negative {found.negative:.3f}, "
+            f"accuracy {found.accuracy:.3f} over {found.n_questions} questions",
+            flush=True,
+        )
+        # One sentence a question: the area is that over all questions.
+        pairs = [pair for found in scores.values() for pair in found]
+        both = [score for side in (0, 1) for score in (pair[side] for pair in pairs)]
+        area = roc_auc_score([1] * len(pairs) + [0] * len(pairs), both)
+        print(f"  {'':<44} AUC {area:.3f}", flush=True)
+
+
+def best_of(model: CorrectnessModel) -> Callable[[str, BioasqAnswer], float]:
+    """The best score of a sentence over the fragments of an answer's documents."""
+
+    def best(sentence: str, answer: BioasqAnswer) -> float:
+        fragments = [span.text for d in answer.documents for span in windows(d)]
+        return float(np.max(model.scores([(sentence, fragment) for fragment in fragments])))
+
+    return best
+
+
+def correctness_at_k(shared: Path) -> None:
+    folder = shared / "data" / "medaesqa"
+    answers: dict[str, list[dict[str, str]]] = {}
+    for name in ("expert_answers", "inaccurate_machine_answers"):
+        with gzip.open(folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines]
+        # One a question, the longest: some say nothing at all.
+        longest = {row["question"]: row for row in sorted(rows, key=lambda r: len(r["answer"]))}
+        answers[name] = list(longest.values())
+    corpus = shared / "data" / "corpus" / "abstracts.jsonl.gz"
+    for k in KS:
+        settings = load_settings(only=("correctness",), evidence_rounds=0, evidence_passages=k)
+        for name, rows in answers.items():
+            records = [
+                Record(id=str(n), question=row["question"], answer=row["answer"])
+                for n, row in enumerate(rows)
+            ]
+            found = ragassay.evaluate(records, corpus=corpus, settings=settings)
+            score = found.summary.scores["correctness.score"]
+            print(f"  {name}, k = {k}: {score.value} (n {score.n} answers)", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, required=True)
+    arguments = parser.parse_args()
+    answers = read_pubmedqa(arguments.shared)
+    fragments = FragmentSearch(d for answer in answers for d in answer.documents)
+    unseen = {
+        "SciFact, held out of the verifier": scifact_pairs(split_scifact(arguments.shared)[1]),
+        "PubMedQA": bioasq_pairs(answers, fragments),
+    }
+    compare_classifiers(arguments.shared, unseen)
+    print("Algorithm 1, PubMedQA")
+    semantic_route(answers)
+    print("Correctness at k, MedAESQA")
+    correctness_at_k(arguments.shared)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Lists the facts of a document, so that a citation can be checked fact by fact (BioACE, 4.2.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import dspy
+from pydantic import Field, StringConstraints
+
+from ragassay.agents.base import Agent
+from ragassay.agents.context import fenced, mark_of
+from ragassay.agents.grounding import is_carried
+from ragassay.prompts import load_prompts
+from ragassay.records import Case, Document, EvidenceSpan, Usage
+from ragassay.retrievers.closest import sentences_of
+from ragassay.retrievers.passages import WINDOW
+from ragassay.sentences import split_sentences
+
+_BOUNDS = load_prompts().agents["fact_lister"]
+
+Fact = Annotated[str, StringConstraints(pattern=rf"^[A-Z].{{8,{_BOUNDS.nugget_chars}}}$")]
+
+
+class ListPassageFacts(dspy.Signature):
+    """List the facts of a passage."""
+
+    context: str = dspy.InputField()
+    passage: str = dspy.InputField()
+    facts: Annotated[list[Fact], Field(min_length=1, max_length=_BOUNDS.max_nuggets)] = (
+        dspy.OutputField()
+    )
+
+
+@dataclass(frozen=True)
+class PassageFacts:
+    """Facts with what they cost."""
+
+    facts: tuple[str, ...]
+    usage: Usage
+
+
+class FactLister(Agent):
+    """Neighbouring sentences of a document in, their facts out."""
+
+    name = "fact_lister"
+    wants_logprobs = False
+
+    def __init__(self) -> None:
+        super().__init__(ListPassageFacts)
+
+    async def aforward(self, case: Case, passage: str) -> PassageFacts:
+        """List the facts of a passage.
+
+        A fact that the passage does not carry is left out; where none is left, the passage's
+        sentences stand for its facts.
+
+        Raises:
+            ModelError: The model gave no usable reply.
+        """
+        found, usage = await self.ask(context=case.context, passage=fenced(passage, mark_of(case)))
+        facts = dict.fromkeys(" ".join(fact.split()) for fact in found.facts)
+        carried = [fact for fact in facts if is_carried(fact, passage, passage)]
+        return PassageFacts(tuple(carried or sentences_of(passage)), usage)
+
+
+def fact_windows(document: Document) -> tuple[EvidenceSpan, ...]:
+    """The passages that a document's facts are listed from: each sentence is in one of them."""
+    spans = split_sentences(document.text)
+    runs = [spans[start : start + WINDOW] for start in range(0, len(spans), WINDOW)]
+    places = [(run[0][0], run[-1][1]) for run in runs]
+    return tuple(
+        EvidenceSpan(
+            document=document.id,
+            start=start,
+            end=end,
+            text=document.text[start:end],
+            title=document.title,
+        )
+        for start, end in places
+    )

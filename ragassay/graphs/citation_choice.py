@@ -1,0 +1,57 @@
+"""What of a cited document is compared with the sentence that cites it (BioACE, section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragassay.graphs.state import Cited
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.records import Case, Document, EvidenceSpan
+from ragassay.retrievers.evidence import Wanted, find_passages
+from ragassay.retrievers.passages import WINDOW
+
+
+def cited_of(case: Case, tools: Toolbox) -> tuple[Cited, ...]:
+    """For each citation that points somewhere, what the settings want to be compared.
+
+    The passage of three sentences that is closest to the sentence, the one sentence that is
+    (BioACE's maxSimSentence), or the whole document, which is also what nuggets are listed from.
+    """
+    documents = {source.id: source for source in case.sources}
+    pairs = [
+        (sentence, citation.marker, documents[citation.document])
+        for sentence in case.sentences
+        for citation in sentence.citations
+        if citation.document
+    ]
+    spans = _spans([(sentence.text, document) for sentence, _, document in pairs], tools)
+    return tuple(
+        Cited(sentence.index, marker, span)
+        for (sentence, marker, _), found in zip(pairs, spans, strict=True)
+        for span in found
+    )
+
+
+def _spans(
+    pairs: Sequence[tuple[str, Document]], tools: Toolbox
+) -> Sequence[tuple[EvidenceSpan, ...]]:
+    """At most one span for each claim and document; none where the document says nothing."""
+    if tools.settings.citation_evidence in ("document", "nuggets"):
+        return [_whole(document) for _, document in pairs]
+    size = 1 if tools.settings.citation_evidence == "sentence" else WINDOW
+    wanted = [Wanted(claim, [document]) for claim, document in pairs]
+    least = tools.settings.evidence_threshold
+    return [
+        tuple(span for span in found if (span.relevance_score or 0.0) >= least)
+        for found in find_passages(wanted, None, tools.embedder, size)
+    ]
+
+
+def _whole(document: Document) -> tuple[EvidenceSpan, ...]:
+    text = document.text
+    if not text.strip():
+        return ()
+    span = EvidenceSpan(
+        document=document.id, start=0, end=len(text), text=text, title=document.title
+    )
+    return (span,)

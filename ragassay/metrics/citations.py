@@ -1,0 +1,149 @@
+"""What the verdicts on citations come to (BioACE, section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ragassay.metrics.scores import share
+from ragassay.records import (
+    AnswerSentence,
+    Citation,
+    CitationVerdict,
+    EvidenceSpan,
+    NuggetVerdict,
+    Score,
+    Usage,
+    Verdict,
+)
+
+RELEVANT: frozenset[str] = frozenset({"supports", "contradicts", "neutral"})
+"""Verdicts on a document of the sentence's subject (MedAESQA counts these as relevant)."""
+
+
+def merge_nugget_verdicts(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """One verdict on a citation from those on the sentence's nuggets (BioACE, section 4.2.3).
+
+    In the order of the paper's text: any contradiction contradicts; else any support supports;
+    else the document is neutral where any of it is on the subject, and not relevant otherwise.
+    The paper's figure 5 asks that each nugget of the answer be supported, its text and its code
+    that one is; the text is followed.
+
+    Args:
+        verdicts: On each nugget of the sentence, against all nuggets of the document.
+
+    Returns:
+        None for no nugget.
+
+    Example:
+        >>> merge_nugget_verdicts(["supports", "neutral"])
+        'supports'
+        >>> merge_nugget_verdicts(["supports", "contradicts"])
+        'contradicts'
+    """
+    order: tuple[Verdict, ...] = ("contradicts", "supports", "neutral", "not_relevant")
+    return next((verdict for verdict in order if verdict in verdicts), None)
+
+
+def merged_citations(
+    cited: Iterable[tuple[int, Citation, EvidenceSpan]], verdicts: Iterable[NuggetVerdict]
+) -> list[CitationVerdict]:
+    """Verdicts on citations from those on nuggets.
+
+    A nugget that could not be compared leaves the citation unscored, unless another is
+    contradicted: nothing can change that.
+
+    Args:
+        cited: Number of a sentence, its citation, and what of the cited document was compared.
+        verdicts: On the nuggets of these sentences.
+    """
+    by_pair: dict[tuple[int, str], list[NuggetVerdict]] = {}
+    for verdict in verdicts:
+        by_pair.setdefault((verdict.sentence, verdict.document), []).append(verdict)
+    booked: set[tuple[int, str]] = set()
+    found: list[CitationVerdict] = []
+    for sentence, citation, evidence in cited:
+        pair = sentence, evidence.document
+        own = by_pair.get(pair, [])
+        known: list[Verdict] = [verdict.verdict for verdict in own if verdict.verdict]
+        broken = [verdict.failure for verdict in own if verdict.failure is not None]
+        merged = merge_nugget_verdicts(known)
+        if merged is None and not broken:
+            continue
+        unscored = broken[0] if broken and merged != "contradicts" else None
+        usage = Usage() if pair in booked else sum((v.usage for v in own), Usage())
+        booked.add(pair)
+        found.append(
+            CitationVerdict(
+                sentence=sentence,
+                citation=citation,
+                verdict=None if unscored else merged,
+                evidence=evidence,
+                nuggets=tuple(own),
+                usage=usage,
+                failure=unscored,
+            )
+        )
+    return found
+
+
+def citation_scores(
+    sentences: Sequence[AnswerSentence], citations: Sequence[CitationVerdict], judge: str
+) -> dict[str, Score]:
+    """How an answer cites; per answer, as MedAESQA's evaluation defines the measures.
+
+    - citations.support: share of citations that support their sentence. An invalid citation does
+      not.
+    - citations.contradict: share of citations that contradict their sentence; not for verdicts in
+      two labels, which cannot tell.
+    - citations.coverage: share of sentences that have a supporting citation.
+    - citations.precision: share of the distinct documents cited that are on the subject of a
+      sentence that cites them. An invalid citation is a document that is not.
+    - citations.cited: share of sentences with a citation that points somewhere; no model is asked.
+
+    Args:
+        sentences: The answer's.
+        citations: One verdict for each citation.
+        judge: The model that gave the verdicts.
+    """
+    given = [verdict.verdict for verdict in citations if verdict.verdict is not None]
+    n_unscored = len(citations) - len(given)
+    n_cited = sum(1 for s in sentences if any(c.document for c in s.citations))
+    scores = {
+        "citations.support": share(
+            "citations.support", given.count("supports"), len(given), n_unscored, judge
+        ),
+        "citations.contradict": share(
+            "citations.contradict", given.count("contradicts"), len(given), n_unscored, judge
+        ),
+        "citations.coverage": _coverage(sentences, citations, judge),
+        "citations.precision": _precision(citations, judge),
+        "citations.cited": share("citations.cited", n_cited, len(sentences), 0, ""),
+    }
+    if "not_attributable" in given:
+        del scores["citations.contradict"]
+    return scores
+
+
+def _coverage(
+    sentences: Sequence[AnswerSentence], citations: Sequence[CitationVerdict], judge: str
+) -> Score:
+    """A sentence without a support is unscored where one of its verdicts could not be had."""
+    supported = {v.sentence for v in citations if v.verdict == "supports"}
+    unscored = {v.sentence for v in citations if v.verdict is None} - supported
+    n = len(sentences) - len(unscored)
+    return share("citations.coverage", len(supported), n, len(unscored), judge)
+
+
+def _precision(citations: Sequence[CitationVerdict], judge: str) -> Score:
+    """A document that several sentences cite is relevant where it is to one of them."""
+    by_document: dict[str, list[str | None]] = {}
+    for verdict in citations:
+        # What points nowhere is told apart by what the answer writes.
+        name = verdict.citation.document or f"\n{verdict.citation.marker}"
+        by_document.setdefault(name, []).append(verdict.verdict)
+    n_relevant = sum(1 for found in by_document.values() if RELEVANT.intersection(found))
+    n_unscored = sum(
+        1 for found in by_document.values() if None in found and not RELEVANT.intersection(found)
+    )
+    n = len(by_document) - n_unscored
+    return share("citations.precision", n_relevant, n, n_unscored, judge)

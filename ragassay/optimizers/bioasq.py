@@ -1,0 +1,83 @@
+"""BioASQ's questions with their ideal answers, and the snippets that people marked for them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragassay.optimizers.reranking import Bm25Search
+from ragassay.records import Document
+from ragassay.retrievers.passages import windows
+from ragassay.sentences import split_sentences
+
+N_CHARS = (40, 300)
+"""Length of a sentence that states something and is not a list."""
+
+DEPTH = 50
+"""Fragments among which one of another question's documents is looked for."""
+
+_OPENING = re.compile(r"^(?:yes|no)\b[,.:;]?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class BioasqAnswer:
+    """A question with what people answered and what they marked.
+
+    Attributes:
+        question: What was asked.
+        sentences: Of the ideal answer, those of ordinary length, without a leading "Yes,".
+        documents: The question's gold snippets, joined by PMID; their ids are PMIDs.
+        group: The question's id.
+    """
+
+    question: str
+    sentences: tuple[str, ...]
+    documents: tuple[Document, ...]
+    group: str
+
+
+def read_bioasq(shared: Path) -> list[BioasqAnswer]:
+    """The questions that have a sentence of an ideal answer and a document."""
+    folder = shared / "data" / "bioasq"
+    with gzip.open(folder / "snippet_documents.jsonl.gz", "rt", encoding="utf-8") as lines:
+        texts: dict[str, str] = {row["pmid"]: row["text"] for row in map(json.loads, lines)}
+    found: list[BioasqAnswer] = []
+    with gzip.open(folder / "questions.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            sentences = _statements(row["ideal_answer"][0]) if row["ideal_answer"] else ()
+            known = [Document(id=p, text=texts[p]) for p in row["pmids"] if p in texts]
+            if sentences and known:
+                answer = BioasqAnswer(row["question"], sentences, tuple(known), row["id"])
+                found.append(answer)
+    return found
+
+
+def _statements(text: str) -> tuple[str, ...]:
+    least, most = N_CHARS
+    sentences = (_OPENING.sub("", text[start:end]) for start, end in split_sentences(text))
+    return tuple(sentence for sentence in sentences if least <= len(sentence) <= most)
+
+
+class FragmentSearch:
+    """BM25 over the fragments of three sentences of many documents.
+
+    Args:
+        documents: Ids that come again are taken once.
+    """
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        fragments = {
+            f"{document.id}:{span.start}": Document(id=document.id, text=span.text)
+            for document in documents
+            for span in windows(document)
+        }
+        self._search = Bm25Search(fragments)
+
+    def best(self, query: str, without: Collection[str]) -> str:
+        """The first fragment for a query that is of none of the given documents; "" for none."""
+        hits = self._search.search(query, DEPTH)
+        return next((h.document.text for h in hits if h.document.id not in without), "")

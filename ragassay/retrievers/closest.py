@@ -1,0 +1,29 @@
+"""The sentences of a text that are closest to a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragassay.retrievers.rerank import TextEncoder
+from ragassay.sentences import split_sentences
+
+
+def closest_sentences(claim: str, sentences: Sequence[str], embedder: TextEncoder, n: int) -> str:
+    """At most `n` sentences, those closest to a claim, in their order.
+
+    Args:
+        claim: What they are compared with.
+        sentences: May be empty.
+        embedder: Measures the cosine.
+        n: At least 1.
+    """
+    if len(sentences) <= n:
+        return " ".join(sentences)
+    vectors = embedder.encode([claim, *sentences])
+    order = sorted(range(len(sentences)), key=lambda i: -float(vectors[i + 1] @ vectors[0]))
+    return " ".join(sentences[i] for i in sorted(order[:n]))
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text."""
+    return [text[start:end] for start, end in split_sentences(text)]

@@ -1,0 +1,62 @@
+"""Verdicts without a language model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.agents.encoder_verifier import EncoderVerifier
+from ragassay.records import EvidenceSpan, Verdict
+
+CLAIM = "Alpha lowers pressure"
+
+
+class Fixed:
+    name, digest = "fixed", ""
+
+    def __init__(self, *shares: float) -> None:
+        self.shares = shares
+        self.asked: list[tuple[str, str]] = []
+
+    def probabilities(self, pairs):
+        self.asked += pairs
+        return np.array([self.shares for _ in pairs])
+
+
+def span(text: str, title: str = "") -> EvidenceSpan:
+    return EvidenceSpan(document="1", start=0, end=len(text), text=text, title=title)
+
+
+SUPPORT, CONTRADICTION, OPEN = (0.7, 0.2, 0.1), (0.2, 0.7, 0.1), (0.1, 0.2, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("shares", "text", "n_labels", "verdict"),
+    [
+        (SUPPORT, "Alpha lowers pressure.", 4, "supports"),
+        (CONTRADICTION, "Alpha lowers pressure.", 4, "contradicts"),
+        # A word that both share makes it the same subject.
+        (OPEN, "Alpha and beta.", 4, "neutral"),
+        (OPEN, "The train was late.", 4, "not_relevant"),
+        (OPEN, "The train was late.", 3, "neutral"),
+        (CONTRADICTION, "Alpha lowers pressure.", 3, "contradicts"),
+        (CONTRADICTION, "Alpha lowers pressure.", 2, "not_attributable"),
+        (OPEN, "Alpha and beta.", 2, "not_attributable"),
+        (SUPPORT, "Alpha lowers pressure.", 2, "supports"),
+    ],
+)
+def test_the_likeliest_label_is_the_verdict(
+    shares: tuple[float, ...], text: str, n_labels: int, verdict: Verdict
+):
+    found = EncoderVerifier(Fixed(*shares), WordEmbedder(), n_labels).verify(CLAIM, span(text))  # type: ignore[arg-type]
+    assert (found.verdict, found.confidence) == (verdict, 0.7)
+    assert found.usage.n_calls == 0
+
+
+def test_of_a_long_passage_the_closest_sentences_are_read_in_their_order():
+    model = Fixed(*SUPPORT)
+    near = ["Alpha lowers it.", "Pressure falls.", "Alpha is new.", "It lowers pressure."]
+    text = f"Trains run. {near[0]} Winter ended. {near[1]} {near[2]} Rain fell. {near[3]}"
+    EncoderVerifier(model, WordEmbedder()).verify(CLAIM, span(text, "On alpha"))  # type: ignore[arg-type]
+    assert model.asked == [(CLAIM, f"On alpha. {' '.join(near)}")]

@@ -1,0 +1,80 @@
+"""The BioGen example: a run of three systems with gold nuggets goes in, a leaderboard comes out."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from fakes import WordEmbedder
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.testing import ScriptedModel
+from ragassay.testing.replies import build_instance
+from ragassay.testing.requests import JsonSchema, Message, last_user_text
+
+EXAMPLE = ROOT / "examples" / "biogen"
+HASTY = ("raised", "No adverse", "twice the dose", "did not change", "halved", "half", "0.5 mg")
+HASTY += ("more frequent", "completely", "whenever", "bedside")
+"""Words of the careless system's claims."""
+
+
+def judge(messages: Sequence[Message], schema: JsonSchema | None) -> str | Mapping[str, object]:
+    """A judge that finds the careless system's claims contradicted and its nuggets missing."""
+    asked = last_user_text(messages)
+    reply = build_instance(schema or {}, asked, "judge")
+    if not isinstance(reply, dict):
+        return str(reply)
+    answer = asked.split("Answer to assess:")[-1]
+    is_hasty = any(word in answer for word in HASTY)
+    if "verdict" in reply:
+        return {**reply, "verdict": "contradicts" if is_hasty else "supports"}
+    if "assignment" in reply:
+        return {**reply, "assignment": "not_support" if is_hasty else "support"}
+    return reply
+
+
+def call(*arguments: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.stderr
+    return result.stdout
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel(judge) as started:
+        yield started
+
+
+@pytest.mark.integration
+def test_a_leaderboard_of_three_systems(
+    model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("ragassay.graphs.toolbox.Embedder", lambda name: WordEmbedder(name))
+    out, board = tmp_path / "run", tmp_path / "board"
+    call(
+        *("evaluate", EXAMPLE / "runs.jsonl", "--nuggets", EXAMPLE / "nuggets.json"),
+        *("--corpus", ROOT / "examples" / "sample" / "abstracts.jsonl", "--out", out),
+        *("--only", "nuggets", "--only", "citations", "--only", "sentences", "--quiet"),
+        *("--model", model.model_name, "--api-base", model.base_url),
+    )
+    evaluations = [json.loads(line) for line in (out / "evaluations.jsonl").open()]
+    assert len(evaluations) == 12
+    # Every answer to a question with three answers has the scores that need the other two.
+    for evaluation in evaluations:
+        assert {"sentences.completeness", "citations.recall"} <= set(evaluation["scores"])
+    shown = call("compare", out, "--score", "citations.support", "--out", board)
+    assert "south/hasty" in shown
+    with (board / "leaderboard.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["score"] == "citations.support"]
+    by_system = {row["system"]: row for row in rows}
+    assert set(by_system) == {"north/steady", "north/wordy", "south/hasty"}
+    assert float(by_system["south/hasty"]["value"]) < float(by_system["north/steady"]["value"])
+    assert (board / "leaderboard.tex").read_text().count("south") >= 1
+    assert list(board.glob("*.svg"))

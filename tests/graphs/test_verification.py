@@ -1,0 +1,237 @@
+"""What of a document a citation is checked against, by whom, in how many labels."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ragassay.agents.encoder_verifier import EncoderVerifier
+from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.state import Input
+from ragassay.prompts import load_prompts
+from ragassay.records import Document, Evaluation, Nugget, Record
+from ragassay.retrievers.memory import Corpus
+from ragassay.runs.evaluate import job_of, plan
+from ragassay.testing import default_reply
+
+pytestmark = pytest.mark.integration
+
+FIRST = Document(
+    id="11",
+    title="Trial",
+    text=(
+        "Adults were enrolled. Drug A lowered blood pressure by 5 mmHg. No adult left. "
+        "The trial took a year. It was paid for by a fund."
+    ),
+)
+SECOND = Document(id="12", title="Safety", text="Cough was seen in some patients on drug A.")
+RECORD = Record(
+    id="one",
+    question="Does drug A lower blood pressure?",
+    answer="Drug A lowers blood pressure by 5 mmHg [1]. Some patients cough [2, 9].",
+    sources=(FIRST, SECOND),
+    nuggets=(Nugget(text="Drug A lowers blood pressure", importance="vital"),),
+)
+
+
+class FixedModel:
+    """Says of every pair what its claim's first word is scripted to be."""
+
+    name, digest, threshold = "fixed", "0" * 64, 0.5
+
+    def __init__(self, supports: str) -> None:
+        self.supports = supports
+        self.asked: list[tuple[str, str]] = []
+
+    def probabilities(self, pairs):
+        self.asked += pairs
+        return np.array(
+            [[0.8, 0.1, 0.1] if self.supports in claim else [0.1, 0.7, 0.2] for claim, _ in pairs]
+        )
+
+    def scores(self, pairs):
+        return self.probabilities(pairs)[:, 0]
+
+
+async def evaluate(tools, record: Record = RECORD) -> Evaluation:
+    graph = build_evaluate_graph(tools.settings.max_attempts)
+    return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        ("document", FIRST.text),
+        ("nuggets", FIRST.text),
+        ("sentence", "Drug A lowered blood pressure by 5 mmHg."),
+    ],
+)
+async def test_the_span_that_was_checked_has_the_offsets_of_its_source(
+    make_model, make_tools, setting: str, text: str
+):
+    found = await evaluate(make_tools(make_model(), citation_evidence=setting))
+    sources = {source.id: source for source in found.sources}
+    spans = [c.evidence for c in found.citations if c.evidence]
+    assert [span.document for span in spans] == ["11", "12"]
+    for span in spans:
+        assert sources[span.document].text[span.start : span.end] == span.text
+    assert spans[0].text == text
+
+
+async def test_a_passage_is_three_sentences(make_model, make_tools):
+    found = await evaluate(make_tools(make_model()))
+    spans = [c.evidence for c in found.citations if c.evidence]
+    assert spans[0].text in FIRST.text
+    assert spans[0].text.count(".") == 3
+
+
+@pytest.mark.parametrize(
+    ("n", "labels"),
+    [
+        (2, {"supports", "not_attributable"}),
+        (3, {"supports", "contradicts", "neutral"}),
+        (4, {"supports", "contradicts", "neutral", "not_relevant"}),
+    ],
+)
+async def test_the_judge_chooses_from_as_many_labels_as_the_setting_says(
+    make_model, make_tools, n: int, labels: set[str]
+):
+    model = make_model()
+    found = await evaluate(make_tools(model, verdict_labels=n))
+    schemas = [r.schema for r in model.requests if "verdict" in r.schema.get("properties", {})]
+    assert schemas
+    assert all(set(schema["properties"]["verdict"]["enum"]) == labels for schema in schemas)
+    assert {c.verdict for c in found.citations} <= labels | {"invalid"}
+    assert ("citations.contradict" in found.scores) == (n > 2)
+
+
+async def test_a_verifier_beside_the_judge_takes_its_place(make_model, make_tools):
+    judge, fixed = make_model(), FixedModel("lowers")
+    tools = make_tools(judge)
+    tools = replace(tools, encoder=EncoderVerifier(fixed, tools.embedder))
+    found = await evaluate(tools)
+    assert not [r for r in judge.requests if "verdict" in r.schema.get("properties", {})]
+    assert [e.verdict for e in found.evidence] == ["supports", "contradicts"]
+    assert {c.citation.marker: c.verdict for c in found.citations} == {
+        "1": "supports",
+        "2": "contradicts",
+        "9": "invalid",
+    }
+    assert found.evidence[0].confidence == 0.8
+    for key in ("evidence.support", "citations.support", "citations.coverage"):
+        assert found.scores[key].judge == "fixed"
+    assert found.scores["rubric.cohesion"].judge == judge.model_name
+    # What is compared is the text itself: no prompt, no fence.
+    assert fixed.asked[0][1].startswith("Trial. ")
+
+
+async def test_citations_are_checked_nugget_by_nugget(make_model, make_tools):
+    model, fixed = make_model(), FixedModel("lowers")
+    tools = make_tools(model, citation_evidence="nuggets")
+    tools = replace(tools, encoder=EncoderVerifier(fixed, tools.embedder))
+    found = await evaluate(tools)
+    by_marker = {c.citation.marker: c for c in found.citations}
+    nuggets = {n.sentence: [] for n in found.nuggets}
+    for nugget in found.nuggets:
+        nuggets[nugget.sentence].append(nugget.text)
+    assert [v.nugget for v in by_marker["1"].nuggets] == nuggets[1]
+    assert [v.nugget for v in by_marker["2"].nuggets] == nuggets[2]
+    assert by_marker["9"].verdict == "invalid"
+    assert {f.document for f in found.facts} == {"11", "12"}
+    # Each nugget was compared with the facts of the document, and with nothing else.
+    facts = "\n".join(fact for f in found.facts if f.document == "12" for fact in f.facts)
+    assert (nuggets[2][0], facts) in fixed.asked
+    assert found.usage.n_calls == model.n_requests
+
+
+async def test_the_judge_compares_nuggets_too_and_the_plan_is_no_less(make_model, make_tools):
+    model = make_model()
+    tools = make_tools(model, citation_evidence="nuggets")
+    found = await evaluate(tools)
+    assert all(c.nuggets for c in found.citations if c.verdict != "invalid")
+    assert found.usage.n_calls == model.n_requests
+    planned = plan(job_of([RECORD], Corpus()), tools).n_calls
+    assert model.n_requests <= planned
+
+
+async def test_a_passage_whose_facts_cannot_be_had_stands_for_them(make_model, make_tools):
+    task = load_prompts().agents["fact_lister"].task
+
+    def reply(messages, schema):
+        if task in messages[-1]["content"]:
+            return "no JSON here"
+        return default_reply(messages, schema)
+
+    tools = make_tools(make_model(reply), citation_evidence="nuggets")
+    found = await evaluate(tools)
+    assert {f.failure.reason for f in found.facts if f.failure} == {"unparsable"}
+    assert found.facts[0].facts[0] == "Adults were enrolled."
+    assert "unscored" in {f.kind for f in found.findings}
+    assert all(c.verdict for c in found.citations)
+
+
+@pytest.mark.parametrize(
+    ("part", "prefixes", "field"),
+    [
+        ("rubrics", {"rubric"}, "rating"),
+        ("sentences", {"sentences"}, "label"),
+        ("nuggets", {"nuggets"}, "facts"),
+        ("evidence", {"evidence"}, "verdict"),
+        ("citations", {"citations"}, "verdict"),
+        ("correctness", {"correctness"}, None),
+    ],
+)
+async def test_only_what_is_wanted_is_asked_and_scored(
+    make_model, make_tools, part: str, prefixes: set[str], field: str | None
+):
+    model = make_model()
+    tools = make_tools(model, only=(part,))
+    found = await evaluate(tools)
+    assert {key.split(".")[0] for key in found.scores} == prefixes
+    asked = {name for r in model.requests for name in r.schema.get("properties", {})}
+    assert (field in asked) if field else not asked
+    assert model.n_requests <= plan(job_of([RECORD], Corpus()), tools).n_calls
+    assert not {"unscored", "no_evidence"} & {f.kind for f in found.findings}
+
+
+async def test_correctness_is_that_of_the_best_passage(make_model, make_tools):
+    tools = replace(make_tools(make_model()), correctness=FixedModel("lowers"))
+    found = await evaluate(tools)
+    assert [(c.sentence, c.correct, c.score) for c in found.correctness] == [
+        (1, True, 0.8),
+        (2, False, 0.1),
+    ]
+    score = found.scores["correctness.score"]
+    assert (score.value, score.n, score.judge) == (0.5, 2, "fixed")
+
+
+async def test_without_a_model_of_correctness_the_verdicts_decide(make_model, make_tools):
+    found = await evaluate(make_tools(make_model(), correctness="judge"))
+    supported = {e.sentence for e in found.evidence if e.verdict == "supports"}
+    assert {c.sentence for c in found.correctness if c.correct} == supported
+    assert found.scores["correctness.score"].value == found.scores["evidence.support"].value
+
+
+async def test_a_sentence_without_a_passage_is_unscored(make_model, make_tools):
+    bare = RECORD.model_copy(update={"sources": ()})
+    found = await evaluate(make_tools(make_model()), bare)
+    assert [c.failure.reason for c in found.correctness if c.failure] == ["no_evidence"] * 2
+    assert found.scores["correctness.score"].value is None
+
+
+def test_settings_of_verification_are_part_of_the_identity(make_model, make_tools):
+    model = make_model()
+    options = [
+        {},
+        {"verdict_labels": 3},
+        {"citation_evidence": "sentence"},
+        {"correctness": "cosine"},
+        {"verifier": "embedded"},
+        {"only": ("citations",)},
+    ]
+    identities = {make_tools(model, **option).identity for option in options}
+    assert len(identities) == len(options)
+    assert json.dumps(sorted(identities))

@@ -1,0 +1,116 @@
+"""What the reports say of verifiers, correctness, nuggets of citations and assignments."""
+
+from __future__ import annotations
+
+import pytest
+from lxml import html
+
+from ragassay.records import (
+    AnswerSentence,
+    CardFigure,
+    Citation,
+    CitationVerdict,
+    Document,
+    Evaluation,
+    EvidenceSpan,
+    Failure,
+    ModelCard,
+    Nugget,
+    NuggetAssignment,
+    NuggetVerdict,
+    SentenceCorrectness,
+)
+from ragassay.reports import render_html, render_markdown
+from ragassay.reports.nugget_view import view_nuggets
+from ragassay.reports.provenance import view_judges
+from ragassay.reports.sentence_view import view_sentences
+
+SPAN = EvidenceSpan(document="31000001", start=0, end=5, text="Text.")
+CITATION = Citation(marker="1", document="31000001")
+EVALUATION = Evaluation(
+    record_id="r",
+    question="Q?",
+    answer="One. Two.",
+    sentences=(
+        AnswerSentence(index=1, text="One.", start=0, end=4, citations=(CITATION,)),
+        AnswerSentence(index=2, text="Two.", start=5, end=9),
+    ),
+    sources=(Document(id="31000001", text="Text."),),
+    gold_nuggets=(Nugget(text="Gold <b>fact</b>."), Nugget(text="Other.")),
+    assignments=(
+        NuggetAssignment(gold=0, assignment="partial_support", confidence=0.7),
+        NuggetAssignment(gold=1, failure=Failure(reason="timeout")),
+    ),
+    correctness=(
+        SentenceCorrectness(sentence=1, correct=True, score=0.91, evidence=SPAN),
+        SentenceCorrectness(sentence=2, correct=False, score=0.2, evidence=SPAN),
+    ),
+    citations=(
+        CitationVerdict(
+            sentence=1,
+            citation=CITATION,
+            verdict="contradicts",
+            evidence=SPAN,
+            nuggets=(
+                NuggetVerdict(
+                    sentence=1,
+                    document="31000001",
+                    nugget="A <i>nugget</i>.",
+                    verdict="contradicts",
+                    confidence=0.6,
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def test_a_sentence_says_whether_it_is_borne_out_and_by_which_passage():
+    first, second = view_sentences(EVALUATION)
+    assert first.correctness and second.correctness
+    assert (first.correctness.chip.word, first.correctness.chip.tone) == ("correct", "good")
+    assert (first.correctness.chip.confidence, second.correctness.chip.tone) == ("0.91", "weak")
+    assert second.correctness.chip.word == "not borne out"
+    assert first.correctness.passage and first.correctness.passage.document == "31000001"
+
+
+def test_a_citation_shows_the_nuggets_that_it_was_merged_from():
+    (citation,) = view_sentences(EVALUATION)[0].citations
+    ((text, chip),) = citation.nuggets
+    assert (text, chip.word, chip.tone) == ("A <i>nugget</i>.", "contradicts", "bad")
+
+
+def test_a_gold_nugget_shows_what_the_judge_said_of_it():
+    first, second = view_nuggets(EVALUATION).gold
+    assert first.assignment and second.assignment
+    assert (first.assignment.word, first.assignment.confidence) == ("partial support", "70\xa0%")
+    assert "time-out" in second.assignment.word
+
+
+@pytest.mark.parametrize("verifier", ["", "judge-model"])
+def test_a_judge_that_verifies_itself_is_shown_once(run, verifier: str):
+    manifest = run[0].model_copy(update={"judge": "judge-model", "verifier": verifier})
+    assert [view.role for view in view_judges(manifest)] == ["Judged"]
+
+
+def test_a_verifier_beside_the_judge_shows_its_own_card(run):
+    figure = CardFigure(task="t", data="d", metric="m", value=0.5, n=3, command="c")
+    card = ModelCard(model="small/verifier", description="A verifier.", figures=(figure,))
+    manifest = run[0].model_copy(update={"verifier": "small/verifier", "verifier_card": card})
+    views = view_judges(manifest)
+    assert [(view.role, view.model) for view in views][1] == ("Verified", "small/verifier")
+    page = render_html(manifest, *run[1:])
+    section = html.document_fromstring(page).xpath("//section[@aria-labelledby='h-judge']")[0]
+    text = " ".join(section.text_content().split())
+    assert "How far to trust these judges" in text
+    assert "Verified by small/verifier. A verifier." in text
+    assert "Verified by **small/verifier**. A verifier." in render_markdown(manifest, *run[1:])
+
+
+def test_both_reports_show_them_escaped(run):
+    parts = (run[0], run[1], [EVALUATION])
+    page, text = render_html(*parts), render_markdown(*parts)
+    assert "<i>nugget</i>" not in page
+    assert "A &lt;i&gt;nugget&lt;/i&gt;." in page
+    assert "partial support" in page and "partial support" in text
+    assert "not borne out" in page and "not borne out" in text
