@@ -140,6 +140,11 @@ class Settings(BaseSettings):
         return self.wants("evidence") or self.wants("correctness")
 
     @property
+    def verifies_evidence(self) -> bool:
+        """Whether the sentences are to be compared with the passages that were found for them."""
+        return self.wants("evidence") or (self.wants("correctness") and self.correctness == "judge")
+
+    @property
     def cites_by_nuggets(self) -> bool:
         """Whether citations are checked nugget by nugget."""
         return self.wants("citations") and self.citation_evidence == "nuggets"

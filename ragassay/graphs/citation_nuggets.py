@@ -7,6 +7,7 @@ compared with all facts of each document that it cites.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,6 @@ from langgraph.runtime import Runtime
 
 from ragassay.agents.fact_lister import fact_windows
 from ragassay.agents.verifier import Finding
-from ragassay.graphs.beside import beside
 from ragassay.graphs.state import Cited, State, Task, passage_of
 from ragassay.graphs.toolbox import Toolbox, toolbox
 from ragassay.metrics.citations import merged_citations
@@ -105,7 +105,7 @@ async def verify_nugget(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Compare a nugget of a sentence with the facts of a document that the sentence cites."""
     tools, facts = toolbox(runtime), "\n".join(task.facts)
     if tools.encoder is not None:
-        found = await beside(tools.encoder.compare, task.nugget, facts)
+        found = await asyncio.to_thread(tools.encoder.compare, task.nugget, facts)
     else:
         with dspy.context(lm=tools.lm):
             found = await tools.verifier.compare(task.case, task.nugget, facts)

@@ -86,7 +86,8 @@ def route_case(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
         return ["find_evidence"]
     tools = toolbox(runtime)
     tasks = case_tasks(state.case, tools.rubrics, tools.settings)
-    return ["find_evidence", "check_citations", *_sends(runtime, tasks)]
+    beside = ["check_citations"] if tools.settings.wants("citations") else []
+    return ["find_evidence", *beside, *_sends(runtime, tasks)]
 
 
 def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
@@ -95,7 +96,7 @@ def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
         return ["gather"]
     settings = toolbox(runtime).settings
     cited = () if settings.cites_by_nuggets else state.cited
-    found = state.found if settings.wants("evidence") else ()
+    found = state.found if settings.verifies_evidence else ()
     tasks = claim_tasks(state.case, found, cited)
     if settings.cites_by_nuggets:
         tasks += citation_nuggets.fact_tasks(state.case, state.cited)

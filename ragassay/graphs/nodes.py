@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from ragassay.errors import InputError
 from ragassay.graphs.beside import beside
 from ragassay.graphs.citation_nuggets import citations_by_nugget
 from ragassay.graphs.correctness import correctness_of
-from ragassay.graphs.state import State, Task
+from ragassay.graphs.state import State, Task, passage_of
 from ragassay.graphs.tasks import claim_verdicts
 from ragassay.graphs.toolbox import Toolbox, task_text, toolbox
 from ragassay.metrics.evaluation import Judges, evaluation_of
@@ -115,7 +116,7 @@ async def verify_claim(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Compare a sentence with a passage."""
     tools = toolbox(runtime)
     if tools.encoder is not None:
-        found = await beside(tools.encoder.verify, task_text(task), task.passage)
+        found = await asyncio.to_thread(tools.encoder.verify, task_text(task), passage_of(task))
     else:
         with dspy.context(lm=tools.lm):
             found = await tools.verifier.acall(

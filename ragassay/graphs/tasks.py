@@ -82,7 +82,7 @@ def n_most_claims(case: Case, settings: Settings, has_corpus: bool) -> int:
     n_asked = turns[settings.evidence] if has_corpus else 0
     n_calls = 0
     if settings.looks_for_evidence:
-        judged = n_passages if settings.wants("evidence") else 0
+        judged = n_passages if settings.verifies_evidence else 0
         n_calls += (judged + n_asked) * len(case.sentences)
     cited = [c.document for s in case.sentences for c in s.citations if c.document]
     if settings.cites_by_nuggets:

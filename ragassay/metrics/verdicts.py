@@ -112,12 +112,12 @@ def ordered(
     by_nuggets = {(n.origin, n.sentence): n for n in found.nuggets}
     by_facts = {(f.document, f.start): f for f in found.facts}
     empty = Failure(reason="empty_answer", detail="the answer has no sentence")
-    evidence = _evidence(case, found) if "evidence" in parts else ()
+    evidence = _evidence(case, found)
     return Verdicts(
         nuggets=tuple(by_nuggets[key] for key in sorted(by_nuggets)),
         judgments=tuple(by_rubric.get(r) or Judgment(rubric=r, failure=empty) for r in rubrics),
         labels=tuple(by_label[sentence] for sentence in sorted(by_label)),
-        evidence=evidence,
+        evidence=evidence if "evidence" in parts else (),
         citations=_citations(case, found) if "citations" in parts else (),
         assignments=_assigned(case, gold, found),
         correctness=_correctness(case, found, evidence) if "correctness" in parts else (),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,10 +65,19 @@ class Encoder(nn.Module):
 
 
 class CrossEncoder:
-    """An encoder with its tokenizer. Not safe across threads."""
+    """An encoder with its tokenizer; safe across threads.
+
+    Each core computes pairs of its own: to share one pair among them would cost more than it saves.
+    """
 
     def __init__(self, encoder: Encoder, tokenizer: Any, shape: Shape) -> None:
         self._encoder, self._tokenizer, self._shape = encoder.eval(), tokenizer, shape
+        self._cores = ThreadPoolExecutor(
+            torch.get_num_threads(),
+            "ragassay-verifier",
+            initializer=torch.set_num_threads,
+            initargs=(1,),
+        )
 
     @classmethod
     def load(cls, adapter: Adapter) -> CrossEncoder:
@@ -99,12 +109,14 @@ class CrossEncoder:
         """
         import numpy as np
 
-        found = np.zeros((len(pairs), N_LABELS))
+        rows = list(self._cores.map(self._shares, pairs))
+        return np.array(rows).reshape(len(rows), N_LABELS)
+
+    def _shares(self, pair: tuple[str, str]) -> NDArray[np.float64]:
         with torch.inference_mode():
-            for row, pair in enumerate(pairs):
-                logits = self._encoder(pair_tokens(self._tokenizer, [pair], self._shape.n_tokens))
-                found[row] = (logits[0] / self._shape.temperature).double().softmax(-1).numpy()
-        return found
+            tokens = pair_tokens(self._tokenizer, [pair], self._shape.n_tokens)
+            logits = self._encoder(tokens)[0] / self._shape.temperature
+            return logits.double().softmax(-1).numpy()
 
 
 def load_base() -> tuple[nn.Module, Any]:

@@ -81,7 +81,7 @@ class EmbeddedVerifier:
                 from ragassay.models.cross_encoder import CrossEncoder
 
                 self._encoder = CrossEncoder.load(self._adapter)
-            return self._encoder.probabilities(pairs)
+        return self._encoder.probabilities(pairs)
 
 
 class NliModel:

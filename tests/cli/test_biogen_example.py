@@ -78,3 +78,10 @@ def test_a_leaderboard_of_three_systems(
     assert float(by_system["south/hasty"]["value"]) < float(by_system["north/steady"]["value"])
     assert (board / "leaderboard.tex").read_text().count("south") >= 1
     assert list(board.glob("*.svg"))
+    agreement = tmp_path / "agreement"
+    shown = call(
+        *("meta-evaluate", out, "--human", EXAMPLE / "labels.jsonl", "--out", agreement)
+    )
+    # 12 answers have 46 sentences, each labelled; 36 citations, each labelled.
+    assert "citation" in shown.lower()
+    assert {path.suffix for path in agreement.iterdir()} >= {".csv", ".tex", ".svg"}

@@ -215,6 +215,16 @@ async def test_without_a_model_of_correctness_the_verdicts_decide(make_model, ma
     assert found.scores["correctness.score"].value == found.scores["evidence.support"].value
 
 
+async def test_the_judge_says_alone_whether_sentences_are_correct(make_model, make_tools):
+    model = make_model()
+    tools = make_tools(model, only=("correctness",), correctness="judge")
+    found = await evaluate(tools)
+    assert found.evidence == ()
+    assert [c.failure for c in found.correctness] == [None, None]
+    assert {key.split(".")[0] for key in found.scores} == {"correctness"}
+    assert model.n_requests == 2 <= plan(job_of([RECORD], Corpus()), tools).n_calls
+
+
 async def test_a_sentence_without_a_passage_is_unscored(make_model, make_tools):
     bare = RECORD.model_copy(update={"sources": ()})
     found = await evaluate(make_tools(make_model()), bare)

@@ -88,7 +88,7 @@ def test_the_embedded_verifier_repeats_and_does_not_depend_on_its_company():
 
 
 @pytest.mark.integration
-def test_the_embedded_verifier_tells_a_claim_from_its_opposite():
+def test_the_embedded_verifier_leans_against_the_opposite_of_a_supported_claim():
     passage = "In a trial of 200 adults, brelozant reduced the number of migraine days by half."
     found = EmbeddedVerifier().probabilities(
         [
@@ -97,7 +97,9 @@ def test_the_embedded_verifier_tells_a_claim_from_its_opposite():
         ]
     )
     assert found[0].argmax() == SUPPORTS
-    assert found[1].argmax() == CONTRADICTS
+    # Leans, and no more: its card says how often it misses a contradiction.
+    assert found[1, CONTRADICTS] > found[0, CONTRADICTS]
+    assert found[1, SUPPORTS] < found[0, SUPPORTS]
 
 
 @pytest.mark.integration
