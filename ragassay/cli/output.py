@@ -27,8 +27,9 @@ def print_run(
     if len(summary.systems) > 1:
         console.print(system_table(summary))
     console.print(answer_table(evaluations))
-    if manifest.card is not None:
-        console.print(f"Judge: {manifest.card.description}", markup=False, highlight=False)
+    for role, card in (("Judge", manifest.card), ("Verifier", manifest.verifier_card)):
+        if card is not None:
+            console.print(f"{role}: {card.description}", markup=False, highlight=False)
     where = f"Report: {folder / 'report.html'}"
     console.print(where, markup=False, highlight=False, soft_wrap=True)
 

@@ -82,6 +82,5 @@ def test_a_leaderboard_of_three_systems(
     shown = call(
         *("meta-evaluate", out, "--human", EXAMPLE / "labels.jsonl", "--out", agreement)
     )
-    # 12 answers have 46 sentences, each labelled; 36 citations, each labelled.
     assert "citation" in shown.lower()
     assert {path.suffix for path in agreement.iterdir()} >= {".csv", ".tex", ".svg"}
