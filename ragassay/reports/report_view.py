@@ -273,15 +273,16 @@ def _is_share(key: str, summary: Summary) -> bool:
 
 
 def view_systems(systems: Mapping[str, Mapping[str, Score]]) -> Systems:
-    """The systems in their given order."""
+    """The systems in their given order; a column of rubrics only where some were judged."""
     keys = list(dict.fromkeys(chain.from_iterable(systems.values())))
+    rubrics = [RUBRIC_MEAN] if any(score_group(key) == "rubric" for key in keys) else []
     main = [key for key in MAIN_SCORES if key in keys]
     rows = tuple(
         SystemRow(
             name=name,
             n=max((score.n + score.n_unscored for score in scores.values()), default=0),
             cells=(
-                Cell(rubric_mean_text(scores), "", _has_rubric(scores)),
+                *(Cell(rubric_mean_text(scores), "", _has_rubric(scores)) for _ in rubrics),
                 *(_cell(scores.get(key)) for key in main),
             ),
         )
@@ -291,7 +292,7 @@ def view_systems(systems: Mapping[str, Mapping[str, Score]]) -> Systems:
         (score_title(key), tuple(_cell(scores.get(key)) for scores in systems.values()))
         for key in keys
     )
-    return Systems((RUBRIC_MEAN, *map(score_title, main)), rows, every)
+    return Systems((*rubrics, *map(score_title, main)), rows, every)
 
 
 def _has_rubric(scores: Mapping[str, Score]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.records import Evaluation, Summary
+from ragassay.records import Evaluation, Score, Summary
 from ragassay.reports.labels import is_serious, one_line
 from ragassay.reports.report_view import view_systems
 from ragassay.reports.text import (
@@ -28,6 +28,10 @@ from ragassay.reports.text import (
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+
+ANSWER_SCORES = ("nuggets.recall", "citations.support", "correctness.score")
+"""Scores that the table of answers shows."""
 
 
 def score_table(summary: Summary) -> Table:
@@ -68,25 +72,32 @@ def system_table(summary: Summary) -> Table:
 
 
 def answer_table(evaluations: Sequence[Evaluation]) -> Table:
-    """One row for each answer, in the given order.
+    """One row for each answer, in the given order; a score only where some answer has it.
 
     A serious finding makes the number of findings bold and red.
     """
-    numbers = (RUBRIC_MEAN, "Nugget recall", "Citations support", "Findings")
+    keys = {key for evaluation in evaluations for key in evaluation.scores}
+    rubrics = [RUBRIC_MEAN] if any(score_group(key) == "rubric" for key in keys) else []
+    shares = [key for key in ANSWER_SCORES if key in keys]
+    numbers = (*rubrics, *map(score_title, shares), "Findings")
     table = plain_table("Answers", ("Answer", "System"), numbers)
     for evaluation in evaluations:
         scores = evaluation.scores
         serious = any(is_serious(finding.kind) for finding in evaluation.findings)
         mean = rubric_mean(scores)
-        shares = [scores.get(key) for key in ("nuggets.recall", "citations.support")]
+        rated = value_text(rubric_mean_text(scores), mean is not None and is_number(mean.value))
         table.add_row(
             cell_text(evaluation.record_id),
             cell_text(evaluation.system or "not named"),
-            value_text(rubric_mean_text(scores), mean is not None and is_number(mean.value)),
-            *(value_text(score_text(s), s is not None and is_number(s.value)) for s in shares),
+            *(rated for _ in rubrics),
+            *(_score_cell(scores.get(key)) for key in shares),
             cell_text(str(len(evaluation.findings)), "bold red" if serious else ""),
         )
     return table
+
+
+def _score_cell(score: Score | None) -> Text:
+    return value_text(score_text(score), score is not None and is_number(score.value))
 
 
 def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:

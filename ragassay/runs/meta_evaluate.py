@@ -10,7 +10,7 @@ from ragassay.errors import InputError
 from ragassay.metrics.alignment import Alignment, align_labels
 from ragassay.metrics.rankings import Ranking, rankings, relabelled
 from ragassay.metrics.trust import TaskTrust, judge_trust
-from ragassay.records import Evaluation, HumanLabel, Rejection
+from ragassay.records import Evaluation, HumanLabel, Manifest, Rejection
 from ragassay.reports.figures import confusion_plot, ranking_plot, reliability_plot
 from ragassay.reports.trust import (
     classes_csv,
@@ -31,7 +31,7 @@ class MetaEvaluation:
     """What labels of people say of a run's judge.
 
     Attributes:
-        judge: The model.
+        judge: The model, and the verifier beside it, if any.
         n_labels: Labels that were read.
         tasks: The judge on each task.
         rankings: Systems ranked by people and by the judge; empty for fewer than two systems.
@@ -66,11 +66,18 @@ def meta_evaluate(run: Path, human: Path) -> MetaEvaluation:
     return measure(
         folder.evaluations(),
         found.labels,
-        manifest.judge,
+        judges_text(manifest),
         lambda: Embedder(manifest.embedder or EMBEDDED).encode,
         found.rejections,
         n_verdict_labels=int(manifest.settings.get("verdict_labels") or 4),
     )
+
+
+def judges_text(manifest: Manifest) -> str:
+    """The judge of a run, and a verifier that gave the verdicts on citations beside it."""
+    if manifest.verifier in ("", manifest.judge):
+        return manifest.judge
+    return f"{manifest.judge}, citations by {manifest.verifier}"
 
 
 def measure(

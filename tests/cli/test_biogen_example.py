@@ -79,8 +79,6 @@ def test_a_leaderboard_of_three_systems(
     assert (board / "leaderboard.tex").read_text().count("south") >= 1
     assert list(board.glob("*.svg"))
     agreement = tmp_path / "agreement"
-    shown = call(
-        *("meta-evaluate", out, "--human", EXAMPLE / "labels.jsonl", "--out", agreement)
-    )
+    shown = call(*("meta-evaluate", out, "--human", EXAMPLE / "labels.jsonl", "--out", agreement))
     assert "citation" in shown.lower()
     assert {path.suffix for path in agreement.iterdir()} >= {".csv", ".tex", ".svg"}
