@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ragassay.records import Document, Evaluation, Nugget, Record
     from ragassay.results import Result, Results
     from ragassay.retrievers.memory import Corpus
+    from ragassay.runs.compare import compare
+    from ragassay.runs.meta_evaluate import meta_evaluate
     from ragassay.settings import Settings
 
 __version__ = "0.1.0"
@@ -27,7 +29,9 @@ _HOMES = {
     "Results": "ragassay.results",
     "Settings": "ragassay.settings",
     "aevaluate": "ragassay.api",
+    "compare": "ragassay.runs.compare",
     "evaluate": "ragassay.api",
+    "meta_evaluate": "ragassay.runs.meta_evaluate",
 }
 
 __all__ = [
@@ -40,7 +44,9 @@ __all__ = [
     "Results",
     "Settings",
     "aevaluate",
+    "compare",
     "evaluate",
+    "meta_evaluate",
 ]
 
 

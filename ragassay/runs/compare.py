@@ -49,7 +49,7 @@ class _Run:
     is_finished: bool
 
 
-def compare(folders: Sequence[Path], keys: Sequence[str] = ()) -> Comparison:
+def compare(folders: Sequence[str | Path], keys: Sequence[str] = ()) -> Comparison:
     """Compare the systems of one run or of several.
 
     Args:
@@ -61,11 +61,11 @@ def compare(folders: Sequence[Path], keys: Sequence[str] = ()) -> Comparison:
         InputError: A folder holds no run or is given twice, there are fewer than two systems, or
             no system has a score.
     """
-    paths = [folder.resolve() for folder in folders]
+    paths = [Path(folder).resolve() for folder in folders]
     twice = next((path for path, n in Counter(paths).items() if n > 1), None)
     if twice is not None:
         raise InputError(f"{twice} is given twice; give each run once")
-    runs = [_read(folder) for folder in folders]
+    runs = [_read(Path(folder)) for folder in folders]
     systems = _systems(runs)
     if len(systems) < 2:
         there = f"only {next(iter(systems))!r}" if systems else "no evaluated answer"

@@ -47,7 +47,7 @@ class MetaEvaluation:
     rejections: tuple[Rejection, ...] = ()
 
 
-def meta_evaluate(run: Path, human: Path) -> MetaEvaluation:
+def meta_evaluate(run: str | Path, human: str | Path) -> MetaEvaluation:
     """Measure the judge of a run against a file of labels.
 
     Args:
@@ -60,9 +60,9 @@ def meta_evaluate(run: Path, human: Path) -> MetaEvaluation:
     from ragassay.formats import read_labels
     from ragassay.models.embeddings import EMBEDDED, Embedder
 
-    folder = RunFolder(run)
+    folder = RunFolder(Path(run))
     manifest = folder.manifest()
-    found = read_labels(human)
+    found = read_labels(Path(human))
     return measure(
         folder.evaluations(),
         found.labels,

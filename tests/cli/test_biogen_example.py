@@ -12,6 +12,7 @@ from conftest import ROOT
 from fakes import WordEmbedder
 from typer.testing import CliRunner
 
+import ragassay
 from ragassay.cli import app
 from ragassay.testing import ScriptedModel
 from ragassay.testing.replies import build_instance
@@ -81,4 +82,7 @@ def test_a_leaderboard_of_three_systems(
     agreement = tmp_path / "agreement"
     shown = call(*("meta-evaluate", out, "--human", EXAMPLE / "labels.jsonl", "--out", agreement))
     assert "citation" in shown.lower()
+    boards = ragassay.compare([str(out)], ["citations.support"]).boards
+    assert [board.key for board in boards] == ["citations.support"]
+    assert ragassay.meta_evaluate(str(out), str(EXAMPLE / "labels.jsonl")).n_labels == 94
     assert {path.suffix for path in agreement.iterdir()} >= {".csv", ".tex", ".svg"}
