@@ -169,7 +169,7 @@ def _recall(
         len(own),
         0 if is_unknown else len(every),
         len(unknown | of_others - every),
-        evaluation.judge,
+        _verifier(evaluation),
     )
     if not found.n_unscored:
         return found
@@ -178,3 +178,9 @@ def _recall(
     worst = len(own) / n_most if n_most else 0.0
     best = len(own | unknown) / n_best if n_best else 0.0
     return found.model_copy(update={"worst": round(worst, 4), "best": round(best, 4)})
+
+
+def _verifier(evaluation: Evaluation) -> str:
+    """What gave the verdicts on the citations; the judge, or a model beside it."""
+    known = evaluation.scores.get("citations.support")
+    return known.judge if known else evaluation.judge
