@@ -43,8 +43,8 @@ from ragassay.optimizers.correctness import (
 )
 from ragassay.optimizers.verifier import HELD_OUT, split_scifact
 from ragassay.records import Document, Record
-from ragassay.retrievers.closest import sentences_of
 from ragassay.retrievers.passages import windows
+from ragassay.sentences import sentences_of
 from ragassay.settings import load_settings
 
 N_LLM = 60

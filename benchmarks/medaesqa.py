@@ -30,7 +30,7 @@ from ragassay.metrics.nuggets import align, f1_score
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, entailment_model
 from ragassay.records import Document, Evaluation, EvidenceSpan, Record, Score
-from ragassay.retrievers.closest import sentences_of
+from ragassay.sentences import sentences_of
 from ragassay.settings import load_settings
 
 Rows = list[dict[str, str]]

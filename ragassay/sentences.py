@@ -78,3 +78,8 @@ def _is_one(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
 def _has_word(piece: str) -> bool:
     """Whether there is a letter, a number or a picture, not punctuation alone."""
     return any(unicodedata.category(c)[0] in "LN" or unicodedata.category(c) == "So" for c in piece)
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text."""
+    return [text[start:end] for start, end in split_sentences(text)]

@@ -15,7 +15,8 @@ from ragassay.models.entailment import (
     titled,
 )
 from ragassay.records import VERDICT_SETS, EvidenceSpan, Usage, Verdict
-from ragassay.retrievers.closest import closest_sentences, sentences_of
+from ragassay.retrievers.closest import closest_sentences
+from ragassay.sentences import sentences_of
 
 RELEVANT = 0.3
 """Cosine of claim and passage below which what is neither support nor contradiction is of another

@@ -13,9 +13,8 @@ from ragassay.agents.context import fenced, mark_of
 from ragassay.agents.grounding import is_carried
 from ragassay.prompts import load_prompts
 from ragassay.records import Case, Document, EvidenceSpan, Usage
-from ragassay.retrievers.closest import sentences_of
 from ragassay.retrievers.passages import WINDOW
-from ragassay.sentences import split_sentences
+from ragassay.sentences import sentences_of, split_sentences
 
 _BOUNDS = load_prompts().agents["fact_lister"]
 

@@ -28,7 +28,7 @@ from ragassay.records import (
     SentenceNuggets,
     Usage,
 )
-from ragassay.retrievers.closest import sentences_of
+from ragassay.sentences import sentences_of
 
 Update = dict[str, Any]
 """A part of the state."""

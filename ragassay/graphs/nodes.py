@@ -30,7 +30,7 @@ from ragassay.records import (
 )
 from ragassay.retrievers.hygiene import citation_findings
 from ragassay.retrievers.passages import condense
-from ragassay.sentences import split_sentences
+from ragassay.sentences import sentences_of
 
 Update = dict[str, Any]
 """A part of the state."""
@@ -61,7 +61,7 @@ def case_of(record: Record, tools: Toolbox) -> Case:
         record,
         answer,
         sentences,
-        [reference[start:end] for start, end in split_sentences(reference)][:most],
+        sentences_of(reference)[:most],
         sources,
         condense(sources, f"{record.question} {answer}", tools.settings.source_chars),
     )

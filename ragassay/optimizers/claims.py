@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from scipy.cluster.hierarchy import DisjointSet
 
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.sentences import split_sentences
+from ragassay.sentences import sentences_of
 
 _LABELS = {
     "SUPPORT": SUPPORTS,
@@ -60,7 +60,7 @@ def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
     for pair in pairs:
         group = groups[f"claim {pair['claim_id']}"]
         known = corpus.get(pair["doc_id"])
-        sentences = known["abstract"] if known else _split(pair["abstract"])
+        sentences = known["abstract"] if known else sentences_of(pair["abstract"])
         found.append(
             LabelledClaim(
                 claim=pair["claim"],
@@ -151,10 +151,6 @@ def held_out(items: Iterable[Grouped], share: float, seed: int) -> Mapping[str, 
     random.Random(seed).shuffle(groups)
     n = round(share * len(groups))
     return {group: place < n for place, group in enumerate(groups)}
-
-
-def _split(text: str) -> list[str]:
-    return [text[start:end] for start, end in split_sentences(text)]
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

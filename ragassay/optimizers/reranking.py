@@ -20,6 +20,7 @@ import numpy as np
 
 from ragassay.metrics.retrieval import retrieval_scores
 from ragassay.models.embeddings import Embedder
+from ragassay.optimizers.claims import linked
 from ragassay.optimizers.tokens import CachedTokenEncoder
 from ragassay.records import Document
 from ragassay.retrievers.disk.schema import ANALYZER, analyzer, build_query, build_schema, row_of
@@ -105,26 +106,17 @@ def group_folds(qrels: dict[str, dict[str, int]], n_folds: int, seed: int) -> di
         >>> folds["p"] == folds["r"] != folds["q"]
         True
     """
-    parent = {query: query for query in qrels}
-
-    def root(query: str) -> str:
-        while parent[query] != query:
-            query = parent[query]
-        return query
-
-    first: dict[str, str] = {}
-    for query, grades in qrels.items():
-        for document in (d for d, grade in grades.items() if grade > 0):
-            parent[root(query)] = root(first.setdefault(document, query))
+    relevant = ((q, d) for q, grades in qrels.items() for d, grade in grades.items() if grade > 0)
+    names = linked((f"query {query}", f"document {document}") for query, document in relevant)
     groups: dict[str, list[str]] = {}
     for query in qrels:
-        groups.setdefault(root(query), []).append(query)
-    names = list(groups)
+        groups.setdefault(names.get(f"query {query}", query), []).append(query)
+    members_of = list(groups.values())
     sizes = [0] * n_folds
     folds: dict[str, int] = {}
-    for place in np.random.default_rng(seed).permutation(len(names)):
+    for place in np.random.default_rng(seed).permutation(len(members_of)):
         smallest = sizes.index(min(sizes))
-        members = groups[names[place]]
+        members = members_of[place]
         sizes[smallest] += len(members)
         folds.update(dict.fromkeys(members, smallest))
     return folds

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragassay.retrievers.rerank import TextEncoder
-from ragassay.sentences import split_sentences
 
 
 def closest_sentences(claim: str, sentences: Sequence[str], embedder: TextEncoder, n: int) -> str:
@@ -22,8 +21,3 @@ def closest_sentences(claim: str, sentences: Sequence[str], embedder: TextEncode
     vectors = embedder.encode([claim, *sentences])
     order = sorted(range(len(sentences)), key=lambda i: -float(vectors[i + 1] @ vectors[0]))
     return " ".join(sentences[i] for i in sorted(order[:n]))
-
-
-def sentences_of(text: str) -> list[str]:
-    """The sentences of a text."""
-    return [text[start:end] for start, end in split_sentences(text)]

@@ -58,4 +58,4 @@ def test_nothing_to_plot_is_an_empty_plot():
         confusion_plot("t", ["a", "b"], [[0, 0], [0, 0]]),
         ranking_plot("t", {}, {}),
     ):
-        ElementTree.fromstring(text)
+        assert ElementTree.fromstring(text).tag.endswith("svg")
