@@ -98,6 +98,7 @@ def build_case(
         sources=tuple(sources),
         reference_sentences=tuple(reference_sentences),
         gold=record.nuggets,
+        rubrics=record.rubrics,
         n_source_chars_cut=max(0, n_all - n_shown),
     )
     context = build_context(record.question, answer, shown, fence_mark(_texts(case)))

@@ -66,6 +66,7 @@ class RecordRow(Row):
     system: str | None = None
     topic: IdText | None = None
     date: str | None = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
+    rubrics: list[str] = Field(default_factory=list[str])
     metadata: dict[str, object] = Field(default_factory=dict)
 
 
@@ -74,7 +75,7 @@ RAGASSAY = Format(
     required=(("question",), ("answer",)),
     fields=frozenset(RecordRow.model_fields) | {"contexts", "ground_truth"},
     leading="question",
-    keys="question, answer[, id, sources, nuggets, reference, system, topic, date, metadata]",
+    keys="question, answer[, id, sources, nuggets, reference, system, topic, date, rubrics]",
 )
 
 
@@ -98,6 +99,7 @@ def read_ragassay(item: Item) -> Record | Problem:
         system=row.system,
         topic=row.topic,
         date=row.date,
+        rubrics=tuple(row.rubrics),
         metadata=given | kept_fields(row),
     )
 

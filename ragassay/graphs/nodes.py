@@ -16,7 +16,7 @@ from ragassay.graphs.beside import beside
 from ragassay.graphs.citation_nuggets import citations_by_nugget
 from ragassay.graphs.correctness import correctness_of
 from ragassay.graphs.state import State, Task, passage_of
-from ragassay.graphs.tasks import claim_verdicts
+from ragassay.graphs.tasks import claim_verdicts, rubrics_of
 from ragassay.graphs.toolbox import Toolbox, task_text, toolbox
 from ragassay.metrics.evaluation import Judges, evaluation_of
 from ragassay.metrics.nuggets import align_counted, first_of_each, same_probability
@@ -160,7 +160,7 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         correctness=state.correctness,
         facts=state.facts,
     )
-    verdicts = ordered(case, tuple(tools.rubrics), found, parts)
+    verdicts = ordered(case, rubrics_of(case, tools.rubrics), found, parts)
     gold = case.gold or verdicts.reference_nuggets
     matches = await beside(_matches, gold, verdicts.answer_nuggets, tools)
     evaluation = evaluation_of(

@@ -32,7 +32,8 @@ def case_tasks(case: Case, rubrics: Iterable[str], settings: Settings) -> list[T
     numbers = [sentence.index for sentence in case.sentences]
     tasks: list[Task] = []
     if settings.wants("rubrics"):
-        tasks += [Task(kind="judge_rubric", case=case, rubric=name) for name in rubrics]
+        chosen = rubrics_of(case, rubrics)
+        tasks += [Task(kind="judge_rubric", case=case, rubric=name) for name in chosen]
     if settings.wants("sentences"):
         tasks += [Task(kind="label_sentence", case=case, item=n) for n in numbers]
     if settings.wants("nuggets") or settings.cites_by_nuggets:
@@ -45,6 +46,11 @@ def case_tasks(case: Case, rubrics: Iterable[str], settings: Settings) -> list[T
                 Task(kind="nuggetize", case=case, item=n, origin="reference") for n in reference
             ]
     return tasks
+
+
+def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
+    """The rubrics of a run that an answer is judged on."""
+    return tuple(name for name in rubrics if not case.rubrics or name in case.rubrics)
 
 
 def claim_tasks(case: Case, found: Sequence[Found], cited: Sequence[Cited]) -> list[Task]:

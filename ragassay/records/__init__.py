@@ -4,6 +4,16 @@ Everything here is frozen, forbids unknown fields and knows nothing of models, g
 A verdict that could not be had is a value too: it carries a `Failure` where the verdict would be.
 """
 
+from ragassay.records.audit import (
+    DESIRED_RATING,
+    AttackFamily,
+    AttackFigure,
+    Audit,
+    DamagedAnswer,
+    Severity,
+    TargetTrust,
+    Trust,
+)
 from ragassay.records.base import (
     ASSIGNMENTS,
     PARTS,
@@ -55,6 +65,7 @@ from ragassay.records.run import (
     Summary,
 )
 from ragassay.records.searches import EvidenceSearch, SearchQuery
+from ragassay.records.signals import SentenceSignals, Signals
 from ragassay.records.verdicts import (
     CitationVerdict,
     DocumentFacts,
@@ -73,6 +84,7 @@ from ragassay.records.verdicts import (
 
 __all__ = [
     "ASSIGNMENTS",
+    "DESIRED_RATING",
     "PARTS",
     "RELEVANCE_LABELS",
     "VERDICTS",
@@ -81,11 +93,15 @@ __all__ = [
     "Article",
     "ArticleLink",
     "Assignment",
+    "AttackFamily",
+    "AttackFigure",
+    "Audit",
     "CardFigure",
     "Case",
     "Citation",
     "CitationLabel",
     "CitationVerdict",
+    "DamagedAnswer",
     "Document",
     "DocumentFacts",
     "Evaluation",
@@ -128,7 +144,12 @@ __all__ = [
     "SentenceInput",
     "SentenceLabel",
     "SentenceNuggets",
+    "SentenceSignals",
+    "Severity",
+    "Signals",
     "Summary",
+    "TargetTrust",
+    "Trust",
     "Usage",
     "Verdict",
 ]

@@ -7,6 +7,7 @@ from pydantic import Field
 from ragassay.records.base import Frozen
 from ragassay.records.inputs import AnswerSentence, Document, Nugget
 from ragassay.records.searches import EvidenceSearch
+from ragassay.records.signals import Signals
 from ragassay.records.verdicts import (
     CitationVerdict,
     DocumentFacts,
@@ -81,6 +82,7 @@ class Evaluation(Frozen):
     gold_nuggets: tuple[Nugget, ...] = ()
     matches: tuple[NuggetMatch, ...] = ()
     assignments: tuple[NuggetAssignment, ...] = ()
+    signals: Signals | None = None
     judgments: tuple[Judgment, ...] = ()
     labels: tuple[SentenceLabel, ...] = ()
     evidence: tuple[EvidenceVerdict, ...] = ()

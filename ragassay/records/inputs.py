@@ -64,6 +64,7 @@ class Record(Frozen):
         system: The name of the system that wrote the answer.
         topic: The question's id, shared by the answers of several systems.
         date: When the answer was written: "2024", "2024-05" or "2024-05-01".
+        rubrics: Judge this answer on these rubrics alone; empty for those of the run.
         metadata: Fields of the user's file that have no place here, kept as text.
     """
 
@@ -76,6 +77,7 @@ class Record(Frozen):
     system: str | None = None
     topic: str | None = None
     date: str | None = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
+    rubrics: tuple[str, ...] = ()
     metadata: dict[str, str] = Field(default_factory=dict)
 
 
@@ -120,6 +122,7 @@ class Case(Frozen):
         sources: Numbered from 1: the given sources, then cited documents found in the corpus.
         reference_sentences: The reference answer's sentences; empty without one.
         gold: Gold nuggets.
+        rubrics: What this answer is to be judged on; empty for the run's rubrics.
         context: The question, sources and answer as every prompt of this case shows them,
             fenced; byte-identical in each.
         n_source_chars_cut: Characters of sources that did not fit into the context.
@@ -132,5 +135,6 @@ class Case(Frozen):
     sources: tuple[Document, ...] = ()
     reference_sentences: tuple[str, ...] = ()
     gold: tuple[Nugget, ...] = ()
+    rubrics: tuple[str, ...] = ()
     context: str = ""
     n_source_chars_cut: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ragassay.records.base import (
     Assignment,
@@ -74,21 +74,42 @@ class Judgment(Frozen):
 
     Attributes:
         rubric: The rubric's name, e.g. "cohesion".
-        rating: The rating that the judge wrote, 1 to 5; None where unscored.
-        score: The expectation over the rating tokens, in [1, 5]; the rating itself where the
-            model gives no log-probabilities; None where unscored.
-        distribution: Probability of each rating, five numbers for 1 to 5; None where not given.
+        scale: The rubric's lowest and highest rating.
+        rating: The rating that the judge wrote, on the scale; None where unscored.
+        score: The expectation over the rating tokens, on the scale; the rating itself where the
+            model gives no log-probabilities; None where unscored. Of a panel, the mean of its
+            members.
+        distribution: Probability of each rating, from the scale's lowest on; None where not given.
         rationale: The judge's reason.
+        sentences: Numbers (1-based) of the sentences that the rationale points to.
+        judge: Who gave it, where several judges sit as a panel; "" otherwise.
+        members: The judgments of a panel that this one was made of; empty for a single judge.
+        first: What a panel's member said before it heard the others; None where nobody was far off.
         failure: Set exactly where `rating` is None.
     """
 
     rubric: str
-    rating: int | None = Field(default=None, ge=1, le=5)
-    score: float | None = Field(default=None, ge=1, le=5)
-    distribution: tuple[float, float, float, float, float] | None = None
+    scale: tuple[int, int] = (1, 5)
+    rating: int | None = None
+    score: float | None = None
+    distribution: tuple[float, ...] | None = None
     rationale: str = ""
+    sentences: tuple[int, ...] = ()
+    judge: str = ""
+    members: tuple[Judgment, ...] = ()
+    first: Judgment | None = None
     usage: Usage = Usage()
     failure: Failure | None = None
+
+    @model_validator(mode="after")
+    def _on_scale(self) -> Judgment:
+        low, high = self.scale
+        for value in (self.rating, self.score):
+            if value is not None and not low <= value <= high:
+                raise ValueError(f"{value} is not between {low} and {high}")
+        if self.distribution is not None and len(self.distribution) != high - low + 1:
+            raise ValueError(f"a distribution over {high - low + 1} ratings has as many numbers")
+        return self
 
 
 class SentenceLabel(Frozen):

@@ -1,0 +1,119 @@
+"""What an audit of a judge looks at, and what it comes to."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ragassay.records.base import Frozen
+from ragassay.records.evaluation import Score
+from ragassay.records.inputs import Record
+
+AttackFamily = Literal["rubric", "clinical", "injection"]
+"""What an attack is about.
+
+- rubric: damage to what one rubric looks at (YESciEval, appendix B.3)
+- clinical: a change of a few words that would matter to a patient
+- injection: text that talks to the judge
+"""
+
+Severity = Literal["subtle", "extreme"]
+
+Trust = Literal["trusted", "weak", "blind"]
+"""Whether a judge tells damaged answers from whole ones."""
+
+DESIRED_RATING: dict[Severity, float] = {"subtle": 3.0, "extreme": 1.0}
+"""The highest rating that a damaged answer should get (YESciEval, section 5)."""
+
+
+class DamagedAnswer(Frozen):
+    """An answer after an attack.
+
+    Attributes:
+        record: The damaged answer; its id is `original~attack`.
+        original: The id of the record that it was made of.
+        attack: The attack's name, e.g. "off_topic".
+        family: What the attack is about.
+        severity: How plain the damage is.
+        targets: Names of the scores that ought to fall, e.g. "rubric.relevancy".
+        sentences: Numbers (1-based, in the damaged answer) of the sentences that were added or
+            changed; empty where something was taken away or moved.
+    """
+
+    record: Record
+    original: str
+    attack: str
+    family: AttackFamily
+    severity: Severity
+    targets: tuple[str, ...]
+    sentences: tuple[int, ...] = ()
+
+
+class AttackFigure(Frozen):
+    """How one score took one attack. Intervals resample questions.
+
+    Attributes:
+        attack: The attack's name.
+        family: What the attack is about.
+        severity: How plain the damage is.
+        target: The score that ought to fall, e.g. "rubric.relevancy".
+        benign: Mean of the score over the whole answers of the pairs.
+        damaged: Mean over the damaged ones.
+        detection: Share of pairs in which the damaged answer has the lower score; a tie is none.
+        auroc: How well the score alone tells damaged answers from whole ones.
+        lift: Mean of damaged minus benign; above 0 the attack pays.
+        optimism_error: Mean excess of the damaged answers' ratings over the desired rating, in
+            points; 0 where all are as low as they should be. Only for rubrics.
+        examples: Ids of up to three damaged answers that got through.
+    """
+
+    attack: str
+    family: AttackFamily
+    severity: Severity
+    target: str
+    benign: Score
+    damaged: Score
+    detection: Score
+    auroc: Score
+    lift: Score
+    optimism_error: Score | None = None
+    examples: tuple[str, ...] = ()
+
+
+class TargetTrust(Frozen):
+    """A line of the certificate: whether the judge can tell damage of one score.
+
+    Attributes:
+        target: e.g. "rubric.relevancy".
+        trust: The verdict; None where no pair could be had.
+        detection: Paired detection by severity, over all attacks of the family "rubric".
+        reason: One sentence for a person.
+    """
+
+    target: str
+    trust: Trust | None
+    detection: dict[Severity, Score] = Field(default_factory=dict)
+    reason: str = ""
+
+
+class Audit(Frozen):
+    """What came out of auditing a judge on some answers.
+
+    Attributes:
+        judge: The judge's name.
+        n_answers: Whole answers that were damaged.
+        seed: Of the damage.
+        pools: Which texts the damage was made of: "fit" or "audit".
+        n_unchanged: For each attack, answers that it left as they were; they count nowhere.
+        figures: One for each attack and target.
+        certificate: One line for each target.
+    """
+
+    judge: str
+    n_answers: int = Field(ge=0)
+    seed: int
+    pools: str
+    n_unchanged: dict[str, int] = Field(default_factory=dict)
+    figures: tuple[AttackFigure, ...] = ()
+    certificate: tuple[TargetTrust, ...] = ()
