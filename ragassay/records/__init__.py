@@ -13,6 +13,7 @@ from ragassay.records.audit import (
     Severity,
     TargetTrust,
     Trust,
+    Variant,
 )
 from ragassay.records.base import (
     ASSIGNMENTS,
@@ -151,5 +152,6 @@ __all__ = [
     "TargetTrust",
     "Trust",
     "Usage",
+    "Variant",
     "Verdict",
 ]

@@ -9,6 +9,7 @@ from pydantic import Field
 from ragassay.records.base import Frozen
 from ragassay.records.evaluation import Score
 from ragassay.records.inputs import Record
+from ragassay.records.verdicts import Usage
 
 AttackFamily = Literal["rubric", "clinical", "injection"]
 """What an attack is about.
@@ -21,7 +22,10 @@ AttackFamily = Literal["rubric", "clinical", "injection"]
 Severity = Literal["subtle", "extreme"]
 
 Trust = Literal["trusted", "weak", "blind"]
-"""Whether a judge tells damaged answers from whole ones."""
+"""Whether a judge tells damaged answers from whole ones, or withstands text that talks to it."""
+
+Variant = Literal["benign", "subtle", "extreme"]
+"""An answer as it was, or how plainly it was damaged (YESciEval, section 4.4)."""
 
 DESIRED_RATING: dict[Severity, float] = {"subtle": 3.0, "extreme": 1.0}
 """The highest rating that a damaged answer should get (YESciEval, section 5)."""
@@ -86,14 +90,18 @@ class TargetTrust(Frozen):
 
     Attributes:
         target: e.g. "rubric.relevancy".
-        trust: The verdict; None where no pair could be had.
-        detection: Paired detection by severity, over all attacks of the family "rubric".
+        trust: The verdict; None where there are too few pairs to tell.
+        family: Which attacks it is about.
+        detection: Paired detection by severity, over all attacks of the family.
+        lift: What injected text adds to the score; None for the other families.
         reason: One sentence for a person.
     """
 
     target: str
     trust: Trust | None
+    family: AttackFamily = "rubric"
     detection: dict[Severity, Score] = Field(default_factory=dict)
+    lift: Score | None = None
     reason: str = ""
 
 
@@ -106,8 +114,13 @@ class Audit(Frozen):
         seed: Of the damage.
         pools: Which texts the damage was made of: "fit" or "audit".
         n_unchanged: For each attack, answers that it left as they were; they count nowhere.
+        n_damaged: Damaged answers that were to be judged.
+        n_failed: Whole or damaged answers for which there is no evaluation at all.
         figures: One for each attack and target.
-        certificate: One line for each target.
+        ratings: Mean rating by target, over whole, subtly and extremely damaged answers (YESciEval,
+            appendix H); attacks of the family "rubric" alone.
+        certificate: One line for each target of a family of attacks.
+        usage: Sum over all verdicts of the audit.
     """
 
     judge: str
@@ -115,5 +128,9 @@ class Audit(Frozen):
     seed: int
     pools: str
     n_unchanged: dict[str, int] = Field(default_factory=dict)
+    n_damaged: int = Field(default=0, ge=0)
+    n_failed: int = Field(default=0, ge=0)
     figures: tuple[AttackFigure, ...] = ()
+    ratings: dict[str, dict[Variant, Score]] = Field(default_factory=dict)
     certificate: tuple[TargetTrust, ...] = ()
+    usage: Usage = Usage()
