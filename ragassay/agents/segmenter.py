@@ -6,13 +6,15 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
-from ragassay.agents.citation_markers import (
+from ragassay.citation_markers import (
     CitationMarker,
     bare,
+    blanked,
     doi_of,
     expand,
     find_markers,
     is_list,
+    owner_of,
 )
 from ragassay.records import AnswerSentence, Article, Citation, Document, Record, SentenceInput
 from ragassay.sentences import split_sentences
@@ -41,8 +43,8 @@ def segment(record: Record, lookup: Lookup) -> tuple[str, list[AnswerSentence], 
     if isinstance(record.answer, str):
         text = record.answer
         markers = find_markers(text, resolver.n_given)
-        spans = split_sentences(_blanked(text, markers))
-        owners = [_owner(text, spans, marker) for marker in markers]
+        spans = split_sentences(blanked(text, markers))
+        owners = [owner_of(marker, text, spans) for marker in markers]
         listed: list[tuple[str, ...]] = [()] * len(spans)
     else:
         text, spans, listed = _joined(record.answer)
@@ -81,17 +83,6 @@ def _within(
     owners = [bisect_right(starts, marker.start) - 1 for marker in markers]
     kept = [(m, o) for m, o in zip(markers, owners, strict=True) if m.end <= spans[o][1]]
     return [m for m, _ in kept], [o for _, o in kept]
-
-
-def _owner(text: str, spans: Sequence[tuple[int, int]], marker: CitationMarker) -> int:
-    """The number of the sentence that a marker belongs to."""
-    before = max(0, bisect_right(spans, marker.start, key=lambda span: span[0]) - 1)
-    after = before + 1
-    if after >= len(spans) or marker.start < spans[before][1]:
-        return before
-    opens_line = text.find("\n", spans[before][1], marker.start) >= 0
-    stands_alone = text.find("\n", marker.end, spans[after][0]) >= 0
-    return after if opens_line and not stands_alone else before
 
 
 def _sentences(
@@ -174,15 +165,6 @@ class _Resolver:
                 self.documents.append(document)
             self._ids |= {identifier: known, known: known}
         return Citation(marker=marker, document=known)
-
-
-def _blanked(text: str, markers: Sequence[CitationMarker]) -> str:
-    """The text with its markers overwritten by spaces, so that offsets stay."""
-    pieces, position = [], 0
-    for marker in markers:
-        pieces += [text[position : marker.start], " " * (marker.end - marker.start)]
-        position = marker.end
-    return "".join([*pieces, text[position:]])
 
 
 def _without(text: str, start: int, end: int, markers: Sequence[CitationMarker]) -> str:

@@ -9,6 +9,7 @@ next entry of the list stands.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -82,6 +83,34 @@ def find_markers(text: str, n_sources: int) -> list[CitationMarker]:
         or not all(item.isdigit() for item in items)
         or (not is_bracketed and points and _is_parenthetic(match, items, n_sources))
     ]
+
+
+def blanked(text: str, markers: Sequence[CitationMarker]) -> str:
+    """The text with its markers overwritten by spaces, so that offsets stay."""
+    pieces, position = [], 0
+    for marker in markers:
+        pieces += [text[position : marker.start], " " * (marker.end - marker.start)]
+        position = marker.end
+    return "".join([*pieces, text[position:]])
+
+
+def owner_of(marker: CitationMarker, text: str, spans: Sequence[tuple[int, int]]) -> int:
+    """The index of the sentence that a marker belongs to.
+
+    The one that it stands in or behind; if it opens a line, the one that follows on that line.
+
+    Args:
+        marker: Of the text.
+        text: An answer.
+        spans: Where its sentences stand, in order; those of the blanked text.
+    """
+    before = max(0, bisect_right(spans, marker.start, key=lambda span: span[0]) - 1)
+    after = before + 1
+    if after >= len(spans) or marker.start < spans[before][1]:
+        return before
+    opens_line = text.find("\n", spans[before][1], marker.start) >= 0
+    stands_alone = text.find("\n", marker.end, spans[after][0]) >= 0
+    return after if opens_line and not stands_alone else before
 
 
 def is_list(listed: str) -> bool:
