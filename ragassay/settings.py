@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import DEFAULT_MODEL, is_local
+from ragassay.prompts import RubricSet, Strategy
 from ragassay.records import PARTS, Part
 
 SOURCE_CHARS_LOCAL = 9_000
@@ -29,7 +30,11 @@ class Settings(BaseSettings):
         embedder: "all-MiniLM-L6-v2" (packaged) or any sentence-transformers model.
         only: What to find out: nuggets, rubrics, sentences, evidence, correctness, citations; empty
             for all.
-        rubrics: Names of the rubrics to judge; empty for all nine.
+        rubric_set: Which rubrics there are: YESciEval's nine, SummEval's four or USR's six.
+        rubrics: Names of the rubrics to judge; empty for all of the set.
+        strategy: How the judge is asked to rate: with the rubric's name and range alone
+            ("zero_shot"), with what it means and what each rating shows ("knowledge"), with two
+            examples besides ("few_shot"), or to think step by step first ("chain_of_thought").
         verifier: What compares sentences with passages: "judge" asks the judging model, "embedded"
             the verifier that is installed with ragassay, any other name a model of natural
             language inference on Hugging Face's hub; "auto" is "embedded" beside an embedded
@@ -83,7 +88,9 @@ class Settings(BaseSettings):
     api_base: str | None = None
     embedder: str = "all-MiniLM-L6-v2"
     only: tuple[Part, ...] = ()
+    rubric_set: RubricSet = "yescieval"
     rubrics: tuple[str, ...] = ()
+    strategy: Strategy = "knowledge"
     verifier: str = Field(default="auto", min_length=1)
     verdict_labels: Literal[2, 3, 4] = 4
     citation_evidence: Literal["passage", "document", "sentence", "nuggets"] = "passage"
@@ -177,7 +184,9 @@ RESULT_FIELDS = (
     "model",
     "embedder",
     "only",
+    "rubric_set",
     "rubrics",
+    "strategy",
     "chosen_verifier",
     "verdict_labels",
     "citation_evidence",

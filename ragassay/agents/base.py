@@ -33,15 +33,22 @@ class Agent(dspy.Module):
         task = load_prompts().agents[prompt or self.name].task
         self.predict = dspy.Predict(signature.with_instructions(task))
 
-    async def ask(self, **inputs: str) -> tuple[dspy.Prediction, Usage]:
+    async def ask(
+        self, signature: type[dspy.Signature] | None = None, /, **inputs: str
+    ) -> tuple[dspy.Prediction, Usage]:
         """One call through the house's adapter.
+
+        Args:
+            signature: In place of the predictor's, for this call.
+            inputs: Its inputs by name.
 
         Raises:
             ModelError: What went wrong, typed.
         """
+        chosen = {} if signature is None else {"signature": signature}
         with metered() as meter, dspy.context(adapter=ADAPTER, disable_history=True):
             try:
-                prediction = await self.predict.acall(config=self._options(), **inputs)
+                prediction = await self.predict.acall(config=self._options(), **chosen, **inputs)
             except dspy.utils.exceptions.AdapterParseError as error:
                 raise UnparsableReplyError(str(error)[:300]) from error
             except ExceptionGroup as error:

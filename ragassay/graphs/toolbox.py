@@ -73,7 +73,7 @@ class Toolbox:
             SettingsError: A rubric is unknown, an agent is to search that cannot call tools, or
                 what is to verify is no model of natural language inference.
         """
-        rubrics = load_rubrics()
+        rubrics = load_rubrics(settings.rubric_set)
         unknown = [name for name in settings.rubrics if name not in rubrics]
         if unknown:
             raise SettingsError(f"unknown rubric {unknown[0]!r}; there are {', '.join(rubrics)}")
@@ -94,6 +94,7 @@ class Toolbox:
             rubrics={name: rubrics[name] for name in chosen if settings.wants("rubrics")},
             encoder=_encoder(settings, embedder),
             correctness=correctness_model(settings.correctness, embedder),
+            judge=RubricJudge(settings.strategy),
             verifier=Verifier(settings.verdict_labels),
         )
 
@@ -153,6 +154,7 @@ class Toolbox:
             *(str(task.side), str(task.rank), *task.markers),
             *(task.document, task.nugget, *task.facts),
             *(self.verifier_name, str(self.settings.verdict_labels)),
+            *(self.settings.rubric_set, self.settings.strategy),
         )
 
     def query_key(self, node: str, task: QueryTask) -> str:

@@ -4,46 +4,38 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from importlib.resources import files
-from typing import Literal
 
 import yaml
 from pydantic import Field
 
+from ragassay.prompts.rubrics import (
+    RUBRIC_FILES,
+    RUBRIC_SETS,
+    STRATEGIES,
+    Rubric,
+    RubricExample,
+    RubricSet,
+    Strategy,
+    load_rubrics,
+)
+from ragassay.prompts.texts import prompt_text
 from ragassay.records.base import Frozen
 
 __all__ = [
+    "RUBRIC_SETS",
+    "STRATEGIES",
     "AgentPrompt",
     "ContextWords",
+    "PanelWords",
     "Prompts",
-    "RatingPoint",
     "Rubric",
+    "RubricExample",
+    "RubricSet",
+    "Strategy",
     "load_prompts",
     "load_rubrics",
     "prompts_sha256",
 ]
-
-RatingPoint = Literal[1, 2, 3, 4, 5]
-
-
-class Rubric(Frozen):
-    """A rubric with its Likert scale.
-
-    Attributes:
-        group: Which of YESciEval's three dimensions it belongs to.
-        question: What is asked of the answer.
-        scale: What an answer of each rating shows, from 1 (very bad) to 5 (very good).
-    """
-
-    name: str = ""
-    group: Literal["linguistic", "logical", "content"]
-    question: str
-    scale: dict[RatingPoint, str] = Field(min_length=5)
-
-    def rendered(self) -> str:
-        """The rubric as a prompt shows it."""
-        levels = "\n".join(f"{rating}: {text}" for rating, text in sorted(self.scale.items()))
-        return f"{self.name}. {self.question}\n{levels}"
 
 
 class ContextWords(Frozen):
@@ -56,19 +48,31 @@ class ContextWords(Frozen):
     facts: str
 
 
+class PanelWords(Frozen):
+    """How a judge of a panel is told what another one said."""
+
+    rating: str
+    sentences: str
+    reason: str
+
+
 class AgentPrompt(Frozen):
     """What one agent says, and the bounds of what it wants back.
 
     Attributes:
-        task: The instruction.
+        task: The instruction. "{low}" and "{high}" stand for the ends of a rubric's scale.
+        additions: What the instruction goes on with, by the occasion.
         rationale_chars: Longest rationale, where the agent gives one.
+        reasoning_chars: Longest thinking before a rating, where the agent is asked to think first.
         max_nuggets: Most nuggets of one sentence.
         nugget_chars: Longest nugget.
         query_chars: Longest search query.
     """
 
     task: str
+    additions: dict[str, str] = Field(default_factory=dict)
     rationale_chars: int = Field(default=0, ge=0)
+    reasoning_chars: int = Field(default=0, ge=0)
     max_nuggets: int = Field(default=0, ge=0)
     nugget_chars: int = Field(default=0, ge=0)
     query_chars: int = Field(default=0, ge=0)
@@ -80,27 +84,18 @@ class Prompts(Frozen):
     version: int
     system: str
     context: ContextWords
+    panel: PanelWords
     agents: dict[str, AgentPrompt]
 
 
 @functools.cache
 def load_prompts() -> Prompts:
     """The prompts that the package ships."""
-    return Prompts.model_validate(yaml.safe_load(_text("agents.yaml")))
-
-
-@functools.cache
-def load_rubrics() -> dict[str, Rubric]:
-    """The nine rubrics of YESciEval, by name, in their order."""
-    rubrics = yaml.safe_load(_text("rubrics.yaml"))["rubrics"]
-    return {name: Rubric(name=name, **fields) for name, fields in rubrics.items()}
+    return Prompts.model_validate(yaml.safe_load(prompt_text("agents.yaml")))
 
 
 @functools.cache
 def prompts_sha256() -> str:
     """Hash of every prompt and rubric text."""
-    return hashlib.sha256((_text("agents.yaml") + _text("rubrics.yaml")).encode()).hexdigest()
-
-
-def _text(name: str) -> str:
-    return files(__name__).joinpath(name).read_text(encoding="utf-8")
+    names = ("agents.yaml", *RUBRIC_FILES.values())
+    return hashlib.sha256("".join(map(prompt_text, names)).encode()).hexdigest()

@@ -1,0 +1,14 @@
+"""The files that hold the words."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+
+def prompt_text(name: str) -> str:
+    """A file of this folder.
+
+    Args:
+        name: e.g. "agents.yaml".
+    """
+    return files("ragassay.prompts").joinpath(name).read_text(encoding="utf-8")
