@@ -31,7 +31,7 @@ Rationale = Annotated[
 Reasoning = Annotated[
     str, StringConstraints(pattern=rf"^[A-Z][a-z]+ .{{20,{_WORDS.reasoning_chars}}}$")
 ]
-Numbers = Annotated[list[int], Field(max_length=MOST_SENTENCES)]
+Numbers = Annotated[list[Annotated[int, Field(ge=1, le=999)]], Field(max_length=MOST_SENTENCES)]
 
 
 @functools.lru_cache(maxsize=256)

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 MOST_COOLDOWN_S = 120.0
 """A Retry-After beyond this is not waited out; the call counts as rate-limited."""
 
-_LOCAL_BOUNDS = frozenset({"maxLength", "minLength", "maxItems", "minItems", "pattern"})
+_LOCAL_BOUNDS = frozenset(
+    {"maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern"}
+)
 """Schema bounds that the local judge enforces and that hosted strict modes refuse."""
 
 
