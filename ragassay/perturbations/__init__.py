@@ -1,0 +1,19 @@
+"""Pure functions that damage an answer or mislead a judge, seeded."""
+
+from ragassay.perturbations.attack import Attack, Rephrase
+from ragassay.perturbations.attacks import ATTACKS, attacks_of
+from ragassay.perturbations.damage import Damaged, damage_answers
+from ragassay.perturbations.misleading import mode_rating, perturbed_rating
+from ragassay.perturbations.pools import Side
+
+__all__ = [
+    "ATTACKS",
+    "Attack",
+    "Damaged",
+    "Rephrase",
+    "Side",
+    "attacks_of",
+    "damage_answers",
+    "mode_rating",
+    "perturbed_rating",
+]

@@ -1,0 +1,200 @@
+"""An answer cut into pieces that can be moved, changed and put together again.
+
+A piece is a sentence with its citation markers behind it. What no attack touches comes out
+byte-identical: white space, markers, line breaks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ragassay.citation_markers import CitationMarker, blanked, find_markers, owner_of
+from ragassay.records import Record, SentenceInput
+from ragassay.sentences import split_sentences
+
+MASK = "\ue000"
+"""Stands for a citation marker in a piece's text: of private use, no letter, digit or space."""
+
+_ENDED = re.compile(r"[.!?:…。！？][\"'”’)\]\s\ue000]*$")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A sentence of an answer.
+
+    Attributes:
+        text: With a `MASK` for each run of citation markers.
+        markers: What the masks stand for, in order.
+        before: White space and the like between the piece before and this one.
+        citations: Citations listed beside the sentence, where the answer came in sentences.
+        is_changed: Whether an attack added or changed it.
+    """
+
+    text: str
+    markers: tuple[str, ...] = ()
+    before: str = ""
+    citations: tuple[str, ...] = ()
+    is_changed: bool = False
+
+    @property
+    def written(self) -> str:
+        """As it stands in the answer."""
+        plain = self.text.split(MASK)
+        runs = [*self.markers, *[""] * len(plain)]
+        return "".join(part + run for part, run in zip(plain, [*runs[: len(plain) - 1], ""]))
+
+    @property
+    def words(self) -> str:
+        """Without markers, white space made even."""
+        plain = " ".join(self.text.replace(MASK, " ").split())
+        return re.sub(r"\s+([.,;:!?])", r"\1", plain)
+
+    def changed(self, text: str) -> Piece:
+        """The same place with another text, which holds the same masks."""
+        return replace(self, text=text, is_changed=True)
+
+
+@dataclass(frozen=True)
+class CutAnswer:
+    """An answer in pieces.
+
+    Attributes:
+        pieces: In order.
+        after: What stands behind the last piece.
+        is_listed: Whether the answer came as sentences with listed citations.
+    """
+
+    pieces: tuple[Piece, ...]
+    after: str = ""
+    is_listed: bool = False
+
+    @property
+    def places(self) -> list[int]:
+        """Indices of the pieces that hold a word; the others are blank or markers alone."""
+        return [i for i, piece in enumerate(self.pieces) if _has_word(piece.text)]
+
+    def joined(self) -> str | tuple[SentenceInput, ...]:
+        """The answer in the form that it came in."""
+        if self.is_listed:
+            return tuple(SentenceInput(text=p.written, citations=p.citations) for p in self.pieces)
+        return "".join(p.before + p.written for p in self.pieces) + self.after
+
+    def with_piece(self, index: int, piece: Piece) -> CutAnswer:
+        """With another piece at a place."""
+        return replace(self, pieces=(*self.pieces[:index], piece, *self.pieces[index + 1 :]))
+
+    def with_text(self, index: int, text: str, citations: tuple[str, ...] = ()) -> CutAnswer:
+        """With a sentence put in.
+
+        Args:
+            index: How many pieces stand before it; `len(pieces)` appends it.
+            text: The sentence, or several.
+            citations: Listed beside it, where the answer came in sentences.
+        """
+        left = self.pieces[index - 1] if index else None
+        before = ("" if left is None else " " if _ENDED.search(left.text) else "\n\n") * (
+            not self.is_listed
+        )
+        masked, markers = text.replace(MASK, ""), ()
+        added = Piece(masked, markers, before, citations if self.is_listed else (), True)
+        rest = list(self.pieces[index:])
+        if left is None and rest and not self.is_listed:
+            added = replace(added, before=rest[0].before)
+            rest[0] = replace(rest[0], before=" ")
+        return replace(self, pieces=(*self.pieces[:index], added, *rest))
+
+    def without(self, index: int) -> CutAnswer:
+        """With a piece taken out, and the white space before it."""
+        kept = [*self.pieces[:index], *self.pieces[index + 1 :]]
+        if index == 0 and kept:
+            kept[0] = replace(kept[0], before=self.pieces[0].before)
+        return replace(self, pieces=tuple(kept))
+
+    def reordered(self, order: Sequence[int]) -> CutAnswer:
+        """With sentences in another order; the white space stays where it is.
+
+        Args:
+            order: A permutation of `places`.
+        """
+        pieces = list(self.pieces)
+        for place, index in zip(self.places, order, strict=True):
+            pieces[place] = replace(self.pieces[index], before=self.pieces[place].before)
+        return replace(self, pieces=tuple(pieces))
+
+    def changed_sentences(self, n_sources: int) -> tuple[int, ...]:
+        """Numbers (from 1) of the added and changed sentences, as the joined answer is cut.
+
+        Args:
+            n_sources: How many sources the record has.
+        """
+        if self.is_listed:
+            places = self.places
+            return tuple(n for n, i in enumerate(places, 1) if self.pieces[i].is_changed)
+        ranges, start = [], 0
+        for piece in self.pieces:
+            start += len(piece.before)
+            end = start + len(piece.written)
+            if piece.is_changed:
+                ranges.append((start, end))
+            start = end
+        text = self.joined()
+        assert isinstance(text, str)
+        spans = _spans(text, find_markers(text, n_sources))
+        return tuple(
+            n
+            for n, (first, last) in enumerate(spans, 1)
+            if any(start < last and first < end for start, end in ranges)
+        )
+
+
+def cut(record: Record) -> CutAnswer:
+    """The answer of a record in pieces; an answer without a sentence has none with a word."""
+    n_sources = len(record.sources)
+    if isinstance(record.answer, str):
+        text = record.answer
+        markers = find_markers(text, n_sources)
+        spans = _spans(text, markers)
+        ends = [0, *(end for _, end in spans)]
+        pieces = [
+            replace(_piece(text, span, markers), before=text[end : span[0]])
+            for end, span in zip(ends, spans, strict=False)
+        ]
+        return CutAnswer(tuple(pieces), text[ends[-1] :])
+    text = " ".join(sentence.text for sentence in record.answer)
+    markers, start = find_markers(text, n_sources), 0
+    listed: list[Piece] = []
+    for sentence in record.answer:
+        span = (start, start + len(sentence.text))
+        listed.append(replace(_piece(text, span, markers), citations=sentence.citations))
+        start = span[1] + 1
+    return CutAnswer(tuple(listed), is_listed=True)
+
+
+def _spans(text: str, markers: Sequence[CitationMarker]) -> list[tuple[int, int]]:
+    """Where the sentences stand, each with the markers that belong to it."""
+    plain = split_sentences(blanked(text, markers))
+    spans = list(plain)
+    for marker in markers if plain else ():
+        owner = owner_of(marker, text, plain)
+        start, end = spans[owner]
+        spans[owner] = (min(start, marker.start), max(end, marker.end))
+    return spans
+
+
+def _piece(text: str, span: tuple[int, int], markers: Sequence[CitationMarker]) -> Piece:
+    """A stretch of text with its markers masked; a mask character in the text is masked, too."""
+    start, end = span
+    within = [(m.start, m.end) for m in markers if start <= m.start and m.end <= end]
+    within += [(i, i + 1) for i in range(start, end) if text[i] == MASK]
+    parts, runs, position = [], [], start
+    for first, last in sorted(within):
+        parts.append(text[position:first])
+        runs.append(text[first:last])
+        position = last
+    return Piece(MASK.join([*parts, text[position:end]]), tuple(runs))
+
+
+def _has_word(text: str) -> bool:
+    return any(c.isalnum() for c in text)

@@ -1,0 +1,63 @@
+"""A rating that misleads a judge: said to be the experts', and the opposite of theirs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ragassay.errors import InputError
+
+
+def mode_rating(ratings: Sequence[int]) -> int:
+    """The rating that most raters gave.
+
+    Where all differ the paper takes the highest; so it is done here for every tie of modes.
+    (Chaudhary et al., Towards Understanding the Robustness of LLM-based Evaluations under
+    Perturbations, section 3.3.)
+
+    Args:
+        ratings: Of the raters of one answer on one metric; at least one.
+
+    Raises:
+        InputError: There is no rating.
+
+    Example:
+        >>> mode_rating([2, 2, 5]), mode_rating([1, 3, 4]), mode_rating([1, 1, 4, 4])
+        (2, 4, 4)
+    """
+    if not ratings:
+        raise InputError("No rating was given: the mode needs at least one rater.")
+    counts = Counter(ratings)
+    return max(counts, key=lambda rating: (counts[rating], rating))
+
+
+def perturbed_rating(ratings: Sequence[int], low: int, high: int) -> int:
+    """The mode turned over: a low one becomes the top of the scale, a high one its bottom.
+
+    Equation 1 of Chaudhary et al. (section 3.3) is lost in the published text; it is read from
+    its description. A mode at or below the middle of the scale counts as low: 3 of 1 to 5 becomes
+    5. On scales with no middle rating (0 to 1) this does not matter.
+
+    Args:
+        ratings: Of the raters of one answer on one metric, each from low to high.
+        low: The scale's lowest rating.
+        high: The scale's highest rating.
+
+    Returns:
+        low or high.
+
+    Raises:
+        InputError: There is no rating, one lies outside the scale, or the scale is empty.
+
+    Example:
+        >>> perturbed_rating([1, 2, 2], 1, 5), perturbed_rating([5, 4, 4], 1, 5)
+        (5, 1)
+        >>> perturbed_rating([3, 3, 4], 1, 5), perturbed_rating([0, 0, 1], 0, 1)
+        (5, 1)
+    """
+    if low >= high:
+        raise InputError(f"A scale needs a lowest rating below its highest, not {low} to {high}.")
+    outside = [rating for rating in ratings if not low <= rating <= high]
+    if outside:
+        raise InputError(f"Rating {outside[0]} is outside the scale of {low} to {high}.")
+    return high if 2 * mode_rating(ratings) <= low + high else low
