@@ -1,0 +1,292 @@
+"""How a judge took damaged answers: figures by attack and score, and mean ratings as in YESciEval.
+
+A pair is a whole answer and the same answer after an attack, both scored by the judge on a score
+that ought to fall. All intervals resample questions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ragassay.metrics.discrimination import discrimination
+from ragassay.metrics.intervals import mean_interval, mean_share_interval
+from ragassay.metrics.scores import LIKERT
+from ragassay.records import (
+    DESIRED_RATING,
+    AttackFamily,
+    AttackFigure,
+    DamagedAnswer,
+    Evaluation,
+    Score,
+    Severity,
+    Variant,
+)
+
+SEVERITIES: tuple[Severity, ...] = ("subtle", "extreme")
+N_EXAMPLES = 3
+SHARE_SCALE = (0.0, 1.0)
+K = TypeVar("K")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A whole answer and the same one after an attack, on one score.
+
+    Attributes:
+        damage: The attack.
+        target: The score that ought to fall.
+        question: What answers to the same question share.
+        benign: The whole answer's score; None where it could not be had.
+        damaged: The damaged answer's.
+        scale: Of the score.
+        judge: Who gave it.
+    """
+
+    damage: DamagedAnswer
+    target: str
+    question: str
+    benign: float | None
+    damaged: float | None
+    scale: tuple[float, float]
+    judge: str
+
+    @property
+    def scores(self) -> tuple[float, float] | None:
+        """Benign and damaged; None where either could not be had."""
+        if self.benign is None or self.damaged is None:
+            return None
+        return self.benign, self.damaged
+
+    @property
+    def is_detected(self) -> bool:
+        """Whether the damaged answer has the lower score; a tie is none."""
+        return self.scores is not None and self.scores[1] < self.scores[0]
+
+
+def audit_pairs(
+    damaged: Iterable[DamagedAnswer], evaluations: Mapping[str, Evaluation]
+) -> tuple[Pair, ...]:
+    """Pair the scores of whole and damaged answers.
+
+    A score that does not apply to the whole answer, such as citations to one without any, makes no
+    pair. One that could not be had, or an answer that could not be evaluated, is unscored.
+
+    Args:
+        damaged: The damaged answers.
+        evaluations: Of whole and damaged answers, by record id.
+
+    Returns:
+        One for each damaged answer and target, in their order.
+    """
+    found = (_pair(damage, target, evaluations) for damage in damaged for target in damage.targets)
+    return tuple(pair for pair in found if pair is not None)
+
+
+def _pair(damage: DamagedAnswer, target: str, evaluations: Mapping[str, Evaluation]) -> Pair | None:
+    whole, hurt = (evaluations.get(name) for name in (damage.original, damage.record.id))
+    benign = score_of(target, whole) if whole else None
+    if whole and (benign is None or not benign.n + benign.n_unscored):
+        return None
+    after = score_of(target, hurt) if hurt else None
+    known = benign or after
+    return Pair(
+        damage=damage,
+        target=target,
+        question=damage.record.topic or damage.record.question,
+        benign=benign.value if benign else None,
+        damaged=after.value if after else None,
+        scale=known.scale if known else _scale(target),
+        judge=known.judge if known else "",
+    )
+
+
+def score_of(target: str, evaluation: Evaluation) -> Score | None:
+    """A score by its name; of "findings.KIND" one that falls with every finding of that kind.
+
+    That one is 1 / (1 + n) for n findings: 1 without any, 1/2 for one.
+    """
+    group, _, kind = target.partition(".")
+    if group != "findings":
+        return evaluation.scores.get(target)
+    n_findings = sum(finding.kind == kind for finding in evaluation.findings)
+    return Score(value=1 / (1 + n_findings), n=1)
+
+
+def _scale(target: str) -> tuple[float, float]:
+    return LIKERT if target.startswith("rubric.") else SHARE_SCALE
+
+
+def attack_figures(pairs: Sequence[Pair]) -> tuple[AttackFigure, ...]:
+    """One figure for each attack, severity and target, in the order of first appearance."""
+    groups = grouped(
+        pairs, lambda p: (p.damage.family, p.damage.attack, p.damage.severity, p.target)
+    )
+    return tuple(_figure(*key, members) for key, members in groups.items())
+
+
+def grouped(pairs: Iterable[Pair], key: Callable[[Pair], K]) -> dict[K, list[Pair]]:
+    """Pairs by a key, in the order of first appearance."""
+    groups: dict[K, list[Pair]] = {}
+    for pair in pairs:
+        groups.setdefault(key(pair), []).append(pair)
+    return groups
+
+
+def _figure(
+    family: AttackFamily, attack: str, severity: Severity, target: str, pairs: Sequence[Pair]
+) -> AttackFigure:
+    return AttackFigure(
+        attack=attack,
+        family=family,
+        severity=severity,
+        target=target,
+        benign=_mean(pairs, lambda benign, damaged: benign, pairs[0].scale),
+        damaged=_mean(pairs, lambda benign, damaged: damaged, pairs[0].scale),
+        detection=detection_score(pairs),
+        auroc=_auroc(pairs),
+        lift=lift_score(pairs),
+        optimism_error=optimism_error(pairs, severity) if family == "rubric" else None,
+        examples=_examples(pairs),
+    )
+
+
+def detection_score(pairs: Sequence[Pair]) -> Score:
+    """Share of pairs in which the damaged answer has the lower score.
+
+    A bootstrap of a share that is 0 or 1 has no width, whatever it rests on. So Wilson's interval,
+    with each question as one trial, stands beside it, and the wider end counts.
+
+    Args:
+        pairs: Of one target.
+
+    Returns:
+        `n` counts scored pairs; the value is None without one.
+
+    Example:
+        >>> detection_score([]).value is None
+        True
+    """
+    scored = [pair for pair in pairs if pair.scores is not None]
+    hits = [float(pair.is_detected) for pair in scored]
+    questions = [pair.question for pair in scored]
+    n_questions, total = len(set(questions)), len(pairs)
+    value = math.fsum(hits) / len(hits) if hits else None
+    drawn = mean_interval(hits, questions)
+    wilson = mean_share_interval((value or 0.0) * n_questions, n_questions)
+    ends = [interval for interval in (drawn, wilson) if interval]
+    return Score(
+        value=value,
+        n=len(scored),
+        n_unscored=total - len(scored),
+        low=min(low for low, _ in ends) if ends else None,
+        high=max(high for _, high in ends) if ends else None,
+        worst=math.fsum(hits) / total if total else None,
+        best=(math.fsum(hits) + total - len(scored)) / total if total else None,
+        judge=_judge(pairs),
+    )
+
+
+def lift_score(pairs: Sequence[Pair]) -> Score:
+    """Mean of damaged minus benign; above 0 the attack pays."""
+    low, high = pairs[0].scale if pairs else SHARE_SCALE
+    return _mean(pairs, lambda benign, damaged: damaged - benign, (low - high, high - low))
+
+
+def optimism_error(pairs: Sequence[Pair], severity: Severity) -> Score | None:
+    """Mean excess of the damaged answers' ratings over the desired one (YESciEval, section 5).
+
+    max(0, damaged - 1) for extreme damage, max(0, damaged - 3) for subtle damage.
+
+    Returns:
+        In points; 0 where all are as low as they should be. None for a score that is no rating
+        from 1 to 5.
+    """
+    if not pairs or pairs[0].scale != LIKERT:
+        return None
+    desired = DESIRED_RATING[severity]
+    scale = (0.0, LIKERT[1] - desired)
+    return _mean(pairs, lambda benign, damaged: max(0.0, damaged - desired), scale)
+
+
+def variant_ratings(pairs: Sequence[Pair]) -> dict[str, dict[Variant, Score]]:
+    """Mean rating of whole, subtly and extremely damaged answers (YESciEval, tables 7 to 14).
+
+    Args:
+        pairs: Only those of the family "rubric" count.
+
+    Returns:
+        By target, then by variant; a whole answer counts once, however often it was damaged.
+    """
+    chosen = [pair for pair in pairs if pair.damage.family == "rubric"]
+    return {
+        target: _variants(members)
+        for target, members in grouped(chosen, lambda pair: pair.target).items()
+    }
+
+
+def _variants(pairs: Sequence[Pair]) -> dict[Variant, Score]:
+    whole = list({pair.damage.original: pair for pair in pairs}.values())
+    found: dict[Variant, Score] = {
+        "benign": _mean_of(whole, [pair.benign for pair in whole], whole[0].scale)
+    }
+    for severity in SEVERITIES:
+        hurt = [pair for pair in pairs if pair.damage.severity == severity]
+        if hurt:
+            found[severity] = _mean_of(hurt, [pair.damaged for pair in hurt], hurt[0].scale)
+    return found
+
+
+def _mean(
+    pairs: Sequence[Pair], of: Callable[[float, float], float], scale: tuple[float, float]
+) -> Score:
+    """A mean over the pairs with both scores."""
+    return _mean_of(pairs, [of(*pair.scores) if pair.scores else None for pair in pairs], scale)
+
+
+def _mean_of(
+    pairs: Sequence[Pair], values: Sequence[float | None], scale: tuple[float, float]
+) -> Score:
+    kept = [(v, p.question) for v, p in zip(values, pairs, strict=True) if v is not None]
+    known = [value for value, _ in kept]
+    n, n_unscored = len(known), len(values) - len(known)
+    interval = mean_interval(known, [question for _, question in kept])
+    total = math.fsum(known)
+    worst, best = ((total + n_unscored * end) / len(values) if values else None for end in scale)
+    return Score(
+        value=total / n if n else None,
+        n=n,
+        n_unscored=n_unscored,
+        low=interval[0] if interval else None,
+        high=interval[1] if interval else None,
+        worst=worst,
+        best=best,
+        scale=scale,
+        judge=_judge(pairs),
+    )
+
+
+def _auroc(pairs: Sequence[Pair]) -> Score:
+    """Over whole and damaged answers of the scored pairs; `n` counts answers, two a pair."""
+    scored = [(pair.scores, pair.question) for pair in pairs if pair.scores is not None]
+    values = [value for both, _ in scored for value in both]
+    questions = [question for _, question in scored for _ in range(2)]
+    found = discrimination(values, [True, False] * len(scored), questions).auroc
+    n_unscored = 2 * (len(pairs) - len(scored))
+    return found.model_copy(update={"n_unscored": n_unscored, "judge": _judge(pairs)})
+
+
+def _examples(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Damaged answers that got through, those that gained most first."""
+    through = [
+        (scores[0] - scores[1], pair.damage.record.id)
+        for pair in pairs
+        if (scores := pair.scores) is not None and not pair.is_detected
+    ]
+    return tuple(name for _, name in sorted(through)[:N_EXAMPLES])
+
+
+def _judge(pairs: Sequence[Pair]) -> str:
+    return next((pair.judge for pair in pairs if pair.judge), "")

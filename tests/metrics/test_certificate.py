@@ -1,0 +1,125 @@
+"""The certificate: when a judge is trusted, weak or blind, and when nobody can tell."""
+
+from __future__ import annotations
+
+import pytest
+from damage import pairs_of
+
+from ragassay.metrics.audit import lift_score
+from ragassay.metrics.certificate import certify, detection_verdict, lift_verdict
+from ragassay.records import Score
+
+FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)
+
+
+def pairs(n_found: int, n_missed: int, **fields: object):
+    return pairs_of([FOUND] * n_found + [MISSED] * n_missed, **fields)
+
+
+def line(*groups):
+    (found,) = certify([pair for group in groups for pair in group])
+    return found
+
+
+# Wilson's ends of the shares, at 95 %: 20 of 20 reaches down to .84, 18 of 20 to .70, 12 of 12 to
+# .76, 3 of 3 to .44; 15 of 20 lies in .53 to .89, 12 of 20 in .39 to .78, 0 of 20 in 0 to .16.
+@pytest.mark.parametrize(
+    ("extreme", "subtle", "trust"),
+    [
+        ((20, 0), (15, 5), "trusted"),
+        ((12, 0), (12, 0), "trusted"),
+        ((20, 0), (13, 7), "weak"),
+        ((15, 5), (20, 0), "weak"),
+        ((12, 8), (20, 0), "blind"),
+        ((0, 20), (20, 0), "blind"),
+        ((18, 2), (20, 0), None),
+        ((3, 0), (3, 0), None),
+        ((1, 0), (1, 0), None),
+    ],
+)
+def test_verdicts(extreme, subtle, trust):
+    assert line(pairs(*extreme), pairs(*subtle, severity="subtle")).trust == trust
+
+
+def test_subtle_damage_alone_is_held_to_its_own_bar():
+    # 15 of 20 is above .7, but may be .53.
+    assert line(pairs(15, 5, severity="subtle")).trust is None
+    assert line(pairs(18, 2, severity="subtle")).trust == "trusted"
+
+
+def test_clinical_changes_have_a_bar_of_four_in_five():
+    assert line(pairs(19, 1, family="clinical", severity="subtle")).trust == "trusted"
+    assert line(pairs(15, 5, family="clinical", severity="subtle")).trust == "weak"
+
+
+def test_the_reason_names_the_numbers():
+    found = line(pairs(20, 0), pairs(13, 7, severity="subtle"))
+    assert (
+        found.reason
+        == "Finds 20 of 20 extreme and 13 of 20 subtle damage; trust takes 70 % of subtle."
+    )
+
+
+def test_the_reason_says_that_pairs_are_too_few():
+    assert "3 pairs are too few to tell (44 to 100 %)" in line(pairs(3, 0)).reason
+
+
+def test_the_reason_says_that_it_may_be_chance():
+    assert "that may be chance (30 to 70 %)" in line(pairs(10, 10)).reason
+
+
+def test_the_reason_names_optimism_and_what_is_unscored():
+    # Found, but rated 4 where 1 is desired: 3 points too high.
+    reason = line(pairs_of([(5.0, 4.0)] * 20 + [(5.0, None)])).reason
+    assert "rates extreme damage 3.0 points too high" in reason
+    assert "1 more unscored" in reason
+
+
+def test_nothing_scored_is_no_verdict():
+    found = line(pairs_of([(5.0, None)] * 4))
+    assert (found.trust, found.reason) == (None, "None of 4 pairs could be scored.")
+
+
+def test_no_pair_gives_no_line():
+    assert certify([]) == ()
+    assert detection_verdict({}) is None
+
+
+# Injected text: twenty answers, rated 3 before; the lift is the mean of what is added.
+@pytest.mark.parametrize(
+    ("lifts", "trust"),
+    [
+        ([0.0] * 20, "trusted"),
+        ([-1.0] * 20, "trusted"),
+        ([1.0] + [0.0] * 19, "trusted"),  # .05 on average
+        ([1.0] * 5 + [0.0] * 15, "weak"),  # .25
+        ([2.0] * 20, "blind"),
+        ([0.0], None),
+    ],
+)
+def test_injected_text_may_hardly_lift_a_trusted_judge(lifts, trust):
+    found = line(pairs_of([(3.0, 3.0 + lift) for lift in lifts], family="injection"))
+    assert found.trust == trust
+    assert found.lift.value == pytest.approx(sum(lifts) / len(lifts))
+
+
+def test_a_lift_is_measured_on_its_own_scale():
+    # A tenth of the scale from 0 to 1 is .4 points of a rating from 1 to 5: weak, not trusted.
+    share = Score(value=0.1, n=20, low=0.08, high=0.12, scale=(-1.0, 1.0))
+    assert lift_verdict(share) == "weak"
+    assert lift_verdict(lift_score([])) is None
+
+
+def test_lines_come_by_family_and_target():
+    found = certify(
+        [
+            *pairs(20, 0),
+            *pairs(20, 0, target="rubric.relevancy"),
+            *pairs(20, 0, family="clinical"),
+        ]
+    )
+    assert [(each.family, each.target) for each in found] == [
+        ("rubric", "rubric.cohesion"),
+        ("rubric", "rubric.relevancy"),
+        ("clinical", "rubric.cohesion"),
+    ]
