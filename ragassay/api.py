@@ -19,7 +19,7 @@ from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.opening import open_literature
 from ragassay.runs.evaluate import Job, job_of, read_job, run, run_sync
 from ragassay.runs.folder import RunFolder
-from ragassay.settings import Settings, load_settings
+from ragassay.settings import Settings, load_settings, seated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ def evaluate(
     nuggets: Iterable[str | Nugget | Mapping[str, str]] = (),
     reference: str | None = None,
     corpus: CorpusLike | None = None,
-    model: str | None = None,
+    model: str | Sequence[str] | None = None,
     out: str | Path | None = None,
     settings: Settings | None = None,
 ) -> Results:
@@ -57,7 +57,8 @@ def evaluate(
         reference: A reference answer.
         corpus: Where evidence and cited ids are looked up: documents, the path of a file or of a
             built corpus, "pubmed", a LangChain retriever, or anything that fulfils `Literature`.
-        model: LiteLLM name of the judge; the embedded one if not given.
+        model: LiteLLM name of the judge; the embedded one if not given. Several sit as a panel:
+            all rate the rubrics, the first does all else; `NAME@URL` has an endpoint of its own.
         out: A run folder: finished work is kept there and not done again.
         settings: All other settings.
 
@@ -94,14 +95,12 @@ async def aevaluate(
     nuggets: Iterable[str | Nugget | Mapping[str, str]] = (),
     reference: str | None = None,
     corpus: CorpusLike | None = None,
-    model: str | None = None,
+    model: str | Sequence[str] | None = None,
     out: str | Path | None = None,
     settings: Settings | None = None,
 ) -> Results:
     """`evaluate` inside a running event loop; the same arguments, results and errors."""
-    chosen = settings or load_settings(model=model)
-    if settings is not None and model is not None:
-        chosen = load_settings(**{**settings.model_dump(), "model": model})
+    chosen = _settings(settings, model)
     is_one = answers is None
     if is_one:
         if question is None or answer is None:
@@ -124,6 +123,15 @@ async def aevaluate(
     if is_one and found.failures:
         raise RagassayError(found.failures[0].failure.detail)
     return Result(found) if is_one else Results(found)
+
+
+def _settings(settings: Settings | None, model: str | Sequence[str] | None) -> Settings:
+    """The settings, with the judges put into their seats."""
+    if model is None:
+        return settings or load_settings()
+    judges = (model,) if isinstance(model, str) else tuple(model)
+    given = settings.model_dump() if settings else {}
+    return load_settings(**{**given, **seated(judges, given.get("api_base"))})
 
 
 def _job(answers: Any, corpus: CorpusLike | None, settings: Settings) -> Job:

@@ -15,3 +15,23 @@ DEFAULT_MODEL = f"{PROVIDER}/{SMOLLM2}"
 def is_local(model: str) -> bool:
     """Whether a LiteLLM model name is answered in this process."""
     return model.startswith(f"{PROVIDER}/")
+
+
+def provider_of(model: str) -> str:
+    """The provider in a LiteLLM name; empty where it names none."""
+    return model.partition("/")[0] if "/" in model else ""
+
+
+def split_endpoint(model: str) -> tuple[str, str | None]:
+    """A name and the endpoint that may stand behind it.
+
+    A bare `@` belongs to the name: some providers write versions so.
+
+    Example:
+        >>> split_endpoint("openai/qwen@http://localhost:8000/v1")
+        ('openai/qwen', 'http://localhost:8000/v1')
+        >>> split_endpoint("vertex_ai/some-model@20250101")
+        ('vertex_ai/some-model@20250101', None)
+    """
+    name, sign, rest = model.partition("@http")
+    return (name, f"http{rest}") if sign else (model, None)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from platformdirs import user_cache_path
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragassay.errors import SettingsError
-from ragassay.model_names import DEFAULT_MODEL, is_local
+from ragassay.model_names import DEFAULT_MODEL, is_local, provider_of, split_endpoint
 from ragassay.prompts import RubricSet, Strategy
 from ragassay.records import PARTS, Part
 
@@ -26,7 +27,10 @@ class Settings(BaseSettings):
 
     Attributes:
         model: LiteLLM name of the judge; `ragassay/...` is answered in this process.
-        api_base: Endpoint of the judge, where it is not the provider's own.
+        panel: Further judges: each rates the rubrics beside `model`, which does all else alone. A
+            judge at another place than `api_base` is named with it: `NAME@https://HOST/v1`.
+        api_base: Endpoint of the judge, where it is not the provider's own; also of the judges of
+            a panel that share the first hosted judge's provider.
         embedder: "all-MiniLM-L6-v2" (packaged) or any sentence-transformers model.
         only: What to find out: nuggets, rubrics, sentences, evidence, correctness, citations; empty
             for all.
@@ -46,12 +50,12 @@ class Settings(BaseSettings):
             "nuggets" with those of the sentence.
         correctness: What says whether a sentence is correct: "embedded", "judge", "cosine", a
             model of natural language inference, or the .json of a classifier that was fitted.
-        concurrency: Most model calls under way at a time; 0 chooses by the judge: 64 for the
-            embedded one, which answers them in one batch, else 16.
+        concurrency: Most model calls under way at a time, of each judge; 0 chooses by the judge:
+            64 for the embedded one, which answers them in one batch, else 16.
         timeout_s: Longest wait for one call.
         max_attempts: How often a call is tried that fails for a passing reason.
         max_reply_tokens: Longest reply.
-        max_source_chars: Budget of source text in a prompt; 0 chooses by the judge.
+        max_source_chars: Budget of source text in a prompt; 0 chooses by the judges.
         max_sentences: An answer with more is refused, by name, before any call.
         nugget_threshold: Least cosine similarity at which two nuggets count as the same fact.
         nugget_matcher: A file that `ragassay nuggets fit` wrote, which decides that in place of the
@@ -85,6 +89,7 @@ class Settings(BaseSettings):
     )
 
     model: str = Field(default=DEFAULT_MODEL, min_length=1)
+    panel: tuple[str, ...] = ()
     api_base: str | None = None
     embedder: str = "all-MiniLM-L6-v2"
     only: tuple[Part, ...] = ()
@@ -119,6 +124,35 @@ class Settings(BaseSettings):
     ncbi_api_key: SecretStr | None = None
     ncbi_email: str = ""
     local_dtype: Literal["auto", "bfloat16", "float32"] = "auto"
+
+    @model_validator(mode="after")
+    def _seated_once(self) -> Settings:
+        seats = (self.model, *self.panel_names)
+        if "" in seats or len(set(seats)) < len(seats):
+            raise ValueError(f"a panel has each judge once, not {', '.join(seats)}")
+        return self
+
+    @property
+    def panel_names(self) -> tuple[str, ...]:
+        """LiteLLM names of the further judges."""
+        return tuple(split_endpoint(seat)[0] for seat in self.panel)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """All that rate the rubrics, the run's judge first."""
+        return self.model, *self.panel_names
+
+    def of_judge(self, place: int) -> Settings:
+        """The settings by which one judge of the panel is asked.
+
+        Args:
+            place: Its place among `judges`, 0 for the run's judge.
+        """
+        hosted = [provider_of(judge) for judge in self.judges if not is_local(judge)]
+        name, own = (self.model, None) if not place else split_endpoint(self.panel[place - 1])
+        shares = not place or provider_of(name) in hosted[:1]
+        api_base = own or (self.api_base if shares else None)
+        return self.model_copy(update={"model": name, "panel": (), "api_base": api_base})
 
     @property
     def n_slots(self) -> int:
@@ -161,7 +195,7 @@ class Settings(BaseSettings):
         """The budget of source text in a prompt, in characters."""
         if self.max_source_chars:
             return self.max_source_chars
-        return SOURCE_CHARS_LOCAL if is_local(self.model) else SOURCE_CHARS_HOSTED
+        return SOURCE_CHARS_LOCAL if any(map(is_local, self.judges)) else SOURCE_CHARS_HOSTED
 
     @property
     def nugget_matcher_sha256(self) -> str:
@@ -182,6 +216,7 @@ class Settings(BaseSettings):
 
 RESULT_FIELDS = (
     "model",
+    "panel_names",
     "embedder",
     "only",
     "rubric_set",
@@ -208,6 +243,27 @@ RESULT_FIELDS = (
     "local_dtype",
 )
 """The settings that bear on a result; a manifest keeps these, and no key or endpoint."""
+
+
+def seated(judges: Sequence[str], api_base: str | None = None) -> dict[str, object]:
+    """The fields that seat judges as a user lists them, for `load_settings`.
+
+    Args:
+        judges: LiteLLM names, each perhaps with its endpoint; the first is the run's judge. Where
+            none is named, the settings stay as they are.
+        api_base: The endpoint that was given beside them.
+
+    Raises:
+        SettingsError: The first has an endpoint of its own, and it is open whether another judge of
+            its provider shares it.
+    """
+    if not judges:
+        return {"api_base": api_base}
+    model, own = split_endpoint(judges[0])
+    for judge in judges[1:]:
+        if own and provider_of(judge) == provider_of(model) and not split_endpoint(judge)[1]:
+            raise SettingsError(f"{judge}: name its endpoint too, as {judges[0]} has one")
+    return {"model": model, "panel": tuple(judges[1:]), "api_base": own or api_base}
 
 
 def load_settings(**given: object) -> Settings:

@@ -27,14 +27,21 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(help="Run folder; by default runs/NAME-OF-ANSWERS.")
     ] = None,
-    model: Annotated[
-        str | None,
+    judges: Annotated[
+        list[str] | None,
         typer.Option(
+            "--model",
+            "--judge",
+            metavar="NAME",
             help="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini or hosted_vllm/NAME; "
-            "by default the embedded SmolLM2-135M."
+            "by default the embedded SmolLM2-135M. Repeat for a panel: all rate the rubrics, the "
+            "first does all else. NAME@URL is a judge at an endpoint of its own.",
         ),
     ] = None,
-    api_base: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,
+    api_base: Annotated[
+        str | None,
+        typer.Option(help="Endpoint of the judge, and of a panel's others of its provider."),
+    ] = None,
     evidence: Annotated[
         str | None,
         typer.Option(
@@ -127,6 +134,8 @@ def evaluate(
 
       ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini --concurrency 32
 
+      ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --judge anthropic/claude-haiku-4-5
+
       ragassay evaluate answers.jsonl --only citations --citations sentence
 
       ragassay evaluate answers.jsonl --dry-run
@@ -139,11 +148,10 @@ def evaluate(
     with errors_as_lines():
         from ragassay.cli.thresholds import parse_thresholds
         from ragassay.runs.evaluate import read_job
-        from ragassay.settings import load_settings
+        from ragassay.settings import load_settings, seated
 
         settings = load_settings(
-            model=model,
-            api_base=api_base,
+            **seated(judges or (), api_base),
             evidence=evidence,
             only=tuple(only) if only else None,
             verifier=verifier,
@@ -210,7 +218,7 @@ def _show_plan(job: Job, settings: Settings, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found)))
         return
-    typer.echo(f"{found.n_records} answers, {found.n_calls} calls of {settings.model}")
+    typer.echo(f"{found.n_records} answers, {found.n_calls} calls of {', '.join(settings.judges)}")
     typer.echo(
         f"about {found.n_prompt_tokens:,} prompt tokens, of which {found.n_shared_tokens:,} "
         "are contexts that calls on one answer share"

@@ -15,6 +15,7 @@ from langgraph.types import CachePolicy, Send
 from ragassay.graphs import citation_nuggets, nodes
 from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.graphs.failures import after, file_failure, retry_policies
+from ragassay.graphs.panel import confer_tasks
 from ragassay.graphs.state import Input, Output, State, Task
 from ragassay.graphs.tasks import case_tasks, claim_tasks
 from ragassay.graphs.toolbox import Toolbox, toolbox
@@ -31,7 +32,10 @@ VERDICT_NODES: dict[str, Any] = {
 }
 """Nodes with a task each, and what others may be made of."""
 
-FINAL_NODES: dict[str, Any] = {"verify_nugget": citation_nuggets.verify_nugget}
+FINAL_NODES: dict[str, Any] = {
+    "verify_nugget": citation_nuggets.verify_nugget,
+    "confer": nodes.judge_rubric,
+}
 """Nodes whose tasks are made of the verdicts of the others."""
 
 
@@ -75,7 +79,7 @@ def build_evaluate_graph(
         "find_evidence", route_evidence, [*VERDICT_NODES, "check_correctness", "gather"]
     )
     builder.add_edge("check_correctness", "gather")
-    builder.add_conditional_edges("gather", route_nuggets, [*FINAL_NODES, "aggregate"])
+    builder.add_conditional_edges("gather", route_final, [*FINAL_NODES, "aggregate"])
     builder.add_edge("aggregate", END)
     return builder.compile(cache=cache, checkpointer=checkpointer, name="evaluate")
 
@@ -85,7 +89,7 @@ def route_case(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
     if state.case is None:
         return ["find_evidence"]
     tools = toolbox(runtime)
-    tasks = case_tasks(state.case, tools.rubrics, tools.settings)
+    tasks = case_tasks(state.case, tools.rubrics, tools.settings, tools.judges)
     beside = ["check_citations"] if tools.settings.wants("citations") else []
     return ["find_evidence", *beside, *_sends(runtime, tasks)]
 
@@ -104,12 +108,14 @@ def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
     return [*beside, *_sends(runtime, tasks)] or ["gather"]
 
 
-def route_nuggets(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
-    """Fan out over the pairs of a nugget and a cited document, where the settings want it so."""
-    if state.case is None or not toolbox(runtime).settings.cites_by_nuggets:
+def route_final(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
+    """Fan out over the judges of disputed rubrics, and over nuggets and cited documents."""
+    if state.case is None:
         return "aggregate"
-    tasks = citation_nuggets.nugget_tasks(state.case, state.cited, state.facts, state.nuggets)
-    return _sends(runtime, tasks) or "aggregate"
+    tasks = confer_tasks(state.case, state.judgments)
+    if toolbox(runtime).settings.cites_by_nuggets:
+        tasks += citation_nuggets.nugget_tasks(state.case, state.cited, state.facts, state.nuggets)
+    return (_sends(runtime, tasks) if tasks else []) or "aggregate"
 
 
 def _sends(runtime: Runtime[Toolbox], tasks: list[Task]) -> list[Send]:

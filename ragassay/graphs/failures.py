@@ -18,6 +18,7 @@ from ragassay.errors import (
 )
 from ragassay.graphs.citation_nuggets import nugget_verdict, unlisted
 from ragassay.graphs.evidence_state import Draft, QueryTask, Report
+from ragassay.graphs.panel import unheard
 from ragassay.graphs.state import Task
 from ragassay.graphs.tasks import claim_verdicts
 from ragassay.graphs.toolbox import Toolbox
@@ -53,7 +54,7 @@ def retry_policies(max_attempts: int) -> list[RetryPolicy]:
 
 def after(node: str) -> Literal["gather", "aggregate"]:
     """Where the verdict of a node goes: to the others, or, made of them, to the end."""
-    return "aggregate" if node == "verify_nugget" else "gather"
+    return "aggregate" if node in ("verify_nugget", "confer") else "gather"
 
 
 def file_failure(
@@ -114,7 +115,9 @@ def unscored(task: Task, failure: Failure) -> dict[str, Any]:
     """The verdict of a task, with a failure in the verdict's place."""
     match task.kind:
         case "judge_rubric":
-            return {"judgments": [Judgment(rubric=task.rubric, failure=failure)]}
+            return {"judgments": [Judgment(rubric=task.rubric, judge=task.judge, failure=failure)]}
+        case "confer":
+            return {"judgments": [unheard(task, failure)]}
         case "label_sentence":
             return {"labels": [SentenceLabel(sentence=task.item, failure=failure)]}
         case "nuggetize":

@@ -15,6 +15,7 @@ from ragassay.errors import InputError
 from ragassay.graphs.beside import beside
 from ragassay.graphs.citation_nuggets import citations_by_nugget
 from ragassay.graphs.correctness import correctness_of
+from ragassay.graphs.panel import joint_judgments
 from ragassay.graphs.state import State, Task, passage_of
 from ragassay.graphs.tasks import claim_verdicts, rubrics_of
 from ragassay.graphs.toolbox import Toolbox, task_text, toolbox
@@ -77,11 +78,14 @@ async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
 
 
 async def judge_rubric(task: Task, runtime: Runtime[Toolbox]) -> Update:
-    """Rate the answer on one rubric."""
+    """Rate the answer on one rubric; of a panel, as the judge that the task names."""
     tools = toolbox(runtime)
-    with dspy.context(lm=tools.lm):
-        judgment = await tools.judge.acall(case=task.case, rubric=tools.rubrics[task.rubric])
-    return _filed(runtime, judgment.usage, {"judgments": [judgment]})
+    with dspy.context(lm=tools.lm_of(task.judge)):
+        judgment = await tools.judge.acall(
+            case=task.case, rubric=tools.rubrics[task.rubric], others=task.others
+        )
+    seated = judgment.model_copy(update={"judge": task.judge, "first": task.first})
+    return _filed(runtime, judgment.usage, {"judgments": [seated]})
 
 
 async def label_sentence(task: Task, runtime: Runtime[Toolbox]) -> Update:
@@ -146,13 +150,13 @@ async def gather(state: State) -> Update:
 async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Put the verdicts in order, match the nuggets and add everything up."""
     case, tools = _case(state), toolbox(runtime)
-    if tools.lm.fatal is not None:
+    if tools.fatal is not None:
         # LangGraph ends the step, and starts the next, before it raises what a handler raised.
-        raise tools.lm.fatal
-    parts = tools.settings.parts
+        raise tools.fatal
+    parts, rubrics = tools.settings.parts, rubrics_of(case, tools.rubrics)
     found = Verdicts(
         nuggets=state.nuggets,
-        judgments=state.judgments,
+        judgments=joint_judgments(state, rubrics, tools),
         labels=state.labels,
         evidence=state.evidence,
         citations=[*state.citations, *citations_by_nugget(case, state)],
@@ -160,7 +164,7 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         correctness=state.correctness,
         facts=state.facts,
     )
-    verdicts = ordered(case, rubrics_of(case, tools.rubrics), found, parts)
+    verdicts = ordered(case, rubrics, found, parts)
     gold = case.gold or verdicts.reference_nuggets
     matches = await beside(_matches, gold, verdicts.answer_nuggets, tools)
     evaluation = evaluation_of(
@@ -170,7 +174,7 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         matches,
         state.searches,
         state.notices,
-        Judges(tools.settings.model, tools.verifier_name, tools.correctness_name),
+        Judges(tools.settings.model, tools.verifier_name, tools.correctness_name, tools.judges),
         tools.fingerprint(state.record),
         parts,
     )

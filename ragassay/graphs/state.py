@@ -36,6 +36,7 @@ TaskKind = Literal[
     "verify_claim",
     "list_facts",
     "verify_nugget",
+    "confer",
 ]
 
 
@@ -138,6 +139,9 @@ class Task:
         document: Id of the cited document that a nugget is compared with.
         nugget: The nugget.
         facts: The document's.
+        judge: Who of a panel is asked; "" where there is none.
+        others: What the panel's other judges said, where this one hears them.
+        first: What it said before.
     """
 
     kind: TaskKind
@@ -153,6 +157,9 @@ class Task:
     document: str = ""
     nugget: str = ""
     facts: tuple[str, ...] = ()
+    judge: str = ""
+    others: str = ""
+    first: Judgment | None = None
 
 
 def passage_of(task: Task) -> EvidenceSpan:

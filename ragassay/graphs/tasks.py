@@ -20,12 +20,20 @@ from ragassay.records import (
 from ragassay.settings import Settings
 
 
-def case_tasks(case: Case, rubrics: Iterable[str], settings: Settings) -> list[Task]:
+def case_tasks(
+    case: Case, rubrics: Iterable[str], settings: Settings, judges: Sequence[str] = ()
+) -> list[Task]:
     """The verdicts that need no evidence; none for an answer without a sentence.
 
     Citations that are checked nugget by nugget need the answer's nuggets too. Only gold nuggets
     that were given are assigned: those of a reference answer are not known before they are
     written, and are matched by their similarity alone.
+
+    Args:
+        case: The answer.
+        rubrics: Names of the run's rubrics.
+        settings: Say what is to be found out.
+        judges: Names of a panel's judges; each rates every rubric. Empty for a single judge.
     """
     if not case.sentences:
         return []
@@ -33,7 +41,11 @@ def case_tasks(case: Case, rubrics: Iterable[str], settings: Settings) -> list[T
     tasks: list[Task] = []
     if settings.wants("rubrics"):
         chosen = rubrics_of(case, rubrics)
-        tasks += [Task(kind="judge_rubric", case=case, rubric=name) for name in chosen]
+        tasks += [
+            Task(kind="judge_rubric", case=case, rubric=name, judge=judge)
+            for name in chosen
+            for judge in judges or ("",)
+        ]
     if settings.wants("sentences"):
         tasks += [Task(kind="label_sentence", case=case, item=n) for n in numbers]
     if settings.wants("nuggets") or settings.cites_by_nuggets:

@@ -20,7 +20,7 @@ from ragassay.agents.query_writer import QueryWriter
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
 from ragassay.agents.verifier import Verifier
-from ragassay.errors import SettingsError
+from ragassay.errors import FatalModelError, SettingsError
 from ragassay.graphs.evidence_state import QueryTask
 from ragassay.graphs.state import Task
 from ragassay.models.correctness import CorrectnessModel, correctness_model
@@ -44,6 +44,7 @@ class Toolbox:
     Attributes:
         encoder: Compares claims with passages in place of the judge; None where the judge does.
         correctness: Says whether sentences are correct; None where the judge's verdicts do.
+        panel: All judges that rate the rubrics, `lm` first; empty where it rates alone.
     """
 
     settings: Settings
@@ -54,6 +55,7 @@ class Toolbox:
     encoder: EncoderVerifier | None = None
     correctness: CorrectnessModel | None = None
     matcher: NuggetMatcher | None = None
+    panel: tuple[JudgeLM, ...] = ()
     judge: RubricJudge = field(default_factory=RubricJudge)
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
     writer: NuggetWriter = field(default_factory=NuggetWriter)
@@ -78,7 +80,7 @@ class Toolbox:
         if unknown:
             raise SettingsError(f"unknown rubric {unknown[0]!r}; there are {', '.join(rubrics)}")
         chosen = settings.rubrics or tuple(rubrics)
-        lm = JudgeLM(settings)
+        lm = JudgeLM(settings.of_judge(0))
         if settings.evidence == "agent" and not lm.calls_tools:
             raise SettingsError(
                 f"{settings.model} cannot call tools, so no agent can search with it: name a judge "
@@ -88,6 +90,7 @@ class Toolbox:
         return cls(
             settings=settings,
             lm=lm,
+            panel=_panel(settings, lm),
             matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
             embedder=embedder,
             corpus=Corpus() if corpus is None else corpus,
@@ -97,6 +100,26 @@ class Toolbox:
             judge=RubricJudge(settings.strategy),
             verifier=Verifier(settings.verdict_labels),
         )
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Names of the panel's judges; empty where one judge rates alone."""
+        return tuple(lm.model for lm in self.panel)
+
+    @property
+    def n_slots(self) -> int:
+        """Most model calls under way at a time: each judge of a panel has its own slots."""
+        seats = range(len(self.settings.judges))
+        return sum(self.settings.of_judge(place).n_slots for place in seats)
+
+    def lm_of(self, judge: str) -> JudgeLM:
+        """A judge of the panel; the run's own where no name is given."""
+        return next((lm for lm in self.panel if lm.model == judge), self.lm)
+
+    @property
+    def fatal(self) -> FatalModelError | None:
+        """Why the run cannot go on; of a panel, the first judge that cannot be asked."""
+        return next((lm.fatal for lm in (self.lm, *self.panel) if lm.fatal is not None), None)
 
     @property
     def has_corpus(self) -> bool:
@@ -155,6 +178,7 @@ class Toolbox:
             *(task.document, task.nugget, *task.facts),
             *(self.verifier_name, str(self.settings.verdict_labels)),
             *(self.settings.rubric_set, self.settings.strategy),
+            *seat_key(task),
         )
 
     def query_key(self, node: str, task: QueryTask) -> str:
@@ -175,6 +199,12 @@ class Toolbox:
         return self.corpus.sha256, *map(str, bounds)
 
 
+def _panel(settings: Settings, lm: JudgeLM) -> tuple[JudgeLM, ...]:
+    """The run's judge and the further ones; none where there is no further one."""
+    further = [JudgeLM(settings.of_judge(n)) for n in range(1, len(settings.judges))]
+    return (lm, *further) if further else ()
+
+
 def _encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:
     """The verifier beside the judge; None where the judge verifies."""
     if settings.chosen_verifier == "judge":
@@ -191,6 +221,13 @@ def toolbox(runtime: Runtime[Toolbox]) -> Toolbox:
 @functools.cache
 def _default_toolbox() -> Toolbox:
     return Toolbox.of(load_settings())
+
+
+def seat_key(task: Task) -> tuple[str, ...]:
+    """What the rating of a panel's judge depends on beside the case; empty for a single judge."""
+    if not task.judge:
+        return ()
+    return task.judge, task.others, task.first.model_dump_json() if task.first else ""
 
 
 def task_text(task: Task) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ragassay.metrics.citations import citation_scores
 from ragassay.metrics.nuggetizer import assignment_scores
+from ragassay.metrics.panel import single_judgments
 from ragassay.metrics.scores import (
     correctness_scores,
     evidence_scores,
@@ -43,11 +44,18 @@ class Judges:
         judge: The model that was asked for ratings, labels, nuggets and assignments.
         verifier: What compared sentences and citations with passages.
         correctness: What said whether sentences are correct.
+        panel: All that rated the rubrics, where several did.
     """
 
     judge: str
     verifier: str
     correctness: str
+    panel: tuple[str, ...] = ()
+
+    @property
+    def raters(self) -> str:
+        """Who rated the rubrics, in words."""
+        return f"a panel of {', '.join(self.panel)}" if self.panel else self.judge
 
 
 def evaluation_of(
@@ -112,7 +120,7 @@ def _scores(
     parts: Collection[Part],
 ) -> dict[str, Score]:
     """The scores of the parts that were to be found out, in the order of the report."""
-    scores = rubric_scores(verdicts.judgments, judges.judge)
+    scores = rubric_scores(verdicts.judgments, judges.raters)
     if "nuggets" in parts:
         scores |= _nugget_scores(case, verdicts, matches, judges.judge)
     if "sentences" in parts:
@@ -211,9 +219,8 @@ def _remarks(case: Case, verdicts: Verdicts, searches: Sequence[EvidenceSearch])
         )
         found.append(Finding(kind="extractive_nugget", message=message))
     found += _search_remarks(searches)
-    failures = [
-        verdict.failure.reason for group in verdicts.groups for verdict in group if verdict.failure
-    ]
+    groups = (single_judgments(verdicts.judgments), *verdicts.groups[1:])
+    failures = [verdict.failure.reason for group in groups for verdict in group if verdict.failure]
     n_without = failures.count("no_evidence")
     if n_without:
         message = f"{n_without} claims had no passage to be compared with."

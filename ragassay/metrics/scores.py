@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ragassay.metrics.intervals import f1_interval, rating_interval, share_interval
 from ragassay.metrics.nuggets import f1_score
+from ragassay.metrics.panel import panel_bounds, single_judgments, standing
 from ragassay.records import (
     RELEVANCE_LABELS,
     EvidenceVerdict,
@@ -32,19 +33,23 @@ LIKERT = (1.0, 5.0)
 
 
 def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]:
-    """One score a rubric; the interval is the central 95 % of the judge's own distribution."""
+    """One score a rubric; the interval is the central 95 % of the judge's own distribution.
+
+    Of a panel, `n` counts the members' ratings, and the bounds hold those that could not be had.
+    """
     scores: dict[str, Score] = {}
     for judgment in judgments:
-        is_scored = judgment.score is not None
+        n_scored = sum(standing(one).score is not None for one in single_judgments([judgment]))
+        worst, best = panel_bounds(judgment)
         interval = rating_interval(judgment.distribution) if judgment.distribution else None
         scores[f"rubric.{judgment.rubric}"] = Score(
             value=judgment.score,
-            n=int(is_scored),
-            n_unscored=int(not is_scored),
+            n=n_scored,
+            n_unscored=len(single_judgments([judgment])) - n_scored,
             low=interval[0] if interval else None,
             high=interval[1] if interval else None,
-            worst=judgment.score if is_scored else LIKERT[0],
-            best=judgment.score if is_scored else LIKERT[1],
+            worst=worst,
+            best=best,
             scale=LIKERT,
             judge=judge,
         )

@@ -13,6 +13,7 @@ from ragassay.metrics.aggregates import (
     question_scores,
 )
 from ragassay.metrics.intervals import mean_interval
+from ragassay.metrics.panel_agreement import panel_agreement
 from ragassay.records import Evaluation, Score, Summary, Usage
 
 
@@ -35,6 +36,7 @@ def summarize(
         },
         findings=dict(sorted(Counter(f.kind for e in evaluations for f in e.findings).items())),
         usage=sum((e.usage for e in evaluations), Usage()),
+        panel=panel_agreement(evaluations),
     )
 
 

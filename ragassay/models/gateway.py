@@ -179,7 +179,8 @@ class JudgeLM(dspy.LM):
             return ModelError(_shortened(cause or error))
         typed = _typed(error)
         if isinstance(typed, FatalModelError):
-            self.fatal = typed
+            # Of several judges, the user must know which.
+            typed = self.fatal = FatalModelError(f"{self.model}: {typed}")
         if isinstance(typed, TransientModelError) and typed.reason == "rate_limit":
             wait = _retry_after_s(error)
             if wait is not None and wait <= MOST_COOLDOWN_S:

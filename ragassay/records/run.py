@@ -80,6 +80,13 @@ class FileStamp(Frozen):
     format: str = ""
 
 
+class PanelSeat(Frozen):
+    """A judge that sits beside the run's own: its LiteLLM name, and what is known of it."""
+
+    judge: str
+    card: ModelCard | None = None
+
+
 class Manifest(Frozen):
     """All that a run depends on. Two runs with equal manifests have equal results.
 
@@ -88,6 +95,7 @@ class Manifest(Frozen):
         packages: Versions of the libraries that bear on the result.
         judge: LiteLLM name of the judging model.
         judge_digest: SHA-256 of its weights where they are local; else empty.
+        panel: Judges that rated the rubrics beside it.
         verifier: What compared sentences with passages; the judge, or a model beside it.
         verifier_digest: SHA-256 of its weights where they are known; else empty.
         correctness: What said whether sentences are correct.
@@ -105,6 +113,7 @@ class Manifest(Frozen):
     packages: dict[str, str] = Field(default_factory=dict)
     judge: str
     judge_digest: str = ""
+    panel: tuple[PanelSeat, ...] = ()
     verifier: str = ""
     verifier_digest: str = ""
     correctness: str = ""
@@ -116,6 +125,48 @@ class Manifest(Frozen):
     settings: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     card: ModelCard | None = None
     verifier_card: ModelCard | None = None
+
+
+class PanelMember(Frozen):
+    """One judge of a panel, over all answers and rubrics.
+
+    Attributes:
+        judge: Its name.
+        score: Mean of its scores; `n` counts ratings, `n_unscored` those that could not be had.
+        n_heard_again: Ratings that it gave again after it heard the others.
+        n_moved: Those of them that came out otherwise than before.
+    """
+
+    judge: str
+    score: Score
+    n_heard_again: int = Field(default=0, ge=0)
+    n_moved: int = Field(default=0, ge=0)
+
+
+class PanelAgreement(Frozen):
+    """How far the judges of a panel agree, over all answers and rubrics.
+
+    Attributes:
+        members: The judges.
+        alpha_alone: Krippendorff's alpha, ordinal, of the ratings that each gave alone.
+        alpha: The same of the ratings that counted in the end.
+        exact_alone: Share of judgments on which all gave the same rating, each alone.
+        exact: The same of the ratings that counted in the end.
+        n_disputed: Judgments on which two were two points or more apart.
+        n_settled: Those of them on which no two were so, after they heard each other.
+        n_heard_again: Ratings that were given again.
+        n_moved: Those of them that came out otherwise than before.
+    """
+
+    members: tuple[PanelMember, ...]
+    alpha_alone: Score
+    alpha: Score
+    exact_alone: Score
+    exact: Score
+    n_disputed: int = Field(ge=0)
+    n_settled: int = Field(ge=0)
+    n_heard_again: int = Field(ge=0)
+    n_moved: int = Field(ge=0)
 
 
 class Summary(Frozen):
@@ -134,6 +185,7 @@ class Summary(Frozen):
         systems: Means over answers for each system, where records name one.
         findings: How often each kind of finding came up.
         usage: Sum over all verdicts.
+        panel: How far the judges agree, where several sat as a panel.
     """
 
     n_records: int = Field(ge=0)
@@ -146,3 +198,4 @@ class Summary(Frozen):
     systems: dict[str, dict[str, Score]] = Field(default_factory=dict)
     findings: dict[str, int] = Field(default_factory=dict)
     usage: Usage = Usage()
+    panel: PanelAgreement | None = None

@@ -123,7 +123,8 @@ class _Runner:
     ) -> None:
         self._tools, self._graph, self._checkpointer = tools, graph, checkpointer
         self._folder, self._outcome, self._listen = folder, outcome, listen
-        limit = N_LOCAL_IN_FLIGHT if is_local(tools.settings.model) else tools.settings.n_slots
+        has_local = any(map(is_local, tools.settings.judges))
+        limit = N_LOCAL_IN_FLIGHT if has_local else tools.settings.n_slots
         self._slots = asyncio.Semaphore(max(2, limit))
 
     async def run(self, record: Record) -> None:
@@ -132,8 +133,8 @@ class _Runner:
             try:
                 evaluation = await self._evaluate(record)
             except Exception as error:
-                if self._tools.lm.fatal is not None:
-                    raise self._tools.lm.fatal from error
+                if self._tools.fatal is not None:
+                    raise self._tools.fatal from error
                 self._keep_failure(_failure(record, error))
             else:
                 self._outcome.evaluations[record.id] = evaluation
@@ -155,7 +156,7 @@ class _Runner:
     async def _evaluate(self, record: Record) -> Evaluation:
         config: RunnableConfig = {
             "configurable": {"thread_id": self._tools.fingerprint(record)},
-            "max_concurrency": self._tools.settings.n_slots,
+            "max_concurrency": self._tools.n_slots,
         }
         start: Input | None = Input(record=record)
         if self._checkpointer is not None and await self._checkpointer.aget_tuple(config):

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from ragassay.errors import InputError
 from ragassay.formats import read_records
 from ragassay.graphs.nodes import case_of
-from ragassay.graphs.tasks import case_tasks, n_most_claims
+from ragassay.graphs.panel import n_most_conferring
+from ragassay.graphs.tasks import case_tasks, n_most_claims, rubrics_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.summary import summarize
 from ragassay.model_names import DEFAULT_MODEL
@@ -25,6 +26,7 @@ from ragassay.records import (
     Evaluation,
     FileStamp,
     Manifest,
+    PanelSeat,
     Record,
     RecordFailure,
     Rejection,
@@ -98,7 +100,8 @@ class Plan:
     Attributes:
         n_records: Answers.
         n_calls: Model calls at most: where a passage for a sentence stands in a document that it
-            cites, one call serves both, and a search ends when it has found enough.
+            cites, one call serves both, a search ends when it has found enough, and the judges of
+            a panel hear each other only where they are far apart.
         n_prompt_tokens: About so many tokens sent.
         n_shared_tokens: Those of them that repeat the context of an answer.
     """
@@ -156,9 +159,10 @@ def plan(job: Job, tools: Toolbox) -> Plan:
     n_calls = n_shared = 0
     for record in job.records:
         case = case_of(record, tools)
-        calls = len(case_tasks(case, tools.rubrics, tools.settings)) + n_most_claims(
-            case, tools.settings, tools.has_corpus
-        )
+        calls = len(case_tasks(case, tools.rubrics, tools.settings, tools.judges))
+        calls += n_most_claims(case, tools.settings, tools.has_corpus)
+        if case.sentences:
+            calls += n_most_conferring(len(rubrics_of(case, tools.rubrics)), len(tools.judges))
         n_calls += calls
         n_shared += calls * (len(case.context) // CHARS_A_TOKEN)
     n_prompt = n_shared + n_calls * (TASK_CHARS // CHARS_A_TOKEN)
@@ -220,6 +224,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         packages=_versions(),
         judge=settings.model,
         judge_digest=SMOLLM2_GGUF_SHA256 if settings.model == DEFAULT_MODEL else "",
+        panel=tuple(PanelSeat(judge=j, card=load_card(j)) for j in settings.panel_names),
         verifier=tools.verifier_name,
         verifier_digest=tools.encoder.model.digest if tools.encoder else "",
         correctness=tools.correctness_name,

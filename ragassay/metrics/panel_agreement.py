@@ -1,0 +1,97 @@
+"""How far the judges of a panel agree, alone and after they heard each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ragassay.metrics.aggregates import question_of
+from ragassay.metrics.agreement import krippendorff_alpha
+from ragassay.metrics.intervals import mean_interval
+from ragassay.metrics.panel import is_disputed, standing
+from ragassay.metrics.resampling import ratio_interval
+from ragassay.records import Evaluation, Judgment, PanelAgreement, PanelMember, Score
+
+
+def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
+    """How far the members of a run's panel agree, over all answers and rubrics.
+
+    Ratings that each gave alone are kept apart from those after hearing the others: only the
+    former are independent, so only their agreement says how reliable the judges are.
+
+    Returns:
+        None where no judgment is of a panel. Intervals resample questions.
+    """
+    units = [
+        (question_of(evaluation), judgment)
+        for evaluation in evaluations
+        for judgment in evaluation.judgments
+        if judgment.members
+    ]
+    if not units:
+        return None
+    alone = [[member.first or member for member in panel.members] for _, panel in units]
+    final = [[standing(member) for member in panel.members] for _, panel in units]
+    disputed = [is_disputed(members) for members in alone]
+    judges = list(dict.fromkeys(m.judge for _, panel in units for m in panel.members))
+    members = tuple(_member(judge, units) for judge in judges)
+    questions = [question for question, _ in units]
+    return PanelAgreement(
+        members=members,
+        alpha_alone=_alpha(alone, questions),
+        alpha=_alpha(final, questions),
+        exact_alone=_exact(alone, questions),
+        exact=_exact(final, questions),
+        n_disputed=sum(disputed),
+        n_settled=sum(d and not is_disputed(f) for d, f in zip(disputed, final, strict=True)),
+        n_heard_again=sum(member.n_heard_again for member in members),
+        n_moved=sum(member.n_moved for member in members),
+    )
+
+
+def _member(judge: str, units: Sequence[tuple[str, Judgment]]) -> PanelMember:
+    """One judge's mean over all answers and rubrics, and what it did when it heard the others."""
+    said = [(q, m) for q, panel in units for m in panel.members if m.judge == judge]
+    scored = [(q, score) for q, m in said if (score := standing(m).score) is not None]
+    scores = [score for _, score in scored]
+    scales = [m.scale for _, m in said]
+    interval = mean_interval(scores, [q for q, _ in scored]) or (None, None)
+    heard = [(m, m.first) for _, m in said if m.first is not None and m.rating is not None]
+    return PanelMember(
+        judge=judge,
+        score=Score(
+            value=round(math.fsum(scores) / len(scores), 4) if scores else None,
+            n=len(scores),
+            n_unscored=len(said) - len(scores),
+            low=interval[0],
+            high=interval[1],
+            scale=(min(low for low, _ in scales), max(high for _, high in scales)),
+            judge=judge,
+        ),
+        n_heard_again=len(heard),
+        n_moved=sum(again.rating != first.rating for again, first in heard),
+    )
+
+
+def _alpha(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
+    """Krippendorff's alpha for ordinal data, of the written ratings."""
+    scales = [one.scale for unit in units for one in unit]
+    ratings = range(min(low for low, _ in scales), max(high for _, high in scales) + 1)
+    given = [[str(one.rating) for one in unit if one.rating is not None] for unit in units]
+    return krippendorff_alpha(given, [str(r) for r in ratings], "ordinal", questions)
+
+
+def _exact(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
+    """Share of the judgments with two ratings or more in which all ratings are the same."""
+    given = [[one.rating for one in unit if one.rating is not None] for unit in units]
+    several = [(q, unit) for q, unit in zip(questions, given, strict=True) if len(unit) > 1]
+    hits = [float(len(set(unit)) == 1) for _, unit in several]
+    names = [question for question, _ in several]
+    interval = (ratio_interval(hits, [1.0] * len(hits), names) if hits else None) or (None, None)
+    return Score(
+        value=sum(hits) / len(hits) if hits else None,
+        n=len(hits),
+        n_unscored=len(units) - len(hits),
+        low=interval[0],
+        high=interval[1],
+    )
