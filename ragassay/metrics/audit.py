@@ -218,12 +218,12 @@ def variant_ratings(pairs: Sequence[Pair]) -> dict[str, dict[Variant, Score]]:
         pairs: Only those of the family "rubric" count.
 
     Returns:
-        By target, then by variant; a whole answer counts once, however often it was damaged.
+        By target, in alphabetical order, then by variant; a whole answer counts once.
     """
     chosen = [pair for pair in pairs if pair.damage.family == "rubric"]
     return {
         target: _variants(members)
-        for target, members in grouped(chosen, lambda pair: pair.target).items()
+        for target, members in sorted(grouped(chosen, lambda pair: pair.target).items())
     }
 
 

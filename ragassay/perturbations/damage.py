@@ -36,6 +36,7 @@ def damage_answers(
     seed: int = 0,
     retracted: Collection[str] = (),
     rephrase: Rephrase | None = None,
+    among: Sequence[Record] | None = None,
 ) -> Damaged:
     """Attack every answer with every attack, one at a time.
 
@@ -49,12 +50,15 @@ def damage_answers(
         seed: Of all draws.
         retracted: PMIDs of retracted articles; the attack that cites one is left out without.
         rephrase: Says a sentence again in other words, for redundant sentences; None for rules.
+        among: The records that sentences of the same domain, drugs and PMIDs come from, so that the
+            damage does not depend on how many answers are damaged; None for `records`.
 
     Returns:
         Nothing for no record. An answer without a sentence is unchanged by all attacks.
     """
     chosen = [a for a in (ATTACKS if attacks is None else attacks) if retracted or a != RETRACTED]
-    neighbours, pmids = Neighbours(records), sorted(retracted)
+    neighbours = Neighbours(records if among is None else among)
+    pmids = sorted(retracted)
     answers: list[DamagedAnswer] = []
     n_unchanged = {attack.name: 0 for attack in chosen}
     for record in records:

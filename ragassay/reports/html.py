@@ -12,7 +12,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.records import Evaluation, Manifest, RecordFailure, Rejection, Summary
+from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
+from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
 from ragassay.reports.labels import reason_text, without_controls
 from ragassay.reports.report_view import view_report
 from ragassay.reports.text import AVERAGES_NOTE
@@ -30,6 +31,7 @@ def render_html(
     evaluations: Sequence[Evaluation],
     failures: Sequence[RecordFailure] = (),
     rejections: Sequence[Rejection] = (),
+    audit: Audit | None = None,
 ) -> str:
     """Write a run as a page for a browser or a printer.
 
@@ -39,14 +41,17 @@ def render_html(
         evaluations: One for each answer, in the order to show; may be empty.
         failures: Records without an evaluation.
         rejections: Lines that could not be read.
+        audit: What the judge can tell; None where nobody has looked.
 
     Returns:
         An HTML document; more than three answers are folded. Same input, same bytes.
     """
-    environment = _environment()
+    environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
     page = environment.get_template(PAGE).render(
-        report=view_report(manifest, summary, evaluations, failures, rejections),
+        report=view_report(manifest, summary, evaluations, failures, rejections, audit),
+        explanation=EXPLANATION,
+        not_audited=NOT_AUDITED,
         style=style,
         script=script,
         policy=content_policy(style, script),
@@ -74,7 +79,8 @@ def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """Templates of pages; they escape everything, and refuse what is not given."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

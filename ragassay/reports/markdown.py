@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ragassay.records import Evaluation, Manifest, RecordFailure, Rejection, Summary
+from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
 from ragassay.reports.answer_view import AnswerView
+from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED, CertificateView
 from ragassay.reports.chips import Chip
 from ragassay.reports.labels import one_line, reason_text
 from ragassay.reports.provenance import JudgeView
@@ -47,6 +48,7 @@ def render_markdown(
     evaluations: Sequence[Evaluation],
     failures: Sequence[RecordFailure] = (),
     rejections: Sequence[Rejection] = (),
+    audit: Audit | None = None,
 ) -> str:
     """Write a run as Markdown (GitHub's dialect, for its tables).
 
@@ -56,11 +58,12 @@ def render_markdown(
         evaluations: One for each answer, shown in this order; may be empty.
         failures: Records without an evaluation.
         rejections: Lines that could not be read.
+        audit: What the judge can tell; None where nobody has looked.
 
     Returns:
         Markdown, ending in a newline; the same bytes for the same input.
     """
-    report = view_report(manifest, summary, evaluations, failures, rejections)
+    report = view_report(manifest, summary, evaluations, failures, rejections, audit)
     return "\n".join(_blocks(report)).rstrip("\n") + "\n"
 
 
@@ -69,7 +72,11 @@ def _blocks(report: ReportView) -> Iterator[str]:
     yield f"**{escape(report.headline)}**\n"
     if report.shortfall:
         yield f"{report.shortfall}\n"
+    if report.certificate is None:
+        yield f"{NOT_AUDITED}\n"
     yield from _findings(report)
+    if report.certificate:
+        yield from certificate_blocks(report.certificate)
     yield from _scores(report.scores)
     yield from _averages(report.averages)
     if report.systems:
@@ -121,6 +128,18 @@ def _finding_group(group: FindingGroup) -> Iterator[str]:
     if group.n_unlisted:
         yield f"- {group.n_unlisted} more, not listed with an answer"
     yield ""
+
+
+def certificate_blocks(view: CertificateView) -> Iterator[str]:
+    """The certificate of a judge as a section."""
+    yield "## What this judge can tell\n"
+    yield f"**{escape(view.headline)}** {EXPLANATION}\n"
+    rows = [
+        (escape(line.title), f"{escape(line.sign)} **{line.word}**", escape(line.reason))
+        for line in (*view.rubrics, *view.others)
+    ]
+    yield from table(("Of", "Judge is", "Why"), rows)
+    yield f"{escape(view.basis)}\n"
 
 
 def _scores(groups: Sequence[ScoreGroup]) -> Iterator[str]:

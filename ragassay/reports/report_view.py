@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ragassay.records import (
+    Audit,
     Evaluation,
     Manifest,
     RecordFailure,
@@ -16,6 +17,7 @@ from ragassay.records import (
     Summary,
 )
 from ragassay.reports.answer_view import AnswerView, view_answer
+from ragassay.reports.certificate import CertificateView, view_certificate
 from ragassay.reports.charts import MAX_SERIES, Plot, dot_plot
 from ragassay.reports.labels import (
     Severity,
@@ -141,6 +143,7 @@ class ReportView:
     plots: tuple[Plot, ...]
     systems: Systems | None
     judges: tuple[JudgeView, ...]
+    certificate: CertificateView | None
     answers: tuple[AnswerView, ...]
     failures: tuple[RecordFailure, ...]
     rejections: tuple[Rejection, ...]
@@ -153,6 +156,7 @@ def view_report(
     evaluations: Sequence[Evaluation],
     failures: Sequence[RecordFailure],
     rejections: Sequence[Rejection],
+    audit: Audit | None = None,
 ) -> ReportView:
     """Turn a run into what is shown of it; the order of the evaluations is kept."""
     return ReportView(
@@ -166,6 +170,7 @@ def view_report(
         plots=view_plots(summary),
         systems=view_systems(summary.systems) if summary.systems else None,
         judges=view_judges(manifest),
+        certificate=view_certificate(audit) if audit else None,
         answers=tuple(view_answer(i, e) for i, e in enumerate(evaluations, start=1)),
         failures=tuple(failures),
         rejections=tuple(rejections),

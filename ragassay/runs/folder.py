@@ -6,6 +6,8 @@ failures.jsonl      records without an evaluation, with the reason
 rejected.jsonl      lines of the input that could not be read
 summary.json        the run in numbers
 report.md, report.html
+audit.json          the certificate of the judge (`Audit`), where `--audit` was asked for
+audit/              the damaged answers and their evaluations, a folder like this one
 state.sqlite        states of unfinished evaluations (LangGraph's checkpoints)
 verdicts.sqlite     finished verdicts by the hash of what they depend on (LangGraph's cache)
 """
@@ -21,7 +23,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ragassay.errors import InputError, RunMismatchError
-from ragassay.records import Evaluation, Manifest, RecordFailure, Rejection, Summary
+from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
 from ragassay.reports import render_html, render_markdown
 
 M = TypeVar("M", bound=BaseModel)
@@ -41,6 +43,7 @@ class RunFolder:
         self.failures_file = path / "failures.jsonl"
         self.rejected_file = path / "rejected.jsonl"
         self.summary_file = path / "summary.json"
+        self.audit_file = path / "audit.json"
         self.state_file = path / "state.sqlite"
         self.verdicts_file = path / "verdicts.sqlite"
 
@@ -120,11 +123,25 @@ class RunFolder:
         except OSError:
             return None
 
+    def audit(self) -> Audit | None:
+        """The audit of the run's judge; None where there is none.
+
+        Raises:
+            InputError: The file is damaged.
+        """
+        try:
+            return Audit.model_validate_json(self.audit_file.read_text(encoding="utf-8"))
+        except OSError:
+            return None
+        except ValidationError as error:
+            raise InputError(f"{self.audit_file} is damaged or of another version") from error
+
     def write_reports(self, summary: Summary) -> None:
         """Write report.md and report.html from what the folder holds."""
         parts = (self.manifest(), summary, self.evaluations(), self.failures(), self.rejections())
-        write_whole(self.path / "report.md", render_markdown(*parts))
-        write_whole(self.path / "report.html", render_html(*parts))
+        audit = self.audit()
+        write_whole(self.path / "report.md", render_markdown(*parts, audit=audit))
+        write_whole(self.path / "report.html", render_html(*parts, audit=audit))
 
 
 def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:

@@ -113,9 +113,9 @@ def test_a_lift_is_measured_on_its_own_scale():
 def test_lines_come_by_family_and_target():
     found = certify(
         [
-            *pairs(20, 0),
-            *pairs(20, 0, target="rubric.relevancy"),
             *pairs(20, 0, family="clinical"),
+            *pairs(20, 0, target="rubric.relevancy"),
+            *pairs(20, 0),
         ]
     )
     assert [(each.family, each.target) for each in found] == [

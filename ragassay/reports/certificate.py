@@ -1,0 +1,156 @@
+"""The certificate of a judge as a page, a Markdown summary and a terminal show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ragassay.records import AttackFamily, Audit, TargetTrust, Trust
+from ragassay.reports.labels import finding_title
+from ragassay.reports.text import (
+    count_text,
+    humanise,
+    join_words,
+    score_title,
+)
+
+TrustTone = Literal["good", "wary", "bad", "unscored"]
+
+NOT_AUDITED = (
+    "Not audited: the same command with --audit 20 finds out which rubrics this judge can tell."
+)
+UNTOLD = "too few"
+WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
+    "trusted": ("trusted", "\u2713", "good"),
+    "weak": ("weak", "~", "wary"),
+    "blind": ("blind", "\u2717", "bad"),
+    None: (UNTOLD, "?", "unscored"),
+}
+"""Word, sign and tone of a verdict: no colour says what no word says."""
+
+WORST_FIRST: tuple[Trust | None, ...] = ("blind", "weak", None, "trusted")
+
+EXPLANATION = (
+    "Some answers were damaged on purpose, and judged beside the whole ones. Trusted: nearly all "
+    "plainly damaged answers and most of the subtly damaged ones get the lower score. Blind: no "
+    "better than chance. Weak: in between."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TrustLine:
+    """A line of the certificate; `sign` and `tone` repeat what `word` says."""
+
+    title: str
+    word: str
+    sign: str
+    tone: TrustTone
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateView:
+    """The certificate.
+
+    Attributes:
+        headline: One sentence.
+        rubrics: Whether damage of each rubric is told.
+        others: Changes that matter in medicine, and text that talks to the judge.
+        basis: What the verdicts rest on.
+    """
+
+    headline: str
+    rubrics: tuple[TrustLine, ...]
+    others: tuple[TrustLine, ...]
+    basis: str
+
+
+def view_certificate(audit: Audit) -> CertificateView:
+    """Turn an audit into the lines of its certificate; injected text is one line."""
+    rubrics = _of(audit, "rubric")
+    clinical = tuple(
+        _line(f"{target_title(t.target)}, of changed facts", t) for t in _of(audit, "clinical")
+    )
+    return CertificateView(
+        headline=trust_headline(rubrics),
+        rubrics=tuple(_line(target_title(trust.target), trust) for trust in rubrics),
+        others=(*clinical, *_injection(_of(audit, "injection"))),
+        basis=basis_text(audit),
+    )
+
+
+def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
+    """The rubrics in one sentence: "Trusted on 2 of 3 rubrics; blind on cohesion."."""
+    if not rubrics:
+        return "No rubric was audited."
+    named: list[str] = []
+    for trust in ("blind", "weak", None):
+        titles = [target_title(t.target).lower() for t in rubrics if t.trust == trust]
+        if titles:
+            start = "too few pairs to tell" if trust is None else f"{trust} on"
+            named.append(f"{start} {join_words(titles)}")
+    n_trusted = sum(t.trust == "trusted" for t in rubrics)
+    start = f"Trusted on {n_trusted} of {count_text(len(rubrics), 'rubric')}"
+    return f"{'; '.join([start, *named])}."
+
+
+def basis_text(audit: Audit) -> str:
+    """How many answers the certificate rests on, and what was left out."""
+    source = "held by the file" if audit.pools == "given" else f"made with seed {audit.seed}"
+    whole = count_text(audit.n_answers, "whole answer")
+    hurt = count_text(audit.n_damaged, "damaged one")
+    parts = [
+        f"Judge: {audit.judge}",
+        f"{whole} and {hurt}, {source}",
+    ]
+    if audit.n_failed:
+        parts.append(f"{count_text(audit.n_failed, 'answer')} could not be evaluated")
+    return f"{'; '.join(parts)}."
+
+
+def target_title(target: str) -> str:
+    """The title of a score or finding that an attack aims at."""
+    group, _, kind = target.partition(".")
+    return finding_title(kind, 1) if group == "findings" else score_title(target)
+
+
+def attack_title(attack: str) -> str:
+    """An attack's name as words."""
+    return humanise(attack)
+
+
+def _of(audit: Audit, family: AttackFamily) -> list[TargetTrust]:
+    return [trust for trust in audit.certificate if trust.family == family]
+
+
+def _line(title: str, trust: TargetTrust) -> TrustLine:
+    word, sign, tone = WORDS[trust.trust]
+    return TrustLine(title, word, sign, tone, trust.reason)
+
+
+def _injection(lines: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
+    """One line for all scores: the verdict on the worst of them, by its largest lift."""
+    if not lines:
+        return ()
+    worst = min(lines, key=lambda t: (WORST_FIRST.index(t.trust), -_lift(t)))
+    line = _line("Instructions in the answer", worst)
+    n_others = len(lines) - 1
+    among = f", the worst of {count_text(len(lines), 'score')}" if n_others else ""
+    return (
+        TrustLine(
+            line.title,
+            line.word,
+            line.sign,
+            line.tone,
+            f"{target_title(worst.target)}{among}: {worst.reason}",
+        ),
+    )
+
+
+def _lift(trust: TargetTrust) -> float:
+    """The lift as a share of its scale; that of a score that could not be had is the lowest."""
+    lift = trust.lift
+    if lift is None or lift.value is None:
+        return -1.0
+    return lift.value / (lift.scale[1] - lift.scale[0])

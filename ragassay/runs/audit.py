@@ -1,0 +1,182 @@
+"""An audit of a judge: whole and damaged answers go through the graph that evaluates answers.
+
+An audit folder is a run folder of all these answers, and holds besides:
+
+damaged.jsonl   one damaged answer a line, with what was done to it
+audit.json      the figures and the certificate
+audit.html, audit.md, figures.csv
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.metrics.audit import attack_figures, audit_pairs, variant_ratings
+from ragassay.metrics.certificate import certify
+from ragassay.records import (
+    Audit,
+    DamagedAnswer,
+    Evaluation,
+    Manifest,
+    Part,
+    RecordFailure,
+    Usage,
+)
+from ragassay.reports.audit import figures_csv, render_audit_html, render_audit_markdown
+from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job
+from ragassay.runs.engine import Listener, Outcome, run_records
+from ragassay.runs.evaluate import Job, Plan, RunResult, manifest_of, plan
+from ragassay.runs.folder import RunFolder, write_lines, write_whole
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an audit came to.
+
+    Attributes:
+        audit: The figures and the certificate.
+        damaged: The damaged answers that were judged.
+        evaluations: Of whole and damaged answers.
+        failures: Answers without an evaluation.
+    """
+
+    audit: Audit
+    damaged: tuple[DamagedAnswer, ...]
+    evaluations: tuple[Evaluation, ...]
+    failures: tuple[RecordFailure, ...]
+
+
+def plan_audit(job: AuditJob, tools: Toolbox) -> Plan:
+    """Count the calls and tokens of an audit without asking a model."""
+    plans = [
+        plan(replace(job.job, records=tuple(records)), tools_for(parts, tools))
+        for parts, records in job.groups().items()
+    ]
+    return Plan(
+        n_records=sum(p.n_records for p in plans),
+        n_calls=sum(p.n_calls for p in plans),
+        n_prompt_tokens=sum(p.n_prompt_tokens for p in plans),
+        n_shared_tokens=sum(p.n_shared_tokens for p in plans),
+    )
+
+
+async def run_audit(
+    job: AuditJob,
+    tools: Toolbox,
+    folder: RunFolder | None = None,
+    listen: Listener = lambda event: None,
+    whole: Mapping[str, Evaluation] | None = None,
+) -> AuditResult:
+    """Audit a judge; with a folder, go on where an earlier start of the same audit was stopped.
+
+    Args:
+        job: From `audit_job`.
+        tools: What the answers are judged with.
+        folder: Where finished work is kept.
+        listen: Told of progress.
+        whole: Evaluations of whole answers that are there already, by record id.
+
+    Raises:
+        RunMismatchError: The folder holds another run or audit.
+        FatalModelError: The judge cannot be asked.
+    """
+    manifest = audit_manifest(job, tools)
+    if folder is None:
+        outcome = await _judged(job, tools, None, listen)
+        return _result(job, outcome, manifest, whole or {})
+    with folder.opened(manifest):
+        write_lines(folder.rejected_file, job.job.rejections)
+        write_lines(folder.path / "damaged.jsonl", job.damaged)
+        outcome = await _judged(job, tools, folder, listen)
+        result = _result(job, outcome, manifest, whole or {})
+        write_lines(folder.evaluations_file, result.evaluations)
+        write_lines(folder.failures_file, result.failures)
+        write_audit(folder.path, result.audit)
+    return result
+
+
+async def audit_of_run(
+    job: Job,
+    result: RunResult,
+    tools: Toolbox,
+    folder: RunFolder,
+    options: AuditOptions,
+    listen: Listener = lambda event: None,
+) -> AuditResult:
+    """Audit the judge of a run on answers of the run, and put the certificate on its report.
+
+    The whole answers keep the scores that the run gave them; the damaged ones are judged in the
+    folder `audit` inside the run's.
+
+    Raises:
+        InputError: No answer of the run can be damaged.
+        FatalModelError: The judge cannot be asked.
+    """
+    evaluations = {evaluation.record_id: evaluation for evaluation in result.evaluations}
+    judged = tuple(record for record in job.records if record.id in evaluations)
+    chosen = audit_job(replace(job, records=judged), tools, options, is_judged=True)
+    found = await run_audit(chosen, tools, RunFolder(folder.path / "audit"), listen, evaluations)
+    write_whole(folder.audit_file, found.audit.model_dump_json(indent=2))
+    folder.write_reports(result.summary)
+    return found
+
+
+def tools_for(parts: tuple[Part, ...], tools: Toolbox) -> Toolbox:
+    """The same judge and models, asked for some parts of an evaluation only."""
+    return replace(tools, settings=tools.settings.model_copy(update={"only": parts}))
+
+
+def audit_manifest(job: AuditJob, tools: Toolbox) -> Manifest:
+    """Everything that the audit's result depends on but the number of its answers."""
+    manifest = manifest_of(job.job, tools)
+    chosen: dict[str, str | int | float | bool | None] = {
+        "audit_seed": job.options.seed,
+        "audit_attacks": ",".join(job.options.attacks),
+        "audit_given": job.options.is_given,
+    }
+    return manifest.model_copy(update={"settings": manifest.settings | chosen})
+
+
+def write_audit(folder: Path, audit: Audit) -> None:
+    """Write audit.json, audit.html, audit.md and figures.csv."""
+    write_whole(folder / "audit.json", audit.model_dump_json(indent=2))
+    write_whole(folder / "audit.html", render_audit_html(audit))
+    write_whole(folder / "audit.md", render_audit_markdown(audit))
+    write_whole(folder / "figures.csv", figures_csv(audit))
+
+
+async def _judged(
+    job: AuditJob, tools: Toolbox, folder: RunFolder | None, listen: Listener
+) -> Outcome:
+    outcome = Outcome()
+    for parts, records in job.groups().items():
+        found = await run_records(records, tools_for(parts, tools), folder, listen)
+        outcome.evaluations.update(found.evaluations)
+        outcome.failures.update(found.failures)
+    return outcome
+
+
+def _result(
+    job: AuditJob, outcome: Outcome, manifest: Manifest, whole: Mapping[str, Evaluation]
+) -> AuditResult:
+    ids = [ask.record.id for ask in job.asks]
+    evaluations = [outcome.evaluations[name] for name in ids if name in outcome.evaluations]
+    failures = tuple(outcome.failures[name] for name in ids if name in outcome.failures)
+    pairs = audit_pairs(job.damaged, {**whole, **outcome.evaluations})
+    audit = Audit(
+        judge=", ".join([manifest.judge, *(seat.judge for seat in manifest.panel)]),
+        n_answers=len({damage.original for damage in job.damaged}),
+        seed=job.options.seed,
+        pools=job.pools,
+        n_unchanged=job.n_unchanged,
+        n_damaged=len(job.damaged),
+        n_failed=len(failures),
+        figures=attack_figures(pairs),
+        ratings=variant_ratings(pairs),
+        certificate=certify(pairs),
+        usage=sum((evaluation.usage for evaluation in evaluations), Usage()),
+    )
+    return AuditResult(audit, job.damaged, tuple(evaluations), failures)
