@@ -23,6 +23,8 @@ from ragassay.formats.output import write_values
 from ragassay.formats.problems import Problem, found, found_text, validate
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format, sniff
+from ragassay.formats.summeval import SUMMEVAL, read_summeval_labels
+from ragassay.formats.usr import USR, USR_MEANS, read_usr_labels, read_usr_means_labels
 from ragassay.formats.workbench.paragraphs import (
     GradedParagraph,
     is_paragraph_file,
@@ -79,6 +81,9 @@ _READERS: tuple[tuple[Format, Callable[[Item], Sequence[HumanLabel | Problem]]],
     (MEDAESQA, read_medaesqa_labels),
     (ASSIGNED, read_assigned_labels),
     (YESCIEVAL, read_yescieval_labels),
+    (SUMMEVAL, read_summeval_labels),
+    (USR, read_usr_labels),
+    (USR_MEANS, read_usr_means_labels),
 )
 
 
@@ -89,8 +94,8 @@ class LabelResult:
     Attributes:
         labels: In the file's order.
         rejections: Labels that could not be read.
-        format: "ragassay-labels", "medaesqa", "nuggetizer-assign", "yescieval" or
-            "rubric-workbench".
+        format: "ragassay-labels", "medaesqa", "nuggetizer-assign", "yescieval", "summeval", "usr",
+            "usr-means" or "rubric-workbench".
     """
 
     labels: tuple[HumanLabel, ...]
@@ -103,8 +108,9 @@ def read_labels(path: Path) -> LabelResult:
 
     A null is no label, nor is an assignment that failed. `record_id` and `sentence` are those of
     the records that `read_records` makes of the same file. Ratings of YESciEval's judges come as
-    labels with the judge as annotator. A judgment of the Rubric workbench is a grade of a whole
-    response: a rubric label on "relevance", on the collection's own scale.
+    labels with the judge as annotator; of SummEval the experts' ratings are read. A judgment of
+    the Rubric workbench is a grade of a whole response: a rubric label on "relevance", on the
+    collection's own scale.
 
     Raises:
         InputError: the file cannot be opened, is empty, or holds no labels: qrels judge documents,

@@ -19,6 +19,7 @@ from ragassay.formats.ragas import RAGAS, read_ragas
 from ragassay.formats.ragassay_jsonl import RAGASSAY, read_ragassay
 from ragassay.formats.ragchecker import RAGCHECKER, read_ragchecker
 from ragassay.formats.sniff import Format, sniff
+from ragassay.formats.summeval import SUMMEVAL, read_summeval
 from ragassay.formats.topics import read_topics
 from ragassay.formats.trec.biogen_2024 import BIOGEN_2024, read_biogen_2024
 from ragassay.formats.trec.biogen_2025 import (
@@ -28,6 +29,7 @@ from ragassay.formats.trec.biogen_2025 import (
     read_biogen_2025_b,
 )
 from ragassay.formats.trec.rag import RAG_2024, RAG_2025, read_rag_2024, read_rag_2025
+from ragassay.formats.usr import USR, USR_MEANS, read_usr, read_usr_means
 from ragassay.formats.workbench.paragraphs import is_paragraph_file
 from ragassay.formats.workbench.responses import RESPONSES, iter_responses, read_response
 from ragassay.formats.yescieval import YESCIEVAL, find_questions, read_questions, read_yescieval
@@ -45,6 +47,9 @@ _SELF_CONTAINED: tuple[tuple[Format, _Mapper], ...] = (
     (BIOASQ, read_bioasq),
     (CREATE_INPUT, read_create_input),
     (ASSIGNED, read_assigned),
+    (SUMMEVAL, read_summeval),
+    (USR, read_usr),
+    (USR_MEANS, read_usr_means),
 )
 _ON_TOPICS: tuple[tuple[Format, Callable[[Item, Mapping[str, str]], _Outcome]], ...] = (
     (RAG_2024, read_rag_2024),

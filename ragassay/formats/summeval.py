@@ -1,0 +1,128 @@
+"""SummEval: summaries of news articles, rated by people (Fabbri et al. 2021), as JSON lines.
+
+    {"id", "model_id", "decoded", "text", "references": […],
+     "expert_annotations": [{"coherence": 4, "consistency": 5, "fluency": 5, "relevance": 3}, …],
+     "turker_annotations": […]}
+
+`text`, the article, is there where the file was paired with the articles. The ratings are left out
+of the records, so that no judge sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from ragassay.formats.items import Item
+from ragassay.formats.problems import Problem, validate
+from ragassay.formats.rows import IdText, Row, as_text, kept_fields
+from ragassay.formats.sniff import Format
+from ragassay.records import Document, HumanLabel, Record
+
+TASK = "Summarise the article."
+
+
+class RatingsRow(Row):
+    """What one annotator said of a summary."""
+
+    coherence: int | None = Field(default=None, ge=1, le=5)
+    consistency: int | None = Field(default=None, ge=1, le=5)
+    fluency: int | None = Field(default=None, ge=1, le=5)
+    relevance: int | None = Field(default=None, ge=1, le=5)
+
+
+class SummaryRow(Row):
+    """A summary."""
+
+    id: IdText
+    model_id: IdText | None = None
+    decoded: str
+    text: str | None = None
+    references: list[str] = Field(default_factory=list)
+    expert_annotations: list[object] = Field(default_factory=list[object])
+    turker_annotations: list[object] = Field(default_factory=list[object])
+
+
+class AnnotationsRow(Row):
+    """The ratings of a summary."""
+
+    expert_annotations: list[RatingsRow] = Field(default_factory=list[RatingsRow])
+    turker_annotations: list[RatingsRow] = Field(default_factory=list[RatingsRow])
+
+
+SUMMEVAL = Format(
+    name="summeval",
+    required=(("id",), ("decoded",), ("expert_annotations", "turker_annotations")),
+    fields=frozenset(SummaryRow.model_fields) | {"filepath"},
+    leading="decoded",
+    keys="id, model_id, decoded, text, references[], expert_annotations[{coherence, consistency, "
+    "fluency, relevance}]",
+)
+
+
+def read_summeval(item: Item) -> Record | Problem:
+    """Turn a summary into a record; its id is `id/model_id`.
+
+    The first reference summary is the record's; the others are kept in its metadata.
+    """
+    row = validate(SummaryRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    kept = kept_fields(row)
+    if len(row.references) > 1:
+        kept["references"] = as_text(row.references[1:])
+    return Record(
+        id=_record_id(row, item),
+        question=TASK,
+        answer=row.decoded,
+        sources=(Document(id="article", text=row.text),) if row.text else (),
+        reference=row.references[0] if row.references else None,
+        system=row.model_id,
+        topic=row.id,
+        metadata=kept,
+    )
+
+
+def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel | Problem]:
+    """The experts' ratings of a summary.
+
+    Args:
+        item: The summary.
+        turkers: Whether the crowd workers' ratings come too; Chaudhary et al. 2024 leave them out.
+    """
+    row = validate(SummaryRow, item.fields)
+    if isinstance(row, Problem):
+        return [row]
+    names = ("expert_annotations", "turker_annotations") if turkers else ("expert_annotations",)
+    rated = validate(AnnotationsRow, {name: getattr(row, name) for name in names})
+    if isinstance(rated, Problem):
+        return [rated]
+    given = (("expert", rated.expert_annotations), ("turker", rated.turker_annotations))
+    return [
+        label
+        for kind, rows in given
+        for n, ratings in enumerate(rows, start=1)
+        for label in _labels(row, _record_id(row, item), ratings, f"{kind} {n}")
+    ]
+
+
+def _labels(
+    row: SummaryRow, record_id: str, ratings: RatingsRow, annotator: str
+) -> Iterator[HumanLabel]:
+    for rubric in RatingsRow.model_fields:
+        rating = getattr(ratings, rubric)
+        if rating is not None:
+            yield HumanLabel(
+                task="rubric",
+                label=str(rating),
+                record_id=record_id,
+                topic=row.id,
+                system=row.model_id,
+                item=rubric,
+                annotator=annotator,
+            )
+
+
+def _record_id(row: SummaryRow, item: Item) -> str:
+    return f"{row.id}/{row.model_id or item.place.label}"
