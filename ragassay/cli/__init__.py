@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import typer
 
+from ragassay.cli.audit import audit
 from ragassay.cli.compare import compare
 from ragassay.cli.convert import convert
 from ragassay.cli.corpus import app as corpus_app
 from ragassay.cli.evaluate import evaluate
+from ragassay.cli.matrix import matrix
 from ragassay.cli.meta_evaluate import meta_evaluate
 from ragassay.cli.nuggets import app as nuggets_app
 from ragassay.cli.report import report
+from ragassay.cli.similarity import similarity
 
 app = typer.Typer(
     name="ragassay",
@@ -25,9 +28,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(evaluate)
+app.command()(audit)
 app.command()(report)
 app.command()(compare)
 app.command()(meta_evaluate)
+app.command()(matrix)
+app.command()(similarity)
 app.command()(convert)
 app.add_typer(corpus_app)
 app.add_typer(nuggets_app)

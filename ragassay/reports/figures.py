@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.metrics.calibration import ReliabilityBin
 from ragassay.metrics.leaderboard import Leaderboard
+from ragassay.metrics.matrices import Matrix
 from ragassay.reports.labels import label_text, one_line
 from ragassay.reports.text import score_title
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, GREY = "#1f5fa8", "#8a8a8a"
+BLUE, GREY, ORANGE = "#1f5fa8", "#8a8a8a", "#d55e00"
 ROW_HEIGHT_IN = 0.32
 MAX_NAME = 40
 _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
@@ -92,6 +93,55 @@ def confusion_plot(title: str, labels: Sequence[str], confusion: Sequence[Sequen
     axes.set_xlabel("judge")
     axes.set_ylabel("people")
     return _svg(figure, axes, title)
+
+
+def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
+    """A matrix of means; the darker a cell, the better its value.
+
+    Cells in which something meets itself are framed. Where they hold a thing against itself, they
+    are left out of the shades too, for nothing is more like it.
+
+    Args:
+        matrix: What to show.
+        texts: What to write into the cells, shape (n_rows, n_columns).
+    """
+    from matplotlib.patches import Rectangle
+
+    figure, axes = _figure(2.6 + 0.95 * len(matrix.columns), 1.6 + 0.55 * len(matrix.rows))
+    shades = _shades(matrix)
+    axes.imshow(shades, cmap="Blues", vmin=0, vmax=1.15, aspect="auto", interpolation="nearest")
+    for y, row in enumerate(texts):
+        for x, text in enumerate(row):
+            color = "white" if shades[y][x] > 0.65 else "black"
+            axes.text(x, y, text, ha="center", va="center", color=color, fontsize=9)
+    for y, x in sorted(matrix.own):
+        frame = Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, edgecolor=ORANGE)
+        axes.add_patch(frame)
+    columns, rows = [_name(name) for name in matrix.columns], [_name(name) for name in matrix.rows]
+    axes.set_xticks(range(len(columns)), labels=columns, parse_math=False, rotation=30, ha="right")
+    axes.set_yticks(range(len(rows)), labels=rows, parse_math=False)
+    axes.set_xlabel(matrix.column_title)
+    axes.set_ylabel(matrix.row_title)
+    return _svg(figure, axes, matrix.title)
+
+
+def _shades(matrix: Matrix) -> list[list[float]]:
+    """From 0 for the worst cell to 1 for the best; nan where there is none."""
+    left_out = matrix.own if matrix.is_reflexive else frozenset[tuple[int, int]]()
+    values = {
+        (y, x): -value if matrix.lower_is_better else value
+        for y, row in enumerate(matrix.cells)
+        for x, cell in enumerate(row)
+        if (value := cell.value) is not None and (y, x) not in left_out
+    }
+    low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
+    return [
+        [
+            (values[y, x] - low) / (high - low or 1.0) if (y, x) in values else math.nan
+            for x in range(len(matrix.columns))
+        ]
+        for y in range(len(matrix.rows))
+    ]
 
 
 def ranking_plot(title: str, human: Mapping[str, float], judge: Mapping[str, float]) -> str:

@@ -48,16 +48,20 @@ def csv_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
 
 
 def latex_text(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str, label: str
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    caption: str,
+    label: str,
+    n_words: int = 2,
 ) -> str:
     """Rows as a LaTeX table in the style of booktabs, every cell escaped.
 
     Args:
         columns: The header.
-        rows: As many cells each as there are columns; words flush left in the first two columns
-            at most, numbers flush right.
+        rows: As many cells each as there are columns.
         caption: What the table shows.
         label: For references; letters, digits, dots, colons and dashes.
+        n_words: Columns of words, flush left; those of numbers behind them are flush right.
     """
     import pandas as pd
 
@@ -70,7 +74,7 @@ def latex_text(
         escape=False,
         caption=latex_escape(caption),
         label="".join(c if c.isascii() and (c.isalnum() or c in ".:-") else "-" for c in label),
-        column_format="l" * min(2, len(columns)) + "r" * max(0, len(columns) - 2),
+        column_format="l" * min(n_words, len(columns)) + "r" * max(0, len(columns) - n_words),
         position="htbp",
     )
 

@@ -1,0 +1,99 @@
+"""`ragassay similarity`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+
+if TYPE_CHECKING:
+    from ragassay.runs.similarity import Similarity
+
+
+def similarity(
+    answers: Annotated[Path, typer.Argument(help="Answers of several systems.")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="bleu, rouge1, rougeL, meteor, nist, bertscore, wer, wmd or moverscore; repeat "
+            "for more. By default all.",
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=VALUE",
+            help="Only answers with this system, topic, or field of the file beside them; repeat "
+            "for more.",
+        ),
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="Topics, for TREC runs that bring no questions.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Encoder behind BERTScore, WMD and MoverScore, by its name on Hugging Face's hub "
+            "or its folder; by default the installed all-MiniLM-L6-v2.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write similarity.csv, similarity.tex, a heatmap (SVG) for each measure and a "
+            "page with all of them (index.html) into this folder."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the matrices as JSON.")] = False,
+) -> None:
+    """Show how alike the answers of several systems are.
+
+    Each system's answers are compared with each other's to the same questions, as references and
+    as candidates, by the eight measures of YESciEval (ROUGE-1 and ROUGE-L count as one there). A
+    cell is a mean over questions with a bootstrap interval; the diagonal is a text against itself.
+    It needs more libraries: pip install 'ragassay[similarity]'.
+
+    For example:
+
+      ragassay similarity answers.jsonl --out similarity
+
+      ragassay similarity bioasq-train-answers.jsonl.gz --where variant=benign --metric rougeL
+
+      ragassay similarity answers.jsonl --metric wmd --embedder allenai/scibert_scivocab_uncased
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, the rest is compared.
+    """
+    with errors_as_lines():
+        from ragassay.models.embeddings import EMBEDDED
+        from ragassay.runs.similarity import similarity as compare
+        from ragassay.runs.similarity import write_similarity
+
+        found = compare(
+            answers,
+            metric or (),
+            where=where or (),
+            limit=limit,
+            questions=questions,
+            embedder=embedder or EMBEDDED,
+        )
+        _print(found, as_json)
+        for path in write_similarity(found, out) if out else ():
+            typer.echo(f"wrote {path}", err=True)
+    if found.rejections:
+        raise typer.Exit(PARTIAL)
+
+
+def _print(found: Similarity, as_json: bool) -> None:
+    from ragassay.cli.matrices import print_matrices, print_rejections
+
+    notes = [f"tokens are compared by {found.embedder}"] if found.embedder else []
+    for note in (*notes, *found.notes):
+        typer.echo(f"note: {note}", err=True)
+    print_rejections(found.rejections)
+    print_matrices(found.matrices, {"embedder": found.embedder} if as_json else None)

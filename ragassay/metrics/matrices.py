@@ -1,0 +1,88 @@
+"""Matrices of means: what stands in the rows against what stands in the columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragassay.metrics.intervals import mean_interval
+from ragassay.records import Score
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A mean for each pair of names.
+
+    Attributes:
+        key: For names of files.
+        title: For people.
+        rows: Names of the rows.
+        columns: Names of the columns.
+        cells: shape (n_rows, n_columns); `n` and `n_unscored` count what `unit` says.
+        row_title: What stands in the rows.
+        column_title: What stands in the columns.
+        unit: What a cell counts, in the plural: "questions", "ratings".
+        n_questions: Questions that any cell rests on.
+        own: Row and column of cells in which something meets itself.
+        is_reflexive: Whether own cells hold a thing against itself, and so tell nothing.
+        lower_is_better: Whether the least is the best.
+    """
+
+    key: str
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Score, ...], ...]
+    row_title: str
+    column_title: str
+    unit: str
+    n_questions: int
+    own: frozenset[tuple[int, int]] = frozenset()
+    is_reflexive: bool = False
+    lower_is_better: bool = False
+
+
+def clustered_score(
+    values: Sequence[float],
+    questions: Sequence[str],
+    n_unscored: int = 0,
+    scale: tuple[float, float] = (0.0, 1.0),
+    judge: str = "",
+    lower_is_better: bool = False,
+) -> Score:
+    """A mean with a bootstrap interval over questions.
+
+    Args:
+        values: shape (n,).
+        questions: shape (n,), the question of each.
+        n_unscored: Values that could not be had.
+        scale: Least and greatest value; without a greatest, what is unscored leaves no bound.
+        judge: Who gave the values.
+        lower_is_better: Whether the least value is the best.
+
+    Returns:
+        Rounded to four digits; without a value for no value.
+    """
+    n, total = len(values), math.fsum(values)
+    interval = mean_interval(values, questions)
+    ends = [
+        (total + n_unscored * end) / (n + n_unscored) if n + n_unscored else None for end in scale
+    ]
+    worst, best = (
+        round(end, 4) if end is not None and math.isfinite(end) else None
+        for end in (reversed(ends) if lower_is_better else ends)
+    )
+    if not n_unscored and n:
+        worst = best = round(total / n, 4)
+    return Score(
+        value=round(total / n, 4) if n else None,
+        n=n,
+        n_unscored=n_unscored,
+        low=round(interval[0], 4) if interval else None,
+        high=round(interval[1], 4) if interval else None,
+        worst=worst,
+        best=best,
+        scale=scale,
+        judge=judge,
+    )

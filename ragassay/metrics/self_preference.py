@@ -1,0 +1,162 @@
+"""Whether a judge rates its own answers higher than other judges do.
+
+YESciEval (arXiv 2505.14279, section 6, RQ2) reads it off the matrix of judges and systems; here it
+is a difference in differences with an interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ragassay.errors import InputError
+from ragassay.metrics.ratings import RatingTable, difference_score
+from ragassay.records import Score
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SelfVerdict = Literal["none_seen", "prefers_own", "prefers_others", "unknown"]
+
+
+@dataclass(frozen=True)
+class SelfPreference:
+    """A judge on its own answers.
+
+    All three means are over the same ratings: those of a question and a rubric for which this
+    judge and another one both rated an own and another answer.
+
+    Attributes:
+        judge: The judge.
+        systems: The systems that it is.
+        own_gap: Its ratings of its own answers minus its ratings of the others'.
+        peer_gap: The same difference by the other judges.
+        excess: The first minus the second.
+        against: The excess against each of the other systems alone. A preference shows against
+            most of them; where it shows against one, the judge may be harder on that one.
+    """
+
+    judge: str
+    systems: tuple[str, ...]
+    own_gap: Score
+    peer_gap: Score
+    excess: Score
+    against: tuple[tuple[str, Score], ...] = ()
+
+    @property
+    def verdict(self) -> SelfVerdict:
+        """What the interval of the excess leaves open; "unknown" where it is undefined."""
+        return excess_verdict(self.excess)
+
+    @property
+    def seen_against(self) -> tuple[str, ...]:
+        """The systems against which each alone the verdict is the same."""
+        return tuple(s for s, excess in self.against if excess_verdict(excess) == self.verdict)
+
+
+def excess_verdict(excess: Score) -> SelfVerdict:
+    """What the interval of an excess leaves open; "unknown" where it is undefined."""
+    if excess.low is None or excess.high is None:
+        return "unknown"
+    if excess.low > 0:
+        return "prefers_own"
+    return "prefers_others" if excess.high < 0 else "none_seen"
+
+
+def self_preferences(
+    table: RatingTable, own: Mapping[str, Sequence[str]]
+) -> tuple[SelfPreference, ...]:
+    """Measure the self-preference of every judge that is a system too.
+
+    The excess is the mean of (r_j(o) - r_j(s)) - (r_k(o) - r_k(s)) over the judge's own systems o,
+    the others s, the other judges k, and the questions and rubrics for which all four ratings r
+    are there. Where no rating is missing, it is the difference of the differences of the matrix's
+    means. A judge that uses more of the scale than the others has larger gaps of its own, and so
+    an excess without any preference: read it beside the two gaps.
+
+    Args:
+        table: All ratings.
+        own: Judges to the systems that they are; as `own_systems` gives it.
+
+    Returns:
+        In the order of the judges. The excess lies within twice the width of the scale; it has no
+        value where there is no other judge or no other system.
+    """
+    return tuple(
+        _measured(table, judge, tuple(own[judge])) for judge in table.judges if own.get(judge)
+    )
+
+
+def own_systems(
+    judges: Sequence[str], systems: Sequence[str], same: Sequence[tuple[str, str]] = ()
+) -> dict[str, tuple[str, ...]]:
+    """Which judges are which systems.
+
+    Names are compared without case, and without what stands before a slash: LiteLLM's provider,
+    the publisher of a model.
+
+    Args:
+        judges: Names of judges.
+        systems: Names of systems.
+        same: Further pairs of judge and system.
+
+    Raises:
+        InputError: A pair names no judge or no system.
+
+    Example:
+        >>> own_systems(["hosted_vllm/Qwen/Qwen2.5-72B"], ["qwen2.5-72b", "other"])
+        {'hosted_vllm/Qwen/Qwen2.5-72B': ('qwen2.5-72b',)}
+    """
+    for judge, system in same:
+        for name, known, what in ((judge, judges, "judge"), (system, systems, "system")):
+            if name not in known:
+                raise InputError(f"there is no {what} {name!r}; there are {', '.join(known)}")
+    found = {
+        judge: tuple(s for s in systems if _bare(s) == _bare(judge) or (judge, s) in same)
+        for judge in judges
+    }
+    return {judge: names for judge, names in found.items() if names}
+
+
+def _measured(table: RatingTable, judge: str, systems: tuple[str, ...]) -> SelfPreference:
+    rest = tuple(system for system in table.systems if system not in systems)
+    mine, peers = _gaps(table, judge, systems, rest)
+    return SelfPreference(
+        judge,
+        systems,
+        difference_score(mine, table, judge),
+        difference_score(peers, table, "the other judges"),
+        difference_score(mine - peers, table, judge, most=2),
+        tuple((system, _excess(table, judge, systems, system)) for system in rest),
+    )
+
+
+def _excess(table: RatingTable, judge: str, systems: tuple[str, ...], other: str) -> Score:
+    mine, peers = _gaps(table, judge, systems, (other,))
+    return difference_score(mine - peers, table, judge, most=2)
+
+
+def _gaps(
+    table: RatingTable, judge: str, systems: tuple[str, ...], others: tuple[str, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The judge's differences, and for each those of another judge, shape (n, n_units).
+
+    Where one of the two is not there, both are nan.
+    """
+    import numpy as np
+
+    place = table.judges.index(judge)
+    mine, rest = table.values[place], np.delete(table.values, place, axis=0)
+    pairs = [(table.systems.index(o), table.systems.index(s)) for o in systems for s in others]
+    gaps = np.array(
+        [(mine[o] - mine[s], peer[o] - peer[s]) for o, s in pairs for peer in rest], dtype=float
+    ).reshape(-1, 2, len(table.units))
+    both = np.isfinite(gaps).all(axis=1)
+    own, peers = (np.where(both, gaps[:, side], np.nan) for side in (0, 1))
+    return own, peers
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("/")[2].lower()

@@ -1,0 +1,227 @@
+"""How alike two texts are, word by word: BLEU, ROUGE, METEOR, NIST, word error rate.
+
+The measures of YESciEval's appendix D that need no model, each by a library. A text without a word
+has none of them: the functions then give None. The other three are in `transport` and in
+`ragassay.models.token_vectors`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+from ragassay.errors import InputError
+
+if TYPE_CHECKING:
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+    from rouge_score.rouge_scorer import RougeScorer
+    from sacrebleu.metrics.bleu import BLEU
+
+NIST_ORDER = 5
+"""Longest n-gram that NIST counts, as in mteval-v13a."""
+
+TextMeasure = Callable[[str, str], float | None]
+"""Takes reference and candidate."""
+
+
+@dataclass(frozen=True)
+class SimilarityKind:
+    """What a measure of similarity is.
+
+    Attributes:
+        key: Its name on the command line and in files.
+        title: Its name for people.
+        scale: Least and greatest value; infinity where there is no greatest.
+        lower_is_better: Whether the least value means the most alike.
+        is_symmetric: Whether reference and candidate can change places.
+    """
+
+    key: str
+    title: str
+    scale: tuple[float, float]
+    lower_is_better: bool = False
+    is_symmetric: bool = False
+
+
+SIMILARITY_KINDS: Mapping[str, SimilarityKind] = {
+    kind.key: kind
+    for kind in (
+        SimilarityKind("bleu", "BLEU", (0.0, 1.0)),
+        SimilarityKind("rouge1", "ROUGE-1 (F1)", (0.0, 1.0), is_symmetric=True),
+        SimilarityKind("rougeL", "ROUGE-L (F1)", (0.0, 1.0), is_symmetric=True),
+        SimilarityKind("meteor", "METEOR", (0.0, 1.0)),
+        SimilarityKind("nist", "NIST", (0.0, math.inf)),
+        SimilarityKind("bertscore", "BERTScore (F1)", (-1.0, 1.0), is_symmetric=True),
+        SimilarityKind("wer", "Word error rate", (0.0, math.inf), lower_is_better=True),
+        SimilarityKind(
+            "wmd", "Word mover's distance", (0.0, 2.0), lower_is_better=True, is_symmetric=True
+        ),
+        SimilarityKind("moverscore", "MoverScore", (1 / 3, 1.0), is_symmetric=True),
+    )
+}
+"""The eight measures of the paper, which counts ROUGE-1 and ROUGE-L as one, by their keys."""
+
+
+@contextmanager
+def similarity_extra() -> Iterator[None]:
+    """Around imports of libraries that only similarity needs.
+
+    Raises:
+        InputError: One of them is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise InputError(
+            f"similarity of answers needs {error.name}: pip install 'ragassay[similarity]'"
+        ) from error
+
+
+def bleu_score(reference: str, candidate: str) -> float | None:
+    """Precision of the candidate's n-grams up to four, times a penalty for being short.
+
+    By sacrebleu: tokens of mteval-v13a, case kept, exponential smoothing, and only the orders of
+    n-grams that the texts are long enough for (Papineni et al. 2002).
+
+    Returns:
+        In [0, 1], higher is more alike; None where a text has no word.
+    """
+    if not (reference.split() and candidate.split()):
+        return None
+    # A sum of logarithms can end a hair above 100.
+    return min(1.0, _bleu().sentence_score(candidate, [reference]).score / 100)
+
+
+def rouge1_score(reference: str, candidate: str) -> float | None:
+    """F1 of the words that two texts share (Lin 2004), stemmed, by rouge-score.
+
+    The paper does not say which of precision, recall and F1 it shows; F1 is what most report.
+
+    Returns:
+        In [0, 1], higher is more alike; None where a text has no word.
+    """
+    return _rouge("rouge1", reference, candidate)
+
+
+def rouge_l_score(reference: str, candidate: str) -> float | None:
+    """F1 of the longest common subsequence of words (Lin 2004), stemmed, by rouge-score.
+
+    Returns:
+        In [0, 1], higher is more alike; None where a text has no word.
+    """
+    return _rouge("rougeL", reference, candidate)
+
+
+def meteor_score(reference: str, candidate: str) -> float | None:
+    """Words aligned by form, stem and synonym, recall first (Banerjee and Lavie 2005), by nltk.
+
+    Synonyms are WordNet's, which nltk does not bring along: where it is not installed
+    (`has_synonyms`), only forms and stems are aligned.
+
+    Returns:
+        In [0, 1], higher is more alike; None where a text has no word. A text against itself is a
+        hair below 1, for its one chunk of n words costs 0.5 / n^3.
+    """
+    with similarity_extra():
+        from nltk.translate.meteor_score import single_meteor_score
+    first, second = _tokens(reference), _tokens(candidate)
+    if not (first and second):
+        return None
+    return float(single_meteor_score(first, second, wordnet=_synonyms()[0]))
+
+
+def has_synonyms() -> bool:
+    """Whether METEOR aligns synonyms here: nltk's WordNet is installed."""
+    return _synonyms()[1]
+
+
+def nist_score(reference: str, candidate: str) -> float | None:
+    """Precision of n-grams up to five, each weighed by its information (Doddington 2002), by nltk.
+
+    The weights are counted in the reference itself, so that a reference that repeats its words
+    gives low values, with itself too. Tokens of mteval-v13a in small letters.
+
+    Returns:
+        At least 0 and without upper bound (bits a word), higher is more alike; None where a text
+        has no word. Of a candidate shorter than five words, n-grams up to its length.
+    """
+    with similarity_extra():
+        from nltk.translate.nist_score import sentence_nist
+    first, second = _tokens(reference.lower()), _tokens(candidate.lower())
+    if not (first and second):
+        return None
+    return float(sentence_nist([first], second, n=min(NIST_ORDER, len(second))))
+
+
+def word_error_rate(reference: str, candidate: str) -> float | None:
+    """Words to insert, delete and replace, for each word of the reference, by jiwer.
+
+    Words are what white space separates, as they are written.
+
+    Returns:
+        At least 0, above 1 for a long candidate, lower is more alike; None where a text has no
+        word.
+    """
+    with similarity_extra():
+        import jiwer
+    first, second = " ".join(reference.split()), " ".join(candidate.split())
+    return float(jiwer.wer(first, second)) if first and second else None
+
+
+TEXT_MEASURES: Mapping[str, TextMeasure] = {
+    "bleu": bleu_score,
+    "rouge1": rouge1_score,
+    "rougeL": rouge_l_score,
+    "meteor": meteor_score,
+    "nist": nist_score,
+    "wer": word_error_rate,
+}
+"""The measures that need no model, by their keys."""
+
+
+class _NoSynonyms:
+    """Stands in for WordNet: no word has a synonym."""
+
+    def synsets(self, word: str) -> tuple[()]:
+        return ()
+
+
+@cache
+def _synonyms() -> tuple[WordNetCorpusReader, bool]:
+    with similarity_extra():
+        from nltk.corpus import wordnet
+    try:
+        wordnet.ensure_loaded()
+    except LookupError:
+        return cast("WordNetCorpusReader", _NoSynonyms()), False
+    return cast("WordNetCorpusReader", wordnet), True
+
+
+@cache
+def _bleu() -> BLEU:
+    with similarity_extra():
+        from sacrebleu.metrics.bleu import BLEU
+    return BLEU(effective_order=True)
+
+
+@cache
+def _rouge_scorer() -> RougeScorer:
+    with similarity_extra():
+        from rouge_score.rouge_scorer import RougeScorer
+    return RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
+
+
+def _rouge(kind: str, reference: str, candidate: str) -> float | None:
+    if not (reference.split() and candidate.split()):
+        return None
+    return float(_rouge_scorer().score(reference, candidate)[kind].fmeasure)
+
+
+def _tokens(text: str) -> list[str]:
+    with similarity_extra():
+        from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+    return Tokenizer13a()(text).split()

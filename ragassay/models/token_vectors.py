@@ -1,0 +1,167 @@
+"""Each token of a text as a vector in context: what BERTScore and the transport measures compare.
+
+YESciEval takes SPECTER2 and SciBERT; any encoder that transformers can load may be named, and
+all-MiniLM-L6-v2 is there without a download.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragassay.errors import InputError
+from ragassay.metrics.similarity import similarity_extra
+from ragassay.models.embeddings import EMBEDDED
+from ragassay.models.quiet import quiet_loading
+from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+MOST_TOKENS = 512
+"""Longest input of a model that does not say how long it may be."""
+
+_BATCH = 16
+"""Texts that are encoded at a time: long answers make large batches slower, not faster."""
+
+
+@dataclass(frozen=True)
+class TokenCloud:
+    """The tokens of a text, without the model's special ones.
+
+    Attributes:
+        ids: In the model's vocabulary.
+        vectors: Each of length 1, shape (n_tokens, n_dimensions), of the model's last layer.
+        is_word: Whether a token has a letter or a digit, shape (n_tokens,).
+        is_start: Whether a token is the first piece of its word, shape (n_tokens,).
+        n_cut: Tokens beyond the model's longest input, which are left out.
+    """
+
+    ids: tuple[int, ...]
+    vectors: NDArray[np.float32]
+    is_word: NDArray[np.bool_]
+    is_start: NDArray[np.bool_]
+    n_cut: int = 0
+
+    def kept(self, where: NDArray[np.bool_]) -> TokenCloud:
+        """Only these tokens; `where` has shape (n_tokens,)."""
+        ids = tuple(token for token, keep in zip(self.ids, where, strict=True) if keep)
+        return TokenCloud(
+            ids, self.vectors[where], self.is_word[where], self.is_start[where], self.n_cut
+        )
+
+
+class TokenEncoder:
+    """Texts in, clouds of token vectors out. Loads its model at the first call.
+
+    Args:
+        model: `EMBEDDED`, or an encoder's name on Hugging Face's hub, or its folder.
+    """
+
+    def __init__(self, model: str = EMBEDDED) -> None:
+        self.name = model
+        self.digest = MINILM_SAFETENSORS_SHA256 if model == EMBEDDED else ""
+        self._loaded: tuple[PreTrainedModel, PreTrainedTokenizerBase] | None = None
+
+    def encode(self, texts: Sequence[str]) -> list[TokenCloud]:
+        """The cloud of each text; of a text without a word, an empty one.
+
+        Raises:
+            InputError: The model cannot be loaded.
+        """
+        return [self._cloud(text) for text in texts]
+
+    def bertscore_f1(
+        self, references: Sequence[str], candidates: Sequence[str]
+    ) -> list[float | None]:
+        """BERTScore's F1 (Zhang et al. 2020) by bert-score, of the model's last layer.
+
+        Without weights of rarity and without rescaling, as the package does by default.
+
+        Args:
+            references: shape (n,).
+            candidates: shape (n,).
+
+        Returns:
+            In [-1, 1], 1 for equal texts, higher is more alike; None where a text has no word.
+
+        Raises:
+            InputError: bert-score is not installed, or the model cannot be loaded.
+        """
+        pairs = list(zip(references, candidates, strict=True))
+        having = [i for i, (one, two) in enumerate(pairs) if one.split() and two.split()]
+        found: list[float | None] = [None] * len(pairs)
+        if not having:
+            return found
+        with similarity_extra():
+            from bert_score.utils import bert_cos_score_idf
+        model, tokenizer = self._model()
+        weights: defaultdict[int, float] = defaultdict(lambda: 1.0)
+        for token in (tokenizer.cls_token_id, tokenizer.sep_token_id):
+            if isinstance(token, int):
+                weights[token] = 0.0
+        chosen = [pairs[i] for i in having]
+        scores = bert_cos_score_idf(
+            model,
+            [one for one, _ in chosen],
+            [two for _, two in chosen],
+            tokenizer,
+            weights,
+            batch_size=_BATCH,
+            device="cpu",
+        )
+        for i, score in zip(having, scores[:, 2].tolist(), strict=True):
+            found[i] = float(score)
+        return found
+
+    def _model(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+        if self._loaded is None:
+            from transformers import AutoModel, AutoTokenizer
+
+            source = str(minilm_folder()) if self.name == EMBEDDED else self.name
+            try:
+                with quiet_loading():
+                    tokenizer = AutoTokenizer.from_pretrained(source)
+                    model = AutoModel.from_pretrained(source).eval()
+            except (OSError, ValueError) as error:
+                raise InputError(
+                    f"the embedding model {self.name!r} cannot be loaded: name an encoder on "
+                    "Hugging Face's hub, or its folder"
+                ) from error
+            if tokenizer.model_max_length > 1_000_000:
+                known = getattr(model.config, "max_position_embeddings", MOST_TOKENS)
+                # A tokenizer that was published without a limit; RoBERTa's positions start at 2.
+                tokenizer.model_max_length = min(MOST_TOKENS, known)
+            self._loaded = model, tokenizer
+        return self._loaded
+
+    def _cloud(self, text: str) -> TokenCloud:
+        import numpy as np
+        import torch
+
+        model, tokenizer = self._model()
+        with quiet_loading():
+            n_tokens = len(tokenizer(text, add_special_tokens=False)["input_ids"])
+        batch = tokenizer(text, truncation=True, return_tensors="pt")
+        with torch.inference_mode():
+            states = model(**batch).last_hidden_state[0]
+        vectors = torch.nn.functional.normalize(states.float(), dim=-1).numpy()
+        ids, words = batch["input_ids"][0].tolist(), batch.word_ids(0)
+        kept = np.array([word is not None for word in words], dtype=bool)
+        pieces = tokenizer.convert_ids_to_tokens(ids)
+        return TokenCloud(
+            ids=tuple(ids),
+            vectors=vectors,
+            is_word=np.array([_has_letter(piece) for piece in pieces], dtype=bool),
+            is_start=np.array([i == 0 or words[i - 1] != w for i, w in enumerate(words)]),
+            n_cut=max(0, n_tokens - int(kept.sum())),
+        ).kept(kept)
+
+
+def _has_letter(piece: str) -> bool:
+    return any(unicodedata.category(character)[0] in "LN" for character in piece)

@@ -1,0 +1,237 @@
+"""Judges against systems: who rates whom how, and who prefers its own answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragassay.errors import InputError
+from ragassay.metrics.aggregates import question_of
+from ragassay.metrics.matrices import Matrix
+from ragassay.metrics.ratings import Favourite, Rating, favourites, rating_matrix, rating_table
+from ragassay.metrics.self_preference import SelfPreference, own_systems, self_preferences
+from ragassay.records import Evaluation, HumanLabel, Rejection
+from ragassay.reports.matrices import matrices_csv, matrices_latex, matrices_page, matrix_plot
+from ragassay.reports.self_preference import (
+    favourite_text,
+    favourites_csv,
+    self_preference_csv,
+    self_preference_text,
+)
+from ragassay.runs.compare import file_stem, write_files
+from ragassay.runs.folder import RunFolder
+from ragassay.runs.selection import records_where
+
+ALL = "all"
+"""Asks for a matrix of every rubric."""
+
+LABEL_SCALE = (1.0, 5.0)
+"""The scale of ratings in a file of labels, which does not name it."""
+
+UNNAMED = "unnamed judge"
+
+
+@dataclass(frozen=True)
+class JudgeMatrix:
+    """Judges against systems.
+
+    Attributes:
+        matrices: Over all rubrics, then one for each rubric that was asked for.
+        favourites: Whom each judge rates best.
+        self_preferences: Of each judge that is a system too.
+        warnings: What is missing from the runs, one sentence each.
+        rejections: Lines that could not be read.
+    """
+
+    matrices: tuple[Matrix, ...]
+    favourites: tuple[Favourite, ...]
+    self_preferences: tuple[SelfPreference, ...]
+    warnings: tuple[str, ...] = ()
+    rejections: tuple[Rejection, ...] = ()
+
+
+def judge_matrix(
+    runs: Sequence[str | Path] = (),
+    ratings: str | Path | None = None,
+    *,
+    answers: str | Path | None = None,
+    where: Sequence[str] = (),
+    same: Sequence[str] = (),
+    rubrics: Sequence[str] = (),
+) -> JudgeMatrix:
+    """Put the ratings of several judges side by side.
+
+    Args:
+        runs: Run folders, each of one judge or of a panel, whose members then count as judges
+            with what they said before they heard each other. An answer without a system's name
+            counts for the file that it is in. A judgment's rating is its score: the expectation
+            over the rating tokens where the model gave them.
+        ratings: A file of labels on rubrics; each annotator is a judge.
+        answers: The file of the answers, for `where`; by default that of the ratings.
+        where: Only answers with these values, as `records_where` takes them.
+        same: "JUDGE=SYSTEM", for judges that are a system under another name.
+        rubrics: Rubrics to show one by one, or "all".
+
+    Raises:
+        InputError: Nothing is given, something cannot be read, a judge rated an answer twice, or
+            there are fewer than two systems.
+    """
+    found, rejections, warnings = _from_runs(runs)
+    if ratings is not None:
+        labelled, rejected = _from_labels(Path(ratings))
+        found, rejections = [*found, *labelled], (*rejections, *rejected)
+    if where:
+        about = answers or ratings
+        if about is None:
+            raise InputError("--where needs the file of the answers: give --answers")
+        found = _chosen(found, Path(about), where)
+    _check(found)
+    judges = list(dict.fromkeys(r.judge for r in found))
+    systems = list(dict.fromkeys(r.system for r in found))
+    own = own_systems(judges, systems, [_pair(text) for text in same])
+    # Judges in the order of the systems that they are, so that a matrix has a diagonal.
+    place = {j: systems.index(own[j][0]) if j in own else len(systems) for j in judges}
+    found.sort(key=lambda r: place[r.judge])
+    known = sorted({r.rubric for r in found})
+    table = rating_table(found)
+    return JudgeMatrix(
+        matrices=tuple(rating_matrix(found, r, own) for r in (None, *_rubrics(rubrics, known))),
+        favourites=favourites(table),
+        self_preferences=self_preferences(table, own),
+        warnings=warnings,
+        rejections=rejections,
+    )
+
+
+def write_judge_matrix(found: JudgeMatrix, out: Path) -> tuple[Path, ...]:
+    """Write the matrices and what follows from them.
+
+    Returns:
+        matrix.csv, matrix.tex, self_preference.csv, favourites.csv, index.html, and a heatmap
+        (SVG) for each matrix.
+
+    Raises:
+        InputError: The folder cannot be made.
+    """
+    plots = {f"{file_stem(m.key)}.svg": matrix_plot(m) for m in found.matrices}
+    lines = [
+        *map(favourite_text, found.favourites),
+        *map(self_preference_text, found.self_preferences),
+        *found.warnings,
+    ]
+    page = matrices_page(
+        "How judges rate systems", list(zip(found.matrices, plots.values(), strict=True)), lines
+    )
+    texts = {
+        "matrix.csv": matrices_csv(found.matrices),
+        "matrix.tex": matrices_latex(found.matrices),
+        "favourites.csv": favourites_csv(found.favourites),
+        "self_preference.csv": self_preference_csv(found.self_preferences),
+        "index.html": page,
+    }
+    return write_files(out, texts | plots)
+
+
+def _from_runs(
+    runs: Sequence[str | Path],
+) -> tuple[list[Rating], tuple[Rejection, ...], tuple[str, ...]]:
+    found: list[Rating] = []
+    rejections: list[Rejection] = []
+    warnings: list[str] = []
+    for path in map(Path, runs):
+        folder = RunFolder(path)
+        manifest, failures = folder.manifest(), folder.failures()
+        name = manifest.answers.name.split(".")[0]
+        for evaluation in folder.evaluations():
+            found += _rated(evaluation, manifest.judge, name)
+        rejections += folder.rejections()
+        if folder.summary() is None:
+            warnings.append(f"{path} is not finished: what is missing counts as unscored")
+        if failures:
+            warnings.append(f"{path}: {len(failures)} answers could not be evaluated")
+    return found, tuple(rejections), tuple(warnings)
+
+
+def _rated(evaluation: Evaluation, judge: str, name: str) -> Iterator[Rating]:
+    for judgment in evaluation.judgments:
+        for member in judgment.members or (judgment,):
+            first = member.first or member
+            low, high = first.scale
+            yield Rating(
+                judge=member.judge or judge,
+                system=evaluation.system or name,
+                question=question_of(evaluation),
+                answer=evaluation.record_id,
+                rubric=judgment.rubric,
+                value=first.score,
+                scale=(float(low), float(high)),
+            )
+
+
+def _from_labels(path: Path) -> tuple[list[Rating], tuple[Rejection, ...]]:
+    from ragassay.formats import read_labels
+
+    result = read_labels(path)
+    rubrics = [label for label in result.labels if label.task == "rubric"]
+    if not rubrics:
+        raise InputError(f"{path} holds no rating on a rubric")
+    return [_labelled(label, path) for label in rubrics], result.rejections
+
+
+def _labelled(label: HumanLabel, path: Path) -> Rating:
+    if label.system is None:
+        raise InputError(f"{path}: a label on {label.record_id!r} names no system")
+    value, (low, high) = float(label.label), LABEL_SCALE
+    if not low <= value <= high:
+        raise InputError(f"{path}: the rating {label.label} is not between {low:g} and {high:g}")
+    return Rating(
+        judge=label.annotator or UNNAMED,
+        system=label.system,
+        question=label.topic or label.record_id or "",
+        answer=label.record_id or f"{label.topic}/{label.system}",
+        rubric=label.item,
+        value=value,
+    )
+
+
+def _chosen(ratings: Sequence[Rating], answers: Path, where: Sequence[str]) -> list[Rating]:
+    from ragassay.formats import read_records
+
+    records = records_where(read_records(answers).records, where)
+    kept = {record.id for record in records}
+    chosen = [rating for rating in ratings if rating.answer in kept]
+    if not chosen:
+        raise InputError(f"no rating is about an answer of {answers} with {' and '.join(where)}")
+    return chosen
+
+
+def _check(ratings: Sequence[Rating]) -> None:
+    if not ratings:
+        raise InputError("there is no rating: give run folders with rubrics, or --ratings FILE")
+    systems = list(dict.fromkeys(r.system for r in ratings))
+    if len(systems) < 2:
+        raise InputError(f"only {systems[0]!r} was rated: a matrix needs two systems at least")
+    seen: set[tuple[str, str, str, str]] = set()
+    for r in ratings:
+        key = r.judge, r.system, r.answer, r.rubric
+        if key in seen:
+            raise InputError(
+                f"the judge {r.judge!r} rated {r.answer!r} by {r.system!r} on {r.rubric} twice: "
+                "give one run of each judge and answer"
+            )
+        seen.add(key)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    judge, found, system = text.partition("=")
+    if not found:
+        raise InputError(f"--same {text}: write it as JUDGE=SYSTEM")
+    return judge, system
+
+
+def _rubrics(wanted: Sequence[str], known: Sequence[str]) -> list[str]:
+    unknown = [name for name in wanted if name not in known and name != ALL]
+    if unknown:
+        raise InputError(f"no rating is on the rubric {unknown[0]!r}; there are {', '.join(known)}")
+    return list(known) if ALL in wanted else list(dict.fromkeys(wanted))

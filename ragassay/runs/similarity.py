@@ -1,0 +1,279 @@
+"""How alike the answers of several systems to the same questions are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragassay.errors import InputError
+from ragassay.metrics.matrices import Matrix, clustered_score
+from ragassay.metrics.similarity import (
+    SIMILARITY_KINDS,
+    TEXT_MEASURES,
+    SimilarityKind,
+    has_synonyms,
+)
+from ragassay.metrics.transport import (
+    inverse_document_frequencies,
+    mover_score,
+    rarity_weights,
+    transport_distance,
+)
+from ragassay.models.embeddings import EMBEDDED
+from ragassay.models.token_vectors import TokenCloud, TokenEncoder
+from ragassay.records import Record, Rejection, Score
+from ragassay.reports.matrices import matrices_csv, matrices_latex, matrices_page, matrix_plot
+from ragassay.runs.compare import file_stem, write_files
+from ragassay.runs.selection import records_where
+
+Pair = tuple[str, str]
+"""The texts of a reference and of a candidate."""
+
+_N_AT_A_TIME = 512
+"""Pairs of texts that BERTScore keeps the vectors of at a time."""
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Systems compared by their texts.
+
+    Attributes:
+        matrices: One for each measure, references in rows, candidates in columns.
+        embedder: The model behind the measures that need one; empty where none was taken.
+        notes: What a reader must know of how the measures were taken, one sentence each.
+        rejections: Lines of the file that could not be read.
+    """
+
+    matrices: tuple[Matrix, ...]
+    embedder: str = ""
+    notes: tuple[str, ...] = ()
+    rejections: tuple[Rejection, ...] = ()
+
+
+def similarity(
+    answers: str | Path,
+    metrics: Sequence[str] = (),
+    *,
+    where: Sequence[str] = (),
+    limit: int | None = None,
+    questions: Path | None = None,
+    embedder: str = EMBEDDED,
+) -> Similarity:
+    """Compare the systems of a file of answers.
+
+    Args:
+        answers: In any format that `ragassay.formats.read_records` knows.
+        metrics: Keys of `SIMILARITY_KINDS`; by default all.
+        where: Only answers with these values, as `records_where` takes them.
+        limit: Only the first so many questions.
+        questions: The questions' file, for formats that need one.
+        embedder: An encoder that transformers can load.
+
+    Raises:
+        InputError: A measure is not known, a library is missing, the file cannot be read, there
+            are fewer than two systems, or a system answers a question twice.
+    """
+    from ragassay.formats import read_records
+
+    kinds = _kinds(metrics)
+    found = read_records(Path(answers), questions=questions)
+    records = records_where(found.records, where)
+    return compare_texts(texts_by_system(records, limit), kinds, embedder, found.rejections)
+
+
+def compare_texts(
+    texts: Mapping[str, Mapping[str, str]],
+    kinds: Sequence[SimilarityKind],
+    embedder: str = EMBEDDED,
+    rejections: Sequence[Rejection] = (),
+) -> Similarity:
+    """Compare systems by their texts.
+
+    Args:
+        texts: System to question to answer, of two systems at least.
+        kinds: The measures.
+        embedder: An encoder that transformers can load.
+        rejections: Lines that could not be read.
+    """
+    questions = list(dict.fromkeys(q for of_system in texts.values() for q in of_system))
+    pairs: dict[Pair, None] = {}
+    for question in questions:
+        having = [of_system[question] for of_system in texts.values() if question in of_system]
+        pairs |= dict.fromkeys((one, two) for one in having for two in having)
+    measured = _Measured(list(pairs), TokenEncoder(embedder))
+    matrices = tuple(_matrix(kind, texts, questions, measured.values(kind)) for kind in kinds)
+    notes = measured.notes()
+    if any(kind.key == "meteor" for kind in kinds) and not has_synonyms():
+        notes = ("METEOR aligned forms and stems, no synonyms: nltk's WordNet is missing", *notes)
+    is_embedded = any(kind.key not in TEXT_MEASURES for kind in kinds)
+    return Similarity(matrices, embedder if is_embedded else "", notes, tuple(rejections))
+
+
+def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, dict[str, str]]:
+    """The answers of each system by question.
+
+    Args:
+        records: The answers.
+        limit: Only the first so many questions; None for all.
+
+    Raises:
+        InputError: An answer names no system, a system answers a question twice, or there are
+            fewer than two systems.
+    """
+    texts: dict[str, dict[str, str]] = {}
+    questions: dict[str, None] = {}
+    for record in records:
+        question = record.topic or record.question
+        if question not in questions and limit is not None and len(questions) >= limit:
+            continue
+        questions[question] = None
+        if not record.system:
+            raise InputError(f"the answer {record.id!r} names no system to compare")
+        of_system = texts.setdefault(record.system, {})
+        if question in of_system:
+            raise InputError(
+                f"{record.system!r} answers {question!r} more than once (again in {record.id!r}): "
+                "choose one answer each, e.g. by --where variant=benign"
+            )
+        of_system[question] = _text(record)
+    if len(texts) < 2:
+        raise InputError(f"{len(texts)} systems: similarity needs the answers of two at least")
+    return texts
+
+
+def write_similarity(found: Similarity, out: Path) -> tuple[Path, ...]:
+    """Write similarity.csv, similarity.tex, index.html and a heatmap (SVG) for each measure.
+
+    Returns:
+        The files.
+
+    Raises:
+        InputError: The folder cannot be made.
+    """
+    plots = {f"{file_stem(m.key)}.svg": matrix_plot(m) for m in found.matrices}
+    title = "How alike the answers of systems are"
+    lines = [f"Vectors of tokens by {found.embedder}"] if found.embedder else []
+    page = matrices_page(
+        title, list(zip(found.matrices, plots.values(), strict=True)), (*lines, *found.notes)
+    )
+    texts = {
+        "similarity.csv": matrices_csv(found.matrices),
+        "similarity.tex": matrices_latex(found.matrices),
+        "index.html": page,
+    }
+    return write_files(out, texts | plots)
+
+
+class _Measured:
+    """The measures of pairs of texts; vectors are computed once."""
+
+    def __init__(self, pairs: Sequence[Pair], encoder: TokenEncoder) -> None:
+        self._pairs = pairs
+        self._encoder = encoder
+        self._clouds: dict[str, TokenCloud] | None = None
+
+    def values(self, kind: SimilarityKind) -> dict[Pair, float | None]:
+        """The measure of each pair, reference first."""
+        pairs = self._pairs
+        if kind.is_symmetric:
+            pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
+        found = dict(zip(pairs, self._computed(kind.key, pairs), strict=True))
+        if kind.is_symmetric:
+            found |= {(two, one): value for (one, two), value in found.items()}
+        return found
+
+    def notes(self) -> tuple[str, ...]:
+        """What was left out."""
+        n_cut = sum(cloud.n_cut > 0 for cloud in (self._clouds or {}).values())
+        if not n_cut:
+            return ()
+        return (f"{n_cut} texts were longer than the embedding model reads, and were cut",)
+
+    def _computed(self, key: str, pairs: Sequence[Pair]) -> list[float | None]:
+        if key in TEXT_MEASURES:
+            measure = TEXT_MEASURES[key]
+            return [measure(one, two) for one, two in pairs]
+        if key == "bertscore":
+            return self._bertscores(pairs)
+        distance = self._moverscore() if key == "moverscore" else self._wmd()
+        return [distance(one, two) for one, two in pairs]
+
+    def _bertscores(self, pairs: Sequence[Pair]) -> list[float | None]:
+        found: list[float | None] = []
+        for start in range(0, len(pairs), _N_AT_A_TIME):
+            part = pairs[start : start + _N_AT_A_TIME]
+            found += self._encoder.bertscore_f1([one for one, _ in part], [two for _, two in part])
+        return found
+
+    def _wmd(self) -> Callable[[str, str], float | None]:
+        words = {text: cloud.kept(cloud.is_word) for text, cloud in self._encoded().items()}
+        return lambda one, two: transport_distance(words[one].vectors, words[two].vectors)
+
+    def _moverscore(self) -> Callable[[str, str], float | None]:
+        clouds = self._encoded()
+        words = {text: c.kept(c.is_word & c.is_start) for text, c in clouds.items()}
+        rarity = inverse_document_frequencies([cloud.ids for cloud in words.values()])
+        weights = {text: rarity_weights(cloud.ids, rarity) for text, cloud in words.items()}
+
+        def score(one: str, two: str) -> float | None:
+            ends = words[one].vectors, words[two].vectors
+            return mover_score(transport_distance(*ends, weights[one], weights[two]))
+
+        return score
+
+    def _encoded(self) -> dict[str, TokenCloud]:
+        if self._clouds is None:
+            texts = list(dict.fromkeys(text for pair in self._pairs for text in pair))
+            self._clouds = dict(zip(texts, self._encoder.encode(texts), strict=True))
+        return self._clouds
+
+
+def _matrix(
+    kind: SimilarityKind,
+    texts: Mapping[str, Mapping[str, str]],
+    questions: Sequence[str],
+    values: Mapping[Pair, float | None],
+) -> Matrix:
+    def cell(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Score:
+        both = [q for q in questions if q in reference and q in candidate]
+        known = {
+            q: value for q in both if (value := values[reference[q], candidate[q]]) is not None
+        }
+        return clustered_score(
+            list(known.values()),
+            list(known),
+            len(questions) - len(known),
+            kind.scale,
+            lower_is_better=kind.lower_is_better,
+        )
+
+    systems = tuple(texts)
+    cells = tuple(tuple(cell(texts[one], texts[two]) for two in systems) for one in systems)
+    return Matrix(
+        key=kind.key,
+        title=f"{kind.title}: {'lower' if kind.lower_is_better else 'higher'} is more alike",
+        rows=systems,
+        columns=systems,
+        cells=cells,
+        row_title="reference",
+        column_title="candidate",
+        unit="questions",
+        n_questions=len(questions),
+        own=frozenset((i, i) for i in range(len(systems))),
+        is_reflexive=True,
+        lower_is_better=kind.lower_is_better,
+    )
+
+
+def _kinds(metrics: Sequence[str]) -> list[SimilarityKind]:
+    unknown = [key for key in metrics if key not in SIMILARITY_KINDS]
+    if unknown:
+        raise InputError(f"--metric {unknown[0]}: choose from {', '.join(SIMILARITY_KINDS)}")
+    return [SIMILARITY_KINDS[key] for key in dict.fromkeys(metrics or SIMILARITY_KINDS)]
+
+
+def _text(record: Record) -> str:
+    if isinstance(record.answer, str):
+        return record.answer
+    return " ".join(sentence.text for sentence in record.answer)

@@ -1,0 +1,187 @@
+"""Similarity of texts: worked by hand, against brute force, and at the edges."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.errors import InputError
+from ragassay.metrics import similarity
+from ragassay.metrics.similarity import (
+    SIMILARITY_KINDS,
+    TEXT_MEASURES,
+    bleu_score,
+    has_synonyms,
+    meteor_score,
+    nist_score,
+    rouge1_score,
+    rouge_l_score,
+    similarity_extra,
+    word_error_rate,
+)
+
+REFERENCE = "the cat sat on the mat"
+CANDIDATE = "the cat lay on the mat"
+words = st.lists(st.sampled_from(["dose", "of", "aspirin", "halves", "risk"]), min_size=1)
+texts = words.map(" ".join)
+
+
+def test_bleu_by_hand():
+    # Unigrams 5/6, bigrams 3/5, trigrams 1/4; no 4-gram of 3: smoothed to 1/(2*3). As long: no
+    # penalty.
+    expected = (5 / 6 * 3 / 5 * 1 / 4 * 1 / 6) ** 0.25
+    assert bleu_score(REFERENCE, CANDIDATE) == pytest.approx(expected)
+
+
+def test_bleu_of_a_short_candidate_is_penalised():
+    # All n-grams up to 3 are there; exp(1 - 6/3).
+    assert bleu_score(REFERENCE, "the cat sat") == pytest.approx(math.exp(-1))
+
+
+def test_rouge_by_hand():
+    # 5 of 6 words are shared, in the same order.
+    assert rouge1_score(REFERENCE, CANDIDATE) == pytest.approx(5 / 6)
+    assert rouge_l_score(REFERENCE, CANDIDATE) == pytest.approx(5 / 6)
+    # Reversed: all words shared; the longest common subsequence of 3 is one word.
+    assert rouge1_score("a b c", "c b a") == pytest.approx(1.0)
+    assert rouge_l_score("a b c", "c b a") == pytest.approx(1 / 3)
+
+
+def test_rouge_stems():
+    assert rouge1_score("treated patients", "treating patient") == 1.0
+
+
+@given(texts, texts)
+def test_rouge_l_is_the_longest_common_subsequence(one, two):
+    a, b = one.split(), two.split()
+    table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i, x in enumerate(a):
+        for j, y in enumerate(b):
+            longest = max(table[i][j + 1], table[i + 1][j])
+            table[i + 1][j + 1] = table[i][j] + 1 if x == y else longest
+    # F1 of the shares of both texts: 2 * LCS / (n + m).
+    assert rouge_l_score(one, two) == pytest.approx(2 * table[-1][-1] / (len(a) + len(b)))
+
+
+def test_meteor_by_hand():
+    # 5 of 6 words matched: P = R = F = 5/6. Two chunks, "the cat" and "on the mat":
+    # penalty 0.5 * (2/5)^3.
+    assert meteor_score(REFERENCE, CANDIDATE) == pytest.approx(5 / 6 * (1 - 0.5 * 0.4**3))
+
+
+def test_meteor_puts_recall_first():
+    # P and R change places: F = 10PR / (R + 9P).
+    longer = f"{REFERENCE} and slept there for hours"
+    assert (meteor_score(REFERENCE, longer) or 0) > (meteor_score(longer, REFERENCE) or 1)
+
+
+def test_meteor_aligns_stems_but_no_synonyms_without_wordnet(monkeypatch):
+    class Missing:
+        def ensure_loaded(self) -> None:
+            raise LookupError("no corpus here")
+
+    monkeypatch.setattr("nltk.corpus.wordnet", Missing())
+    similarity._synonyms.cache_clear()
+    try:
+        assert not has_synonyms()
+        # One chunk of two words: 1 - 0.5 * (1/2)^3.
+        assert meteor_score("patients improved", "patient improves") == pytest.approx(0.9375)
+        assert meteor_score("car", "automobile") == 0.0
+    finally:
+        similarity._synonyms.cache_clear()
+
+
+def test_nist_by_hand():
+    # Reference of 4 words, each once: a unigram tells log2(4/1) = 2 bits; a longer n-gram
+    # log2(1/1) = 0. All 4 unigrams match: 4 * 2 / 4 = 2.
+    assert nist_score("a b c d", "a b c d") == pytest.approx(2.0)
+    # Two of four match: 2 * 2 / 4 = 1.
+    assert nist_score("a b c d", "a b x y") == pytest.approx(1.0)
+
+
+def nist_of(reference: list[str], candidate: list[str]) -> float:
+    """Doddington's equation 3, written out for a candidate that is not shorter."""
+    total = 0.0
+    for n in range(1, min(5, len(candidate)) + 1):
+        grams = [tuple(candidate[i : i + n]) for i in range(len(candidate) - n + 1)]
+        counts = [
+            Counter(tuple(reference[i : i + k]) for i in range(len(reference) - k + 1))
+            for k in (n - 1, n)
+        ]
+        information = 0.0
+        for gram, times in Counter(grams).items():
+            above = counts[0][gram[:-1]] if n > 1 else len(reference)
+            if counts[1][gram]:
+                information += min(times, counts[1][gram]) * math.log2(above / counts[1][gram])
+        total += information / len(grams)
+    return total
+
+
+@given(words, words)
+def test_nist_is_doddingtons_sum(reference, candidate):
+    candidate = candidate * (1 + len(reference) // len(candidate))
+    found = nist_score(" ".join(reference), " ".join(candidate))
+    assert found == pytest.approx(nist_of(reference, candidate))
+
+
+def test_a_reference_that_repeats_itself_has_a_low_nist_with_itself():
+    repeated = "dose dose dose dose dose dose"
+    assert (nist_score(repeated, repeated) or 0) < (nist_score(REFERENCE, REFERENCE) or 0)
+
+
+def test_word_error_rate_by_hand():
+    assert word_error_rate(REFERENCE, CANDIDATE) == pytest.approx(1 / 6)
+    # Two words of the reference, six of the candidate: four inserted.
+    assert word_error_rate("the cat", REFERENCE) == 2.0
+
+
+@given(texts, texts)
+def test_word_error_rate_is_the_edit_distance(one, two):
+    a, b = one.split(), two.split()
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        above, row = row, [i]
+        for j, y in enumerate(b, 1):
+            row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (x != y)))
+    assert word_error_rate(one, two) == pytest.approx(row[-1] / len(a))
+
+
+@pytest.mark.parametrize("key", TEXT_MEASURES)
+@pytest.mark.parametrize("empty", ["", " \n "])
+def test_a_text_without_a_word_has_no_similarity(key, empty):
+    assert TEXT_MEASURES[key](empty, REFERENCE) is None
+    assert TEXT_MEASURES[key](REFERENCE, empty) is None
+
+
+@pytest.mark.parametrize("key", TEXT_MEASURES)
+@given(one=texts, two=texts)
+def test_measures_stay_on_their_scale_and_know_themselves(key, one, two):
+    kind, measure = SIMILARITY_KINDS[key], TEXT_MEASURES[key]
+    value, itself = measure(one, two), measure(one, one)
+    assert value is not None
+    assert itself is not None
+    assert kind.scale[0] <= value <= kind.scale[1]
+    if key in ("bleu", "rouge1", "rougeL"):
+        assert itself == pytest.approx(1.0)
+    if key == "wer":
+        assert itself == 0.0
+    if key == "meteor":
+        # One chunk of n words.
+        assert itself == pytest.approx(1 - 0.5 / len(one.split()) ** 3)
+    if kind.is_symmetric:
+        assert measure(two, one) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("key", TEXT_MEASURES)
+def test_one_word_against_another(key):
+    assert TEXT_MEASURES[key]("aspirin", "statins") == (1.0 if key == "wer" else 0.0)
+
+
+def test_a_missing_library_is_named_with_the_extra():
+    with pytest.raises(InputError, match=r"no_such_library: pip install 'ragassay\[similarity\]'"):
+        with similarity_extra():
+            import no_such_library  # type: ignore[import-not-found]  # noqa: F401
