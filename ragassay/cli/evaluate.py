@@ -91,6 +91,20 @@ def evaluate(
     rubric: Annotated[
         list[str] | None, typer.Option(help="Judge only this rubric; repeat for more.")
     ] = None,
+    rubric_set: Annotated[
+        str | None,
+        typer.Option(
+            metavar="yescieval|summeval|usr",
+            help="Whose rubrics: YESciEval's nine (the default), SummEval's four, USR's six.",
+        ),
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="zero_shot|knowledge|few_shot|chain_of_thought",
+            help="How the judge is asked to rate; by default with what a rubric means (knowledge).",
+        ),
+    ] = None,
     questions: Annotated[
         Path | None, typer.Option(help="Topics, for TREC runs that bring no questions.")
     ] = None,
@@ -123,8 +137,9 @@ def evaluate(
     """Evaluate a file of answers.
 
     ANSWERS is ragassay JSONL, ragas, DeepEval, RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024
-    or 2025, MedAESQA, BioASQ, nuggetizer, Rubric workbench or YESciEval, plain or gzip; the format
-    is told by the content. What cannot be read is set aside in rejected.jsonl and the rest runs.
+    or 2025, MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR, plain or
+    gzip; the format is told by the content. What cannot be read is set aside in rejected.jsonl and
+    the rest runs.
 
     The same command again goes on where it was stopped.
 
@@ -158,10 +173,12 @@ def evaluate(
             verdict_labels=labels,
             citation_evidence=citations,
             correctness=correctness,
+            rubric_set=rubric_set,
             rubrics=tuple(rubric) if rubric else None,
+            strategy=strategy,
             concurrency=concurrency,
         )
-        thresholds = parse_thresholds(fail_under or [])
+        thresholds = parse_thresholds(fail_under or [], settings.rubric_set)
         job = read_job(
             answers, corpus, limit=limit, questions=questions, nuggets=nuggets, settings=settings
         )

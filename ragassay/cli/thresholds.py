@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ragassay.errors import InputError
 from ragassay.records import Summary
+
+if TYPE_CHECKING:
+    from ragassay.prompts import RubricSet
 
 
 @dataclass(frozen=True)
@@ -28,14 +32,19 @@ class Threshold:
         return f"{self.key} is {value}, below {self.least:g}"
 
 
-def parse_thresholds(given: Sequence[str]) -> list[Threshold]:
+def parse_thresholds(given: Sequence[str], rubric_set: RubricSet = "yescieval") -> list[Threshold]:
     """Read `SCORE=VALUE`; a rubric may go without its `rubric.`.
+
+    Args:
+        given: What the user wrote.
+        rubric_set: Whose rubrics the run has.
 
     Raises:
         InputError: Not of that form.
     """
     from ragassay.prompts import load_rubrics
 
+    rubrics = load_rubrics(rubric_set)
     found: list[Threshold] = []
     for text in given:
         name, _, value = text.partition("=")
@@ -46,9 +55,9 @@ def parse_thresholds(given: Sequence[str]) -> list[Threshold]:
                 f"--fail-under {text!r} is not SCORE=VALUE, e.g. correctness=3.5"
             ) from error
         name = name.strip()
-        if "." not in name and name not in load_rubrics():
+        if "." not in name and name not in rubrics:
             raise InputError(
-                f"--fail-under names no score: {name!r}; rubrics are {', '.join(load_rubrics())}, "
+                f"--fail-under names no score: {name!r}; rubrics are {', '.join(rubrics)}, "
                 "other scores have a dot, e.g. nuggets.recall"
             )
         found.append(Threshold(name if "." in name else f"rubric.{name}", least))
