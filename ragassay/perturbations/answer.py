@@ -17,7 +17,7 @@ from ragassay.sentences import split_sentences
 MASK = "\ue000"
 """Stands for a citation marker in a piece's text: of private use, no letter, digit or space."""
 
-_ENDED = re.compile(r"[.!?:…。！？][\"'”’)\]\s\ue000]*$")
+_ENDED = re.compile(r"[.!?:\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\]\s\ue000]*$")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Piece:
     """A sentence of an answer.
 
     Attributes:
-        text: With a `MASK` for each run of citation markers.
+        text: With a `MASK` for each citation marker.
         markers: What the masks stand for, in order.
         before: White space and the like between the piece before and this one.
         citations: Citations listed beside the sentence, where the answer came in sentences.
@@ -41,9 +41,9 @@ class Piece:
     @property
     def written(self) -> str:
         """As it stands in the answer."""
-        plain = self.text.split(MASK)
-        runs = [*self.markers, *[""] * len(plain)]
-        return "".join(part + run for part, run in zip(plain, [*runs[: len(plain) - 1], ""]))
+        first, *others = self.text.split(MASK)
+        parts = zip(self.markers, others, strict=True)
+        return first + "".join(marker + plain for marker, plain in parts)
 
     @property
     def words(self) -> str:
@@ -94,11 +94,11 @@ class CutAnswer:
             citations: Listed beside it, where the answer came in sentences.
         """
         left = self.pieces[index - 1] if index else None
-        before = ("" if left is None else " " if _ENDED.search(left.text) else "\n\n") * (
-            not self.is_listed
+        before = "" if left is None else " " if _ENDED.search(left.text) else "\n\n"
+        listed = citations if self.is_listed else ()
+        added = Piece(
+            text.replace(MASK, ""), (), "" if self.is_listed else before, listed, is_changed=True
         )
-        masked, markers = text.replace(MASK, ""), ()
-        added = Piece(masked, markers, before, citations if self.is_listed else (), True)
         rest = list(self.pieces[index:])
         if left is None and rest and not self.is_listed:
             added = replace(added, before=rest[0].before)

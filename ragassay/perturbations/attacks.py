@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from ragassay.perturbations.added import ADDED
 from ragassay.perturbations.attack import Attack
+from ragassay.perturbations.clinical import CLINICAL
+from ragassay.perturbations.connectives import CONNECTIVES
+from ragassay.perturbations.injection import injections
 from ragassay.perturbations.order import ORDER
+from ragassay.perturbations.redundancy import REDUNDANCY
 from ragassay.records import AttackFamily, Severity
 
-RETRACTED: Attack | None = None
+_RUBRIC = (*ADDED, *ORDER, *CONNECTIVES, *REDUNDANCY)
+_ALL_RUBRICS = tuple(dict.fromkeys(target for attack in _RUBRIC for target in attack.targets))
 
-ATTACKS: tuple[Attack, ...] = (*ADDED, *ORDER)
+ATTACKS: tuple[Attack, ...] = (*_RUBRIC, *CLINICAL, *injections(_ALL_RUBRICS))
 
 
 def attacks_of(

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from ragassay.perturbations.answer import cut
 from ragassay.perturbations.attack import Attack, Damage, Material, Rephrase
-from ragassay.perturbations.attacks import ATTACKS, RETRACTED
+from ragassay.perturbations.attacks import ATTACKS
+from ragassay.perturbations.clinical import RETRACTED
 from ragassay.perturbations.neighbours import Neighbours
 from ragassay.perturbations.pools import Side
 from ragassay.records import DamagedAnswer, Record

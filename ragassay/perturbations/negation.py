@@ -1,0 +1,132 @@
+"""A negation put in or taken out, so that the sentence stays a sentence."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+
+from ragassay.perturbations.wording import like, replaced
+from ragassay.perturbations.words import any_of, load_words
+
+_NOT = re.compile(r"(?<!or )(?<!if )(?<!why )\bnot (?!only\b|just\b|merely\b|all\b|every\b|yet\b)")
+_DO_NOT = re.compile(r"\b(do|does|did) not (\w+)")
+_NO = re.compile(r"\bno (?!longer|more|less|fewer|later|one\b|doubt|matter)", re.IGNORECASE)
+_PLAIN = {"cannot": "can", "never": "always", "no longer": "still", "unable to": "able to"}
+_PHRASE_END = re.compile(
+    r"[,.;:()]|\b(?:in|of|between|for|was|were|is|are|has|have|had|on|to|with|that|and|or|from|at"
+    r"|by|when|after|among)\b"
+)
+_AUXILIARY = re.compile(
+    r"\b(is|are|was|were|can|could|may|might|will|should|has|have|had)\b(?! not\b| never\b| to\b)"
+)
+_CERTAIN = {"can": "cannot", "could": "cannot", "may": "cannot", "might": "cannot"}
+"""Whoever says that it may not be, says no less that it may."""
+_HAVE = {"has": "does not have", "have": "do not have", "had": "did not have"}
+_PARTICIPLE = re.compile(
+    r" (?:\w+ly |also |recently |long )?(?:been|\w{2,}ed|shown|become|led|found|given|seen|grown"
+    r"|proven|risen|fallen|made|undergone|taken|emerged)\b"
+)
+_OBJECT = r"(?= (?:the|a|an|its|their|this|these|that|both|all|several|significantly|no|new)\b)"
+_AFTER_AUXILIARY = re.compile(
+    r"\b(?:is|are|was|were|be|been|being|has|have|had|by|and|or|of|with|not)(?: \w+ly)? $"
+)
+
+
+def turn_negation(sentence: str, rng: random.Random) -> str | None:
+    """The first negation taken out; where there is none, one put in.
+
+    Args:
+        sentence: Any.
+        rng: Draws where a negation is put in.
+
+    Returns:
+        None where it can be done at no place.
+
+    Example:
+        >>> turn_negation("It does not help.", random.Random(0))
+        'It helps.'
+        >>> turn_negation("Drug A reduces the pain.", random.Random(0))
+        'Drug A does not reduce the pain.'
+    """
+    return _without_negation(sentence) or _with_negation(sentence, rng)
+
+
+def _without_negation(sentence: str) -> str | None:
+    found = _DO_NOT.search(sentence)
+    if found:
+        verb = _third(found[2]) if found[1] == "does" else found[2]
+        verb = f"did {verb}" if found[1] == "did" else verb
+        return sentence[: found.start()] + verb + sentence[found.end() :]
+    found = any_of(_PLAIN).search(sentence)
+    if found:
+        other = like(found[0], _PLAIN[found[0].lower()])
+        return sentence[: found.start()] + other + sentence[found.end() :]
+    found = _NOT.search(sentence)
+    if found:
+        return replaced(sentence, found.start(), found.end(), "")
+    found = _NO.search(sentence)
+    return _without_no(sentence, found) if found else None
+
+
+def _without_no(sentence: str, found: re.Match[str]) -> str:
+    """Turns "no effect" to "an effect", "no effects" to "effects"."""
+    rest = sentence[found.end() :]
+    end = _PHRASE_END.search(rest)
+    noun = (rest[: end.start()] if end else rest).split()[-1:] or [""]
+    is_plural = bool(re.search(r"[^siu]s$", noun[0])) or noun[0] in load_words().uncountable
+    text = rest if is_plural else replaced(f"a {rest}", 2, 2 + len(rest), rest)
+    text = text[:1].upper() + text[1:] if found[0][0].isupper() else text
+    return sentence[: found.start()] + text
+
+
+def _with_negation(sentence: str, rng: random.Random) -> str | None:
+    changes: list[tuple[int, int, str]] = []
+    for match in _AUXILIARY.finditer(sentence):
+        word = match[1]
+        if word in _HAVE and not _PARTICIPLE.match(sentence, match.end()):
+            other = _HAVE[word]
+        else:
+            other = _CERTAIN.get(word, f"{word} not")
+        changes.append((match.start(), match.end(), other))
+    for match in _verb_pattern().finditer(sentence):
+        if not _AFTER_AUXILIARY.search(sentence[: match.start()]):
+            did, base = _verb_forms()[match[0]]
+            changes.append((match.start(), match.end(), f"{did} not {base}"))
+    if not changes:
+        return None
+    start, end, other = rng.choice(changes)
+    return sentence[:start] + other + sentence[end:]
+
+
+def _third(verb: str) -> str:
+    """The third person: of "have" it is "has", of "carry" "carries"."""
+    if verb in ("have", "be"):
+        return {"have": "has", "be": "is"}[verb]
+    if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
+        return f"{verb}es"
+    return f"{verb[:-1]}ies" if re.search(r"[^aeiou]y$", verb) else f"{verb}s"
+
+
+def _past(verb: str) -> str:
+    if verb.endswith("e"):
+        return f"{verb}d"
+    return f"{verb[:-1]}ied" if re.search(r"[^aeiou]y$", verb) else f"{verb}ed"
+
+
+@functools.cache
+def _verb_forms() -> dict[str, tuple[str, str]]:
+    """Third persons and regular past forms, each with its auxiliary and its base."""
+    verbs = load_words().verbs
+    return {_third(v): ("does", v) for v in verbs} | {_past(v): ("did", v) for v in verbs}
+
+
+@functools.cache
+def _verb_pattern() -> re.Pattern[str]:
+    """Forms that are sure to be verbs, and others where an object follows."""
+    nouns = load_words().also_nouns
+    sure = [form for form, (did, _) in _verb_forms().items() if did == "does" and form not in nouns]
+    unsure = [form for form in _verb_forms() if form not in sure]
+    return re.compile(
+        rf"(?<![\w-])(?:(?:{'|'.join(sure)})(?![\w-])|(?:{'|'.join(unsure)}){_OBJECT})"
+    )

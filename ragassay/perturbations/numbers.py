@@ -1,0 +1,118 @@
+"""A number made another: a dose, a share, a count, a length of time."""
+
+from __future__ import annotations
+
+import random
+import re
+from decimal import Decimal
+
+_N = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_UNIT = (
+    r"(?:%|percent|per cent|(?:mg|µg|μg|mcg|ng|kg|g|ml|mL|dl|dL|l|L|IU|units|mmol|mm|cm|m|km|nm|µm"
+    r"|nM|µM|mM|mmHg|Hz|kHz|GHz|eV|keV|K|h|s|ms|hours?|days?|weeks?|months?|years?|minutes?"
+    r"|seconds?|fold|times|patients|participants|subjects|individuals|people|women|men|children"
+    r"|adults|cases|deaths|studies|trials|doses|tablets|mice|rats|cycles|sessions|genes|samples"
+    r"|countries|items|degrees|points)\b|°)"
+)
+# Not a part of a name ("IL-6", "p53"), of a decimal, of a date or of a fraction.
+_NUMBER = re.compile(
+    rf"(?<![\w.,/\u2013-])(?P<first>{_N})"
+    rf"(?:(?P<to>\s?[-\u2013]\s?|\sto\s)(?P<second>{_N}))?"
+    rf"(?P<unit>[\s\u00a0-]?{_UNIT})?(?![\w/]|[.,]\d|[-\u2013]\w)"
+)
+_LABEL = re.compile(
+    r"(?:(?<=\s)[A-Z][\w-]*|\b(?:type|phase|grade|stage|class|vitamin|group|arm|chromosome|exon"
+    r"|level|version|step|number|chapter|section|table|figure|day|week|no\.|fig\.|eq\.|PMID:?))\s$"
+)
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_FACTORS = tuple(Decimal(f) for f in ("0.1", "0.5", "2", "3", "10"))
+_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve")
+_WORD = re.compile(
+    rf"(?<!the )(?<!these )(?<!those )(?<![\w-])(?P<word>{'|'.join(_WORDS)})(?= [a-z])", re.I
+)
+_OFTEN = re.compile(r"\b(?P<word>once|twice)(?= (?:daily|weekly|monthly|a |per |every ))", re.I)
+
+
+def change_number(sentence: str, rng: random.Random) -> str | None:
+    """Another number in place of one: some times as much, or as little.
+
+    Years, citations and numbers that are part of a name stay. Numbers with a unit come first,
+    then bare ones, then those in words.
+
+    Args:
+        sentence: Any.
+        rng: Draws the number and the factor: 0.1, 0.5, 2, 3 or 10, or a share of a hundred
+            turned over.
+
+    Returns:
+        None where there is no number to change.
+
+    Example:
+        >>> change_number("It took 7 days.", random.Random(0))
+        'It took 14 days.'
+    """
+    found = [m for m in _NUMBER.finditer(sentence) if m["unit"] and _factors(m)]
+    found = found or [m for m in _NUMBER.finditer(sentence) if _is_free(m) and _factors(m)]
+    if not found:
+        return _change_word(sentence, rng)
+    chosen = rng.choice(found)
+    factor = rng.choice(_factors(chosen))
+    text = _times(chosen["first"], factor)
+    if chosen["second"]:
+        text += chosen["to"] + _times(chosen["second"], factor)
+    return (
+        sentence[: chosen.start()]
+        + text
+        + sentence[chosen.end("second" if chosen["second"] else "first") :]
+    )
+
+
+def _is_free(match: re.Match[str]) -> bool:
+    """Whether a number without a unit is an amount."""
+    if match["second"] or _YEAR.fullmatch(match["first"]):
+        return False
+    return not _LABEL.search(match.string[: match.start()])
+
+
+def _value(number: str) -> Decimal:
+    return Decimal(number.replace(",", ""))
+
+
+def _factors(match: re.Match[str]) -> list[Decimal]:
+    """The factors that leave a whole number whole and a share below a hundred."""
+    numbers = [n for n in (match["first"], match["second"]) if n]
+    if any(_value(n) == 0 or n == "1" for n in numbers):
+        return []
+    is_share = bool(re.search("%|percent|per cent", match["unit"] or ""))
+    return [
+        factor
+        for factor in _FACTORS
+        if all(_fits(n, _value(n) * factor, is_share) for n in numbers)
+    ]
+
+
+def _fits(number: str, value: Decimal, is_share: bool) -> bool:
+    is_whole = "." not in number
+    return (not is_whole or value == value.to_integral_value()) and not (is_share and value >= 100)
+
+
+def _times(number: str, factor: Decimal) -> str:
+    value = _value(number) * factor
+    if "." not in number:
+        return f"{int(value):,}" if "," in number else str(int(value))
+    n_decimals = len(number.split(".")[1])
+    rounded = round(value, n_decimals)
+    return f"{rounded if rounded == value else value.normalize():f}"
+
+
+def _change_word(sentence: str, rng: random.Random) -> str | None:
+    found = [*_WORD.finditer(sentence), *_OFTEN.finditer(sentence)]
+    if not found:
+        return None
+    chosen = rng.choice(found)
+    word = chosen["word"]
+    others = [w for w in _WORDS if w != word.lower()]
+    other = {"once": "twice", "twice": "once"}.get(word.lower()) or rng.choice(others)
+    if word[0].isupper():
+        other = other.capitalize()
+    return sentence[: chosen.start()] + other + sentence[chosen.end() :]

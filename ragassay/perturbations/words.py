@@ -1,0 +1,50 @@
+"""The words that clinical damage turns over, read once."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+
+import yaml
+
+from ragassay.perturbations.pools import data_text
+from ragassay.records.base import Frozen
+
+
+class Words(Frozen):
+    """What `words.yaml` holds.
+
+    Attributes:
+        opposites: Pairs; each word turns into the other.
+        populations: Who was studied, and who else might have been.
+        hedges: A cautious wording, and one that is not.
+        verbs: Base forms.
+        also_nouns: Third persons that are plural nouns as well.
+        uncountable: Nouns that take no "a".
+    """
+
+    opposites: tuple[tuple[str, str], ...]
+    populations: dict[str, tuple[str, ...]]
+    hedges: dict[str, str]
+    verbs: tuple[str, ...]
+    also_nouns: frozenset[str]
+    uncountable: frozenset[str]
+
+
+@functools.cache
+def load_words() -> Words:
+    """All of them."""
+    return Words.model_validate(yaml.safe_load(data_text("words.yaml")))
+
+
+@functools.cache
+def load_drugs() -> dict[str, tuple[str, ...]]:
+    """Names of drugs and treatments by class."""
+    return {name: tuple(drugs) for name, drugs in yaml.safe_load(data_text("drugs.yaml")).items()}
+
+
+def any_of(words: Iterable[str]) -> re.Pattern[str]:
+    """Finds whole words and phrases, the longest first, in capitals or not."""
+    longest = sorted(map(re.escape, words), key=len, reverse=True)
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(longest)})(?![\w-])", re.IGNORECASE)
