@@ -16,13 +16,21 @@ _UNIT = (
 )
 # Not a part of a name ("IL-6", "p53"), of a decimal, of a date or of a fraction.
 _NUMBER = re.compile(
-    rf"(?<![\w.,/\u2013-])(?P<first>{_N})"
+    rf"(?<![\w.,/)\]\u2013-])(?P<first>{_N})"
     rf"(?:(?P<to>\s?[-\u2013]\s?|\sto\s)(?P<second>{_N}))?"
     rf"(?P<unit>[\s\u00a0-]?{_UNIT})?(?![\w/]|[.,]\d|[-\u2013]\w)"
 )
-_LABEL = re.compile(
+_AMOUNT = re.compile(
+    r"(?:\b(?:of|by|to|than|about|approximately|around|roughly|nearly|almost|at|least|most|over"
+    r"|under|above|below|only|from|between|was|were|is|are|up|total|score|reached)|[=<>\u2264\u2265~:])"
+    r"\s*$",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(r"\s(?!is\b|was\b|has\b|this\b|its\b|vs\b|as\b|plus\b|across\b)[a-z]{3,}s\b")
+_NAMED = re.compile(
     r"(?:(?<=\s)[A-Z][\w-]*|\b(?:type|phase|grade|stage|class|vitamin|group|arm|chromosome|exon"
-    r"|level|version|step|number|chapter|section|table|figure|day|week|no\.|fig\.|eq\.|PMID:?))\s$"
+    r"|level|version|step|number|chapter|section|table|figure|factor|protein|receptor|interleukin"
+    r"|paper|study|reference|hepatitis|no\.|fig\.|eq\.|PMID:?))\s$"
 )
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _FACTORS = tuple(Decimal(f) for f in ("0.1", "0.5", "2", "3", "10"))
@@ -41,18 +49,18 @@ def change_number(sentence: str, rng: random.Random) -> str | None:
 
     Args:
         sentence: Any.
-        rng: Draws the number and the factor: 0.1, 0.5, 2, 3 or 10, or a share of a hundred
-            turned over.
+        rng: Draws the number and the factor: 0.1, 0.5, 2, 3 or 10; a whole number stays whole, a
+            share stays below a hundred percent, and what is below 1 stays so.
 
     Returns:
         None where there is no number to change.
 
     Example:
         >>> change_number("It took 7 days.", random.Random(0))
-        'It took 14 days.'
+        'It took 21 days.'
     """
     found = [m for m in _NUMBER.finditer(sentence) if m["unit"] and _factors(m)]
-    found = found or [m for m in _NUMBER.finditer(sentence) if _is_free(m) and _factors(m)]
+    found = found or [m for m in _NUMBER.finditer(sentence) if _is_amount(m) and _factors(m)]
     if not found:
         return _change_word(sentence, rng)
     chosen = rng.choice(found)
@@ -67,11 +75,12 @@ def change_number(sentence: str, rng: random.Random) -> str | None:
     )
 
 
-def _is_free(match: re.Match[str]) -> bool:
-    """Whether a number without a unit is an amount."""
+def _is_amount(match: re.Match[str]) -> bool:
+    """Whether a number without a unit counts or measures: not in "factor 21", "Paper 2", "(3)"."""
     if match["second"] or _YEAR.fullmatch(match["first"]):
         return False
-    return not _LABEL.search(match.string[: match.start()])
+    left, right = match.string[: match.start()], match.string[match.end() :]
+    return bool(_AMOUNT.search(left)) or (not _NAMED.search(left) and bool(_COUNTED.match(right)))
 
 
 def _value(number: str) -> Decimal:
@@ -79,21 +88,20 @@ def _value(number: str) -> Decimal:
 
 
 def _factors(match: re.Match[str]) -> list[Decimal]:
-    """The factors that leave a whole number whole and a share below a hundred."""
+    """The factors that leave a number plausible."""
     numbers = [n for n in (match["first"], match["second"]) if n]
+    # "1 year" has no plural.
     if any(_value(n) == 0 or n == "1" for n in numbers):
         return []
     is_share = bool(re.search("%|percent|per cent", match["unit"] or ""))
-    return [
-        factor
-        for factor in _FACTORS
-        if all(_fits(n, _value(n) * factor, is_share) for n in numbers)
-    ]
+    return [f for f in _FACTORS if all(_fits(n, _value(n) * f, is_share) for n in numbers)]
 
 
 def _fits(number: str, value: Decimal, is_share: bool) -> bool:
-    is_whole = "." not in number
-    return (not is_whole or value == value.to_integral_value()) and not (is_share and value >= 100)
+    if "." not in number and value != value.to_integral_value():
+        return False
+    below = 100 if is_share else 1 if _value(number) < 1 else None
+    return below is None or value < below
 
 
 def _times(number: str, factor: Decimal) -> str:

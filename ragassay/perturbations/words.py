@@ -47,4 +47,4 @@ def load_drugs() -> dict[str, tuple[str, ...]]:
 def any_of(words: Iterable[str]) -> re.Pattern[str]:
     """Finds whole words and phrases, the longest first, in capitals or not."""
     longest = sorted(map(re.escape, words), key=len, reverse=True)
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(longest)})(?![\w-])", re.IGNORECASE)
+    return re.compile(rf"(?<![\w/-])(?:{'|'.join(longest)})(?![\w/-])", re.IGNORECASE)

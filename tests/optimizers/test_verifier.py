@@ -27,7 +27,7 @@ from ragassay.optimizers.verifier import claim_examples, pair_examples, rational
         ("Reduced intake helps.", {"Elevated intake helps."}),
         ("Alpha is safe.", {"Alpha is unsafe.", "Alpha is not safe."}),
         ("Alpha was not tested.", {"Alpha was tested."}),
-        ("Alpha helped 40 people.", {f"Alpha helped {n} people." for n in (11, 21, 81, 121)}),
+        ("Alpha helped 40 people.", {f"Alpha helped {n} people." for n in (4, 20, 80, 120, 400)}),
         # A number that is part of a name is none.
         ("IL-6 and B12 rose.", {None}),
         ("Alpha helps.", {None}),
