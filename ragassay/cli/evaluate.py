@@ -10,8 +10,9 @@ import typer
 from ragassay.cli.exits import BELOW, PARTIAL, errors_as_lines
 
 if TYPE_CHECKING:
+    from ragassay.graphs.toolbox import Toolbox
     from ragassay.runs.evaluate import Job, RunResult
-    from ragassay.settings import Settings
+    from ragassay.runs.folder import RunFolder
 
 
 def evaluate(
@@ -123,6 +124,15 @@ def evaluate(
         list[str] | None,
         typer.Option(metavar="SCORE=VALUE", help="Exit with 4 if the mean is below; repeatable."),
     ] = None,
+    audit: Annotated[
+        int | None,
+        typer.Option(
+            "--audit",
+            min=1,
+            metavar="N",
+            help="Then damage N of the answers, and see which scores this judge can tell.",
+        ),
+    ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Try unscored verdicts and failed answers again.")
     ] = False,
@@ -153,6 +163,8 @@ def evaluate(
 
       ragassay evaluate answers.jsonl --only citations --citations sentence
 
+      ragassay evaluate answers.jsonl --audit 20
+
       ragassay evaluate answers.jsonl --dry-run
 
       ragassay evaluate answers.jsonl --fail-under correctness=3.5
@@ -161,8 +173,12 @@ def evaluate(
     verdict could not be had; 4 a score is below --fail-under.
     """
     with errors_as_lines():
+        from ragassay.cli.audit import audit_run
+        from ragassay.cli.output import print_certificate, print_rejections
         from ragassay.cli.thresholds import parse_thresholds
+        from ragassay.graphs.toolbox import Toolbox
         from ragassay.runs.evaluate import read_job
+        from ragassay.runs.folder import RunFolder
         from ragassay.settings import load_settings, seated
 
         settings = load_settings(
@@ -182,64 +198,53 @@ def evaluate(
         job = read_job(
             answers, corpus, limit=limit, questions=questions, nuggets=nuggets, settings=settings
         )
-        _report_rejections(job)
+        print_rejections(job.rejections)
         if job.note:
             typer.echo(job.note, err=True)
+        tools = Toolbox.of(settings, job.corpus)
         if dry_run:
-            _show_plan(job, settings, as_json)
+            _show_plan(job, tools, audit, as_json)
             return
-        folder = out or Path("runs") / answers.name.split(".")[0]
-        result = _run(job, settings, folder, retry_failed, quiet)
-        _show(result, folder, as_json, quiet)
+        folder = RunFolder(out or Path("runs") / answers.name.split(".")[0])
+        result = _run(job, tools, folder, retry_failed, quiet)
+        _show(result, folder.path, as_json, quiet)
+        audited = (
+            audit_run(job, result, tools, folder, audit, retry_failed, quiet) if audit else None
+        )
+        if audited and not (as_json or quiet):
+            print_certificate(audited.audit)
         missed = [t for t in thresholds if t.is_missed_by(result.summary)]
     for threshold in missed:
         typer.echo(threshold.verdict(result.summary), err=True)
     if missed:
         raise typer.Exit(BELOW)
-    if result.failures or result.rejections or "unscored" in result.summary.findings:
+    is_partial = result.failures or result.rejections or "unscored" in result.summary.findings
+    if is_partial or (audited and audited.is_partial):
         raise typer.Exit(PARTIAL)
 
 
-def _run(job: Job, settings: Settings, out: Path, retry_failed: bool, quiet: bool) -> RunResult:
-    from ragassay.graphs.toolbox import Toolbox
+def _run(job: Job, tools: Toolbox, folder: RunFolder, retry_failed: bool, quiet: bool) -> RunResult:
     from ragassay.runs.evaluate import run, run_sync
-    from ragassay.runs.folder import RunFolder
     from ragassay.runs.garbage import patient_collector
     from ragassay.runs.progress import shown_progress
 
-    folder = RunFolder(out)
     if retry_failed:
         folder.forget_failures()
-    tools = Toolbox.of(settings, job.corpus)
     with shown_progress(len(job.records), enabled=not quiet) as listen, patient_collector():
         return run_sync(run(job, tools, folder, listen))
 
 
-def _report_rejections(job: Job) -> None:
-    for rejection in job.rejections[:10]:
-        where = f"{rejection.file}:{rejection.line}"
-        field = f" {rejection.field}:" if rejection.field else ""
-        typer.echo(f"rejected {where}:{field} {rejection.problem}", err=True)
-    if len(job.rejections) > 10:
-        typer.echo(f"... and {len(job.rejections) - 10} more rejected lines", err=True)
-
-
-def _show_plan(job: Job, settings: Settings, as_json: bool) -> None:
-    import dataclasses
-    import json
-
-    from ragassay.graphs.toolbox import Toolbox
+def _show_plan(job: Job, tools: Toolbox, n_audited: int | None, as_json: bool) -> None:
+    from ragassay.cli.output import print_plan
+    from ragassay.runs.audit import plan_audit
+    from ragassay.runs.audit_job import AuditOptions, audit_job
     from ragassay.runs.evaluate import plan
 
-    found = plan(job, Toolbox.of(settings, job.corpus))
-    if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(found)))
-        return
-    typer.echo(f"{found.n_records} answers, {found.n_calls} calls of {', '.join(settings.judges)}")
-    typer.echo(
-        f"about {found.n_prompt_tokens:,} prompt tokens, of which {found.n_shared_tokens:,} "
-        "are contexts that calls on one answer share"
-    )
+    found = plan(job, tools)
+    if n_audited:
+        chosen = audit_job(job, tools, AuditOptions(n_audited), is_judged=True)
+        found += plan_audit(chosen, tools)
+    print_plan(found, tools.settings.judges, as_json)
 
 
 def _show(result: RunResult, folder: Path, as_json: bool, quiet: bool) -> None:

@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.records import Article, Evaluation, Manifest, Score, Summary
+from ragassay.records import Article, Audit, Evaluation, Manifest, Rejection, Score, Summary
 
 if TYPE_CHECKING:
     from ragassay.retrievers.disk.corpus import DiskCorpus
     from ragassay.retrievers.literature import Hit
+    from ragassay.runs.evaluate import Plan
 
 
 def print_run(
-    manifest: Manifest, summary: Summary, evaluations: Sequence[Evaluation], folder: Path
+    manifest: Manifest,
+    summary: Summary,
+    evaluations: Sequence[Evaluation],
+    folder: Path,
+    audit: Audit | None = None,
 ) -> None:
     """Print headline, tables, what is known of the judge, and where the report is."""
     from rich.console import Console
@@ -27,11 +32,69 @@ def print_run(
     if len(summary.systems) > 1:
         console.print(system_table(summary))
     console.print(answer_table(evaluations))
+    if audit is not None:
+        print_certificate(audit)
     for role, card in (("Judge", manifest.card), ("Verifier", manifest.verifier_card)):
         if card is not None:
             console.print(f"{role}: {card.description}", markup=False, highlight=False)
     where = f"Report: {folder / 'report.html'}"
     console.print(where, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_certificate(audit: Audit) -> None:
+    """Print what the judge can tell."""
+    from rich.console import Console
+
+    from ragassay.reports.audit import certificate_table
+
+    Console().print(certificate_table(audit))
+
+
+def print_audit(audit: Audit, folder: Path) -> None:
+    """Print certificate, mean ratings, every attack, and where the page is."""
+    from rich.console import Console
+
+    from ragassay.reports.audit import attack_table, ratings_table
+    from ragassay.reports.certificate import view_certificate
+
+    console = Console()
+    headline = view_certificate(audit).headline
+    console.print(headline, style="bold", markup=False, highlight=False)
+    print_certificate(audit)
+    if audit.ratings:
+        console.print(ratings_table(audit))
+    console.print(attack_table(audit))
+    where = f"Report: {folder / 'audit.html'}"
+    console.print(where, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_plan(plan: Plan, judges: Sequence[str], as_json: bool) -> None:
+    """Print what a run would take."""
+    import dataclasses
+    import json
+
+    import typer
+
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(plan)))
+        return
+    typer.echo(f"{plan.n_records} answers, {plan.n_calls} calls of {', '.join(judges)}")
+    typer.echo(
+        f"about {plan.n_prompt_tokens:,} prompt tokens, of which {plan.n_shared_tokens:,} "
+        "are contexts that calls on one answer share"
+    )
+
+
+def print_rejections(rejections: Sequence[Rejection]) -> None:
+    """Name the first lines of a file that could not be read, on stderr."""
+    import typer
+
+    for rejection in rejections[:10]:
+        where = f"{rejection.file}:{rejection.line}"
+        field = f" {rejection.field}:" if rejection.field else ""
+        typer.echo(f"rejected {where}:{field} {rejection.problem}", err=True)
+    if len(rejections) > 10:
+        typer.echo(f"... and {len(rejections) - 10} more rejected lines", err=True)
 
 
 def print_corpus(folder: Path) -> None:

@@ -39,4 +39,4 @@ def report(
             return
         from ragassay.cli.output import print_run
 
-        print_run(manifest, summary, evaluations, run)
+        print_run(manifest, summary, evaluations, run, folder.audit())

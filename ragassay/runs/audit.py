@@ -48,18 +48,21 @@ class AuditResult:
     evaluations: tuple[Evaluation, ...]
     failures: tuple[RecordFailure, ...]
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether some answer or verdict could not be had."""
+        unscored = any(figure.detection.n_unscored for figure in self.audit.figures)
+        return bool(self.failures) or unscored
+
 
 def plan_audit(job: AuditJob, tools: Toolbox) -> Plan:
     """Count the calls and tokens of an audit without asking a model."""
-    plans = [
-        plan(replace(job.job, records=tuple(records)), tools_for(parts, tools))
-        for parts, records in job.groups().items()
-    ]
-    return Plan(
-        n_records=sum(p.n_records for p in plans),
-        n_calls=sum(p.n_calls for p in plans),
-        n_prompt_tokens=sum(p.n_prompt_tokens for p in plans),
-        n_shared_tokens=sum(p.n_shared_tokens for p in plans),
+    return sum(
+        (
+            plan(replace(job.job, records=tuple(records)), tools_for(parts, tools))
+            for parts, records in job.groups().items()
+        ),
+        Plan(0, 0, 0, 0),
     )
 
 
@@ -98,27 +101,41 @@ async def run_audit(
     return result
 
 
+def job_of_run(job: Job, result: RunResult, tools: Toolbox, options: AuditOptions) -> AuditJob:
+    """What it takes to audit the judge of a run on answers of the run, which it judged as they are.
+
+    Raises:
+        InputError: No answer of the run can be damaged.
+    """
+    judged = {evaluation.record_id for evaluation in result.evaluations}
+    records = tuple(record for record in job.records if record.id in judged)
+    return audit_job(replace(job, records=records), tools, options, is_judged=True)
+
+
 async def audit_of_run(
-    job: Job,
+    job: AuditJob,
     result: RunResult,
     tools: Toolbox,
     folder: RunFolder,
-    options: AuditOptions,
     listen: Listener = lambda event: None,
 ) -> AuditResult:
-    """Audit the judge of a run on answers of the run, and put the certificate on its report.
+    """Audit the judge of a run, and put the certificate on the run's report.
 
     The whole answers keep the scores that the run gave them; the damaged ones are judged in the
     folder `audit` inside the run's.
 
+    Args:
+        job: From `job_of_run`.
+        result: Of the run.
+        tools: What the run was judged with.
+        folder: The run's.
+        listen: Told of progress.
+
     Raises:
-        InputError: No answer of the run can be damaged.
         FatalModelError: The judge cannot be asked.
     """
-    evaluations = {evaluation.record_id: evaluation for evaluation in result.evaluations}
-    judged = tuple(record for record in job.records if record.id in evaluations)
-    chosen = audit_job(replace(job, records=judged), tools, options, is_judged=True)
-    found = await run_audit(chosen, tools, RunFolder(folder.path / "audit"), listen, evaluations)
+    whole = {evaluation.record_id: evaluation for evaluation in result.evaluations}
+    found = await run_audit(job, tools, folder.audit_folder, listen, whole)
     write_whole(folder.audit_file, found.audit.model_dump_json(indent=2))
     folder.write_reports(result.summary)
     return found

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from ragassay.errors import InputError
 from ragassay.formats import read_records
 from ragassay.graphs.nodes import case_of
-from ragassay.graphs.panel import n_most_conferring
-from ragassay.graphs.tasks import case_tasks, n_most_claims, rubrics_of
+from ragassay.graphs.panel import n_rating_calls
+from ragassay.graphs.tasks import case_tasks, n_most_claims
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.summary import summarize
 from ragassay.model_names import DEFAULT_MODEL
@@ -111,6 +111,15 @@ class Plan:
     n_prompt_tokens: int
     n_shared_tokens: int
 
+    def __add__(self, other: Plan) -> Plan:
+        """What both would take."""
+        return Plan(
+            self.n_records + other.n_records,
+            self.n_calls + other.n_calls,
+            self.n_prompt_tokens + other.n_prompt_tokens,
+            self.n_shared_tokens + other.n_shared_tokens,
+        )
+
 
 def read_job(
     answers: Path,
@@ -159,10 +168,8 @@ def plan(job: Job, tools: Toolbox) -> Plan:
     n_calls = n_shared = 0
     for record in job.records:
         case = case_of(record, tools)
-        calls = len(case_tasks(case, tools.rubrics, tools.settings, tools.judges))
+        calls = len(case_tasks(case, tools.settings)) + n_rating_calls(case, tools)
         calls += n_most_claims(case, tools.settings, tools.has_corpus)
-        if case.sentences:
-            calls += n_most_conferring(len(rubrics_of(case, tools.rubrics)), len(tools.judges))
         n_calls += calls
         n_shared += calls * (len(case.context) // CHARS_A_TOKEN)
     n_prompt = n_shared + n_calls * (TASK_CHARS // CHARS_A_TOKEN)

@@ -123,6 +123,11 @@ class RunFolder:
         except OSError:
             return None
 
+    @property
+    def audit_folder(self) -> RunFolder:
+        """Where the damaged answers of the run are judged."""
+        return RunFolder(self.path / "audit")
+
     def audit(self) -> Audit | None:
         """The audit of the run's judge; None where there is none.
 
