@@ -1,0 +1,168 @@
+"""Matrices as tables, pages and heatmaps."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import math
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from rich.console import Console
+
+from ragassay.metrics.matrices import Matrix
+from ragassay.metrics.self_preference import SelfPreference
+from ragassay.records import Score
+from ragassay.reports.matrices import (
+    matrices_csv,
+    matrices_latex,
+    matrices_page,
+    matrix_fields,
+    matrix_plot,
+    matrix_table,
+)
+from ragassay.reports.self_preference import (
+    self_preference_table,
+    self_preference_text,
+    verdict_text,
+)
+
+SCRIPT, MATHEMATICS = "<script>alert(1)</script>", "$\\frac{1}{"
+NONE = Score(value=None, n=0, n_unscored=4, scale=(1.0, 5.0))
+
+
+def score(value, scale=(1.0, 5.0), **fields):
+    ends = {"low": value - 0.5, "high": value + 0.5} | fields
+    return Score(value=value, n=8, scale=scale, **ends)
+
+
+def matrix(*cells, names=("a", "b"), **fields):
+    found = {
+        "key": "all", "title": "Mean rating", "rows": names, "columns": names, "cells": cells,
+        "row_title": "judge", "column_title": "system", "unit": "ratings", "n_questions": 4,
+        "own": frozenset({(0, 0), (1, 1)}),
+    }  # fmt: skip
+    return Matrix(**(found | fields))
+
+
+RATED = matrix((score(4.5), score(3.0)), (score(2.0), NONE))
+
+
+def shown(table) -> str:
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(table)
+    return console.export_text()
+
+
+def test_the_table_shows_mean_interval_and_what_is_unscored():
+    text = shown(matrix_table(RATED))
+    for part in ("4.50", "4.00\u20135.00", "n/a", "4 unscored", "4 of 28 ratings are unscored"):
+        assert part in " ".join(text.split())
+
+
+def test_a_mean_has_the_decimals_of_its_scale():
+    found = matrix((score(0.25, (0.0, 1.0), low=0.1, high=0.3),), names=("a",))
+    assert "0.250" in shown(matrix_table(found))
+    unbounded = matrix((score(2.25, (0.0, math.inf)),), names=("a",))
+    assert "2.25" in shown(matrix_table(unbounded))
+
+
+def test_csv_has_a_row_for_each_cell():
+    lines = matrices_csv([RATED, RATED]).splitlines()
+    assert len(lines) == 1 + 2 * 4
+    assert lines[1] == "all,a,a,yes,4.5,4.0,5.0,,,8,0,ratings"
+    assert lines[4] == "all,b,b,yes,,,,,,0,4,ratings"
+
+
+def test_latex_aligns_numbers_right_of_one_column_of_names():
+    text = matrices_latex([RATED])
+    assert r"\begin{tabular}{lrr}" in text
+    assert "4.50 [4.00--5.00]" in text
+
+
+def test_json_is_finite():
+    fields = matrix_fields(matrix((score(2.0, (0.0, math.inf)),), names=("a",)))
+    assert "Infinity" not in json.dumps(fields)
+
+
+def test_the_page_escapes_names_and_loads_nothing():
+    found = matrix((score(4.5), score(3.0)), (score(2.0), NONE), names=(SCRIPT, MATHEMATICS))
+    page = matrices_page("Title", [(found, matrix_plot(found))], ["a note"])
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "default-src 'none'" in html.unescape(page)
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "a note." in page
+
+
+def test_hostile_names_are_text_in_a_well_formed_heatmap():
+    found = matrix((score(4.5), score(3.0)), (score(2.0), NONE), names=(SCRIPT, MATHEMATICS))
+    text = matrix_plot(found)
+    assert "<script" not in text
+    assert "".join(ElementTree.fromstring(text).itertext()).count(MATHEMATICS) == 2
+    assert text == matrix_plot(found)
+
+
+@pytest.mark.parametrize("cells", [((NONE, NONE), (NONE, NONE)), ((score(3.0),) * 2,) * 2])
+def test_a_heatmap_of_nothing_and_of_equal_cells_is_drawn(cells):
+    assert "Mean rating" in matrix_plot(matrix(*cells))
+
+
+def white_texts(matrix_of: Matrix) -> list[str | None]:
+    root = ElementTree.fromstring(matrix_plot(matrix_of))
+    texts = [element for element in root.iter() if element.tag.endswith("}text")]
+    return [text.text for text in texts if "#ffffff" in text.get("style", "")]
+
+
+def test_a_reflexive_matrix_shades_what_is_beside_the_diagonal():
+    share = (0.0, 1.0)
+    cells = (
+        (score(1.0, share), score(0.2, share)),
+        (score(0.1, share), score(1.0, share)),
+    )
+    # White letters stand on dark cells.
+    assert white_texts(matrix(*cells)) == ["1.000", "1.000"]
+    assert white_texts(matrix(*cells, is_reflexive=True)) == ["0.200"]
+    assert white_texts(matrix(*cells, is_reflexive=True, lower_is_better=True)) == ["0.100"]
+
+
+def preference(low, high, *against) -> SelfPreference:
+    excess = score((low + high) / 2, low=low, high=high)
+    return SelfPreference(
+        "J", ("a",), score(0.5), score(0.2), excess,
+        tuple((name, score(0.0, low=lo, high=hi)) for name, lo, hi in against),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (preference(0.1, 0.5), "prefers its own by 0.30"),
+        (preference(-0.5, -0.1), "rates its own lower by 0.30"),
+        (preference(-0.1, 0.5), "no self-preference seen"),
+        (
+            preference(0.1, 0.5, ("b", 0.1, 0.2), ("c", -0.1, 0.2)),
+            "prefers its own by 0.30, seen against b alone",
+        ),
+        (
+            preference(0.1, 0.5, ("b", 0.1, 0.2), ("c", 0.1, 0.2)),
+            "prefers its own by 0.30, seen against b and c",
+        ),
+        (
+            preference(0.1, 0.5, ("b", -0.1, 0.2), ("c", -0.1, 0.2)),
+            "prefers its own by 0.30, seen against no other system alone",
+        ),
+    ],
+)
+def test_verdicts_in_words(found, words):
+    assert verdict_text(found) == words
+    assert words.split(",")[0] in shown(self_preference_table([found]))
+    assert self_preference_text(found).startswith(f"J: {words} (it rates a +0.50")
+
+
+def test_a_verdict_that_cannot_be_had_says_so():
+    found = SelfPreference("J", ("a",), NONE, NONE, NONE)
+    assert self_preference_text(found).startswith("J (a): cannot be told")
+    assert "n/a" in shown(self_preference_table([found]))

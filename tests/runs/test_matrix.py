@@ -1,0 +1,294 @@
+"""Judges against systems, from run folders and rating files to tables and pages."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from answers import answer, written_run
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.errors import InputError
+from ragassay.formats import write_labels
+from ragassay.records import HumanLabel, Judgment, RecordFailure
+from ragassay.runs.folder import RunFolder, write_lines
+from ragassay.runs.matrix import judge_matrix, write_judge_matrix
+
+EVIL = "=cmd|' /C calc'!A0 $x_1$ <b>&"
+
+
+def judged(system, topic, score, **fields):
+    judgment = Judgment.model_validate(
+        {"rubric": "cohesion", "rating": round(score), "score": score} | fields
+    )
+    return answer(f"{topic}/{system}", topic, system, judgments=(judgment,))
+
+
+def run_of(folder, judge, scores):
+    evaluations = [
+        judged(system, f"t{i}", value) for system, values in scores.items()
+        for i, value in enumerate(values)
+    ]  # fmt: skip
+    return written_run(folder, evaluations, judge=judge)
+
+
+@pytest.fixture
+def two(tmp_path):
+    return [
+        run_of(tmp_path / "one", "openai/Alpha", {"alpha": [5.0, 4.5], "beta": [3.0, 2.5]}),
+        run_of(tmp_path / "two", "beta", {"alpha": [3.0, 3.0], "beta": [4.0, 4.0]}),
+    ]
+
+
+def labels_file(path, n_questions=3):
+    labels = [
+        HumanLabel(
+            task="rubric", label=str(label), record_id=f"q{i}/{system}", topic=f"q{i}",
+            system=system, item="cohesion", annotator=judge,
+        )
+        for i in range(n_questions)
+        for judge, system, label in (("A", "A", 5), ("A", "b", 3), ("K", "A", 4), ("K", "b", 4))
+    ]  # fmt: skip
+    write_labels(labels, path)
+    return path
+
+
+def test_runs_of_two_judges_make_a_matrix_with_its_diagonal(two):
+    found = judge_matrix(two)
+    (matrix,) = found.matrices
+    assert (matrix.rows, matrix.columns) == (("openai/Alpha", "beta"), ("alpha", "beta"))
+    assert [[cell.value for cell in row] for row in matrix.cells] == [[4.75, 2.75], [3.0, 4.0]]
+    assert matrix.own == {(0, 0), (1, 1)}
+    assert [(f.judge, f.system) for f in found.favourites] == [
+        ("openai/Alpha", "alpha"),
+        ("beta", "beta"),
+    ]
+    # 2 - (-1) and 1 - (-2).
+    assert [p.excess.value for p in found.self_preferences] == [3.0, 3.0]
+
+
+def test_judges_stand_in_the_order_of_the_systems_that_they_are(two):
+    assert judge_matrix(two[::-1]).matrices[0].rows == ("openai/Alpha", "beta")
+
+
+def test_one_judge_may_have_a_run_for_each_system(tmp_path):
+    runs = [
+        run_of(tmp_path / "a", "J", {"alpha": [5.0]}),
+        run_of(tmp_path / "b", "J", {"beta": [4.0]}),
+    ]
+    assert [c.value for c in judge_matrix(runs).matrices[0].cells[0]] == [5.0, 4.0]
+
+
+def test_answers_without_a_system_count_for_their_file(tmp_path):
+    run = written_run(tmp_path / "run", [judged(None, "t", 4.0), judged("beta", "t", 3.0)])
+    assert judge_matrix([run]).matrices[0].columns == ("answers", "beta")
+
+
+def test_members_of_a_panel_are_judges_with_what_they_said_first(tmp_path):
+    def member(judge, score, **fields):
+        return {
+            "rubric": "cohesion", "rating": round(score), "score": score, "judge": judge
+        } | fields  # fmt: skip
+
+    members = (member("one", 4.0, first=member("one", 2.0)), member("two", 5.0))
+    run = [judged(system, "t", 4.5, members=members) for system in ("a", "b")]
+    (matrix,) = judge_matrix([written_run(tmp_path / "run", run)]).matrices
+    assert matrix.rows == ("one", "two")
+    assert [row[0].value for row in matrix.cells] == [2.0, 5.0]
+
+
+def test_an_unscored_judgment_is_counted(tmp_path):
+    lost = judged("b", "t", 3.0).model_copy(
+        update={
+            "judgments": (
+                Judgment.model_validate({"rubric": "cohesion", "failure": {"reason": "timeout"}}),
+            )
+        }
+    )
+    run = written_run(tmp_path / "run", [judged("a", "t", 3.0), lost])
+    cell = judge_matrix([run]).matrices[0].cells[0][1]
+    assert (cell.value, cell.n, cell.n_unscored) == (None, 0, 1)
+
+
+def test_a_file_of_ratings(tmp_path):
+    found = judge_matrix(ratings=labels_file(tmp_path / "labels.jsonl"))
+    assert [[c.value for c in row] for row in found.matrices[0].cells] == [[5.0, 3.0], [4.0, 4.0]]
+    (preference,) = found.self_preferences
+    assert (preference.judge, preference.excess.value, preference.excess.n) == ("A", 2.0, 3)
+
+
+def test_runs_and_ratings_go_together(tmp_path, two):
+    found = judge_matrix(two, labels_file(tmp_path / "labels.jsonl"))
+    assert set(found.matrices[0].rows) == {"openai/Alpha", "beta", "A", "K"}
+
+
+def test_rubrics_are_shown_one_by_one(two):
+    for wanted in (["cohesion"], ["all"]):
+        assert [m.key for m in judge_matrix(two, rubrics=wanted).matrices] == ["all", "cohesion"]
+    with pytest.raises(InputError, match=r"'made_up'; there are cohesion"):
+        judge_matrix(two, rubrics=["made_up"])
+
+
+def test_a_judge_is_a_system_under_another_name(tmp_path):
+    run = run_of(tmp_path / "run", "J", {"a": [5.0], "b": [4.0]})
+    other = run_of(tmp_path / "other", "K", {"a": [4.0], "b": [4.0]})
+    (found,) = judge_matrix([run, other], same=["J=b"]).self_preferences
+    assert (found.judge, found.systems, found.excess.value) == ("J", ("b",), -1.0)
+
+
+def test_only_chosen_answers(tmp_path, two):
+    rows = [
+        {"id": f"t{i}/{s}", "question": "Q?", "answer": "A.", "part": f"p{i}"}
+        for s in ("alpha", "beta")
+        for i in range(2)
+    ]
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = judge_matrix(two, answers=answers, where=["part=p1"])
+    assert [c.value for c in found.matrices[0].cells[0]] == [4.5, 2.5]
+    with pytest.raises(InputError, match="give --answers"):
+        judge_matrix(two, where=["part=p1"])
+
+
+def test_what_has_no_matrix_is_refused(tmp_path, two):
+    with pytest.raises(InputError, match="holds no run"):
+        judge_matrix([tmp_path / "nowhere"])
+    with pytest.raises(InputError, match="there is no rating"):
+        judge_matrix()
+    with pytest.raises(InputError, match="only 'a' was rated"):
+        judge_matrix([run_of(tmp_path / "run", "J", {"a": [5.0]})])
+    with pytest.raises(InputError, match="'openai/Alpha' rated 't0/alpha' .* twice"):
+        judge_matrix([two[0], two[0]])
+    with pytest.raises(InputError, match="JUDGE=SYSTEM"):
+        judge_matrix(two, same=["J"])
+    with pytest.raises(InputError, match="there is no judge 'J'"):
+        judge_matrix(two, same=["J=alpha"])
+
+
+def test_labels_that_are_no_ratings_are_refused(tmp_path):
+    path = tmp_path / "labels.jsonl"
+    path.write_text(json.dumps({"task": "accuracy", "label": "yes", "record_id": "a"}) + "\n")
+    with pytest.raises(InputError, match="no rating on a rubric"):
+        judge_matrix(ratings=path)
+    rating = {"task": "rubric", "label": "7", "topic": "t", "system": "a", "item": "cohesion"}
+    path.write_text(json.dumps(rating) + "\n")
+    with pytest.raises(InputError, match="7 is not between 1 and 5"):
+        judge_matrix(ratings=path)
+    path.write_text(json.dumps(rating | {"label": "3", "system": None, "record_id": "a"}) + "\n")
+    with pytest.raises(InputError, match="names no system"):
+        judge_matrix(ratings=path)
+
+
+def test_what_a_run_lacks_is_a_warning(tmp_path):
+    evaluations = [judged(s, "t", 4.0) for s in "ab"]
+    run = written_run(tmp_path / "run", evaluations, is_finished=False)
+    failure = {"record_id": "x", "stage": "segment", "failure": {"reason": "error"}}
+    write_lines(RunFolder(run).failures_file, [RecordFailure.model_validate(failure)])
+    assert judge_matrix([run]).warnings == (
+        f"{run} is not finished: what is missing counts as unscored",
+        f"{run}: 1 answers could not be evaluated",
+    )
+
+
+def test_files_hold_the_matrix(two, tmp_path):
+    found = judge_matrix(two, rubrics=["all"])
+    paths = {path.name: path for path in write_judge_matrix(found, tmp_path / "out")}
+    assert set(paths) == {
+        *("matrix.csv", "matrix.tex", "favourites.csv", "self_preference.csv", "index.html"),
+        *("all.svg", "cohesion.svg"),
+    }
+    rows = list(csv.DictReader(io.StringIO(paths["matrix.csv"].read_text())))
+    assert [(r["matrix"], r["row"], r["column"], r["value"], r["is_own"]) for r in rows[:2]] == [
+        ("all", "openai/Alpha", "alpha", "4.75", "yes"),
+        ("all", "openai/Alpha", "beta", "2.75", "no"),
+    ]
+    rows = list(csv.DictReader(io.StringIO(paths["self_preference.csv"].read_text())))
+    assert [(r["judge"], r["against"], r["verdict"], r["excess"]) for r in rows[:2]] == [
+        ("openai/Alpha", "all", "prefers_own", "3.0"),
+        ("openai/Alpha", "beta", "prefers_own", "3.0"),
+    ]
+    assert ElementTree.parse(paths["all.svg"]).getroot().tag.endswith("svg")
+    page = paths["index.html"].read_text()
+    assert "openai/Alpha: prefers its own by 3.00" in page
+    assert "beta rates beta best, +1.00 before alpha" in page
+
+
+def test_the_same_matrix_gives_the_same_bytes(two, tmp_path):
+    first, again = (write_judge_matrix(judge_matrix(two), tmp_path / name) for name in "ab")
+    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in again]
+
+
+def test_hostile_names_do_nothing(tmp_path):
+    run = run_of(tmp_path / "run", EVIL, {EVIL: [5.0, 4.0], "b\x1b[2J": [3.0, 3.0]})
+    other = run_of(tmp_path / "other", "K", {EVIL: [4.0, 4.0], "b\x1b[2J": [3.0, 3.0]})
+    found = judge_matrix([run, other])
+    for path in write_judge_matrix(found, tmp_path / "out"):
+        text = path.read_text()
+        assert "\x1b" not in text
+        if path.suffix in (".svg", ".html"):
+            assert "<b>&" not in text
+        if path.suffix == ".csv":
+            assert not any(c.startswith("=") for row in csv.reader(io.StringIO(text)) for c in row)
+
+
+def call(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "140"})
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_the_command_prints_tables_and_names_its_files(two, tmp_path):
+    code, out, errors = call("matrix", *two, "--out", tmp_path / "out")
+    assert code == 0
+    assert "Mean rating: all rubrics" in out
+    assert "prefers its own by 3.00" in out
+    assert "self_preference.csv" in errors
+
+
+def test_the_command_prints_json(two):
+    code, out, _ = call("matrix", *two, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["self_preferences"][0]["verdict"] == "prefers_own"
+    first = found["matrices"][0]["cells"][0]
+    assert (first["row"], first["column"], first["value"]) == ("openai/Alpha", "alpha", 4.75)
+
+
+def test_the_command_says_where_no_judge_is_a_system(tmp_path):
+    code, out, _ = call("matrix", run_of(tmp_path / "run", "J", {"a": [5.0], "b": [4.0]}))
+    assert code == 0
+    assert "--same JUDGE=SYSTEM" in out
+
+
+def test_the_command_tells_of_incomplete_runs_by_its_exit_code(tmp_path):
+    evaluations = [judged(s, "t", 4.0) for s in "ab"]
+    code, _, errors = call("matrix", written_run(tmp_path / "run", evaluations, is_finished=False))
+    assert code == 3
+    assert "warning: " in errors
+
+
+def test_errors_are_one_line(tmp_path):
+    code, _, errors = call("matrix", tmp_path / "nowhere")
+    assert (code, errors.count("\n")) == (1, 1)
+
+
+def test_the_judges_of_yescieval_on_benign_answers(shared):
+    """Figure 3 of the paper, on its train part: Qwen's answers are preferred, or tie for it."""
+    data = shared / "data" / "yescieval"
+    orkg = judge_matrix(
+        ratings=data / "orkg-synthesis-train-answers.jsonl.gz", where=["variant=benign"]
+    )
+    assert {f.system for f in orkg.favourites} == {"qwen2.5-72b-instruct"}
+    assert len(orkg.favourites) == 4
+    bioasq = judge_matrix(ratings=data / "bioasq-train-answers.jsonl.gz", where=["variant=benign"])
+    assert "qwen2.5-72b-instruct" in {f.system for f in bioasq.favourites}
+    for found in bioasq.favourites:
+        if found.system != "qwen2.5-72b-instruct":
+            assert found.second == "qwen2.5-72b-instruct"
+            assert (found.margin.low or 0) <= 0 <= (found.margin.high or 0)
+    # Nowhere does a judge's excess show against more than one of three other systems.
+    for found in (*orkg.self_preferences, *bioasq.self_preferences):
+        assert found.verdict in ("none_seen", "prefers_others") or len(found.seen_against) == 1
