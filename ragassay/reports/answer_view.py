@@ -17,6 +17,7 @@ from ragassay.reports.labels import (
     unscored_text,
 )
 from ragassay.reports.nugget_view import NuggetsView, view_nuggets
+from ragassay.reports.panel_view import MemberView, view_members
 from ragassay.reports.sentence_view import SentenceView, view_sentences
 from ragassay.reports.text import (
     format_share,
@@ -35,7 +36,7 @@ LIKERT = (1.0, 5.0)
 
 @dataclass(frozen=True, slots=True)
 class RubricView:
-    """A rubric's rating."""
+    """A rubric's rating; of a panel, with what each of its judges said."""
 
     title: str
     text: str
@@ -45,6 +46,7 @@ class RubricView:
     shares: tuple[str, ...]
     spark: str
     detail: str
+    members: tuple[MemberView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,7 @@ def _rubric(judgment: Judgment) -> RubricView:
         shares=tuple(format_share(share) for share in shares),
         spark=spark_path(shares),
         detail=judgment.failure.detail if judgment.failure else "",
+        members=view_members(judgment),
     )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
 from ragassay.reports.labels import reason_text, without_controls
+from ragassay.reports.panel_view import INDEPENDENT
 from ragassay.reports.report_view import view_report
 from ragassay.reports.text import AVERAGES_NOTE
 
@@ -57,6 +58,7 @@ def render_html(
         policy=content_policy(style, script),
         unfold=len(evaluations) <= OPEN_UP_TO,
         averages_note=AVERAGES_NOTE,
+        independent=INDEPENDENT,
     )
     return without_controls(page)
 

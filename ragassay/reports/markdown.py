@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
-from ragassay.reports.answer_view import AnswerView
+from ragassay.reports.answer_view import AnswerView, RubricView
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED, CertificateView
 from ragassay.reports.chips import Chip
 from ragassay.reports.labels import one_line, reason_text
+from ragassay.reports.panel_view import INDEPENDENT, PanelView
 from ragassay.reports.provenance import JudgeView
 from ragassay.reports.report_view import (
     AverageRow,
@@ -79,6 +80,8 @@ def _blocks(report: ReportView) -> Iterator[str]:
         yield from certificate_blocks(report.certificate)
     yield from _scores(report.scores)
     yield from _averages(report.averages)
+    if report.panel:
+        yield from _panel(report.panel)
     if report.systems:
         yield from _systems(report.systems)
     yield from _judges(report.judges)
@@ -174,6 +177,25 @@ def _averages(averages: Sequence[AverageRow]) -> Iterator[str]:
     yield from table(("Score", "Over answers", "Over questions", "Pooled"), rows, 3)
 
 
+def _panel(panel: PanelView) -> Iterator[str]:
+    yield "## The panel\n"
+    yield from (f"- {escape(line)}" for line in panel.lines)
+    yield f"\n{INDEPENDENT}\n"
+    rows = [
+        (
+            escape(row.judge),
+            f"**{escape(row.mean)}**",
+            escape(row.interval),
+            f"{row.n:,}",
+            f"{row.n_unscored:,}" if row.n_unscored else "none",
+            f"{row.n_heard_again:,} ({row.n_moved:,} changed)",
+        )
+        for row in panel.rows
+    ]
+    header = ("Judge", "Mean of all rubrics", "95 % interval", "Ratings", "Unscored", "Given again")
+    yield from table(header, rows, 5)
+
+
 def _systems(systems: Systems) -> Iterator[str]:
     yield "## Systems\n"
     rows = [
@@ -226,10 +248,7 @@ def _answer(answer: AnswerView) -> Iterator[str]:
     if answer.findings:
         yield ""
     if answer.rubrics:
-        rows = [
-            (escape(r.title), escape(" ".join((r.rationale, r.detail))), escape(r.text))
-            for r in answer.rubrics
-        ]
+        rows = [(escape(r.title), _reason(r), escape(r.text)) for r in answer.rubrics]
         yield from table(("Rubric", "Reason", "Score"), rows, 1)
     if answer.scores:
         yield " · ".join(f"{escape(s.title)} {escape(s.text)} ({s.basis})" for s in answer.scores)
@@ -240,6 +259,12 @@ def _answer(answer: AnswerView) -> Iterator[str]:
         header = ("#", "Sentence", "Label", "Correctness", "Evidence", "Citations")
         yield from table(header, map(_sentence, answer.sentences))
     yield from _nuggets(answer)
+
+
+def _reason(rubric: RubricView) -> str:
+    if rubric.members:
+        return "; ".join(escape(member.line) for member in rubric.members)
+    return escape(" ".join((rubric.rationale, rubric.detail)))
 
 
 def _sentence(sentence: SentenceView) -> tuple[str, ...]:

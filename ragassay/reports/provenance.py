@@ -53,8 +53,9 @@ class ProvenanceRow:
 
 
 def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
-    """The judge, then a verifier beside it: the card of each, or a notice that there is none."""
+    """The judge, those that sit beside it, then a verifier: the card of each, or a notice."""
     views = [_judge(manifest.judge, "Judged", manifest.card)]
+    views += [_judge(seat.judge, "Rubrics rated too", seat.card) for seat in manifest.panel]
     if manifest.verifier not in ("", manifest.judge):
         views.append(_judge(manifest.verifier, "Verified", manifest.verifier_card))
     return tuple(views)
@@ -92,6 +93,7 @@ def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ..
         ProvenanceRow("ragassay", manifest.ragassay),
         ProvenanceRow("Judge", manifest.judge),
         ProvenanceRow("Judge, SHA-256", manifest.judge_digest, code=True),
+        *(ProvenanceRow("Judge of the rubrics too", seat.judge) for seat in manifest.panel),
         ProvenanceRow("Judge's card, digest", manifest.card.digest if manifest.card else "", True),
         ProvenanceRow("Verifier", manifest.verifier),
         ProvenanceRow("Verifier, SHA-256", manifest.verifier_digest, code=True),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from ragassay.metrics.panel import single_judgments
 from ragassay.records import (
     Audit,
     Evaluation,
@@ -27,6 +28,7 @@ from ragassay.reports.labels import (
     place_text,
     reason_text,
 )
+from ragassay.reports.panel_view import PanelView, view_panel
 from ragassay.reports.provenance import JudgeView, ProvenanceRow, view_judges, view_provenance
 from ragassay.reports.text import (
     MAIN_SCORES,
@@ -141,6 +143,7 @@ class ReportView:
     scores: tuple[ScoreGroup, ...]
     averages: tuple[AverageRow, ...]
     plots: tuple[Plot, ...]
+    panel: PanelView | None
     systems: Systems | None
     judges: tuple[JudgeView, ...]
     certificate: CertificateView | None
@@ -168,6 +171,7 @@ def view_report(
         scores=view_scores(summary.scores),
         averages=view_averages(summary),
         plots=view_plots(summary),
+        panel=view_panel(summary.panel),
         systems=view_systems(summary.systems) if summary.systems else None,
         judges=view_judges(manifest),
         certificate=view_certificate(audit) if audit else None,
@@ -206,6 +210,8 @@ def unscored_lines(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
         ("citation verdict", "citations"),
     ):
         verdicts = chain.from_iterable(getattr(e, field) for e in evaluations)
+        if field == "judgments":
+            verdicts = single_judgments(verdicts)
         reasons = Counter(reason_text(v.failure.reason) for v in verdicts if v.failure)
         if reasons:
             total = count_text(reasons.total(), name)

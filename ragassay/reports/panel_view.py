@@ -1,0 +1,136 @@
+"""A panel of judges as a page shows it: what each said, and how far they agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragassay.metrics.panel import DISPUTED_POINTS
+from ragassay.records import Judgment, PanelAgreement, PanelMember, Score
+from ragassay.reports.labels import unscored_text
+from ragassay.reports.text import (
+    count_text,
+    format_interval,
+    format_value,
+    is_number,
+    score_text,
+)
+
+LIKERT = (1.0, 5.0)
+
+INDEPENDENT = (
+    "Only ratings that each judge gave alone are independent: their agreement says how reliable "
+    "the judges are. Agreement after they heard each other says how far the panel came together."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """What one judge of a panel said; `before` where it had said something else."""
+
+    judge: str
+    text: str
+    before: str
+    sentences: str
+    rationale: str
+    detail: str
+
+    @property
+    def line(self) -> str:
+        """All of it on one line."""
+        said = f"{self.judge} {self.text}{f' ({self.before})' if self.before else ''}"
+        reason = " ".join(part for part in (self.rationale, self.detail) if part)
+        return f"{said}{self.sentences}: {reason}" if reason else f"{said}{self.sentences}"
+
+
+@dataclass(frozen=True, slots=True)
+class PanelRow:
+    """One judge over all answers and rubrics."""
+
+    judge: str
+    mean: str
+    scored: bool
+    interval: str
+    n: int
+    n_unscored: int
+    n_heard_again: int
+    n_moved: int
+
+
+@dataclass(frozen=True, slots=True)
+class PanelView:
+    """How far the judges agree: sentences, and a row for each judge."""
+
+    lines: tuple[str, ...]
+    rows: tuple[PanelRow, ...]
+
+
+def view_members(judgment: Judgment) -> tuple[MemberView, ...]:
+    """What each judge of a panel said of a rubric; empty for a single judge."""
+    return tuple(_member(member) for member in judgment.members)
+
+
+def _member(member: Judgment) -> MemberView:
+    text = unscored_text(member.failure)
+    if member.score is not None:
+        text = format_value(member.score, LIKERT)
+    before = ""
+    if member.first is not None and member.first.score is not None:
+        before = f"{format_value(member.first.score, LIKERT)} before it heard the others"
+    numbers = ", ".join(map(str, member.sentences))
+    return MemberView(
+        judge=member.judge,
+        text=text,
+        before=before,
+        sentences=f", pointing to {numbers}" if numbers else "",
+        rationale=member.rationale,
+        detail=member.failure.detail if member.failure else "",
+    )
+
+
+def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
+    """How far the judges of a run agree; None where one judge rated alone."""
+    if agreement is None:
+        return None
+    return PanelView(panel_lines(agreement), tuple(_row(one) for one in agreement.members))
+
+
+def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
+    """The agreement in sentences: of each alone, on what they differed, and in the end."""
+    alone = f"Each alone, {_agreed(agreement.exact_alone, agreement.alpha_alone)}"
+    if not agreement.n_disputed:
+        return (alone, "No two judges were two points or more apart.")
+    points = f"{DISPUTED_POINTS:g} points or more apart"
+    disputes = (
+        f"On {count_text(agreement.n_disputed, 'judgment')} two were {points}. They heard each "
+        f"other once: {count_text(agreement.n_heard_again, 'rating')} given again, "
+        f"{agreement.n_moved:,} of them changed, {agreement.n_settled:,} of the "
+        f"{agreement.n_disputed:,} settled."
+    )
+    return alone, disputes, f"In the end, {_agreed(agreement.exact, agreement.alpha)}"
+
+
+def _agreed(exact: Score, alpha: Score) -> str:
+    if not is_number(exact.value):
+        return "no judgment had two ratings to compare."
+    coefficient = "undefined" if alpha.value is None else f"{alpha.value:.2f}{_span(alpha)}"
+    return (
+        f"they gave the same rating in {score_text(exact)}{_span(exact)} of "
+        f"{count_text(exact.n, 'judgment')}; Krippendorff's alpha (ordinal) {coefficient}."
+    )
+
+
+def _span(score: Score) -> str:
+    return "" if score.low is None or score.high is None else f" [{format_interval(score)}]"
+
+
+def _row(member: PanelMember) -> PanelRow:
+    return PanelRow(
+        judge=member.judge,
+        mean=score_text(member.score),
+        scored=is_number(member.score.value),
+        interval=format_interval(member.score),
+        n=member.score.n,
+        n_unscored=member.score.n_unscored,
+        n_heard_again=member.n_heard_again,
+        n_moved=member.n_moved,
+    )

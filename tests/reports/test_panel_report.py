@@ -1,0 +1,111 @@
+"""A panel of judges on the report: what each said, and how far they agree."""
+
+from __future__ import annotations
+
+import pytest
+from answers import answer
+
+from ragassay.metrics.panel import panel_judgment
+from ragassay.metrics.summary import summarize
+from ragassay.records import Evaluation, Failure, FileStamp, Judgment, Manifest, PanelSeat
+from ragassay.reports import render_html, render_markdown
+from ragassay.reports.panel_view import panel_lines, view_members, view_panel
+from ragassay.reports.report_view import unscored_lines
+
+HOSTILE = "<script>alert('x')</script> | **bold**"
+
+
+def said(judge: str, rating: int | None, first: Judgment | None = None, **more: object) -> Judgment:
+    failure = Failure(reason="timeout", detail=HOSTILE) if rating is None else None
+    score = None if rating is None else float(rating)
+    given = {"rating": rating, "score": score, "failure": failure, "first": first}
+    return Judgment.model_validate({"rubric": "cohesion", "judge": judge, **given, **more})
+
+
+@pytest.fixture
+def evaluations() -> list[Evaluation]:
+    """A dispute that was settled, one rating that could not be had, and one agreement."""
+    moved = said("openai/b", 4, said("openai/b", 2), sentences=(1, 3), rationale=HOSTILE)
+    panels = (
+        [said("openai/a", 5, said("openai/a", 5), rationale="It flows."), moved],
+        [said("openai/a", 3, rationale="So so."), said("openai/b", None)],
+        [said("openai/a", 4), said("openai/b", 4)],
+    )
+    return [
+        answer(f"r{n}", f"t{n}", judgments=(panel_judgment(members),))
+        for n, members in enumerate(panels)
+    ]
+
+
+@pytest.fixture
+def manifest() -> Manifest:
+    stamp = FileStamp(name="answers.jsonl", sha256="0" * 64, n_items=3)
+    seats = (PanelSeat(judge="openai/b"),)
+    return Manifest(ragassay="0", judge="openai/a", panel=seats, answers=stamp)
+
+
+def test_a_member_is_shown_with_what_it_said_before_and_where_it_points(evaluations):
+    one, other = view_members(evaluations[0].judgments[0])
+    assert one.line == "openai/a 5.00 (5.00 before it heard the others): It flows."
+    assert (other.text, other.before) == ("4.00", "2.00 before it heard the others")
+    assert other.sentences == ", pointing to 1, 3"
+    lost = view_members(evaluations[1].judgments[0])[1]
+    assert (lost.text, lost.detail) == ("unscored (time-out)", HOSTILE)
+    assert view_members(Judgment(rubric="cohesion", rating=3, score=3.0)) == ()
+
+
+def test_the_agreement_is_said_in_words(evaluations):
+    summary = summarize(evaluations, 3, 0, 0)
+    assert summary.panel is not None
+    alone, disputes, final = panel_lines(summary.panel)
+    # Alone 5 and 2, 4 and 4: one of two judgments, as in the end (5 and 4, 4 and 4).
+    assert alone.startswith("Each alone, they gave the same rating in 50\N{NO-BREAK SPACE}%")
+    assert "of 2 judgments; Krippendorff's alpha (ordinal) -0.50" in alone
+    assert disputes == (
+        "On 1 judgment two were 2 points or more apart. They heard each other once: "
+        "2 ratings given again, 1 of them changed, 1 of the 1 settled."
+    )
+    assert final.startswith("In the end, they gave the same rating in 50\N{NO-BREAK SPACE}%")
+
+
+def test_where_nobody_differs_that_is_all_that_is_said(evaluations):
+    found = summarize(evaluations[2:], 1, 0, 0).panel
+    assert found is not None
+    assert panel_lines(found)[1] == "No two judges were two points or more apart."
+    assert "undefined" in panel_lines(found)[0], "one equal pair has no alpha"
+    only_lost = summarize(evaluations[1:2], 1, 0, 0).panel
+    assert only_lost is not None
+    assert "no judgment had two ratings" in panel_lines(only_lost)[0]
+
+
+def test_the_page_shows_the_panel_and_escapes_what_its_judges_wrote(manifest, evaluations):
+    page = render_html(manifest, summarize(evaluations, 3, 0, 0), evaluations)
+    assert '<h2 id="h-panel">The panel <small>2 judges</small></h2>' in page
+    assert "Rubrics rated too by <b>openai/b</b>" in page
+    assert "The judges\N{RIGHT SINGLE QUOTATION MARK} reasons" in page
+    assert "2.00 before it heard the others" in page
+    assert "judges: 5.00, 4.00" in page
+    assert HOSTILE not in page and "&lt;script&gt;alert" in page
+
+
+def test_markdown_shows_the_panel_and_keeps_its_tables(manifest, evaluations):
+    text = render_markdown(manifest, summarize(evaluations, 3, 0, 0), evaluations)
+    assert "## The panel\n" in text
+    assert "openai/b 4.00 (2.00 before it heard the others), pointing to 1, 3: " in text
+    assert "| openai/b | **4.00** |" in text
+    assert "1 (1 changed)" in text
+    assert HOSTILE not in text
+    assert "| Judge of the rubrics too | openai/b |" in text
+
+
+def test_a_member_without_a_rating_is_counted_among_the_unscored(evaluations):
+    assert unscored_lines(evaluations) == ("1 rubric rating: time-out",)
+
+
+def test_without_a_panel_nothing_is_said_of_one(manifest):
+    single = [answer("r", judgments=(Judgment(rubric="cohesion", rating=3, score=3.0),))]
+    summary, alone = summarize(single, 1, 0, 0), manifest.model_copy(update={"panel": ()})
+    assert view_panel(summary.panel) is None
+    for text in (render_html(alone, summary, single), render_markdown(alone, summary, single)):
+        assert "panel" not in text.lower().replace("panels", "")
+        assert "judges:" not in text
