@@ -161,7 +161,7 @@ def test_what_has_no_matrix_is_refused(tmp_path, two):
         judge_matrix()
     with pytest.raises(InputError, match="only 'a' was rated"):
         judge_matrix([run_of(tmp_path / "run", "J", {"a": [5.0]})])
-    with pytest.raises(InputError, match="'openai/Alpha' rated 't0/alpha' .* twice"):
+    with pytest.raises(InputError, match=r"'openai/Alpha' rated 't0/alpha' .* twice"):
         judge_matrix([two[0], two[0]])
     with pytest.raises(InputError, match="JUDGE=SYSTEM"):
         judge_matrix(two, same=["J"])
