@@ -25,6 +25,7 @@ def print_run(
     from rich.console import Console
 
     from ragassay.reports import answer_table, headline, score_table, system_table
+    from ragassay.reports.panel_view import panel_lines
 
     console = Console()
     console.print(headline(summary), style="bold", markup=False, highlight=False)
@@ -32,6 +33,8 @@ def print_run(
     if len(summary.systems) > 1:
         console.print(system_table(summary))
     console.print(answer_table(evaluations))
+    for line in panel_lines(summary.panel) if summary.panel else ():
+        console.print(line, markup=False, highlight=False)
     if audit is not None:
         print_certificate(audit)
     for role, card in (("Judge", manifest.card), ("Verifier", manifest.verifier_card)):
