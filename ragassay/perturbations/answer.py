@@ -93,16 +93,15 @@ class CutAnswer:
             text: The sentence, or several.
             citations: Listed beside it, where the answer came in sentences.
         """
-        left = self.pieces[index - 1] if index else None
-        before = "" if left is None else " " if _ENDED.search(left.text) else "\n\n"
-        listed = citations if self.is_listed else ()
-        added = Piece(
-            text.replace(MASK, ""), (), "" if self.is_listed else before, listed, is_changed=True
-        )
-        rest = list(self.pieces[index:])
-        if left is None and rest and not self.is_listed:
-            added = replace(added, before=rest[0].before)
-            rest[0] = replace(rest[0], before=" ")
+        listed, rest = (citations if self.is_listed else ()), list(self.pieces[index:])
+        added = Piece(text.replace(MASK, ""), (), "", listed, is_changed=True)
+        if not self.is_listed:
+            if index:
+                added = replace(added, before=_between(self.pieces[index - 1].text))
+            elif rest:
+                added = replace(added, before=rest[0].before)
+            if rest and (index == 0 or not _ENDED.search(text)):
+                rest[0] = replace(rest[0], before=_between(text))
         return replace(self, pieces=(*self.pieces[:index], added, *rest))
 
     def without(self, index: int) -> CutAnswer:
@@ -181,6 +180,11 @@ def _spans(text: str, markers: Sequence[CitationMarker]) -> list[tuple[int, int]
         start, end = spans[owner]
         spans[owner] = (min(start, marker.start), max(end, marker.end))
     return spans
+
+
+def _between(text: str) -> str:
+    """What parts a sentence from the next: a space, or blank lines where it has no full stop."""
+    return " " if _ENDED.search(text) else "\n\n"
 
 
 def _piece(text: str, span: tuple[int, int], markers: Sequence[CitationMarker]) -> Piece:

@@ -1,0 +1,217 @@
+"""What holds for every attack."""
+
+from __future__ import annotations
+
+import pytest
+from attacked import ANSWER, OTHER, RETRACTED, SENTENCES, attack_named, attacked, record_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragassay.agents.segmenter import segment
+from ragassay.perturbations import ATTACKS, attacks_of, damage_answers
+from ragassay.perturbations.pools import load_pool
+from ragassay.prompts import load_rubrics
+from ragassay.records import DamagedAnswer, Record
+
+WHOLE = (record_of(), record_of(SENTENCES, id="c"), OTHER)
+NAMES = [attack.name for attack in ATTACKS]
+ADDING = [
+    *(f"{name}{where}" for name in ("off_topic", "blog", "tweet") for where in ("", "_inside")),
+    *("same_domain", "same_domain_inside", "drop_last_off_topic"),
+    *("repeat_last", "repeat_inside", "repeat_all"),
+    *(attack.name for attack in attacks_of(family="injection")),
+]
+CHANGING = ["first_connective", "all_connectives", *(a.name for a in attacks_of(family="clinical"))]
+MOVING = ["drop_last", "drop_inside", "swap_last", "shuffle"]
+
+
+def _sentences(record: Record) -> list[str]:
+    return [sentence.text for sentence in segment(record, lambda _: None)[1]]
+
+
+def _all(seed: int = 0) -> tuple[DamagedAnswer, ...]:
+    return damage_answers(WHOLE, seed=seed, retracted=RETRACTED).answers
+
+
+def test_every_attack_is_sorted_into_what_it_does():
+    assert sorted([*ADDING, *CHANGING, *MOVING]) == sorted(NAMES)
+    assert len(set(NAMES)) == len(NAMES)
+
+
+def test_answers_come_by_record_and_then_by_attack():
+    found = [(d.original, NAMES.index(d.attack)) for d in _all()]
+    assert found == sorted(found, key=lambda pair: ("acb".index(pair[0]), pair[1]))
+    assert {name for _, name in found} == set(range(len(NAMES)))
+
+
+def test_ids_are_unique_and_name_the_attack():
+    damaged = _all()
+    assert len({d.record.id for d in damaged}) == len(damaged)
+    assert all(d.record.id == f"{d.original}~{d.attack}" for d in damaged)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_unchanged_answer_is_counted_and_not_given(seed: int):
+    damaged = damage_answers(WHOLE, seed=seed, retracted=RETRACTED)
+    answers = {record.id: record.answer for record in WHOLE}
+    assert all(d.record.answer != answers[d.original] for d in damaged.answers)
+    for name in NAMES:
+        n_given = sum(1 for d in damaged.answers if d.attack == name)
+        assert n_given + damaged.n_unchanged[name] == len(WHOLE)
+
+
+def test_all_but_the_answer_stays():
+    for damaged in _all():
+        whole = next(record for record in WHOLE if record.id == damaged.original)
+        kept = {"question", "sources", "nuggets", "reference", "system", "topic", "date"}
+        assert damaged.record.model_dump(include=kept) == whole.model_dump(include=kept)
+        assert type(damaged.record.answer) is type(whole.answer)
+
+
+def test_a_damaged_answer_is_judged_on_what_ought_to_fall():
+    rubrics = set(load_rubrics())
+    for damaged in _all():
+        attack = attack_named(damaged.attack)
+        assert damaged.targets == attack.targets
+        names = tuple(t.split(".")[1] for t in attack.targets if t.startswith("rubric."))
+        assert damaged.record.rubrics == names
+        assert set(names) <= rubrics
+        assert damaged.record.metadata["attack"] == attack.name
+
+
+def test_every_rubric_has_a_subtle_and_an_extreme_attack():
+    for rubric in load_rubrics():
+        for severity in ("subtle", "extreme"):
+            assert attacks_of("rubric", severity, f"rubric.{rubric}"), (rubric, severity)
+    assert all(len(attack.targets) == 9 for attack in attacks_of("injection"))
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10_000))
+def test_the_same_seed_gives_the_same_damage(seed: int):
+    assert _all(seed) == _all(seed)
+
+
+def test_another_seed_gives_other_damage():
+    assert _all(1) != _all(2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_damage_does_not_depend_on_other_attacks(name: str):
+    alone = damage_answers(WHOLE, attacks=[attack_named(name)], retracted=RETRACTED).answers
+    assert list(alone) == [d for d in _all() if d.attack == name]
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if "same_domain" not in n])
+def test_damage_does_not_depend_on_other_records(name: str):
+    # The sentence of the same domain is drawn from the others: that attack is left out.
+    alone = attacked(name, WHOLE[0])
+    assert alone == next((d for d in _all() if d.attack == name and d.original == "a"), None)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ADDING)
+def test_the_numbers_are_those_of_the_added_sentences(name: str, seed: int):
+    for whole in WHOLE[:2]:
+        damaged = attacked(name, whole, OTHER, seed=seed)
+        assert damaged
+        sentences, before = _sentences(damaged.record), _sentences(whole)
+        added = {n for n, text in enumerate(sentences, 1) if text not in before}
+        assert set(damaged.sentences) >= added
+        kept = [text for n, text in enumerate(sentences, 1) if n not in damaged.sentences]
+        assert kept == (before[:-1] if name.startswith("drop") else before)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", CHANGING)
+def test_the_numbers_are_those_of_the_changed_sentences(name: str, seed: int):
+    for whole in WHOLE[:2]:
+        damaged = attacked(name, whole, OTHER, seed=seed)
+        if damaged is None:
+            continue
+        after, before = (segment(r, lambda _: None)[1] for r in (damaged.record, whole))
+        assert len(after) == len(before)
+        pairs = enumerate(zip(after, before, strict=True), 1)
+        changed = [
+            n for n, (a, b) in pairs if (a.text, a.citations) != (b.text, b.citations)
+        ]  # fmt: skip
+        assert list(damaged.sentences) == changed
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_what_was_taken_away_or_moved_has_no_number(name: str):
+    for whole in WHOLE[:2]:
+        damaged = attacked(name, whole)
+        assert damaged and damaged.sentences == ()
+        assert set(_sentences(damaged.record)) <= set(_sentences(whole))
+
+
+@pytest.mark.parametrize("side", ["fit", "audit"])
+def test_the_text_comes_from_the_side_and_its_genre_is_kept(side):
+    pools = {"off_topic": "off_topic", "blog": "blog", "tweet": "tweet", "drop": "off_topic"}
+    for attack in ATTACKS:
+        for seed in range(10):
+            damaged = attacked(attack.name, WHOLE[0], OTHER, seed=seed, pools=side)
+            if damaged is None or "pool" not in damaged.record.metadata:
+                continue
+            prefix = next((p for p in pools if attack.name.startswith(p)), "")
+            genre = load_pool(pools.get(prefix, "injection"))[damaged.record.metadata["pool"]]
+            assert genre.side == side
+            assert any(text in str(damaged.record.answer) for text in genre.texts)
+
+
+@pytest.mark.parametrize("answer", ["", "  \n", "[1]", ()])
+def test_nothing_is_done_to_an_answer_without_a_sentence(answer):
+    damaged = damage_answers([record_of(answer), OTHER], retracted=RETRACTED)
+    assert all(d.original == OTHER.id for d in damaged.answers)
+    assert min(damaged.n_unchanged.values()) >= 1
+
+
+def test_no_record_gives_nothing():
+    damaged = damage_answers([])
+    assert damaged.answers == ()
+    assert set(damaged.n_unchanged.values()) == {0}
+
+
+def test_without_retracted_articles_none_is_cited():
+    damaged = damage_answers([record_of()])
+    assert "retracted" not in damaged.n_unchanged
+    assert all(d.attack != "retracted" for d in damaged.answers)
+
+
+def test_attacks_are_chosen_by_family_severity_and_target():
+    assert attacks_of() == ATTACKS
+    found = {attack.name for attack in attacks_of("rubric", "subtle", "rubric.cohesion")}
+    assert found == {"swap_last"}
+
+
+def test_an_answer_in_sentences_keeps_its_citations():
+    for name in ("off_topic", "shuffle", "all_connectives", "number"):
+        damaged = attacked(name, WHOLE[1])
+        assert damaged
+        listed = {s.text: s.citations for s in SENTENCES}
+        for sentence in damaged.record.answer:
+            assert not isinstance(sentence, str)
+            assert sentence.citations == listed.get(sentence.text, sentence.citations)
+
+
+def test_markers_survive_every_attack_that_is_not_about_them():
+    for damaged in _all():
+        if damaged.original != "a" or damaged.attack in (*MOVING, "drop_last_off_topic"):
+            continue
+        text = damaged.record.answer
+        assert isinstance(text, str)
+        markers = ["(2)", "(1)"] if damaged.attack == "citation" else ["(1, 2)", "(2)", "(1)"]
+        assert sum(marker in text for marker in markers) >= len(markers) - 1, (text, ANSWER)
+
+
+def test_real_answers_come_through_every_attack(shared):
+    from ragassay.formats import read_records
+
+    read = read_records(shared / "data" / "yescieval" / "bioasq-train-answers.jsonl.gz").records
+    whole = [record for record in read if record.metadata.get("variant") == "benign"][:12]
+    damaged = damage_answers(whole, retracted=RETRACTED)
+    assert len(damaged.answers) > 12 * len(ATTACKS) / 2
+    for d in damaged.answers:
+        n_sentences = len(segment(d.record, lambda _: None)[1])
+        assert all(1 <= n <= n_sentences for n in d.sentences)

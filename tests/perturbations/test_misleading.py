@@ -1,0 +1,72 @@
+"""The perturbed rating of equation 1."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.errors import InputError
+from ragassay.perturbations import mode_rating, perturbed_rating
+
+RATINGS = st.lists(st.integers(1, 5), min_size=1, max_size=7)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "mode"),
+    [
+        ([4], 4),
+        ([2, 2, 5], 2),
+        # All differ: the highest, as in the paper.
+        ([1, 3, 4], 4),
+        # Two modes, each given twice: the highest of them, not of all.
+        ([5, 1, 1, 3, 3], 3),
+    ],
+)
+def test_the_mode_is_the_highest_of_the_modes(ratings: list[int], mode: int):
+    assert mode_rating(ratings) == mode
+
+
+@given(RATINGS)
+def test_the_mode_agrees_with_the_standard_library(ratings: list[int]):
+    assert mode_rating(ratings) == max(statistics.multimode(ratings))
+
+
+@pytest.mark.parametrize(
+    ("ratings", "low", "high", "perturbed"),
+    [
+        ([1, 1, 2], 1, 5, 5),
+        ([2, 2, 5], 1, 5, 5),
+        # 3 is the middle of 1 to 5, and counts as low.
+        ([3, 3, 3], 1, 5, 5),
+        ([4, 4, 1], 1, 5, 1),
+        ([5, 5, 5], 1, 5, 1),
+        # The scales of USR: 0 to 1 and 1 to 3.
+        ([0, 0, 1], 0, 1, 1),
+        ([1, 1, 0], 0, 1, 0),
+        ([2, 2, 3], 1, 3, 3),
+        ([3, 3, 1], 1, 3, 1),
+        # All differ: the mode is 3, which is high.
+        ([1, 2, 3], 1, 3, 1),
+    ],
+)
+def test_the_mode_is_turned_over(ratings: list[int], low: int, high: int, perturbed: int):
+    assert perturbed_rating(ratings, low, high) == perturbed
+
+
+@given(RATINGS)
+def test_it_is_always_an_end_of_the_scale_and_far_from_the_mode(ratings: list[int]):
+    perturbed = perturbed_rating(ratings, 1, 5)
+    assert perturbed in (1, 5)
+    assert abs(perturbed - mode_rating(ratings)) >= 2
+
+
+def test_ratings_that_cannot_be_are_named():
+    with pytest.raises(InputError, match="at least one rater"):
+        mode_rating([])
+    with pytest.raises(InputError, match="Rating 6 is outside the scale of 1 to 5"):
+        perturbed_rating([3, 6], 1, 5)
+    with pytest.raises(InputError, match="not 5 to 1"):
+        perturbed_rating([3], 5, 1)
