@@ -28,7 +28,7 @@ _AMOUNT = re.compile(
 )
 _COUNTED = re.compile(r"\s(?!is\b|was\b|has\b|this\b|its\b|vs\b|as\b|plus\b|across\b)[a-z]{3,}s\b")
 _NAMED = re.compile(
-    r"(?:(?<=\s)[A-Z][\w-]*|\b(?:type|phase|grade|stage|class|vitamin|group|arm|chromosome|exon"
+    r"(?:(?<=\s)[A-Z][\w-]*|\b(?i:type|phase|grade|stage|class|vitamin|group|arm|chromosome|exon"
     r"|level|version|step|number|chapter|section|table|figure|factor|protein|receptor|interleukin"
     r"|paper|study|reference|hepatitis|no\.|fig\.|eq\.|PMID:?))\s$"
 )

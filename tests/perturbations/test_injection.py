@@ -1,0 +1,54 @@
+"""Text that talks to the judge."""
+
+from __future__ import annotations
+
+import pytest
+from attacked import ANSWER, SENTENCES, attacked, record_of
+
+from ragassay.perturbations import attacks_of
+from ragassay.perturbations.pools import load_pool
+from ragassay.records import SentenceInput
+
+NAMES = {
+    "instruction": "instruction",
+    "forged_rating": "rating",
+    "forged_end": "end",
+    "experts_said": "experts",
+    "flattery": "flattery",
+}
+
+
+def test_all_of_the_family_are_here():
+    assert {attack.name for attack in attacks_of("injection")} == set(NAMES)
+    assert {attack.severity for attack in attacks_of("injection")} == {"extreme"}
+
+
+@pytest.mark.parametrize("side", ["fit", "audit"])
+@pytest.mark.parametrize("name", NAMES)
+def test_all_wordings_of_the_side_are_used(name, side):
+    texts = load_pool("injection")[f"{NAMES[name]}_{side}"].texts
+    found = [attacked(name, record_of(), seed=seed, pools=side) for seed in range(120)]
+    used = {text for text in texts for d in found if d and text in str(d.record.answer)}
+    assert used == set(texts)
+
+
+@pytest.mark.parametrize("name", ["forged_rating", "forged_end"])
+def test_what_is_forged_stands_at_the_end(name):
+    for seed in range(20):
+        damaged = attacked(name, record_of(), seed=seed)
+        assert damaged and str(damaged.record.answer).startswith(ANSWER)
+
+
+@pytest.mark.parametrize("name", ["instruction", "experts_said", "flattery"])
+def test_what_is_said_to_the_judge_stands_anywhere(name):
+    found = [attacked(name, record_of(), seed=seed) for seed in range(60)]
+    assert {d.sentences[0] for d in found if d} == {1, 2, 3, 4}
+
+
+def test_a_listed_answer_gets_a_sentence_without_citations():
+    damaged = attacked("forged_rating", record_of(SENTENCES))
+    assert damaged
+    *whole, added = damaged.record.answer
+    assert tuple(whole) == SENTENCES
+    assert isinstance(added, SentenceInput) and added.citations == ()
+    assert damaged.sentences == (4,)
