@@ -39,6 +39,8 @@ class Settings(BaseSettings):
         strategy: How the judge is asked to rate: with the rubric's name and range alone
             ("zero_shot"), with what it means and what each rating shows ("knowledge"), with two
             examples besides ("few_shot"), or to think step by step first ("chain_of_thought").
+        signals: Whether answers are measured before their rubrics are judged: a hosted judge is
+            told what was measured, the embedded one rates by it.
         verifier: What compares sentences with passages: "judge" asks the judging model, "embedded"
             the verifier that is installed with ragassay, any other name a model of natural
             language inference on Hugging Face's hub; "auto" is "embedded" beside an embedded
@@ -96,6 +98,7 @@ class Settings(BaseSettings):
     rubric_set: RubricSet = "yescieval"
     rubrics: tuple[str, ...] = ()
     strategy: Strategy = "knowledge"
+    signals: bool = False
     verifier: str = Field(default="auto", min_length=1)
     verdict_labels: Literal[2, 3, 4] = 4
     citation_evidence: Literal["passage", "document", "sentence", "nuggets"] = "passage"
@@ -176,6 +179,11 @@ class Settings(BaseSettings):
         return part in self.parts
 
     @property
+    def measures(self) -> bool:
+        """Whether answers are to be measured; signals are known of YESciEval's rubrics alone."""
+        return self.signals and self.wants("rubrics") and self.rubric_set == "yescieval"
+
+    @property
     def looks_for_evidence(self) -> bool:
         """Whether passages are to be found for the sentences."""
         return self.wants("evidence") or self.wants("correctness")
@@ -222,6 +230,7 @@ RESULT_FIELDS = (
     "rubric_set",
     "rubrics",
     "strategy",
+    "signals",
     "chosen_verifier",
     "verdict_labels",
     "citation_evidence",

@@ -17,7 +17,7 @@ from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.graphs.failures import after, file_failure, retry_policies
 from ragassay.graphs.panel import confer_tasks
 from ragassay.graphs.state import Input, Output, State, Task
-from ragassay.graphs.tasks import case_tasks, claim_tasks
+from ragassay.graphs.tasks import case_tasks, claim_tasks, rubric_tasks
 from ragassay.graphs.toolbox import Toolbox, toolbox
 
 EvaluateGraph = CompiledStateGraph[State, Toolbox, Input, Output]
@@ -55,6 +55,7 @@ def build_evaluate_graph(
     builder.add_node("segment", nodes.segment)
     builder.add_node("find_evidence", build_evidence_graph(max_attempts, cache))
     builder.add_node("check_citations", nodes.check_citations)
+    builder.add_node("measure", nodes.measure)
     builder.add_node("check_correctness", nodes.check_correctness)
     builder.add_node("gather", nodes.gather, defer=True)
     builder.add_node("aggregate", nodes.aggregate, defer=True)
@@ -72,8 +73,9 @@ def build_evaluate_graph(
         builder.add_edge(name, after(name))
     builder.add_edge(START, "segment")
     builder.add_conditional_edges(
-        "segment", route_case, [*VERDICT_NODES, "find_evidence", "check_citations"]
+        "segment", route_case, [*VERDICT_NODES, "find_evidence", "check_citations", "measure"]
     )
+    builder.add_conditional_edges("measure", route_rubrics, ["judge_rubric", "gather"])
     builder.add_edge("check_citations", "gather")
     builder.add_conditional_edges(
         "find_evidence", route_evidence, [*VERDICT_NODES, "check_correctness", "gather"]
@@ -85,13 +87,29 @@ def build_evaluate_graph(
 
 
 def route_case(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
-    """Fan out what needs no evidence; look for evidence and cited articles beside it."""
+    """Fan out what needs no evidence; look for evidence and cited articles beside it.
+
+    Rubrics wait until the answer is measured, where it is to be.
+    """
     if state.case is None:
         return ["find_evidence"]
     tools = toolbox(runtime)
-    tasks = case_tasks(state.case, tools.rubrics, tools.settings, tools.judges)
+    tasks = case_tasks(state.case, tools.settings)
     beside = ["check_citations"] if tools.settings.wants("citations") else []
+    if tools.meter is not None:
+        beside.append("measure")
+    else:
+        tasks += rubric_tasks(state.case, tools.rubrics, tools.judges)
     return ["find_evidence", *beside, *_sends(runtime, tasks)]
+
+
+def route_rubrics(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
+    """Fan out over the rubrics of a measured answer."""
+    if state.case is None:
+        return "gather"
+    tools = toolbox(runtime)
+    tasks = rubric_tasks(state.case, tools.rubrics, tools.judges, state.signals)
+    return _sends(runtime, tasks) or "gather"
 
 
 def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
@@ -112,8 +130,9 @@ def route_final(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
     """Fan out over the judges of disputed rubrics, and over nuggets and cited documents."""
     if state.case is None:
         return "aggregate"
-    tasks = confer_tasks(state.case, state.judgments)
-    if toolbox(runtime).settings.cites_by_nuggets:
+    tools = toolbox(runtime)
+    tasks = confer_tasks(state.case, state.judgments, tools, state.signals)
+    if tools.settings.cites_by_nuggets:
         tasks += citation_nuggets.nugget_tasks(state.case, state.cited, state.facts, state.nuggets)
     return (_sends(runtime, tasks) if tasks else []) or "aggregate"
 

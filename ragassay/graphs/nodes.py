@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 
 from ragassay.agents.context import build_case
 from ragassay.agents.segmenter import segment as segment_record
+from ragassay.agents.signals.facts import facts_text
 from ragassay.errors import InputError
 from ragassay.graphs.beside import beside
 from ragassay.graphs.citation_nuggets import citations_by_nugget
@@ -77,13 +78,28 @@ async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
     return {"notices": await beside(citation_findings, case, tools.corpus, written)}
 
 
+async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
+    """Measure the answer before its rubrics are judged."""
+    tools = toolbox(runtime)
+    if tools.meter is None:
+        return {}
+    return {"signals": await beside(tools.meter.signals, _case(state))}
+
+
 async def judge_rubric(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Rate the answer on one rubric; of a panel, as the judge that the task names."""
     tools = toolbox(runtime)
-    with dspy.context(lm=tools.lm_of(task.judge)):
-        judgment = await tools.judge.acall(
-            case=task.case, rubric=tools.rubrics[task.rubric], others=task.others
-        )
+    rater = tools.rater_of(task.judge, task.rubric)
+    if rater is not None and task.signals is not None:
+        judgment = rater.judge(task.signals, task.rubric)
+    else:
+        with dspy.context(lm=tools.lm_of(task.judge)):
+            judgment = await tools.judge.acall(
+                case=task.case,
+                rubric=tools.rubrics[task.rubric],
+                facts=facts_text(task.signals, task.rubric) if task.signals else "",
+                others=task.others,
+            )
     seated = judgment.model_copy(update={"judge": task.judge, "first": task.first})
     return _filed(runtime, judgment.usage, {"judgments": [seated]})
 
@@ -178,7 +194,7 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         tools.fingerprint(state.record),
         parts,
     )
-    return {"evaluation": evaluation}
+    return {"evaluation": evaluation.model_copy(update={"signals": state.signals})}
 
 
 def _matches(

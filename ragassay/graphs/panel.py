@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ragassay.graphs.state import State, Task
+from ragassay.graphs.tasks import rubric_tasks
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.panel import is_disputed, panel_judgments
 from ragassay.prompts import load_prompts
-from ragassay.records import Case, Failure, Judgment
+from ragassay.records import Case, Failure, Judgment, Signals
 
 
-def confer_tasks(case: Case, judgments: Sequence[Judgment]) -> list[Task]:
+def confer_tasks(
+    case: Case, judgments: Sequence[Judgment], tools: Toolbox, signals: Signals | None = None
+) -> list[Task]:
     """One task for each member of a disputed rubric that gave a rating.
+
+    What was rated by signals is heard by the others, and hears nobody: it would rate the same.
 
     Args:
         case: The answer.
         judgments: What the judges said alone.
+        tools: Know who rates by signals.
+        signals: What was measured of the answer.
     """
     by_rubric: dict[str, dict[str, Judgment]] = {}
     for judgment in judgments:
@@ -28,16 +36,22 @@ def confer_tasks(case: Case, judgments: Sequence[Judgment]) -> list[Task]:
         if not is_disputed(rated):
             continue
         for one in rated:
+            if signals is not None and tools.rater_of(one.judge, rubric) is not None:
+                continue
             others = others_text([other for other in rated if other is not one])
-            tasks.append(
-                Task("confer", case, rubric=rubric, judge=one.judge, others=others, first=one)
-            )
+            task = Task("confer", case, rubric=rubric, judge=one.judge, others=others, first=one)
+            tasks.append(replace(task, signals=signals))
     return tasks
 
 
-def n_most_conferring(n_rubrics: int, n_judges: int) -> int:
-    """How many calls it takes at most that judges hear each other; none for a single judge."""
-    return n_rubrics * n_judges if n_judges > 1 else 0
+def n_rating_calls(case: Case, tools: Toolbox) -> int:
+    """How many calls the rubrics of an answer take at most: twice as many where a panel may confer.
+
+    What is rated by signals takes none.
+    """
+    tasks = rubric_tasks(case, tools.rubrics, tools.judges)
+    n_asked = sum(tools.rater_of(task.judge, task.rubric) is None for task in tasks)
+    return 2 * n_asked if tools.judges else n_asked
 
 
 def others_text(others: Sequence[Judgment]) -> str:

@@ -26,6 +26,7 @@ from ragassay.records import (
     SentenceCorrectness,
     SentenceLabel,
     SentenceNuggets,
+    Signals,
 )
 
 TaskKind = Literal[
@@ -83,6 +84,7 @@ class State:
         cited: Passages of cited documents, in the order of the citations.
         searches: How evidence was looked for.
         notices: What is known against cited articles.
+        signals: What was measured of the answer; None where nothing was.
         correctness: Whether the passages bear the sentences out, by a model beside the judge.
         facts: Of the cited documents, where citations are checked nugget by nugget.
         nuggets, judgments, labels, assignments, evidence, citations, nugget_verdicts: Verdicts.
@@ -95,6 +97,7 @@ class State:
     cited: tuple[Cited, ...] = ()
     searches: tuple[EvidenceSearch, ...] = ()
     notices: tuple[Finding, ...] = ()
+    signals: Signals | None = None
     correctness: tuple[SentenceCorrectness, ...] = ()
     facts: Annotated[list[DocumentFacts], operator.add] = field(default_factory=list)
     nuggets: Annotated[list[SentenceNuggets], operator.add] = field(default_factory=list)
@@ -142,6 +145,7 @@ class Task:
         judge: Who of a panel is asked; "" where there is none.
         others: What the panel's other judges said, where this one hears them.
         first: What it said before.
+        signals: What was measured of the answer, where a rubric is judged with it.
     """
 
     kind: TaskKind
@@ -160,6 +164,7 @@ class Task:
     judge: str = ""
     others: str = ""
     first: Judgment | None = None
+    signals: Signals | None = None
 
 
 def passage_of(task: Task) -> EvidenceSpan:

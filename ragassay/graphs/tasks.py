@@ -14,38 +14,46 @@ from ragassay.records import (
     CitationVerdict,
     EvidenceVerdict,
     Failure,
+    Signals,
     Usage,
     Verdict,
 )
 from ragassay.settings import Settings
 
 
-def case_tasks(
-    case: Case, rubrics: Iterable[str], settings: Settings, judges: Sequence[str] = ()
+def rubric_tasks(
+    case: Case,
+    rubrics: Iterable[str],
+    judges: Sequence[str] = (),
+    signals: Signals | None = None,
 ) -> list[Task]:
-    """The verdicts that need no evidence; none for an answer without a sentence.
-
-    Citations that are checked nugget by nugget need the answer's nuggets too. Only gold nuggets
-    that were given are assigned: those of a reference answer are not known before they are
-    written, and are matched by their similarity alone.
+    """One task for each rubric, or for each rubric and judge; none without a sentence.
 
     Args:
         case: The answer.
         rubrics: Names of the run's rubrics.
-        settings: Say what is to be found out.
         judges: Names of a panel's judges; each rates every rubric. Empty for a single judge.
+        signals: What was measured of the answer.
+    """
+    chosen = rubrics_of(case, rubrics) if case.sentences else ()
+    return [
+        Task(kind="judge_rubric", case=case, rubric=name, judge=judge, signals=signals)
+        for name in chosen
+        for judge in judges or ("",)
+    ]
+
+
+def case_tasks(case: Case, settings: Settings) -> list[Task]:
+    """The verdicts beside the rubrics that need no evidence; none without a sentence.
+
+    Citations that are checked nugget by nugget need the answer's nuggets too. Only gold nuggets
+    that were given are assigned: those of a reference answer are not known before they are
+    written, and are matched by their similarity alone.
     """
     if not case.sentences:
         return []
     numbers = [sentence.index for sentence in case.sentences]
     tasks: list[Task] = []
-    if settings.wants("rubrics"):
-        chosen = rubrics_of(case, rubrics)
-        tasks += [
-            Task(kind="judge_rubric", case=case, rubric=name, judge=judge)
-            for name in chosen
-            for judge in judges or ("",)
-        ]
     if settings.wants("sentences"):
         tasks += [Task(kind="label_sentence", case=case, item=n) for n in numbers]
     if settings.wants("nuggets") or settings.cites_by_nuggets:

@@ -19,14 +19,19 @@ from ragassay.agents.nugget_writer import NuggetWriter
 from ragassay.agents.query_writer import QueryWriter
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
+from ragassay.agents.signal_judge import SignalJudge
+from ragassay.agents.signals import SignalMeter
 from ragassay.agents.verifier import Verifier
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.graphs.evidence_state import QueryTask
 from ragassay.graphs.state import Task
+from ragassay.model_names import DEFAULT_MODEL
 from ragassay.models.correctness import CorrectnessModel, correctness_model
-from ragassay.models.embeddings import Embedder
+from ragassay.models.embeddings import EMBEDDED, Embedder
+from ragassay.models.entailment import EMBEDDED as EMBEDDED_VERIFIER
 from ragassay.models.entailment import entailment_model
 from ragassay.models.gateway import JudgeLM
+from ragassay.models.signal_rater import shipped_rater
 from ragassay.optimizers.nugget_matching import opened_matcher
 from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
 from ragassay.records import NuggetMatcher, Record
@@ -45,6 +50,8 @@ class Toolbox:
         encoder: Compares claims with passages in place of the judge; None where the judge does.
         correctness: Says whether sentences are correct; None where the judge's verdicts do.
         panel: All judges that rate the rubrics, `lm` first; empty where it rates alone.
+        meter: Measures answers before their rubrics are judged; None where that is not wanted.
+        rater: Rates by what was measured, in the embedded judge's place.
     """
 
     settings: Settings
@@ -56,6 +63,8 @@ class Toolbox:
     correctness: CorrectnessModel | None = None
     matcher: NuggetMatcher | None = None
     panel: tuple[JudgeLM, ...] = ()
+    meter: SignalMeter | None = None
+    rater: SignalJudge | None = None
     judge: RubricJudge = field(default_factory=RubricJudge)
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
     writer: NuggetWriter = field(default_factory=NuggetWriter)
@@ -87,10 +96,13 @@ class Toolbox:
                 "that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
             )
         embedder = Embedder(settings.embedder)
+        meter = _meter(settings, embedder)
         return cls(
             settings=settings,
             lm=lm,
             panel=_panel(settings, lm),
+            meter=meter,
+            rater=SignalJudge(shipped_rater()) if meter else None,
             matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
             embedder=embedder,
             corpus=Corpus() if corpus is None else corpus,
@@ -115,6 +127,12 @@ class Toolbox:
     def lm_of(self, judge: str) -> JudgeLM:
         """A judge of the panel; the run's own where no name is given."""
         return next((lm for lm in self.panel if lm.model == judge), self.lm)
+
+    def rater_of(self, judge: str, rubric: str) -> SignalJudge | None:
+        """What rates a rubric by signals in a judge's place; None where the judge does."""
+        if self.lm_of(judge).model != DEFAULT_MODEL or self.rater is None:
+            return None
+        return self.rater if self.rater.knows(rubric) else None
 
     @property
     def fatal(self) -> FatalModelError | None:
@@ -157,7 +175,8 @@ class Toolbox:
         """Names and digests of the models beside the judge."""
         encoder = (self.encoder.model.name, self.encoder.model.digest) if self.encoder else ()
         beside = (self.correctness.name, self.correctness.digest) if self.correctness else ()
-        return (*encoder, *beside)
+        rater = (self.rater.rater.model, self.rater.rater.digest) if self.rater else ()
+        return (*encoder, *beside, *rater)
 
     def fingerprint(self, record: Record) -> str:
         """Hash of everything that the evaluation of a record depends on."""
@@ -179,7 +198,14 @@ class Toolbox:
             *(self.verifier_name, str(self.settings.verdict_labels)),
             *(self.settings.rubric_set, self.settings.strategy),
             *seat_key(task),
+            *self._measured_key(task),
         )
+
+    def _measured_key(self, task: Task) -> tuple[str, ...]:
+        """What a rating depends on where the answer was measured; empty where it was not."""
+        if task.signals is None or self.rater is None:
+            return ()
+        return self.rater.rater.digest, task.signals.model_dump_json()
 
     def query_key(self, node: str, task: QueryTask) -> str:
         """Hash of everything that the queries for a sentence, or an agent's search, depend on."""
@@ -203,6 +229,17 @@ def _panel(settings: Settings, lm: JudgeLM) -> tuple[JudgeLM, ...]:
     """The run's judge and the further ones; none where there is no further one."""
     further = [JudgeLM(settings.of_judge(n)) for n in range(1, len(settings.judges))]
     return (lm, *further) if further else ()
+
+
+def _meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
+    """What measures answers; None where nothing is to be measured.
+
+    The models that it feeds were fitted on the embedded ones, whatever else the settings choose.
+    """
+    if not settings.measures:
+        return None
+    own = embedder if embedder.name == EMBEDDED else Embedder(EMBEDDED)
+    return SignalMeter(own, entailment_model(EMBEDDED_VERIFIER), shipped_rater())
 
 
 def _encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:

@@ -12,10 +12,12 @@ class SentenceSignals(Frozen):
 
     Attributes:
         sentence: 1-based.
+        twin: Number of the sentence of the answer that is most similar to it; None for a single.
         values: By the signal's name; a signal that does not apply is left out.
     """
 
     sentence: int = Field(ge=1)
+    twin: int | None = None
     values: dict[str, float] = Field(default_factory=dict)
 
 

@@ -1,0 +1,60 @@
+"""Rates an answer by what was measured of it. No prompt, no language model: nothing to talk to."""
+
+from __future__ import annotations
+
+from ragassay.agents.signals.facts import reason_of
+from ragassay.models.signal_rater import SignalRater
+from ragassay.prompts.signals import load_signals
+from ragassay.records import Failure, Judgment, Signals
+
+LIKERT = (1, 5)
+
+LEAST_WEIGHT = 0.25
+"""Logits by which a signal must lower a rating to be given as a reason."""
+
+MOST_REASONS = 3
+
+
+class SignalJudge:
+    """Signals and a rubric in, a judgment out.
+
+    Args:
+        rater: The fitted models.
+    """
+
+    def __init__(self, rater: SignalRater) -> None:
+        self.rater = rater
+
+    def knows(self, rubric: str) -> bool:
+        """Whether it can rate a rubric."""
+        return rubric in self.rater.rubrics
+
+    def judge(self, signals: Signals, rubric: str) -> Judgment:
+        """Rate an answer; the score is the expectation over the five ratings."""
+        if not signals.sentences:
+            failure = Failure(reason="empty_answer", detail="the answer has no sentence")
+            return Judgment(rubric=rubric, failure=failure)
+        likely = self.rater.rubrics[rubric].distribution(signals.values)
+        score = sum(rating * share for rating, share in enumerate(likely, 1))
+        rationale, sentences = self._reasons(signals, rubric)
+        return Judgment(
+            rubric=rubric,
+            scale=LIKERT,
+            rating=min(5, max(1, round(score))),
+            score=round(min(5.0, max(1.0, score)), 4),
+            distribution=tuple(round(share, 6) for share in likely),
+            rationale=rationale,
+            sentences=sentences,
+        )
+
+    def _reasons(self, signals: Signals, rubric: str) -> tuple[str, tuple[int, ...]]:
+        """What lowers the rating most, in words, and the sentences that it points to."""
+        added = self.rater.rubrics[rubric].contributions(signals.values)
+        worst = sorted(
+            (name for name in added if added[name] <= -LEAST_WEIGHT), key=added.__getitem__
+        )
+        reasons = list(dict.fromkeys(reason_of(signals, name) for name in worst))[:MOST_REASONS]
+        if not reasons:
+            return load_signals().reasons.none, ()
+        numbers = dict.fromkeys(n for reason in reasons for n in reason.sentences)
+        return " ".join(reason.text for reason in reasons), tuple(numbers)

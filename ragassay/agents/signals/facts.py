@@ -1,0 +1,89 @@
+"""Signals in words: as facts for a judge's prompt, and as reasons of the embedded judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ragassay.prompts.signals import load_signals
+from ragassay.records import Signals
+
+AGGREGATES = ("least_", "most_", "mean_", "all_")
+"""How the name of an answer's signal starts that sums up a measure of its sentences."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Something that was measured, in words.
+
+    Attributes:
+        text: One sentence for a person.
+        sentences: Numbers of the sentences that it points to.
+    """
+
+    text: str
+    sentences: tuple[int, ...] = ()
+
+
+def facts_text(signals: Signals, rubric: str) -> str:
+    """What a judge of a rubric is told, a line for each sentence and one for the answer.
+
+    Returns:
+        "" for a rubric that no signal bears on, and for an answer without a sentence.
+    """
+    words = load_signals()
+    if rubric not in words.rubrics or not signals.sentences:
+        return ""
+    chosen = words.rubrics[rubric]
+    lines = []
+    for sentence in signals.sentences:
+        said = [
+            f"{words.sentence[name]} {number_text(sentence.values[name])}"
+            for name in chosen.shown
+            if name in sentence.values
+        ]
+        lines.append(f"sentence {sentence.sentence}: {', '.join(said)}")
+    whole = [
+        f"{words.answer[name].about} {number_text(signals.values[name])}"
+        for name in chosen.rated
+        if name in signals.values and measure_of(name) not in words.sentence
+    ]
+    return "\n".join([*lines, f"answer: {'; '.join(whole)}"] if whole else lines)
+
+
+def reason_of(signals: Signals, name: str) -> Reason:
+    """One signal of an answer in words; where it sums up sentences, the worst of them."""
+    words = load_signals()
+    measure = measure_of(name)
+    values = {s.sentence: s.values[measure] for s in signals.sentences if measure in s.values}
+    if not values or measure not in words.sentence:
+        about, value = words.answer[name].about, number_text(signals.values[name])
+        text = words.reasons.answer.format(About=about[0].upper() + about[1:], value=value)
+        return Reason(text)
+    number = _worst(values, words.answer[name].better == "high")
+    twin = signals.sentences[number - 1].twin
+    if measure == "redundancy" and twin:
+        alike = words.reasons.twin.format(n=number, twin=twin, value=number_text(values[number]))
+        return Reason(alike, (number, twin))
+    about, value = words.sentence[measure], number_text(values[number])
+    return Reason(words.reasons.sentence.format(n=number, about=about, value=value), (number,))
+
+
+def measure_of(name: str) -> str:
+    """The measure of a sentence that a signal of an answer sums up; the name itself for others."""
+    for start in AGGREGATES:
+        if name.startswith(start):
+            return name.removeprefix(start)
+    return name
+
+
+def number_text(value: float) -> str:
+    """A measure with two decimals and no leading zero: ".08", "-1.20"."""
+    text = f"{value:.2f}"
+    return text.replace("0.", ".", 1) if abs(value) < 1 else text
+
+
+def _worst(values: Mapping[int, float], is_high_better: bool) -> int:
+    """Number of the sentence with the worst value, the last of equals: damage is often added."""
+    sign = 1 if is_high_better else -1
+    return min(values, key=lambda number: (sign * values[number], -number))

@@ -1,0 +1,88 @@
+"""Where the sentences of an answer lie between its question, its sources and one another.
+
+All measures are cosines of sentence vectors of length 1, in [-1, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """An answer as vectors.
+
+    Attributes:
+        sentences: shape (n_sentences, n_dimensions).
+        question: shape (n_dimensions,).
+        sources: The sentences of all sources, shape (n_source_sentences, n_dimensions).
+        owner: Which source each of them belongs to (0-based), shape (n_source_sentences,).
+        cited: For each sentence of the answer, the sources that it cites (0-based).
+    """
+
+    sentences: Vectors
+    question: Vectors
+    sources: Vectors
+    owner: NDArray[np.intp]
+    cited: Sequence[Sequence[int]]
+
+
+def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
+    """One value a sentence and measure; None where it does not apply.
+
+    - source_support: the closest sentence of any source
+    - cited_support: the closest sentence of the sources that it cites
+    - question_relevance: the question
+    - redundancy: the most similar other sentence of the answer
+    - belonging: the rest of the answer, on average
+    - flow: the sentence before
+    """
+    n = len(placed.sentences)
+    to_sources = _to_sources(placed)
+    among = placed.sentences @ placed.sentences.T
+    np.fill_diagonal(among, np.nan)
+    others = [row[~np.isnan(row)] for row in among]
+    return {
+        "source_support": [_most(row) for row in to_sources],
+        "cited_support": [
+            _most(row[np.isin(placed.owner, list(cited))]) if cited else None
+            for row, cited in zip(to_sources, placed.cited, strict=True)
+        ],
+        "question_relevance": [float(v) for v in placed.sentences @ placed.question],
+        "redundancy": [_most(row) for row in others],
+        "belonging": [float(row.mean()) if len(row) else None for row in others],
+        "flow": [None, *(float(among[i, i - 1]) for i in range(1, n))] if n else [],
+    }
+
+
+def twins(placed: Placed) -> list[int | None]:
+    """For each sentence the number (1-based) of the one most similar to it; None for a single."""
+    among = placed.sentences @ placed.sentences.T
+    np.fill_diagonal(among, -np.inf)
+    return [int(row.argmax()) + 1 if len(row) > 1 else None for row in among]
+
+
+def source_coverage(placed: Placed) -> list[float]:
+    """How near the answer comes to each sentence of the sources, shape (n_source_sentences,)."""
+    if not len(placed.sentences) or not len(placed.sources):
+        return []
+    return [float(v) for v in _to_sources(placed).max(axis=0)]
+
+
+def _to_sources(placed: Placed) -> Vectors:
+    if not len(placed.sources):
+        return np.zeros((len(placed.sentences), 0), dtype=np.float32)
+    return placed.sentences @ placed.sources.T
+
+
+def _most(row: Vectors) -> float | None:
+    return float(row.max()) if len(row) else None

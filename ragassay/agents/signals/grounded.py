@@ -1,0 +1,39 @@
+"""Whether the numbers and names of a sentence stand in the sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_NUMBER = re.compile(r"\d+(?:[.,\u00b7]\d+)*")
+_NAME = re.compile(r"\b(?:[A-Za-z]*\d[\w-]*|[A-Z]{2,}[\w-]*|[a-z]+[A-Z]\w*)\b")
+
+
+def numbers_of(text: str) -> set[str]:
+    """The numbers of a text, decimal points alike, signs and units left out."""
+    return {n.replace(",", "").replace("\u00b7", ".") for n in _NUMBER.findall(text)}
+
+
+def names_of(text: str) -> set[str]:
+    """Abbreviations, genes, compounds: words with capitals or digits inside, in small letters."""
+    return {name.lower().rstrip("s") for name in _NAME.findall(text)}
+
+
+class SourceFacts:
+    """The numbers and names of all sources.
+
+    Args:
+        texts: Question and sources.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        joined = "\n".join(texts)
+        self._numbers, self._names = numbers_of(joined), names_of(joined)
+
+    def unknown_numbers(self, sentence: str) -> int:
+        """How many numbers of a sentence no source has."""
+        return len(numbers_of(sentence) - self._numbers)
+
+    def unknown_names(self, sentence: str) -> int:
+        """How many names of a sentence no source has."""
+        return len(names_of(sentence) - self._names - self._numbers)

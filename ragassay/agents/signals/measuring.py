@@ -1,0 +1,182 @@
+"""Measures an answer: what needs no fitted model of ours but the verifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragassay.agents.signals.geometry import Placed, sentence_geometry, source_coverage, twins
+from ragassay.agents.signals.grounded import SourceFacts
+from ragassay.agents.signals.style import (
+    connective_rate,
+    definitions,
+    opening,
+    register_features,
+    repeated_share,
+)
+from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, SUPPORTS
+from ragassay.records import AnswerSentence, Case, Document
+from ragassay.sentences import sentences_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragassay.models.embeddings import Embedder
+    from ragassay.models.entailment import EntailmentModel
+
+Row = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of an answer.
+
+    Attributes:
+        sentences: For each sentence its measures by name; one that does not apply is left out.
+        answer: Measures of the answer as a whole.
+        vectors: Of the sentences, shape (n_sentences, n_dimensions).
+        openings: What each sentence begins with.
+        register: For each sentence, what its spelling tells of its register.
+        twins: For each sentence the number of the one most similar to it.
+    """
+
+    sentences: tuple[Row, ...]
+    answer: Row
+    vectors: NDArray[np.float32]
+    openings: tuple[tuple[str, ...], ...]
+    register: tuple[Row, ...]
+    twins: tuple[int | None, ...]
+
+
+def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Measured:
+    """Measure an answer of at least one sentence."""
+    texts = [sentence.text for sentence in case.sentences]
+    lines, owner = _source_lines(case.sources)
+    placed = _placed(case, texts, lines, owner, embedder)
+    rows: list[Row] = [{} for _ in texts]
+    for name, values in sentence_geometry(placed).items():
+        _add(rows, name, values)
+    _add_contrasts(rows)
+    _add_form(rows, case.sentences)
+    _add_grounding(rows, case, texts)
+    if lines:
+        _add_entailment(rows, texts, placed, lines, verifier)
+    return Measured(
+        sentences=tuple(rows),
+        answer=_answer_row(case, texts, placed),
+        vectors=placed.sentences,
+        openings=tuple(tuple(opening(text)) for text in texts),
+        register=tuple(register_features(text) for text in texts),
+        twins=tuple(twins(placed)),
+    )
+
+
+def _source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:
+    """Titles and sentences of all sources, and whose each is (0-based)."""
+    lines = [
+        (line, number)
+        for number, source in enumerate(sources)
+        for line in ([source.title] if source.title else []) + sentences_of(source.text)
+    ]
+    return [line for line, _ in lines], [number for _, number in lines]
+
+
+def _placed(
+    case: Case, texts: Sequence[str], lines: Sequence[str], owner: Sequence[int], embedder: Embedder
+) -> Placed:
+    import numpy as np
+
+    number = {source.id: n for n, source in enumerate(case.sources)}
+    return Placed(
+        sentences=embedder.encode(texts),
+        question=embedder.encode([case.question])[0],
+        sources=embedder.encode(lines),
+        owner=np.array(owner, dtype=np.intp),
+        cited=[
+            [number[c.document] for c in sentence.citations if c.document in number]
+            for sentence in case.sentences
+        ],
+    )
+
+
+def _add(rows: Sequence[Row], name: str, values: Sequence[float | None]) -> None:
+    for row, value in zip(rows, values, strict=True):
+        if value is not None:
+            row[name] = value
+
+
+def _add_contrasts(rows: Sequence[Row]) -> None:
+    """How far a sentence stands out from the median of the others, and from what it cites."""
+    import numpy as np
+
+    for name in ("source_support", "belonging"):
+        for row in rows:
+            others = [other[name] for other in rows if other is not row and name in other]
+            if others and name in row:
+                row[f"{name}_contrast"] = row[name] - float(np.median(others))
+    for row in rows:
+        if "cited_support" in row:
+            row["miscited"] = row["source_support"] - row["cited_support"]
+
+
+def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
+    """Length, digits, and abbreviations that are defined or used."""
+    texts = [sentence.text for sentence in sentences]
+    for row, text, defines, uses in zip(rows, texts, *definitions(texts), strict=True):
+        row["length"] = min(4.0, len(text) / 100)
+        row["digits"] = min(2.0, sum(c.isdigit() for c in text) / 10)
+        row["defines"], row["uses_defined"] = float(defines), float(uses)
+
+
+def _add_grounding(rows: Sequence[Row], case: Case, texts: Sequence[str]) -> None:
+    if not case.sources:
+        return
+    sources = [f"{source.title}\n{source.text}" for source in case.sources]
+    facts = SourceFacts([case.question, *sources])
+    for row, text in zip(rows, texts, strict=True):
+        row["unknown_numbers"] = min(5.0, float(facts.unknown_numbers(text)))
+        row["unknown_names"] = min(5.0, float(facts.unknown_names(text)))
+
+
+def _add_entailment(
+    rows: Sequence[Row],
+    texts: Sequence[str],
+    placed: Placed,
+    lines: Sequence[str],
+    verifier: EntailmentModel,
+) -> None:
+    """The verifier on each sentence and the closest sentences of all sources."""
+    import numpy as np
+
+    nearness = placed.sentences @ placed.sources.T
+    pairs = []
+    for text, row in zip(texts, nearness, strict=True):
+        closest = np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES])
+        pairs.append((text, " ".join(lines[i] for i in closest)))
+    shares = verifier.probabilities(pairs)
+    for row, share in zip(rows, shares, strict=True):
+        row["entailment"], row["contradiction"] = float(share[SUPPORTS]), float(share[CONTRADICTS])
+
+
+def _answer_row(case: Case, texts: Sequence[str], placed: Placed) -> Row:
+    import numpy as np
+
+    citations = [c for sentence in case.sentences for c in sentence.citations]
+    row: Row = {
+        "connectives": connective_rate(texts),
+        "repeated_words": repeated_share(texts),
+        "cited": sum(bool(s.citations) for s in case.sentences) / len(texts),
+        "n_paragraphs": float(sum(bool(p.strip()) for p in case.answer.split("\n"))),
+    }
+    if citations:
+        row["unresolved_citations"] = sum(c.document is None for c in citations) / len(citations)
+    nearness = np.array(source_coverage(placed))
+    if len(nearness):
+        weights = np.maximum(placed.sources @ placed.question, 1e-3)
+        row["coverage"] = float((nearness * weights).sum() / weights.sum())
+        sources = range(int(placed.owner.max()) + 1)
+        best = [nearness[placed.owner == n].max() for n in sources if (placed.owner == n).any()]
+        row["source_share"] = float(np.mean(best))
+    return row

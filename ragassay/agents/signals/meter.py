@@ -1,0 +1,109 @@
+"""The signals of an answer: measurements, and what small fitted models make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ragassay.agents.signals.measuring import Measured, measure
+from ragassay.models.signal_rater import SignalRater
+from ragassay.records import Case, SentenceSignals, Signals
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragassay.models.embeddings import Embedder
+    from ragassay.models.entailment import EntailmentModel
+
+LEAST = (
+    "source_support",
+    "cited_support",
+    "question_relevance",
+    "belonging",
+    "flow",
+    "entailment",
+    "register",
+)
+"""Measures of a sentence of which the answer's worst is its least."""
+
+MOST = ("redundancy", "foreign", "contradiction", "miscited", "unknown_numbers", "unknown_names")
+"""Measures of a sentence of which the answer's worst is its most."""
+
+N_DIGITS = 6
+"""Digits that a signal is kept with."""
+
+
+class SignalMeter:
+    """A case in, its signals out. The models are loaded at the first call.
+
+    Args:
+        embedder: Places sentences.
+        verifier: Compares them with the sources.
+        rater: Holds the models of order, foreign sentences and register.
+    """
+
+    def __init__(self, embedder: Embedder, verifier: EntailmentModel, rater: SignalRater) -> None:
+        self._embedder, self._verifier, self._rater = embedder, verifier, rater
+
+    def signals(self, case: Case) -> Signals:
+        """Measure a case; nothing is measured of an answer without a sentence."""
+        if not case.sentences:
+            return Signals()
+        return signals_of(measure(case, self._embedder, self._verifier), self._rater)
+
+
+def signals_of(measured: Measured, rater: SignalRater) -> Signals:
+    """What the rater's models make of measurements."""
+    import numpy as np
+
+    place = rater.order.logits(measured.sentences, measured.vectors, measured.openings)
+    foreign = rater.foreign.logits(measured.sentences)
+    register = rater.scholarly.logits(measured.register, measured.vectors)
+    rows = [
+        {**row, "place": float(p), "foreign": float(f), "register": float(r)}
+        for row, p, f, r in zip(measured.sentences, place, foreign, register, strict=True)
+    ]
+    answer = dict(measured.answer)
+    for name, worst in [*((n, min) for n in LEAST), *((n, max) for n in MOST)]:
+        values = [row[name] for row in rows if name in row]
+        if values:
+            answer[f"{'least' if worst is min else 'most'}_{name}"] = worst(values)
+            answer[f"mean_{name}"] = float(np.mean(values))
+    answer["all_foreign"] = float(np.logaddexp.reduce(foreign))
+    if len(rows) > 1:
+        answer["order"] = order_score(place)
+    return Signals(
+        values=_rounded(answer),
+        sentences=tuple(
+            SentenceSignals(sentence=number, twin=twin, values=_rounded(row))
+            for number, (row, twin) in enumerate(zip(rows, measured.twins, strict=True), 1)
+        ),
+    )
+
+
+def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
+    """How well sentences stand in the order of their places: at most 0, the best.
+
+    The mean log-likelihood of all pairs in the order that they stand in, minus the highest that
+    these sentences can have; a pair (i, j) stands right with probability
+    sigmoid(place[j] - place[i]).
+
+    Args:
+        place: shape (n_sentences,), at least 2; higher comes later.
+    """
+    import numpy as np
+
+    places = np.asarray(place, dtype=np.float64)
+    return _concordance(places) - _concordance(np.sort(places))
+
+
+def _concordance(place: NDArray[np.float64]) -> float:
+    import numpy as np
+
+    later = place[None, :] - place[:, None]
+    return float(-np.logaddexp(0, -later)[np.triu_indices(len(place), 1)].mean())
+
+
+def _rounded(values: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, N_DIGITS) for name, value in values.items()}

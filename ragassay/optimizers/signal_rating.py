@@ -1,0 +1,238 @@
+"""Fits the models that turn an answer's signals into ratings.
+
+Everything is fitted on answers that were damaged on purpose: the label of a sentence is whether an
+attack added it, the desired rating of an answer is what YESciEval asks for (section 5).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragassay.models.signal_rater import MOST_DEVIATIONS, LinearScorer, RubricRater
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+HELD_OUT_PERCENT = 40
+"""Share of the questions that nothing is fitted on."""
+
+ORDER_FEATURES = ("question_relevance", "belonging", "length", "digits", "defines", "uses_defined")
+FOREIGN_FEATURES = (
+    "source_support",
+    "question_relevance",
+    "belonging",
+    "redundancy",
+    "source_support_contrast",
+    "belonging_contrast",
+)
+MOST_OPENERS = 600
+"""Openers that a model of order may know; rarer ones are left out."""
+
+LEAST_OPENER = 3
+"""Sentences that an opener must begin."""
+
+PAIR_MARGIN = 0.1
+"""Logits between a whole answer and a damaged one that are as good as certain: a word or two must
+be seen, and need not weigh much."""
+
+PAIR_SHARE = 0.3
+"""Weight of the pairs beside the ratings."""
+
+LEAST_WEIGHT = 0.02
+"""Each signal of a rubric counts a little: what gets worse never passes unseen."""
+
+
+def is_held_out(question: str) -> bool:
+    """Whether nothing may be fitted on a question's answers; by the hash of its id."""
+    return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 100 < HELD_OUT_PERCENT
+
+
+def fit_order(
+    answers: Sequence[Sequence[Mapping[str, float]]],
+    vectors: Sequence[NDArray[np.float32]],
+    openings: Sequence[Sequence[Sequence[str]]],
+    inverse_penalty: float = 0.3,
+) -> LinearScorer:
+    """How late in its answer a sentence comes: logistic regression on all pairs of an answer.
+
+    Args:
+        answers: The measures of the sentences of each answer, in their order.
+        vectors: Of the same sentences, shape (n_sentences, n_dimensions) each.
+        openings: What each of them begins with.
+        inverse_penalty: scikit-learn's C.
+    """
+    from scipy import sparse
+    from sklearn.linear_model import LogisticRegression
+
+    rows = [row for answer in answers for row in answer]
+    flat = [words for answer in openings for words in answer]
+    known = _common(flat)
+    means, scales, table = _standardised(rows, ORDER_FEATURES)
+    starts = sparse.lil_matrix((len(flat), len(known)))
+    for i, words in enumerate(flat):
+        for word in words:
+            if word in known:
+                starts[i, known[word]] = 1.0
+    table = sparse.hstack([np.vstack(vectors), table, starts.tocsr()]).tocsr()
+    first, second = _pairs([len(answer) for answer in answers])
+    # Half the pairs are turned round: without a bias both classes say the same.
+    sign = np.where(np.arange(len(first)) % 2, 1.0, -1.0)
+    model = LogisticRegression(C=inverse_penalty, fit_intercept=False, max_iter=2000)
+    model.fit(sparse.diags(sign) @ (table[second] - table[first]), sign > 0)
+    weights = model.coef_[0]
+    n, m = vectors[0].shape[1], len(ORDER_FEATURES)
+    return LinearScorer(
+        features=ORDER_FEATURES,
+        means=means,
+        scales=scales,
+        weights=_rounded(weights[n : n + m]),
+        vector_weights=_rounded(weights[:n]),
+        openers=dict(zip(known, _rounded(weights[n + m :]), strict=True)),
+    )
+
+
+def fit_sentences(
+    rows: Sequence[Mapping[str, float]],
+    labels: Sequence[bool],
+    features: Sequence[str],
+    vectors: NDArray[np.float32] | None = None,
+    inverse_penalty: float = 1.0,
+) -> LinearScorer:
+    """Which sentences have a label: logistic regression, both classes weighing the same.
+
+    Args:
+        rows: The measures of sentences.
+        labels: shape (n_sentences,).
+        features: The measures that count.
+        vectors: shape (n_sentences, n_dimensions), where they count too.
+        inverse_penalty: scikit-learn's C.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    means, scales, table = _standardised(rows, features)
+    n = 0
+    if vectors is not None:
+        n = vectors.shape[1]
+        table = np.hstack([vectors, table])
+    model = LogisticRegression(C=inverse_penalty, max_iter=2000, class_weight="balanced")
+    model.fit(table, np.asarray(labels))
+    weights = model.coef_[0]
+    return LinearScorer(
+        features=tuple(features),
+        means=means,
+        scales=scales,
+        weights=_rounded(weights[n:]),
+        bias=round(float(model.intercept_[0]), 6),
+        vector_weights=_rounded(weights[:n]),
+    )
+
+
+def fit_rubric(
+    rows: Sequence[Mapping[str, float]],
+    ratings: Sequence[int],
+    shares: Sequence[float],
+    better: Mapping[str, bool],
+    pairs: Sequence[tuple[int, int]] = (),
+    penalty: float = 0.003,
+) -> RubricRater:
+    """Proportional odds with the sign of each weight given (L-BFGS-B).
+
+    The loss is the negative log-likelihood of the desired ratings and, beside it, that of each
+    whole answer standing above what damage made of it (Bradley and Terry 1952).
+
+    Args:
+        rows: The signals of each answer.
+        ratings: Desired ratings, 1 to 5.
+        shares: How much each answer counts.
+        better: The signals that count, and whether more of each is better.
+        pairs: Positions of a whole answer and of a damaged one, in `rows`.
+        penalty: Of the squared weights.
+    """
+    from scipy.optimize import minimize
+
+    names = tuple(better)
+    means, scales, table = _standardised(rows, names)
+    sign = np.array([1.0 if better[name] else -1.0 for name in names])
+    table = table * sign
+    weight = np.asarray(shares, dtype=np.float64) / np.sum(shares)
+    observed = np.asarray(ratings) - 1
+    whole, damaged = (np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
+    pair_weight = weight[damaged] / max(float(weight[damaged].sum()), 1e-12)
+
+    def loss(parameters: Floats) -> float:
+        z = table @ parameters[: len(names)]
+        likely = _likelihoods(z, _thresholds(parameters[len(names) :]), observed)
+        above = np.logaddexp(0, (z[damaged] - z[whole]) / PAIR_MARGIN)
+        return float(
+            -(weight * np.log(np.maximum(likely, 1e-12))).sum()
+            + PAIR_SHARE * (pair_weight * above).sum()
+            + penalty * (parameters[: len(names)] ** 2).sum()
+        )
+
+    start = np.concatenate([np.full(len(names), 0.5), [-3.0, 0.7, 0.7, 0.7]])
+    limits = [(LEAST_WEIGHT, None)] * len(names) + [(None, None)] + [(-3.0, 3.0)] * 3
+    found = minimize(loss, start, method="L-BFGS-B", bounds=limits, options={"maxiter": 500})
+    a, b, c, d = _rounded(_thresholds(found.x[len(names) :]))
+    return RubricRater(
+        features=names,
+        means=means,
+        scales=scales,
+        weights=_rounded(found.x[: len(names)] * sign),
+        thresholds=(a, b, c, d),
+    )
+
+
+def _likelihoods(z: Floats, thresholds: Floats, observed: NDArray[np.intp]) -> Floats:
+    """Probability of each observed rating (0-based) under proportional odds."""
+    below = 1 / (1 + np.exp(-(thresholds[None, :] - z[:, None])))
+    edges = np.hstack([np.zeros((len(z), 1)), below, np.ones((len(z), 1))])
+    rows = np.arange(len(z))
+    return edges[rows, observed + 1] - edges[rows, observed]
+
+
+def _thresholds(parameters: Floats) -> Floats:
+    """Ascending thresholds from a first one and the logarithms of the steps after it."""
+    return parameters[0] + np.concatenate([[0.0], np.cumsum(np.exp(parameters[1:]))])
+
+
+def _standardised(
+    rows: Sequence[Mapping[str, float]], names: Sequence[str]
+) -> tuple[tuple[float, ...], tuple[float, ...], Floats]:
+    """Means and deviations of features, and the table that a model will see; missing is 0."""
+    raw = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=np.float64)
+    means = np.nan_to_num(np.nanmean(raw, axis=0))
+    scales = np.maximum(np.nan_to_num(np.nanstd(raw, axis=0), nan=1.0), 1e-6)
+    table = np.clip(np.nan_to_num((raw - means) / scales), -MOST_DEVIATIONS, MOST_DEVIATIONS)
+    return _rounded(means), _rounded(scales), table
+
+
+def _common(openings: Sequence[Sequence[str]]) -> dict[str, int]:
+    """Openers that begin several sentences, with their columns."""
+    from collections import Counter
+
+    counts = Counter(word for words in openings for word in dict.fromkeys(words))
+    common = [word for word, n in counts.most_common(MOST_OPENERS) if n >= LEAST_OPENER]
+    return {word: column for column, word in enumerate(sorted(common))}
+
+
+def _pairs(lengths: Sequence[int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """All pairs of an earlier and a later sentence of the same answer, counted over all answers."""
+    first: list[int] = []
+    second: list[int] = []
+    start = 0
+    for n in lengths:
+        for i in range(n):
+            first += [start + i] * (n - i - 1)
+            second += range(start + i + 1, start + n)
+        start += n
+    return np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
+
+
+def _rounded(values: Floats) -> tuple[float, ...]:
+    return tuple(round(float(value), 6) for value in values)

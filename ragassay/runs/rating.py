@@ -1,0 +1,294 @@
+"""Fits the embedded judge's rater on answers of which it is known what is wrong with them.
+
+    python -m ragassay.runs.rating ANSWERS [ANSWERS ...] --out signals.json
+
+ANSWERS are YESciEval files. Their whole answers are damaged anew, with texts of the side "fit"; the
+damaged answers that the files hold are not looked at, nor is any answer to a held-out question.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median_low
+from typing import TYPE_CHECKING
+
+from ragassay.agents.signals.measuring import Measured, measure
+from ragassay.agents.signals.meter import signals_of
+from ragassay.errors import InputError
+from ragassay.formats import read_labels, read_records
+from ragassay.graphs.nodes import case_of
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.models.entailment import EMBEDDED, EntailmentModel, Pair, entailment_model
+from ragassay.models.signal_rater import LinearScorer, SignalRater
+from ragassay.optimizers.signal_rating import (
+    FOREIGN_FEATURES,
+    fit_order,
+    fit_rubric,
+    fit_sentences,
+    is_held_out,
+)
+from ragassay.perturbations import ATTACKS, damage_answers
+from ragassay.prompts.signals import load_signals
+from ragassay.records import AttackFamily, Record, Severity
+from ragassay.settings import load_settings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SEED = 5
+
+DESIRED: dict[tuple[AttackFamily, Severity], int] = {
+    ("rubric", "extreme"): 1,
+    ("rubric", "subtle"): 2,
+    ("clinical", "subtle"): 2,
+}
+"""Ratings that damaged answers are to get. YESciEval asks for at most 1 and at most 3; a model that
+aims at 3 for what it often overlooks ends above."""
+
+INFORMAL = ("blog", "tweet")
+"""Attacks that add informal text; what they add is not scholarly."""
+
+UNCLEAR_REGISTER = ("chat_logs", "advertising", "config_files", "italian", "portuguese")
+"""Pools of off-topic text that is neither scholarly nor, for sure, informal English."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """An answer that was measured, and what is known of it.
+
+    Attributes:
+        measured: Its measures.
+        ratings: Desired ratings by rubric.
+        original: Id of the whole answer.
+        kind: "whole", "subtle" or "extreme".
+        attack: The attack's name; "" for a whole answer.
+        added: Numbers of the sentences that the attack added or changed.
+        pool: What kind of text they are from.
+    """
+
+    measured: Measured
+    ratings: dict[str, int]
+    original: str = ""
+    kind: str = "whole"
+    attack: str = ""
+    added: tuple[int, ...] = ()
+    pool: str = ""
+
+
+@dataclass
+class RememberedPairs:
+    """A verifier that is asked once about a pair: most sentences of a damaged answer are whole."""
+
+    model: EntailmentModel
+    known: dict[Pair, NDArray[np.float64]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.model.name
+
+    @property
+    def digest(self) -> str:
+        """The model's."""
+        return self.model.digest
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """As the model's, shape (n_pairs, 3)."""
+        import numpy as np
+
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self.known]
+        if new:
+            self.known.update(zip(new, self.model.probabilities(new), strict=True))
+        return np.array([self.known[pair] for pair in pairs])
+
+
+def examples_of(
+    answers: Sequence[Path],
+    tools: Toolbox,
+    n_systems: int = 2,
+    say: Callable[[str], None] = lambda text: None,
+) -> Iterator[Example]:
+    """Whole answers to questions that may be fitted on, and what damage makes of them.
+
+    Args:
+        answers: YESciEval files.
+        tools: Cuts and embeds.
+        n_systems: How many systems' answers are taken of each question, at random.
+        say: Told of progress.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    verifier = RememberedPairs(entailment_model(EMBEDDED))
+    for path in answers:
+        whole = [r for r in read_records(path).records if r.metadata.get("variant") == "benign"]
+        rated = _ratings(path)
+        fit = [record for record in whole if not is_held_out(record.topic or record.id)]
+        chosen = _some_systems(fit, n_systems)
+        damaged = damage_answers(chosen, attacks=ATTACKS, pools="fit", seed=SEED, among=fit)
+        of: dict[str, list[int]] = {}
+        for i, one in enumerate(damaged.answers):
+            of.setdefault(one.original, []).append(i)
+        for n, record in enumerate(chosen, 1):
+            say(f"{path.name}: {n} of {len(chosen)}")
+            found = measure(case_of(record, tools), tools.embedder, verifier)
+            yield Example(found, rated.get(record.id, {}), record.id)
+            for one in (damaged.answers[i] for i in of.get(record.id, [])):
+                wanted = DESIRED.get((one.family, one.severity))
+                if wanted is None:
+                    continue
+                yield Example(
+                    measure(case_of(one.record, tools), tools.embedder, verifier),
+                    dict.fromkeys(one.record.rubrics, wanted),
+                    record.id,
+                    one.severity if one.family == "rubric" else one.family,
+                    one.attack,
+                    one.sentences,
+                    one.record.metadata.get("pool", ""),
+                )
+
+
+def _ratings(path: Path) -> dict[str, dict[str, int]]:
+    """The median of the judges' ratings for each whole answer and rubric."""
+    given: dict[str, dict[str, list[int]]] = {}
+    for label in read_labels(path).labels:
+        if label.record_id and "/benign" in label.record_id:
+            by_rubric = given.setdefault(label.record_id, {})
+            by_rubric.setdefault(label.item, []).append(int(label.label))
+    return {
+        record: {rubric: median_low(ratings) for rubric, ratings in by_rubric.items()}
+        for record, by_rubric in given.items()
+    }
+
+
+def _some_systems(records: Sequence[Record], n: int) -> list[Record]:
+    by_question: dict[str, list[Record]] = {}
+    for record in records:
+        by_question.setdefault(record.topic or record.id, []).append(record)
+    rng = random.Random(SEED)
+    return [
+        record
+        for question in sorted(by_question)
+        for record in rng.sample(by_question[question], min(n, len(by_question[question])))
+    ]
+
+
+def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
+    """Fit all models.
+
+    Args:
+        examples: From `examples_of`.
+        data: What they are, in words.
+
+    Raises:
+        InputError: There are none.
+    """
+    if not examples:
+        raise InputError("nothing to fit on: no whole answer to a question that is not held out")
+    whole = [e for e in examples if e.kind == "whole"]
+    several = [e.measured for e in whole if len(e.measured.sentences) > 1]
+    order = fit_order(
+        [m.sentences for m in several], [m.vectors for m in several], [m.openings for m in several]
+    )
+    sentences = SignalRater(
+        data=data,
+        data_sha256=_digest(examples),
+        seed=SEED,
+        order=order,
+        foreign=_fit_foreign(examples),
+        scholarly=_fit_register(examples),
+    )
+    values = [signals_of(e.measured, sentences).values for e in examples]
+    words = load_signals()
+    rubrics = {}
+    for rubric, signals in words.rubrics.items():
+        chosen = [i for i, e in enumerate(examples) if rubric in e.ratings]
+        better = {name: words.answer[name].better == "high" for name in signals.rated}
+        rubrics[rubric] = fit_rubric(
+            [values[i] for i in chosen],
+            [examples[i].ratings[rubric] for i in chosen],
+            _shares([examples[i].kind for i in chosen]),
+            better,
+            _pairs([examples[i] for i in chosen]),
+        )
+    return sentences.model_copy(update={"rubrics": rubrics})
+
+
+def _pairs(examples: Sequence[Example]) -> list[tuple[int, int]]:
+    """Positions of each whole answer and each of what damage made of it."""
+    whole = {e.original: i for i, e in enumerate(examples) if e.kind == "whole"}
+    return [
+        (whole[e.original], i)
+        for i, e in enumerate(examples)
+        if e.kind != "whole" and e.original in whole
+    ]
+
+
+def _shares(kinds: Sequence[str]) -> list[float]:
+    """Each kind of answer counts the same in all."""
+    return [1.0 / kinds.count(kind) for kind in kinds]
+
+
+def _fit_foreign(examples: Sequence[Example]) -> LinearScorer:
+    """What sentences of other texts have in common, against those of whole answers."""
+    rows, labels = [], []
+    for example in examples:
+        if example.kind == "whole" or example.attack.startswith(("off_topic", "same_domain")):
+            for number, row in enumerate(example.measured.sentences, 1):
+                rows.append(row)
+                labels.append(number in example.added)
+    return fit_sentences(rows, labels, FOREIGN_FEATURES)
+
+
+def _fit_register(examples: Sequence[Example]) -> LinearScorer:
+    """What scholarly sentences have in common, against those of blogs and tweets."""
+    import numpy as np
+
+    rows, vectors, labels = [], [], []
+    for example in examples:
+        is_informal = example.attack.startswith(INFORMAL)
+        is_other = example.attack.startswith("off_topic") and example.pool not in UNCLEAR_REGISTER
+        if not (is_informal or is_other or example.kind == "whole"):
+            continue
+        measured = example.measured
+        for number, row in enumerate(measured.register, 1):
+            if number in example.added or example.kind == "whole":
+                rows.append(row)
+                vectors.append(measured.vectors[number - 1])
+                labels.append(not is_informal)
+    return fit_sentences(rows, labels, tuple(rows[0]), np.stack(vectors), inverse_penalty=0.1)
+
+
+def _digest(examples: Sequence[Example]) -> str:
+    found = hashlib.sha256()
+    for e in examples:
+        found.update(
+            repr((e.kind, e.attack, sorted(e.ratings.items()), e.measured.answer)).encode()
+        )
+    return found.hexdigest()
+
+
+def main() -> None:
+    """Run the job."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("answers", nargs="+", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--systems", type=int, default=2, help="systems of each question")
+    given = parser.parse_args()
+    tools = Toolbox.of(load_settings(evidence_rounds=0))
+    examples = list(
+        examples_of(given.answers, tools, given.systems, lambda text: print(text, flush=True))
+    )
+    rater = fit_rater(examples, ", ".join(path.name for path in given.answers))
+    given.out.write_text(rater.model_dump_json() + "\n", encoding="utf-8")
+    print(f"{len(examples)} answers; {given.out}: {rater.digest[:12]}")
+
+
+if __name__ == "__main__":
+    main()
