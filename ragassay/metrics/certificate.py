@@ -128,16 +128,15 @@ def _tells(family: AttackFamily, target: str, pairs: Sequence[Pair]) -> TargetTr
         trust=trust,
         family=family,
         detection=detection,
-        reason=_detection_reason(detection, trust, family, optimism or 0.0),
+        reason=_detection_reason(detection, trust, family, optimism or 0.0, _n_questions(pairs)),
     )
 
 
 def _withstands(target: str, pairs: Sequence[Pair]) -> TargetTrust:
     lift = lift_score(pairs)
     trust = lift_verdict(lift)
-    return TargetTrust(
-        target=target, trust=trust, family="injection", lift=lift, reason=_lift_reason(lift, trust)
-    )
+    reason = _lift_reason(lift, trust, _n_questions(pairs))
+    return TargetTrust(target=target, trust=trust, family="injection", lift=lift, reason=reason)
 
 
 def _detection_reason(
@@ -145,6 +144,7 @@ def _detection_reason(
     trust: Trust | None,
     family: AttackFamily,
     optimism: float,
+    n_questions: int,
 ) -> str:
     n_unscored = sum(score.n_unscored for score in detection.values())
     known: dict[Severity, Score] = {k: s for k, s in detection.items() if s.value is not None}
@@ -155,15 +155,17 @@ def _detection_reason(
         for severity, score in known.items()
     )
     parts = [f"Finds {found} {'damage' if family == 'rubric' else 'changes'}"]
-    parts += _doubt(known, trust, family)
+    parts += _doubt(known, trust, family, n_questions)
     if optimism >= NOTED_OPTIMISM:
-        parts.append(f"rates extreme damage {optimism:.1f} points too high")
+        parts.append(f"extreme damage is rated {optimism:.1f} points too high")
     if n_unscored:
         parts.append(f"{n_unscored} more unscored")
     return f"{'; '.join(parts)}."
 
 
-def _doubt(known: Mapping[Severity, Score], trust: Trust | None, family: AttackFamily) -> list[str]:
+def _doubt(
+    known: Mapping[Severity, Score], trust: Trust | None, family: AttackFamily, n_questions: int
+) -> list[str]:
     """Why the verdict is no better; nothing for a trusted judge."""
     main = next(iter(known.values()))
     low, high = main.low or 0.0, 1.0 if main.high is None else main.high
@@ -171,7 +173,7 @@ def _doubt(known: Mapping[Severity, Score], trust: Trust | None, family: AttackF
     if trust == "trusted":
         return []
     if trust is None:
-        return [f"{main.n} pairs are too few to tell {span}"]
+        return [f"{_few(main.n, n_questions)} {span}"]
     if trust == "blind":
         return [f"that may be chance {span}" if low <= CHANCE else "hardly above chance"]
     bars = DETECTION_BARS[family]
@@ -180,14 +182,24 @@ def _doubt(known: Mapping[Severity, Score], trust: Trust | None, family: AttackF
     return [f"trust takes {wanted}"]
 
 
-def _lift_reason(lift: Score, trust: Trust | None) -> str:
+def _n_questions(pairs: Sequence[Pair]) -> int:
+    return len({pair.question for pair in pairs if pair.scores is not None})
+
+
+def _few(n_pairs: int, n_questions: int) -> str:
+    questions = "one question" if n_questions == 1 else f"{n_questions} questions"
+    pairs = "one pair is" if n_pairs == 1 else f"{n_pairs} pairs on {questions} are"
+    return f"{pairs} too few to tell"
+
+
+def _lift_reason(lift: Score, trust: Trust | None, n_questions: int) -> str:
     if lift.value is None:
         return f"None of {lift.n_unscored} pairs could be scored."
     is_share = lift.scale[1] <= 1.0
     amount = f"{100 * lift.value:+.0f} per cent" if is_share else f"{lift.value:+.2f} points"
     words = f"Injected text changes the score by {amount} on average of {lift.n} pairs"
     if trust is None:
-        words += f"; {lift.n} pairs are too few to tell"
+        words += f"; {_few(lift.n, n_questions)}"
     if lift.n_unscored:
         words += f"; {lift.n_unscored} more unscored"
     return f"{words}."

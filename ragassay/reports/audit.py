@@ -5,7 +5,8 @@ Names of attacks are ours; ids of answers and the judge's name are not, and are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,13 +38,17 @@ DESIRED = (
 )
 MEASURES_NOTE = (
     "Found: share of pairs in which the damaged answer has the lower score; a tie is not found. "
-    "AUROC: how well the score alone tells damaged answers from whole ones. Too high: mean excess "
-    "over the desired rating. Intervals of 95 % resample questions."
+    "AUROC: how well the score alone tells damaged answers from whole ones. Lift: mean of damaged "
+    "minus whole. Too high: mean excess over the desired rating. Intervals of 95 % resample "
+    "questions."
 )
 VARIANTS: tuple[Variant, ...] = ("benign", "subtle", "extreme")
 VARIANT_TITLES = ("Whole", "Subtle", "Extreme")
 ATTACK_WORDS = ("Attack", "Score")
-ATTACK_NUMBERS = ("Whole", "Damaged", "Found", "AUROC", "Too high", "Pairs")
+ATTACK_NUMBERS = ("Whole", "Damaged", "Found", "AUROC", "Lift", "Too high", "Pairs")
+TERMINAL_NUMBERS = ("Whole", "Damaged", "Found", "AUROC", "Pairs")
+N_TERMINAL_CELLS = len(TERMINAL_NUMBERS) - 1
+MOST_TITLE = 22
 MEASURES = ("benign", "damaged", "detection", "auroc", "lift", "optimism_error")
 TONE_STYLES = {"good": "bold blue", "wary": "yellow", "bad": "bold red", "unscored": "dim italic"}
 
@@ -124,6 +129,7 @@ def certificate_table(audit: Audit) -> Table:
     """The certificate for the terminal."""
     view = view_certificate(audit)
     found = plain_table("What this judge can tell", ("Of", "Judge is", "Why"), ())
+    found.columns[0].max_width = MOST_TITLE
     for place, lines in enumerate((view.rubrics, view.others)):
         if place and view.rubrics:
             found.add_section()
@@ -143,17 +149,26 @@ def ratings_table(audit: Audit) -> Table:
 
 
 def attack_table(audit: Audit) -> Table:
-    """Every attack on every score for the terminal."""
-    found = plain_table(ATTACKS_TITLE, ATTACK_WORDS, ATTACK_NUMBERS)
+    """Every attack for the terminal; of text that talks to the judge, the score it lifts most."""
+    found = plain_table(ATTACKS_TITLE, ATTACK_WORDS, TERMINAL_NUMBERS)
     before = ""
-    for row in view_attacks(audit):
+    for figure in _most_lifted(audit.figures):
+        row = _attack_row(figure)
         name = f"{row.attack} ({row.severity})"
-        values = [value_text(cell.value, cell.scored) for cell in row.cells]
-        found.add_row(
-            cell_text("" if name == before else name), cell_text(row.target), *values, row.n
-        )
+        values = [value_text(cell.value, cell.scored) for cell in row.cells[:N_TERMINAL_CELLS]]
+        title = "" if name == before else name
+        found.add_row(cell_text(title), cell_text(row.target), *values, row.n)
         before = name
     return found
+
+
+def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
+    """All figures but those of injected text that another score of the same attack exceeds."""
+    worst: dict[str, AttackFigure] = {}
+    for figure in figures:
+        if figure.family == "injection":
+            worst[figure.attack] = max(worst.get(figure.attack, figure), figure, key=_lift)
+    return [f for f in figures if f.family != "injection" or f is worst[f.attack]]
 
 
 def view_ratings(audit: Audit) -> tuple[RatingsRow, ...]:
@@ -167,25 +182,29 @@ def view_ratings(audit: Audit) -> tuple[RatingsRow, ...]:
 
 def view_attacks(audit: Audit) -> tuple[AttackRow, ...]:
     """Rows of the table of attacks, in the audit's order."""
-    return tuple(
-        AttackRow(
-            attack=attack_title(f.attack),
-            severity=f.severity,
-            target=target_title(f.target),
-            cells=tuple(
-                _cell(score)
-                for score in (f.benign, f.damaged, f.detection, f.auroc, f.optimism_error)
-            ),
-            n=_pairs(f),
-            examples=f.examples,
-        )
-        for f in audit.figures
-    )
+    return tuple(_attack_row(figure) for figure in audit.figures)
 
 
 def unchanged_lines(audit: Audit) -> tuple[str, ...]:
     """How many answers each attack left as they were."""
     return tuple(f"{attack_title(name)}: {n:,}" for name, n in audit.n_unchanged.items() if n)
+
+
+def _attack_row(figure: AttackFigure) -> AttackRow:
+    f = figure
+    scores = (f.benign, f.damaged, f.detection, f.auroc, f.lift, f.optimism_error)
+    return AttackRow(
+        attack=attack_title(f.attack),
+        severity=f.severity,
+        target=target_title(f.target),
+        cells=tuple(map(_cell, scores)),
+        n=_pairs(f),
+        examples=f.examples,
+    )
+
+
+def _lift(figure: AttackFigure) -> float:
+    return -math.inf if figure.lift.value is None else figure.lift.value
 
 
 def _pairs(figure: AttackFigure) -> str:

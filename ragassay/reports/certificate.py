@@ -70,7 +70,7 @@ def view_certificate(audit: Audit) -> CertificateView:
     """Turn an audit into the lines of its certificate; injected text is one line."""
     rubrics = _of(audit, "rubric")
     clinical = tuple(
-        _line(f"{target_title(t.target)}, of changed facts", t) for t in _of(audit, "clinical")
+        _line(f"Changed facts: {target_title(t.target).lower()}", t) for t in _of(audit, "clinical")
     )
     return CertificateView(
         headline=trust_headline(rubrics),

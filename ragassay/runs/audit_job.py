@@ -202,7 +202,7 @@ def _given(
             damage = DamagedAnswer(
                 record=record.model_copy(update={"rubrics": (rubric,)}),
                 original=original.id,
-                attack=f"{GIVEN}_{severity}",
+                attack=GIVEN,
                 family="rubric",
                 severity=severity,
                 targets=(RUBRIC + rubric,),

@@ -61,7 +61,7 @@ def test_the_reason_names_the_numbers():
 
 
 def test_the_reason_says_that_pairs_are_too_few():
-    assert "3 pairs are too few to tell (44 to 100 %)" in line(pairs(3, 0)).reason
+    assert "3 pairs on 3 questions are too few to tell (44 to 100 %)" in line(pairs(3, 0)).reason
 
 
 def test_the_reason_says_that_it_may_be_chance():
@@ -71,7 +71,7 @@ def test_the_reason_says_that_it_may_be_chance():
 def test_the_reason_names_optimism_and_what_is_unscored():
     # Found, but rated 4 where 1 is desired: 3 points too high.
     reason = line(pairs_of([(5.0, 4.0)] * 20 + [(5.0, None)])).reason
-    assert "rates extreme damage 3.0 points too high" in reason
+    assert "extreme damage is rated 3.0 points too high" in reason
     assert "1 more unscored" in reason
 
 

@@ -1,0 +1,312 @@
+"""Audits: what is damaged, what is asked of whom, what it comes to, how it goes on."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from conftest import ROOT
+from fakes import WordEmbedder
+
+from ragassay.errors import InputError, RunMismatchError
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.records import Audit, Document, Record
+from ragassay.retrievers.memory import Corpus
+from ragassay.runs.audit import audit_of_run, job_of_run, plan_audit, run_audit
+from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job, parts_of, spread
+from ragassay.runs.evaluate import Job, job_of, run
+from ragassay.runs.folder import RunFolder
+from ragassay.settings import load_settings
+from ragassay.testing import Fault, Reply, ScriptedModel, default_reply, last_user_text
+
+pytestmark = pytest.mark.integration
+
+DRUGS = ("brelozant", "metformin", "warfarin", "losartan", "ibuprofen", "digoxin", "heparin")
+
+
+def record(n: int, **fields: object) -> Record:
+    """An answer of three sentences with connectives; every seven records name other drugs."""
+    drug = DRUGS[n % len(DRUGS)]
+    text = (
+        f"{drug.capitalize()} lowered the mean pressure by {n + 3} points in adults [1]. "
+        f"However, it did not change the risk of falls in {n + 20} trials [1]. "
+        f"Therefore, {drug} may be of use in adults with gout number {n} [1]."
+    )
+    source = Document(id="1", text=f"{drug} lowered the mean pressure by {n + 3} points.")
+    given = {"id": f"r{n}", "question": f"Does {drug} help {n}?", "topic": f"t{n}"}
+    return Record.model_validate(given | {"answer": text, "sources": (source,)} | fields)
+
+
+def records(n: int = 14) -> list[Record]:
+    return [record(i) for i in range(n)]
+
+
+def says(rating_of) -> Reply:
+    """A judge whose rating depends on the prompt; all else it makes up."""
+
+    def reply(messages, schema):
+        said = json.loads(default_reply(messages, schema))
+        if "rating" in said:
+            said["rating"] = rating_of(last_user_text(messages))
+        return said
+
+    return reply
+
+
+def sees(whole: Sequence[Record]) -> Reply:
+    """A judge that knows the whole answers, and rates every other one 1."""
+    texts = [r.answer for r in whole]
+    return says(lambda text: 5 if any(f">\n{t}\n</data" in text for t in texts) else 1)
+
+
+def tools_for(model: ScriptedModel, job: Job, **options: object) -> Toolbox:
+    settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
+    return replace(Toolbox.of(settings, job.corpus), embedder=WordEmbedder())
+
+
+def chosen(
+    model: ScriptedModel, given: Sequence[Record], *, only=("rubrics",), **options: object
+) -> tuple[AuditJob, Toolbox]:
+    job = job_of(given, Corpus())
+    tools = tools_for(model, job, only=only)
+    return audit_job(job, tools, AuditOptions(**options)), tools  # type: ignore[arg-type]
+
+
+def verdicts(audit: Audit, family: str = "rubric") -> dict[str, str | None]:
+    return {line.target: line.trust for line in audit.certificate if line.family == family}
+
+
+async def test_a_judge_that_always_says_five_is_blind_to_every_rubric():
+    with ScriptedModel(says(lambda text: 5)) as model:
+        found = await run_audit(*chosen(model, records(), limit=0))
+    assert len(verdicts(found.audit)) == 9
+    assert set(verdicts(found.audit).values()) == {"blind"}
+    assert all(f.detection.value == 0 and f.lift.value == 0 for f in found.audit.figures)
+    assert found.audit.ratings["rubric.cohesion"]["extreme"].value == 5.0
+    assert found.audit.judge == model.model_name
+
+
+async def test_a_judge_that_sees_the_damage_is_trusted():
+    given = records()
+    with ScriptedModel(sees(given)) as model:
+        found = await run_audit(*chosen(model, given, limit=0))
+    assert set(verdicts(found.audit).values()) == {"trusted"}
+    assert set(verdicts(found.audit, "injection").values()) == {"trusted"}
+    assert found.audit.ratings["rubric.cohesion"]["benign"].value == 5.0
+    assert found.audit.n_answers == len(given)
+    assert found.audit.n_damaged == len(found.damaged)
+
+
+async def test_a_judge_that_obeys_the_answer_is_blind_to_injections():
+    given = records()
+    whole = [r.answer for r in given]
+    obeys = says(lambda text: 2 if any(f">\n{t}\n</data" in text for t in whole) else 5)
+    with ScriptedModel(obeys) as model:
+        found = await run_audit(*chosen(model, given, limit=0, attacks=("injection",)))
+    assert set(verdicts(found.audit, "injection").values()) == {"blind"}
+    assert verdicts(found.audit) == {}
+
+
+async def test_damaged_answers_are_judged_on_what_their_attack_aims_at_only():
+    with ScriptedModel() as model:
+        job, tools = chosen(model, records(3), limit=0, attacks=("shuffle",))
+        found = await run_audit(job, tools)
+        assert model.n_requests == 6, "one rubric, of three whole and three damaged answers"
+        assert plan_audit(job, tools).n_calls == 6
+    assert {f.target for f in found.audit.figures} == {"rubric.cohesion"}
+
+
+async def test_citations_are_audited_where_the_answers_cite():
+    plain = record(20, answer="Aspirin lowered pressure by 4 points. It did not harm 12 adults.")
+    with ScriptedModel() as model:
+        job, tools = chosen(
+            model, [*records(2), plain], only=("citations",), limit=0, attacks=("clinical",)
+        )
+        found = await run_audit(job, tools)
+    assert {damage.original for damage in job.damaged} == {"r0", "r1"}
+    assert {f.target for f in found.audit.figures} >= {"citations.support"}
+    assert not [e for e in found.evaluations if e.judgments]
+
+
+async def test_answers_that_are_damaged_already_are_left_out():
+    spoilt = record(5, metadata={"variant": "extreme"})
+    with ScriptedModel() as model:
+        job, _ = chosen(model, [*records(2), spoilt], limit=0)
+    assert {r.id for r in job.job.records} == {"r0", "r1"}
+
+
+async def test_given_damage_is_taken_from_the_file():
+    # The two whole answers of one question belong to two systems; each has its own damage.
+    def given(n: int, system: str, variant: str, rubric: str = "") -> Record:
+        about = {"variant": variant} | ({"target_rubric": rubric} if rubric else {})
+        name = f"{n}/{system}/{variant}/{rubric}"
+        answer = f"{record(n).answer} {system} {variant}"
+        return record(n, id=name, system=system, metadata=about, answer=answer)
+
+    rows = [given(n, system, "benign") for n in range(7) for system in ("x", "y")]
+    rows += [
+        given(n, system, variant, "Cohesion")
+        for n in range(7)
+        for system in ("x", "y")
+        for variant in ("subtle", "extreme")
+    ]
+    rating = {"benign": 5, "subtle": 3, "extreme": 1}
+    with ScriptedModel(
+        says(lambda text: rating[re.search(r"[xy] (\w+)\n</data", text)[1]])
+    ) as model:
+        job, tools = chosen(model, rows, limit=0, is_given=True)
+        found = await run_audit(job, tools)
+        assert model.n_requests == 14 + 28
+    assert verdicts(found.audit) == {"rubric.cohesion": "trusted"}
+    means = {k: s.value for k, s in found.audit.ratings["rubric.cohesion"].items()}
+    assert means == {"benign": 5.0, "subtle": 3.0, "extreme": 1.0}
+    assert found.audit.pools == "given"
+    assert [f.optimism_error.value for f in found.audit.figures] == [0.0, 0.0]
+    assert all(d.original.split("/")[:2] == d.record.id.split("/")[:2] for d in job.damaged)
+
+
+async def test_an_audit_folder_holds_what_the_audit_came_to(tmp_path):
+    folder = RunFolder(tmp_path / "audit")
+    with ScriptedModel() as model:
+        job, tools = chosen(model, records(2), limit=0, attacks=("rubric",))
+        found = await run_audit(job, tools, folder)
+        n_asked = model.n_requests
+        again = await run_audit(job, tools, folder)
+        assert model.n_requests == n_asked, "the same audit again asks nothing"
+    assert again.audit == found.audit
+    assert folder.audit() == found.audit
+    names = {path.name for path in folder.path.iterdir()}
+    assert names >= {"audit.html", "audit.md", "figures.csv", "damaged.jsonl", "run.json"}
+    assert len((folder.path / "damaged.jsonl").read_text().splitlines()) == len(found.damaged)
+    assert len(folder.evaluations()) == len(found.evaluations) == len(job.asks)
+
+
+async def test_a_larger_limit_asks_for_what_is_new_only(tmp_path):
+    folder, given = RunFolder(tmp_path / "audit"), records(6)
+    with ScriptedModel() as model:
+        short, tools = chosen(model, given, limit=2, attacks=("shuffle", "off_topic"))
+        await run_audit(short, tools, folder)
+        n_asked = model.n_requests
+        longer, _ = chosen(model, given, limit=3, attacks=("shuffle", "off_topic"))
+        found = await run_audit(longer, tools, folder)
+        asked = model.requests[n_asked:]
+        assert not {r.key for r in asked} & {r.key for r in model.requests[:n_asked]}
+    assert longer.job.records[:2] == short.job.records
+    assert found.audit.n_answers == 3
+
+
+async def test_a_folder_of_another_audit_is_refused(tmp_path):
+    folder = RunFolder(tmp_path / "audit")
+    with ScriptedModel() as model:
+        await run_audit(*chosen(model, records(2), attacks=("shuffle",)), folder)
+        other = chosen(model, records(2), attacks=("shuffle",), seed=7)
+        with pytest.raises(RunMismatchError, match="audit_seed"):
+            await run_audit(*other, folder)
+
+
+async def test_what_could_not_be_judged_is_counted_and_never_detected():
+    with ScriptedModel(says(lambda text: 5), faults=[Fault("refusal")]) as model:
+        found = await run_audit(*chosen(model, records(2), limit=0, attacks=("shuffle",)))
+    (figure,) = found.audit.figures
+    assert (figure.detection.value, figure.detection.n_unscored) == (None, 2)
+    assert verdicts(found.audit) == {"rubric.cohesion": None}
+    assert found.is_partial
+
+
+async def test_a_record_without_an_evaluation_is_a_failure_of_the_audit():
+    endless = record(3, id="long", answer="It rains. " * 300)
+    with ScriptedModel() as model:
+        found = await run_audit(
+            *chosen(model, [*records(2), endless], limit=0, attacks=("shuffle",))
+        )
+    assert {failure.record_id for failure in found.failures} <= {"long", "long~shuffle"}
+    assert found.audit.n_failed == len(found.failures) > 0
+    assert found.audit.figures[0].detection.n_unscored == 1
+
+
+async def test_the_judge_of_a_run_is_audited_on_answers_of_the_run(tmp_path):
+    given = records(4)
+    job = job_of(given, Corpus())
+    folder = RunFolder(tmp_path / "run")
+    with ScriptedModel(sees(given)) as model:
+        tools = tools_for(model, job, only=("rubrics",))
+        result = await run(job, tools, folder)
+        assert "Not audited" in (folder.path / "report.html").read_text()
+        n_asked = model.n_requests
+        picked = job_of_run(job, result, tools, AuditOptions(limit=3))
+        found = await audit_of_run(picked, result, tools, folder)
+        whole = f">\n{picked.job.records[0].answer}\n</data"
+        later = [last_user_text(r.messages) for r in model.requests[n_asked:]]
+        assert later
+        assert not [text for text in later if whole in text], "whole answers are judged already"
+    assert folder.audit() == found.audit
+    assert found.audit.n_answers == 3
+    page = (folder.path / "report.html").read_text()
+    assert "What this judge can tell" in page
+    assert "Not audited" not in page
+    assert "What this judge can tell" in (folder.path / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"attacks": ("bribery",)}, "unknown attack 'bribery'; there are rubric"),
+        ({"is_given": True}, "no whole answer with a damaged one"),
+    ],
+)
+def test_a_mistake_is_named(options, said):
+    with ScriptedModel() as model, pytest.raises(InputError, match=said):
+        chosen(model, records(1), **options)
+
+
+def test_a_part_that_no_attack_aims_at_is_an_error():
+    with ScriptedModel() as model, pytest.raises(InputError, match="name other attacks"):
+        chosen(model, records(1), only=("nuggets",))
+
+
+def test_answers_are_spread_over_questions():
+    many = [record(n % 3, id=f"a{n}") for n in range(9)]
+    assert len({r.topic for r in spread(many, 3, seed=0)}) == 3
+    assert spread(many, 4, seed=1)[:3] == spread(many, 3, seed=1)
+    assert spread(many[::-1], 4, seed=1) == spread(many, 4, seed=1)
+    assert len(spread(many, 0, seed=1)) == 9
+    assert len({tuple(r.id for r in spread(many, 2, seed=s)) for s in range(9)}) > 1
+
+
+def test_parts_come_in_their_usual_order():
+    assert parts_of(["citations.support", "rubric.cohesion"]) == ("rubrics", "citations")
+    assert parts_of(["findings.retracted_citation"]) == ("citations",)
+
+
+def test_a_killed_audit_goes_on_where_it_was(tmp_path):
+    log, out = tmp_path / "log.jsonl", tmp_path / "audit"
+    answers = tmp_path / "answers.jsonl"
+    fields = {"id", "question", "answer", "topic"}
+    answers.write_text("".join(r.model_dump_json(include=fields) + "\n" for r in records(4)))
+    program = "from ragassay.cli import app\napp()"
+    with ScriptedModel(says(lambda text: 5), latency_s=0.02, log=log) as model:
+        judge = ["--judge", model.model_name, "--api-base", model.base_url, "--concurrency", "2"]
+        only = ["--only", "rubrics", "--attacks", "rubric", "--limit", "0", "--quiet"]
+        command = [sys.executable, "-c", program, "audit", str(answers), "--out", str(out)]
+        first = subprocess.Popen([*command, *judge, *only], cwd=ROOT)
+        while not (out / "evaluations.jsonl").exists() and first.poll() is None:
+            pass
+        first.kill()
+        first.wait()
+        n_finished = len((out / "evaluations.jsonl").read_text().splitlines())
+        n_asked = model.n_requests
+        done = subprocess.run([*command, *judge, *only], cwd=ROOT, check=False)
+        keys = [r.key for r in model.requests]
+    assert done.returncode == 0
+    audit = RunFolder(out).audit()
+    assert audit is not None
+    assert set(verdicts(audit).values()) == {"blind"}
+    assert n_finished
+    twice = len(keys) - len(set(keys))
+    assert n_asked < len(set(keys)), "it was killed before the end"
+    assert twice <= 2, "asked again is only what was under way"
