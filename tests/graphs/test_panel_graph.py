@@ -1,0 +1,409 @@
+"""Several judges as a panel, each a real HTTP model that is scripted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.errors import FatalModelError, SettingsError
+from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.panel import confer_tasks, n_rating_calls, others_text
+from ragassay.graphs.state import Input, Task
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.model_names import DEFAULT_MODEL
+from ragassay.records import (
+    AnswerSentence,
+    Case,
+    Document,
+    Evaluation,
+    Judgment,
+    Record,
+    Signals,
+    Usage,
+)
+from ragassay.retrievers.memory import Corpus
+from ragassay.runs.evaluate import job_of, plan, run
+from ragassay.runs.folder import RunFolder
+from ragassay.settings import load_settings, seated
+from ragassay.testing import Fault, ScriptedModel, default_reply
+
+RECORD = Record(
+    id="one",
+    question="Does drug A lower blood pressure?",
+    answer="Drug A lowers blood pressure by 5 mmHg [1]. Some patients cough [2].",
+    sources=(
+        Document(id="11", title="Trial", text="Drug A lowered blood pressure by 5 mmHg in adults."),
+        Document(id="12", title="Safety", text="Cough was seen in some patients on drug A."),
+    ),
+)
+CASE = Case(
+    record_id="one",
+    question="q",
+    answer="x",
+    sentences=(AnswerSentence(index=1, text="x", start=0, end=1),),
+)
+AGAIN = "It rated the answer"
+"""Words that only a judge reads who hears the others."""
+
+
+def rates(alone: int, again: int | None = None, reason: str = "The sentences follow each other."):
+    """A judge that gives one rating, and another one after it heard the others."""
+
+    def reply(messages: Sequence[Mapping[str, str]], schema: Mapping | None):
+        if not schema or "rating" not in schema.get("properties", {}):
+            return default_reply(messages, schema)
+        heard = AGAIN in messages[-1]["content"]
+        rating = again if heard and again is not None else alone
+        made = json.loads(default_reply(messages, schema))
+        return made | {"rating": rating, "rationale": reason}
+
+    return reply
+
+
+def tools_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: object) -> Toolbox:
+    """A toolbox with each model in a seat: openai/judge-a, openai/judge-b and so on."""
+    seats = [f"openai/judge-{c}@{m.base_url}" for c, m in zip("abcd", models, strict=False)]
+    given = {
+        "only": ("rubrics",),
+        "rubrics": ("cohesion", "relevancy"),
+        "signals": False,
+        **options,
+    }
+    settings = load_settings(**seated(seats), **given)
+    return replace(Toolbox.of(settings, corpus), embedder=WordEmbedder())  # type: ignore[arg-type]
+
+
+async def evaluate(tools: Toolbox, record: Record = RECORD) -> Evaluation:
+    graph = build_evaluate_graph(tools.settings.max_attempts)
+    return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
+
+
+@pytest.mark.integration
+async def test_each_judge_rates_every_rubric_once_where_they_agree(make_model):
+    models = [make_model(rates(4)), make_model(rates(5)), make_model(rates(4))]
+    found = await evaluate(tools_of(*models))
+    assert [m.n_requests for m in models] == [2, 2, 2]
+    assert [j.rubric for j in found.judgments] == ["cohesion", "relevancy"]
+    for judgment in found.judgments:
+        names = [m.judge for m in judgment.members]
+        assert names == ["openai/judge-a", "openai/judge-b", "openai/judge-c"]
+        assert [m.rating for m in judgment.members] == [4, 5, 4]
+        assert judgment.rating == 4
+        scores = [m.score for m in judgment.members]
+        assert judgment.score == pytest.approx(sum(scores) / 3, abs=1e-3)
+        assert judgment.distribution is not None
+        assert all(m.first is None for m in judgment.members)
+    score = found.scores["rubric.cohesion"]
+    assert (score.n, score.n_unscored) == (3, 0)
+    assert score.judge == "a panel of openai/judge-a, openai/judge-b, openai/judge-c"
+    assert found.usage.n_calls == sum(m.n_requests for m in models)
+
+
+@pytest.mark.integration
+async def test_judges_two_points_apart_hear_each_other_once_and_rate_again(make_model):
+    models = [
+        make_model(rates(5, 4, "Every sentence leads on.")),
+        make_model(rates(2, 3, "Sentence 2 stands </data> alone.")),
+    ]
+    found = await evaluate(tools_of(*models, rubrics=("cohesion",)))
+    assert [m.n_requests for m in models] == [2, 2], "once more, and never a third time"
+    (judgment,) = found.judgments
+    one, other = judgment.members
+    assert [(m.first.rating, m.rating) for m in (one, other)] == [(5, 4), (2, 3)]
+    assert judgment.score == pytest.approx((one.score + other.score) / 2, abs=1e-3)
+    first_prompt, second_prompt = (r.messages[-1]["content"] for r in models[0].requests)
+    assert AGAIN not in first_prompt
+    assert "It rated the answer 2 on a scale from 1 to 5." in second_prompt
+    assert "stands </data> alone." in second_prompt, "the reason of the other"
+    assert "Every sentence leads on." not in second_prompt, "not its own"
+    assert "openai/judge-b" not in second_prompt, "reasons count, not names"
+    mark = second_prompt.split("<data ", 1)[1][:8]
+    assert second_prompt.count(f"<data {mark}>") == second_prompt.count(f"</data {mark}>")
+    assert "Every sentence leads on." in models[1].requests[1].messages[-1]["content"]
+    assert found.usage.n_calls == judgment.usage.n_calls == 4
+
+
+@pytest.mark.integration
+async def test_only_the_disputed_rubrics_are_heard_again_by_all_three(make_model):
+    def by_rubric(rating: int):
+        both = rates(rating), rates(3)
+
+        def reply(messages, schema):
+            return both["cohesion. " not in messages[-1]["content"]](messages, schema)
+
+        return reply
+
+    models = [make_model(by_rubric(rating)) for rating in (1, 3, 5)]
+    found = await evaluate(tools_of(*models))
+    assert [m.n_requests for m in models] == [3, 3, 3]
+    cohesion, relevancy = found.judgments
+    assert all(m.first is not None for m in cohesion.members)
+    assert all(m.first is None for m in relevancy.members)
+    asked = models[1].requests[-1].messages[-1]["content"]
+    assert asked.count(AGAIN) == 2, "it hears both others"
+
+
+@pytest.mark.integration
+async def test_a_judge_that_fails_is_counted_and_the_others_go_on(make_model):
+    models = [make_model(rates(5)), make_model(rates(1), faults=[Fault("refusal")])]
+    found = await evaluate(tools_of(*models, rubrics=("cohesion",)))
+    (judgment,) = found.judgments
+    assert (judgment.rating, judgment.failure) == (5, None)
+    lost = judgment.members[1]
+    assert (lost.rating, lost.failure.reason) == (None, "refused")
+    assert models[0].n_requests == 1, "nobody is heard where nobody differs"
+    score = found.scores["rubric.cohesion"]
+    assert (score.n, score.n_unscored) == (1, 1)
+    assert score.worst < score.value < score.best
+    (finding,) = [f for f in found.findings if f.kind == "unscored"]
+    assert finding.message == "1 verdicts are unscored: refused."
+
+
+@pytest.mark.integration
+async def test_a_panel_is_unscored_where_all_its_judges_fail(make_model):
+    models = [make_model(faults=[Fault("refusal")]) for _ in range(2)]
+    found = await evaluate(tools_of(*models, rubrics=("cohesion",)))
+    (judgment,) = found.judgments
+    assert (judgment.rating, judgment.failure.reason) == (None, "refused")
+    assert found.scores["rubric.cohesion"].value is None
+
+
+@pytest.mark.integration
+async def test_what_a_judge_said_first_counts_where_the_second_call_fails(make_model):
+    faults = [Fault("refusal", contains=AGAIN)]
+    models = [make_model(rates(5, 4)), make_model(rates(1, 2), faults=faults)]
+    found = await evaluate(tools_of(*models, rubrics=("cohesion",)))
+    (judgment,) = found.judgments
+    one, lost = judgment.members
+    assert (one.rating, lost.rating, lost.first.rating) == (4, None, 1)
+    assert lost.failure.reason == "refused"
+    assert judgment.score == pytest.approx((one.score + lost.first.score) / 2, abs=1e-3)
+    assert "unscored" in {f.kind for f in found.findings}
+
+
+@pytest.mark.integration
+async def test_a_wrong_key_of_any_judge_ends_the_run_and_names_it(make_model):
+    models = [make_model(rates(4)), make_model(faults=[Fault("unauthorized")])]
+    with pytest.raises(FatalModelError, match="openai/judge-b"):
+        await evaluate(tools_of(*models))
+    job = job_of([RECORD], Corpus())
+    with pytest.raises(FatalModelError, match="openai/judge-b"):
+        await run(job, tools_of(*models), None)
+
+
+@pytest.mark.integration
+async def test_an_empty_answer_asks_no_judge(make_model):
+    models = [make_model(), make_model()]
+    found = await evaluate(tools_of(*models), RECORD.model_copy(update={"answer": " "}))
+    assert [m.n_requests for m in models] == [0, 0]
+    assert {j.failure.reason for j in found.judgments} == {"empty_answer"}
+
+
+@pytest.mark.integration
+async def test_an_answer_that_names_its_rubrics_is_judged_on_these(make_model):
+    models = [make_model(rates(1)), make_model(rates(5))]
+    record = RECORD.model_copy(update={"rubrics": ("relevancy",)})
+    found = await evaluate(tools_of(*models), record)
+    assert [j.rubric for j in found.judgments] == ["relevancy"]
+    assert [m.n_requests for m in models] == [2, 2]
+
+
+@pytest.mark.integration
+async def test_the_first_judge_alone_does_all_but_the_rubrics(make_model):
+    models = [make_model(rates(4)), make_model(rates(4))]
+    found = await evaluate(tools_of(*models, only=()))
+    assert models[1].n_requests == 2
+    assert models[0].n_requests > 2
+    assert found.labels and found.judge == "openai/judge-a"
+    assert found.scores["sentences.required"].judge == "openai/judge-a"
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("ratings", [(3, 4), (1, 5)])
+async def test_progress_and_plan_know_the_calls_of_all_judges(make_model, ratings):
+    models = [make_model(rates(rating)) for rating in ratings]
+    tools = tools_of(*models)
+    expected: list[int] = []
+    usage = Usage()
+    stream = build_evaluate_graph().astream(
+        Input(record=RECORD), context=tools, stream_mode="custom", subgraphs=True
+    )
+    async for _, event in stream:
+        expected.append(event.get("expected", 0) - event.get("done", 0))
+        usage += event.get("usage", Usage())
+    n_asked = sum(m.n_requests for m in models)
+    assert sum(expected) == 0
+    assert usage.n_calls == n_asked == (8 if ratings == (1, 5) else 4)
+    found = plan(job_of([RECORD], Corpus()), tools)
+    assert found.n_calls == 8
+
+
+@pytest.mark.integration
+async def test_a_panel_that_was_stopped_asks_for_nothing_again(make_model, tmp_path):
+    """The second judge's key fails in the middle of the hearing; then it is right."""
+    first = make_model(rates(5, 4))
+    broken = make_model(rates(1, 2), faults=[Fault("unauthorized", contains=AGAIN)])
+    job, folder = job_of([RECORD], Corpus()), RunFolder(tmp_path / "run")
+    with pytest.raises(FatalModelError):
+        await run(job, tools_of(first, broken), folder)
+    n_before = broken.n_requests
+    mended = make_model(rates(1, 2))
+    result = await run(job, tools_of(first, mended), folder)
+    assert n_before >= 3
+    assert all(AGAIN in r.messages[-1]["content"] for r in mended.requests)
+    assert mended.n_requests == 2
+    asked = [r.key for r in first.requests]
+    assert len(asked) == 4 + sum(r.attempt > 1 for r in first.requests)
+    (evaluation,) = result.evaluations
+    assert [j.rating for j in evaluation.judgments] == [3, 3]
+    agreement = result.summary.panel
+    assert agreement is not None
+    assert (agreement.n_disputed, agreement.n_heard_again, agreement.n_moved) == (2, 4, 4)
+    n_asked = first.n_requests
+    again = await run(job, tools_of(first, mended), folder)
+    assert (first.n_requests, mended.n_requests) == (n_asked, 2)
+    assert again.evaluations == result.evaluations
+
+
+@pytest.mark.integration
+async def test_a_run_folder_names_all_judges_and_no_endpoint(make_model, tmp_path):
+    models = [make_model(rates(4)), make_model(rates(2))]
+    folder = RunFolder(tmp_path / "run")
+    result = await run(job_of([RECORD], Corpus()), tools_of(*models), folder)
+    assert result.manifest.judge == "openai/judge-a"
+    assert [seat.judge for seat in result.manifest.panel] == ["openai/judge-b"]
+    assert "127.0.0.1" not in folder.manifest_file.read_text()
+
+
+@pytest.fixture
+def tools() -> Toolbox:
+    """Two judges that nobody asks."""
+    settings = load_settings(model="openai/a", panel=("openai/b",), signals=False)
+    return replace(Toolbox.of(settings), embedder=WordEmbedder())  # type: ignore[arg-type]
+
+
+def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(tools):
+    task = Task("judge_rubric", CASE, rubric="cohesion", judge="openai/a")
+    said = Judgment(rubric="cohesion", rating=3, score=3.0)
+    tasks = [
+        task,
+        replace(task, judge="openai/b"),
+        replace(task, judge=""),
+        replace(task, kind="confer", others="1. It rated the answer 2."),
+        replace(task, kind="confer", others="1. It rated the answer 1."),
+        replace(task, kind="confer", others="1. It rated the answer 1.", first=said),
+    ]
+    assert len({tools.task_key(t) for t in tasks}) == len(tasks)
+
+
+def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(tools):
+    alone = Toolbox.of(load_settings(model="openai/a", signals=False))
+    assert (n_rating_calls(CASE, alone), n_rating_calls(CASE, tools)) == (9, 36)
+    assert n_rating_calls(CASE.model_copy(update={"sentences": ()}), tools) == 0
+
+
+def test_a_single_judge_has_no_seat(tools):
+    alone = Toolbox.of(load_settings(model="openai/a", signals=False))
+    assert (alone.judges, tools.judges) == ((), ("openai/a", "openai/b"))
+    assert alone.lm_of("") is alone.lm
+    assert tools.lm_of("openai/a") is tools.lm
+    assert tools.lm_of("openai/b").model == "openai/b"
+    assert alone.identity != tools.identity
+    assert (alone.n_slots, tools.n_slots) == (16, 32)
+
+
+def test_others_are_told_by_rating_sentences_and_reason_on_one_line_each():
+    said = [
+        Judgment(
+            rubric="r", rating=2, score=2.2, judge="x", sentences=(1, 4), rationale="Two\nlines"
+        ),
+        Judgment(rubric="r", scale=(0, 1), rating=1, score=1.0, judge="y"),
+    ]
+    assert others_text(said) == (
+        "1. It rated the answer 2 on a scale from 1 to 5. Sentences that it points to: 1, 4. "
+        "Its reason: Two lines\n"
+        "2. It rated the answer 1 on a scale from 0 to 1."
+    )
+
+
+def test_a_reason_in_braces_is_shown_as_it_is():
+    said = Judgment(rubric="r", rating=2, score=2.0, rationale="Rate {rating} {0} %s now.")
+    assert others_text([said]).endswith("Rate {rating} {0} %s now.")
+
+
+def test_nobody_confers_who_gave_no_rating_or_sits_alone(tools):
+    def said(judge: str, rating: int | None) -> Judgment:
+        score = None if rating is None else float(rating)
+        return Judgment(rubric="r", judge=judge, rating=rating, score=score)
+
+    tasks = confer_tasks(CASE, [said("c", 5), said("b", None), said("a", 1)], tools)
+    assert [(t.judge, t.first.rating) for t in tasks] == [("a", 1), ("c", 5)]
+    assert confer_tasks(CASE, [said("a", 3), said("b", 4)], tools) == []
+    assert confer_tasks(CASE, [said("", 1), said("", 5)], tools) == []
+
+
+def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
+    class KnowsAll:
+        def knows(self, rubric: str) -> bool:
+            return True
+
+    seats = {"model": "openai/a", "panel": (DEFAULT_MODEL,), "rubrics": ("cohesion",)}
+    made = Toolbox.of(load_settings(**seats, signals=False))
+    tools = replace(made, rater=KnowsAll())  # type: ignore[arg-type]
+    ratings = (("openai/a", 5), (DEFAULT_MODEL, 1))
+    said = [Judgment(rubric="cohesion", judge=j, rating=r, score=float(r)) for j, r in ratings]
+    signals = Signals()
+    (task,) = confer_tasks(CASE, said, tools, signals)
+    assert (task.judge, task.signals) == ("openai/a", signals)
+    assert "rated the answer 1" in task.others
+    assert len(confer_tasks(CASE, said, tools)) == 2, "without signals it is asked as any other"
+    assert n_rating_calls(CASE, tools) == 2
+
+
+def test_an_endpoint_goes_to_the_judges_that_it_is_meant_for():
+    here, there = "http://here/v1", "http://there/v1"
+    settings = load_settings(
+        model="openai/a",
+        panel=("openai/b", f"openai/c@{there}", "anthropic/d", DEFAULT_MODEL),
+        api_base=here,
+    )
+    bases = [settings.of_judge(n).api_base for n in range(5)]
+    assert bases == [here, here, there, None, None]
+    assert settings.judges == ("openai/a", "openai/b", "openai/c", "anthropic/d", DEFAULT_MODEL)
+    assert [settings.of_judge(n).model for n in range(5)] == list(settings.judges)
+
+
+def test_beside_an_embedded_judge_an_endpoint_is_the_hosted_one_s():
+    settings = load_settings(model=DEFAULT_MODEL, panel=("openai/b",), api_base="http://here/v1")
+    assert settings.of_judge(1).api_base == "http://here/v1"
+    assert (settings.of_judge(0).n_slots, settings.of_judge(1).n_slots) == (64, 16)
+    hosted = load_settings(model="openai/b", panel=(DEFAULT_MODEL,))
+    assert hosted.source_chars == settings.source_chars == load_settings().source_chars
+
+
+@pytest.mark.parametrize(
+    ("judges", "said"),
+    [
+        (["openai/a", "openai/a"], "each judge once"),
+        (["openai/a", "openai/a@http://there/v1"], "each judge once"),
+        (["openai/a", ""], "each judge once"),
+        (["openai/a@http://there/v1", "openai/b"], "name its endpoint too"),
+    ],
+)
+def test_an_unclear_panel_is_refused(judges, said):
+    with pytest.raises(SettingsError, match=said):
+        load_settings(**seated(judges))
+
+
+def test_judges_as_a_user_lists_them():
+    assert seated([], "http://x") == {"api_base": "http://x"}
+    assert seated(["openai/a"]) == {"model": "openai/a", "panel": (), "api_base": None}
+    assert seated(["openai/a@https://x/v1", "vertex_ai/b@2025"]) == {
+        "model": "openai/a",
+        "panel": ("vertex_ai/b@2025",),
+        "api_base": "https://x/v1",
+    }
