@@ -79,7 +79,10 @@ class CutAnswer:
         """The answer in the form that it came in."""
         if self.is_listed:
             return tuple(SentenceInput(text=p.written, citations=p.citations) for p in self.pieces)
-        return "".join(p.before + p.written for p in self.pieces) + self.after
+        return self._text()
+
+    def _text(self) -> str:
+        return "".join(piece.before + piece.written for piece in self.pieces) + self.after
 
     def with_piece(self, index: int, piece: Piece) -> CutAnswer:
         """With another piece at a place."""
@@ -138,8 +141,7 @@ class CutAnswer:
             if piece.is_changed:
                 ranges.append((start, end))
             start = end
-        text = self.joined()
-        assert isinstance(text, str)
+        text = self._text()
         spans = _spans(text, find_markers(text, n_sources))
         return tuple(
             n

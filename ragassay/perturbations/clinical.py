@@ -29,7 +29,7 @@ def _by_record(change_for: Callable[[Material], Change]) -> Apply:
         for place in material.rng.sample(answer.places, len(answer.places)):
             piece = answer.pieces[place]
             text = change(piece.text, material.rng)
-            if text and text != piece.text:
+            if text and text != piece.text and any(c.isalnum() for c in text):
                 return Damage(answer.with_piece(place, piece.changed(text)))
         return None
 

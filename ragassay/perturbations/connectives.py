@@ -27,6 +27,8 @@ def _find(text: str) -> list[re.Match[str]]:
 def without_connectives(text: str, *, first_only: bool = False) -> str:
     """A sentence without its connectives, its capital letter and commas mended.
 
+    One that holds nothing else stays.
+
     Args:
         text: One sentence.
         first_only: Take one connective out, the first.
@@ -37,7 +39,8 @@ def without_connectives(text: str, *, first_only: bool = False) -> str:
     """
     found = _find(text)[: 1 if first_only else None]
     for place in reversed(found):
-        text = _removed(text, place)
+        shorter = _removed(text, place)
+        text = shorter if re.search(r"\w", shorter) else text
     return text
 
 

@@ -21,29 +21,27 @@ class Neighbours:
 
     def __init__(self, records: Sequence[Record]) -> None:
         self._records = tuple(records)
+        self._keys = [question_key(record) for record in records]
         self._pieces: dict[int, tuple[Piece, ...]] = {}
-
-    def of_other_questions(self, record: Record) -> list[Record]:
-        """The records that answer another question, in order."""
-        own = question_key(record)
-        return [other for other in self._records if question_key(other) != own]
 
     def sentence(self, record: Record, rng: random.Random) -> Piece | None:
         """A sentence of an answer to another question; None where there is no such answer."""
-        own = question_key(record)
-        numbers = [i for i, other in enumerate(self._records) if question_key(other) != own]
-        rng.shuffle(numbers)
-        for number in numbers:
-            pieces = self._long(number)
+        numbers = self._of_other_questions(record)
+        while numbers:
+            pieces = self._long(numbers.pop(rng.randrange(len(numbers))))
             if pieces:
                 return rng.choice(pieces)
         return None
 
     def documents(self, record: Record, rng: random.Random, n: int) -> list[Document]:
         """Sources of up to n records with another question, in a drawn order."""
-        others = self.of_other_questions(record)
+        others = self._of_other_questions(record)
         chosen = rng.sample(others, min(n, len(others)))
-        return [document for other in chosen for document in other.sources]
+        return [document for other in chosen for document in self._records[other].sources]
+
+    def _of_other_questions(self, record: Record) -> list[int]:
+        own = question_key(record)
+        return [i for i, key in enumerate(self._keys) if key != own]
 
     def _long(self, number: int) -> tuple[Piece, ...]:
         if number not in self._pieces:

@@ -26,7 +26,7 @@ _SYNONYM_SHARE = 0.7
 _SUBORDINATE = re.compile(
     r"(?P<main>[^,;]+?),? (?P<joint>because|although|while|whereas|when|if|since) (?P<side>[^,;]+)"
 )
-_LIST = re.compile(r"\b([\w-]+), ([\w-]+),? (and|or) ([\w-]+)(?=[.;,\ue000]|\s\ue000|$)")
+_LIST = re.compile(r"\b([\w-]+), ([\w-]+),? (and|or) ([\w-]+)(?=[.;,]|$)")
 _ADJUNCT = re.compile(r"((?:in|by|with|for|during|after|among) [^,;]+), ([^,;]+)")
 _LINK = re.compile(
     r"^(?:However|Furthermore|Moreover|Additionally|In addition|Therefore|Thus|Overall|Similarly"
@@ -70,11 +70,16 @@ def said_again(piece: Piece, frame: str, known: str, rng: random.Random) -> str:
     """
     body = piece.words.rstrip(" .!?")
     opened = _LINK.match(body)
-    body = body[opened.end() :] if opened else body
+    body = (body[opened.end() :] if opened else "") or body
     body = _swapped(_turned(decapitalised(body, known)), rng)
     framed = frame.replace("{}", body)
+    return _cited(f"{framed[0].upper()}{framed[1:]}", piece)
+
+
+def _cited(text: str, piece: Piece) -> str:
+    """A sentence with the markers of another before its full stop."""
     markers = "".join(f" {marker}" for marker in piece.markers if marker != MASK)
-    return f"{framed[0].upper()}{framed[1:]}{markers}."
+    return f"{text.rstrip('.')}{markers}."
 
 
 def _turned(body: str) -> str:
@@ -100,7 +105,7 @@ def _swapped(body: str, rng: random.Random) -> str:
 def _redundant(piece: Piece, frames: Iterator[str], material: Material, known: str) -> str:
     by_model = material.rephrase(piece.words).strip() if material.rephrase else ""
     if by_model and by_model != piece.words:
-        return by_model
+        return _cited(by_model, piece)
     return said_again(piece, next(frames), known, material.rng)
 
 

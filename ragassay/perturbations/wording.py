@@ -33,7 +33,7 @@ def decapitalised(sentence: str, known: str) -> str:
         sentence: Begins with a capital letter.
         known: Running text: a word that is written small in it is no name.
     """
-    first = re.match(r"[^\W\d_]+(?![\w-])", sentence)
+    first = re.match(r"[^\W\d_]+(?!\w|-[^a-z])", sentence)
     if not first or (len(first[0]) > 1 and not first[0][1:].islower()):
         return sentence
     word, small = first[0], first[0].lower()

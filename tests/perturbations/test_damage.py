@@ -11,7 +11,7 @@ from ragassay.agents.segmenter import segment
 from ragassay.perturbations import ATTACKS, attacks_of, damage_answers
 from ragassay.perturbations.pools import load_pool
 from ragassay.prompts import load_rubrics
-from ragassay.records import DamagedAnswer, Record
+from ragassay.records import DamagedAnswer, Record, SentenceInput
 
 WHOLE = (record_of(), record_of(SENTENCES, id="c"), OTHER)
 NAMES = [attack.name for attack in ATTACKS]
@@ -165,6 +165,32 @@ def test_nothing_is_done_to_an_answer_without_a_sentence(answer):
     damaged = damage_answers([record_of(answer), OTHER], retracted=RETRACTED)
     assert all(d.original == OTHER.id for d in damaged.answers)
     assert min(damaged.n_unchanged.values()) >= 1
+
+
+WORDS = (
+    "However, ",
+    "Aspirin",
+    " not",
+    " 20%",
+    " may",
+    ".",
+    " ",
+    "\n",
+    "(1)",
+    "[PMID 1111111]",
+    "!",
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from(WORDS), max_size=14).map("".join), st.integers(0, 99))
+def test_any_answer_can_be_attacked(text: str, seed: int):
+    for answer in (text, (SentenceInput(text=text, citations=("1",)),)):
+        damaged = damage_answers([record_of(answer), OTHER], seed=seed, retracted=RETRACTED)
+        for d in damaged.answers:
+            n_sentences = len(_sentences(d.record))
+            assert all(1 <= n <= n_sentences for n in d.sentences)
+            assert d.attack in MOVING or d.sentences
 
 
 def test_no_record_gives_nothing():

@@ -147,6 +147,8 @@ def test_words_give_way_to_synonyms_and_articles_follow():
         ("Paris fell.", "a treaty of Paris", "In short, Paris fell."),
         ("Plants grew (1).", "how plants grow", "In short, plants grew (1)."),
         ("IL-6 fell.", "", "In short, IL-6 fell."),
+        ("Long-term use fell.", "", "In short, long-term use fell."),
+        ("Epstein-Barr fell.", "", "In short, Epstein-Barr fell."),
         ("Multiple Sclerosis is rare.", "", "In short, Multiple Sclerosis is rare."),
     ],
 )
@@ -185,15 +187,15 @@ def test_a_model_may_say_it_again():
 
     def rephrase(sentence: str) -> str:
         asked.append(sentence)
-        return "It did so." if sentence == "Two rose." else " "
+        return {"One fell.": "It did.", "Two rose.": "It did so."}.get(sentence, " ")
 
     damaged = attacked("repeat_all", record_of(TEXT), rephrase=rephrase)
     assert damaged
     assert asked == ["One fell.", "Two rose.", "Three stayed."]
     pieces = [piece.written for piece in cut(damaged.record).pieces]
-    # An empty reply is none: the rules take its place.
-    assert pieces[3] == "It did so."
-    assert "fell" in pieces[1]
+    # It cites what the sentence cites. An empty reply is none: the rules take its place.
+    assert (pieces[1], pieces[3]) == ("It did (1).", "It did so.")
+    assert "stayed" in pieces[5]
 
 
 def test_an_added_sentence_of_an_answer_without_citations_has_none():
