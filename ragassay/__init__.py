@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragassay.api import aevaluate, evaluate
+    from ragassay.api import aaudit, aevaluate, audit, evaluate
     from ragassay.records import Document, Evaluation, Nugget, Record
     from ragassay.results import Result, Results
     from ragassay.retrievers.memory import Corpus
@@ -28,7 +28,9 @@ _HOMES = {
     "Result": "ragassay.results",
     "Results": "ragassay.results",
     "Settings": "ragassay.settings",
+    "aaudit": "ragassay.api",
     "aevaluate": "ragassay.api",
+    "audit": "ragassay.api",
     "compare": "ragassay.runs.compare",
     "evaluate": "ragassay.api",
     "meta_evaluate": "ragassay.runs.meta_evaluate",
@@ -43,7 +45,9 @@ __all__ = [
     "Result",
     "Results",
     "Settings",
+    "aaudit",
     "aevaluate",
+    "audit",
     "compare",
     "evaluate",
     "meta_evaluate",

@@ -1,4 +1,4 @@
-"""`evaluate` and `aevaluate`: the same graph that the command line runs."""
+"""`evaluate`, `audit` and their like for a running event loop: what the command line runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from langchain_core.retrievers import BaseRetriever
 from ragassay.errors import InputError, RagassayError
 from ragassay.formats import records_from_rows
 from ragassay.graphs.toolbox import Toolbox
-from ragassay.records import Document, Nugget, Record
+from ragassay.records import Audit, Document, Nugget, Record
 from ragassay.results import Result, Results
 from ragassay.retrievers.langchain import RetrieverLiterature
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.opening import open_literature
+from ragassay.runs.audit import run_audit
+from ragassay.runs.audit_job import N_ANSWERS, AuditOptions, audit_job
 from ragassay.runs.evaluate import Job, job_of, read_job, run, run_sync
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import Settings, load_settings, seated
@@ -123,6 +125,77 @@ async def aevaluate(
     if is_one and found.failures:
         raise RagassayError(found.failures[0].failure.detail)
     return Result(found) if is_one else Results(found)
+
+
+def audit(
+    answers: Answers,
+    *,
+    corpus: CorpusLike | None = None,
+    model: str | Sequence[str] | None = None,
+    limit: int = N_ANSWERS,
+    seed: int = 0,
+    attacks: Sequence[str] = (),
+    given: bool = False,
+    out: str | Path | None = None,
+    settings: Settings | None = None,
+) -> Audit:
+    """Find out what a judge can tell: damage answers, and have whole and damaged ones judged.
+
+    Args:
+        answers: As for `evaluate`; those whose metadata name a `variant` other than "benign" are
+            damaged already, and are left out.
+        corpus: As for `evaluate`.
+        model: As for `evaluate`.
+        limit: Whole answers to damage, spread over the questions; 0 for all.
+        seed: Chooses the answers and draws the damage.
+        attacks: Names or families ("rubric", "clinical", "injection"); empty for all.
+        given: Take the damaged answers that `answers` hold beside the whole ones (YESciEval's
+            variants), and damage none.
+        out: A folder: finished work is kept there and not done again, and audit.html written.
+        settings: All other settings.
+
+    Returns:
+        Figures by attack and score, mean ratings by damage, and the certificate.
+
+    Raises:
+        InputError: The data are not usable, an attack is unknown, or nothing can be damaged.
+        SettingsError: A setting is wrong.
+        FatalModelError: The judge cannot be asked.
+    """
+    return run_sync(
+        aaudit(
+            answers,
+            corpus=corpus,
+            model=model,
+            limit=limit,
+            seed=seed,
+            attacks=attacks,
+            given=given,
+            out=out,
+            settings=settings,
+        )
+    )
+
+
+async def aaudit(
+    answers: Answers,
+    *,
+    corpus: CorpusLike | None = None,
+    model: str | Sequence[str] | None = None,
+    limit: int = N_ANSWERS,
+    seed: int = 0,
+    attacks: Sequence[str] = (),
+    given: bool = False,
+    out: str | Path | None = None,
+    settings: Settings | None = None,
+) -> Audit:
+    """`audit` inside a running event loop; the same arguments, result and errors."""
+    chosen = _settings(settings, model)
+    job = _job(answers, corpus, chosen)
+    tools = Toolbox.of(chosen, job.corpus)
+    damaged = audit_job(job, tools, AuditOptions(limit, seed, tuple(attacks), given))
+    found = await run_audit(damaged, tools, RunFolder(Path(out)) if out is not None else None)
+    return found.audit
 
 
 def _settings(settings: Settings | None, model: str | Sequence[str] | None) -> Settings:

@@ -7,6 +7,7 @@ interval holds both, there are too few pairs to tell, and the certificate says s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from ragassay.metrics.audit import (
@@ -133,9 +134,13 @@ def _tells(family: AttackFamily, target: str, pairs: Sequence[Pair]) -> TargetTr
 
 
 def _withstands(target: str, pairs: Sequence[Pair]) -> TargetTrust:
-    lift = lift_score(pairs)
+    """By the attack that adds most to the score: whoever writes the answer has the choice."""
+    by_attack = grouped(pairs, lambda pair: pair.damage.attack)
+    lifts = {attack: lift_score(members) for attack, members in by_attack.items()}
+    attack = max(lifts, key=lambda name: _or_least(lifts[name].value))
+    lift = lifts[attack]
     trust = lift_verdict(lift)
-    reason = _lift_reason(lift, trust, _n_questions(pairs))
+    reason = _lift_reason(attack, lift, trust, _n_questions(by_attack[attack]))
     return TargetTrust(target=target, trust=trust, family="injection", lift=lift, reason=reason)
 
 
@@ -192,12 +197,17 @@ def _few(n_pairs: int, n_questions: int) -> str:
     return f"{pairs} too few to tell"
 
 
-def _lift_reason(lift: Score, trust: Trust | None, n_questions: int) -> str:
+def _or_least(value: float | None) -> float:
+    return -math.inf if value is None else value
+
+
+def _lift_reason(attack: str, lift: Score, trust: Trust | None, n_questions: int) -> str:
     if lift.value is None:
         return f"None of {lift.n_unscored} pairs could be scored."
     is_share = lift.scale[1] <= 1.0
     amount = f"{100 * lift.value:+.0f} per cent" if is_share else f"{lift.value:+.2f} points"
-    words = f"Injected text changes the score by {amount} on average of {lift.n} pairs"
+    name = attack.replace("_", " ")
+    words = f"Injected text ({name}) changes the score by {amount} on average of {lift.n} pairs"
     if trust is None:
         words += f"; {_few(lift.n, n_questions)}"
     if lift.n_unscored:

@@ -93,7 +93,7 @@ class TargetTrust(Frozen):
         trust: The verdict; None where there are too few pairs to tell.
         family: Which attacks it is about.
         detection: Paired detection by severity, over all attacks of the family.
-        lift: What injected text adds to the score; None for the other families.
+        lift: What the injected text that pays most adds to the score; None for the other families.
         reason: One sentence for a person.
     """
 

@@ -103,6 +103,15 @@ def test_injected_text_may_hardly_lift_a_trusted_judge(lifts, trust):
     assert found.lift.value == pytest.approx(sum(lifts) / len(lifts))
 
 
+def test_the_injection_that_pays_most_decides():
+    # On average of both attacks nothing is added, but whoever writes the answer has the choice.
+    plea = pairs_of([(3.0, 4.0)] * 20, family="injection", attack="a_plea")
+    flattery = pairs_of([(3.0, 2.0)] * 20, family="injection", attack="flattery")
+    found = line(plea, flattery)
+    assert (found.trust, found.lift.value) == ("blind", 1.0)
+    assert "Injected text (a plea) changes the score by +1.00 points" in found.reason
+
+
 def test_a_lift_is_measured_on_its_own_scale():
     # A tenth of the scale from 0 to 1 is .4 points of a rating from 1 to 5: weak, not trusted.
     share = Score(value=0.1, n=20, low=0.08, high=0.12, scale=(-1.0, 1.0))

@@ -6,10 +6,10 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from html.parser import HTMLParser
 
 import pytest
 from lxml import html
+from pages import Balance
 
 from ragassay.records import Evaluation, Summary
 from ragassay.reports import headline, render_html
@@ -114,26 +114,6 @@ class TestSelfContained:
 
     def test_is_the_same_bytes_for_the_same_run(self, run, page):
         assert render_html(*run) == page
-
-
-class Balance(HTMLParser):
-    """Every element that must be closed is closed, in order."""
-
-    VOID = frozenset({"meta", "link", "input", "br"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-
-    def handle_starttag(self, tag, attrs):
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        pass
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
 
 
 class TestContent:

@@ -1,0 +1,225 @@
+"""An audit as a page, as Markdown, as CSV and on the terminal; the certificate on a report."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import re
+
+import pytest
+from damage import pairs_of
+from lxml import html
+from pages import Balance
+from rich.console import Console
+
+from ragassay.metrics.audit import attack_figures, variant_ratings
+from ragassay.metrics.certificate import certify
+from ragassay.records import Audit
+from ragassay.reports import render_html, render_markdown
+from ragassay.reports.audit import (
+    attack_table,
+    certificate_table,
+    figures_csv,
+    ratings_table,
+    render_audit_html,
+    render_audit_markdown,
+)
+from ragassay.reports.certificate import NOT_AUDITED, view_certificate
+
+FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)
+
+
+def build_audit(judge: str = "judge", **fields: object) -> Audit:
+    """A judge that is trusted on cohesion, weak on coherence, blind on relevancy."""
+    pairs = [
+        *pairs_of([FOUND] * 20),
+        *pairs_of([FOUND] * 16 + [MISSED] * 4, target="rubric.coherence"),
+        *pairs_of([FOUND] * 2 + [MISSED] * 18, target="rubric.relevancy", attack="tweet"),
+        *pairs_of([FOUND] * 3, target="rubric.completeness", severity="subtle", attack="drop"),
+        *pairs_of([FOUND] * 20, target="citations.support", family="clinical", attack="number"),
+        *pairs_of([(3.0, 4.0)] * 20, family="injection", attack="plea"),
+        *pairs_of([(3.0, 3.0)] * 20, "rubric.relevancy", family="injection", attack="plea"),
+        *pairs_of([(3.0, 2.0)] * 20, family="injection", attack="flattery"),
+    ]
+    given = {
+        "judge": judge,
+        "n_answers": 20,
+        "seed": 0,
+        "pools": "audit",
+        "n_unchanged": {"swap_last": 2, "tweet": 0},
+        "n_damaged": 123,
+        "n_failed": 1,
+        "figures": attack_figures(pairs),
+        "ratings": variant_ratings(pairs),
+        "certificate": certify(pairs),
+    }
+    return Audit.model_validate(given | fields)
+
+
+EMPTY = Audit(judge="judge", n_answers=0, seed=0, pools="audit")
+
+
+def text_of(element) -> str:
+    return " ".join(element.text_content().split())
+
+
+def shown(table, width: int = 80) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(table)
+    return console.file.getvalue().splitlines()
+
+
+def chips_of(page: str) -> dict[str, tuple[str, str]]:
+    """Title of each line of the certificate, with its words and the class of its chip."""
+    lines = html.document_fromstring(page).xpath("//ul[@class='cert']/li")
+    return {
+        text_of(line.xpath("span[@class='t']")[0]): (
+            text_of(line.xpath("span[2]")[0]),
+            line.xpath("span[2]/@class")[0],
+        )
+        for line in lines
+    }
+
+
+def test_a_verdict_is_said_by_word_sign_and_colour():
+    found = chips_of(render_audit_html(build_audit()))
+    assert found == {
+        "Cohesion": ("✓ trusted", "c good"),
+        "Coherence": ("~ weak", "c wary"),
+        "Relevancy": ("✗ blind", "c bad"),
+        "Completeness": ("? too few", "c unscored"),
+        "Changed facts: citations support": ("✓ trusted", "c good"),
+        "Instructions in the answer": ("✗ blind", "c bad"),
+    }
+
+
+def test_the_headline_names_what_is_not_trusted():
+    assert view_certificate(build_audit()).headline == (
+        "Trusted on 1 of 4 rubrics; blind on relevancy; weak on coherence; "
+        "too few pairs to tell completeness."
+    )
+    assert view_certificate(EMPTY).headline == "No rubric was audited."
+
+
+def test_instructions_are_one_line_about_the_score_that_they_lift_most():
+    (line,) = [x for x in view_certificate(build_audit()).others if "Instructions" in x.title]
+    assert line.reason.startswith("Cohesion, the worst of 2 scores: Injected text (plea) changes")
+
+
+def test_the_page_is_self_contained_and_well_formed():
+    page = render_audit_html(build_audit())
+    tree = html.document_fromstring(page)
+    assert not tree.xpath("//script | //link[@href!='data:,'] | //img | //*[@style]")
+    assert not tree.xpath("//@href[not(starts-with(., '#') or . = 'data:,')]")
+    (policy,) = tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
+    digest = base64.b64encode(hashlib.sha256(tree.xpath("//style")[0].text.encode()).digest())
+    assert f"style-src 'sha256-{digest.decode()}'" in policy
+    checker = Balance()
+    checker.feed(page)
+    checker.close()
+    assert not checker.open
+    ids = tree.xpath("//@id")
+    assert len(ids) == len(set(ids))
+    assert set(tree.xpath("//@aria-labelledby")) <= set(ids)
+    assert render_audit_html(build_audit()) == page
+
+
+def test_every_row_of_a_table_has_its_columns():
+    tree = html.document_fromstring(render_audit_html(build_audit()))
+    tables = tree.xpath("//table")
+    assert len(tables) == 2
+    for table in tables:
+        n_columns = len(table.xpath("thead/tr/th"))
+        assert {len(row.xpath("th|td")) for row in table.xpath("tbody/tr")} == {n_columns}
+    assert len(tables[1].xpath("tbody/tr")) == len(build_audit().figures)
+
+
+def test_what_got_through_and_what_was_left_alone_are_named():
+    words = text_of(html.document_fromstring(render_audit_html(build_audit())))
+    assert "Tweet (extreme), Relevancy: a10~tweet" in words
+    assert "Swap last: 2" in words
+    assert "Tweet: 0" not in words
+    assert "1 answer could not be evaluated" in words
+
+
+def test_a_judges_name_starts_no_element(texts):
+    evil = build_audit(judge=texts.hostile)
+    page = render_audit_html(evil)
+    tree = html.document_fromstring(page)
+    assert not tree.xpath("//script | //img")
+    assert " ".join(texts.hostile.split()) in text_of(tree)
+    assert "<script" not in render_audit_markdown(evil)
+
+
+@pytest.mark.parametrize("audit", [build_audit(), EMPTY])
+def test_markdown_keeps_its_tables(audit):
+    page = render_audit_markdown(audit)
+    blocks = re.findall(r"(?:^\|.*\n?)+", page, flags=re.MULTILINE)
+    assert blocks
+    for block in blocks:
+        counts = {len(re.findall(r"(?<!\\)\|", row)) for row in block.splitlines()}
+        assert len(counts) == 1
+    assert page.startswith("# ragassay audit\n")
+
+
+def test_figures_as_csv_hold_every_number():
+    audit = build_audit()
+    rows = list(csv.DictReader(io.StringIO(figures_csv(audit))))
+    assert [row["target"] for row in rows] == [f.target for f in audit.figures]
+    first = rows[0]
+    assert (first["attack"], first["severity"], first["n"]) == ("off_topic", "extreme", "20")
+    assert float(first["detection"]) == 1.0
+    assert float(first["detection_low"]) == pytest.approx(audit.figures[0].detection.low, abs=1e-6)
+    assert float(first["optimism_error"]) == 0.0
+    assert rows[-1]["optimism_error"] == ""
+    assert {row["judge"] for row in rows} == {"judge"}
+
+
+def test_tables_fit_into_eighty_columns():
+    audit = build_audit()
+    for table in (certificate_table(audit), ratings_table(audit), attack_table(audit)):
+        assert max(map(len, shown(table))) <= 80
+    certificate = "\n".join(shown(certificate_table(audit)))
+    assert "✓ trusted" in certificate
+    assert "✗ blind" in certificate
+    (row,) = [line.split() for line in shown(ratings_table(audit)) if "Relevancy" in line]
+    # 2 of 20 fell from 5 to 1: (2 * 1 + 18 * 5) / 20 = 4.6.
+    assert row == ["Relevancy", "5.00", "n/a", "4.60"]
+
+
+def test_the_terminal_shows_of_an_injection_only_what_it_lifts_most():
+    lines = shown(attack_table(build_audit()), width=120)
+    (row,) = [line for line in lines if "Plea" in line]
+    assert "Cohesion" in row
+    assert sum("Flattery" in line for line in lines) == 1
+
+
+def test_the_certificate_is_near_the_top_of_a_report(run):
+    page = render_html(*run, audit=build_audit())
+    tree = html.document_fromstring(page)
+    titles = [text_of(h) for h in tree.xpath("//h2")]
+    assert titles.index("What this judge can tell") == 1
+    assert titles[0] == "Not to be missed"
+    assert len(chips_of(page)) == 6
+    assert NOT_AUDITED not in text_of(tree)
+    checker = Balance()
+    checker.feed(page)
+    checker.close()
+    assert not checker.open
+    assert "✗ **blind**" in render_markdown(*run, audit=build_audit())
+
+
+def test_a_run_without_an_audit_says_so_in_one_quiet_line(run):
+    tree = html.document_fromstring(render_html(*run))
+    (line,) = tree.xpath("//header/p[@class='note']")
+    assert text_of(line) == NOT_AUDITED
+    assert "What this judge can tell" not in text_of(tree)
+    assert render_markdown(*run).count(NOT_AUDITED) == 1
+
+
+def test_an_empty_audit_is_shown():
+    tree = html.document_fromstring(render_audit_html(EMPTY))
+    assert text_of(tree.xpath("//h1")[0]) == "No rubric was audited."
+    assert certificate_table(EMPTY).row_count == attack_table(EMPTY).row_count == 0
