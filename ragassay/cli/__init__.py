@@ -14,6 +14,7 @@ from ragassay.cli.meta_evaluate import meta_evaluate
 from ragassay.cli.nuggets import app as nuggets_app
 from ragassay.cli.report import report
 from ragassay.cli.similarity import similarity
+from ragassay.cli.strategies import strategies
 
 app = typer.Typer(
     name="ragassay",
@@ -34,6 +35,7 @@ app.command()(compare)
 app.command()(meta_evaluate)
 app.command()(matrix)
 app.command()(similarity)
+app.command()(strategies)
 app.command()(convert)
 app.add_typer(corpus_app)
 app.add_typer(nuggets_app)

@@ -1,0 +1,141 @@
+"""`ragassay strategies`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+
+if TYPE_CHECKING:
+    from ragassay.runs.strategies import StrategyStudy
+
+
+def strategies(
+    answers: Annotated[Path, typer.Argument(help="Answers to rate.")],
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            "--judge",
+            "--model",
+            metavar="NAME",
+            help="LiteLLM name of the judge; by default the embedded SmolLM2-135M.",
+        ),
+    ] = None,
+    api_base: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,
+    human: Annotated[
+        Path | None,
+        typer.Option(help="Ratings of people; by default those that the file of answers holds."),
+    ] = None,
+    rubric_set: Annotated[
+        str | None,
+        typer.Option(
+            metavar="yescieval|summeval|usr",
+            help="Whose rubrics; by default those that the file was rated on, else YESciEval's.",
+        ),
+    ] = None,
+    rubric: Annotated[
+        list[str] | None, typer.Option(help="Only this rubric; repeat for more.")
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="Topics, for TREC runs that bring no questions.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N answers.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder; by default runs/NAME-OF-ANSWERS-strategies.")
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, help="Most model calls under way at a time.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures as JSON on stdout.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, no tables.")] = False,
+) -> None:
+    """Ask a judge in four ways, mislead it, and see how far its ratings hold.
+
+    Each answer is rated five times: by the judge's own understanding of a rubric (zero-shot), with
+    what the rubric means (knowledge), with two examples besides (few-shot), thinking step by step
+    (chain-of-thought), and with knowledge and a made-up rating of an expert that is the opposite of
+    what people said (perturbed). Shown are, for each rubric,
+
+    1. agreement of people and the judge (Krippendorff's alpha), by the way of asking;
+
+    2. how well people agree with each other, and the judge with itself;
+
+    3. the share of ratings that the made-up one left as they were;
+
+    4. the sentiment of the justifications.
+
+    Without ratings of people the judge is misled by the opposite of its own usual rating.
+
+    The folder has one run for each way of asking, and the tables as CSV, LaTeX and Markdown; the
+    same command again goes on where it was stopped.
+
+    For example:
+
+      ragassay strategies topical_chat.json --limit 60
+
+      ragassay strategies answers.jsonl --judge openai/gpt-4.1-mini --human labels.jsonl
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some rating could not
+    be had.
+    """
+    with errors_as_lines():
+        from ragassay.runs.progress import shown_progress
+        from ragassay.runs.strategies import (
+            N_WAYS,
+            default_rubric_set,
+            read_strategy_job,
+            study_strategies,
+            write_strategies,
+        )
+        from ragassay.settings import load_settings
+
+        given = read_strategy_job(answers, human, limit=limit, questions=questions)
+        settings = load_settings(
+            model=judge,
+            api_base=api_base,
+            rubric_set=rubric_set or default_rubric_set(given.job.answers.format),
+            rubrics=tuple(rubric) if rubric else None,
+            concurrency=concurrency,
+        )
+        folder = out or Path("runs") / f"{answers.name.split('.')[0]}-strategies"
+        n_steps = N_WAYS * len(given.job.records)
+        with shown_progress(n_steps, enabled=not quiet) as listen:
+            study = study_strategies(given, settings, folder, listen)
+        written = write_strategies(study, folder)
+        _show(study, written, as_json, quiet)
+    if study.failures or study.rejections or study.n_unscored:
+        raise typer.Exit(PARTIAL)
+
+
+def _show(study: StrategyStudy, written: tuple[Path, ...], as_json: bool, quiet: bool) -> None:
+    from ragassay.reports.labels import one_line
+
+    for note in study.notes:
+        typer.echo(one_line(note), err=True)
+    if as_json:
+        typer.echo(study.to_json())
+    elif not quiet:
+        _print(study)
+    for path in written:
+        typer.echo(f"wrote {path}", err=True)
+
+
+def _print(study: StrategyStudy) -> None:
+    from rich.console import Console
+
+    from ragassay.cli.output import print_rejections
+    from ragassay.reports.strategies import strategies_headline, strategy_tables
+
+    console = Console()
+    headline = strategies_headline(study.judge, study.n_answers, study.n_labels)
+    console.print(headline, style="bold", markup=False, highlight=False)
+    for table in strategy_tables(study.rubrics):
+        console.print(table)
+    if study.n_unscored:
+        console.print(f"{study.n_unscored} ratings could not be had", highlight=False)
+    print_rejections(study.rejections)

@@ -1,0 +1,107 @@
+"""The four tables of a judge asked in several ways."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from rich.console import Console
+
+from ragassay.metrics.strategies import RatedAnswer, RubricRobustness, Said, rubric_robustness
+from ragassay.reports.strategies import (
+    ratings_csv,
+    strategies_csv,
+    strategies_headline,
+    strategies_latex,
+    strategies_markdown,
+    strategy_tables,
+    strategy_views,
+)
+
+EVIL = "=cmd|<b>$x$\n[red]"
+WAYS = ("zero_shot", "knowledge")
+
+
+def answers() -> list[RatedAnswer]:
+    def one(question: str, people: tuple[int, ...], hint: int, *ratings: int | None) -> RatedAnswer:
+        ways = (*WAYS, "perturbed")
+        said = {way: Said(r, EVIL if r else "") for way, r in zip(ways, ratings, strict=True)}
+        return RatedAnswer(EVIL, question, people, said, hint)
+
+    return [
+        one("a", (1, 1), 3, 1, 1, 3),
+        one("b", (3, 2), 1, 3, 2, 2),
+        one("c", (2,), 1, 2, 1, None),
+    ]
+
+
+@pytest.fixture(scope="module")
+def rubrics() -> list[RubricRobustness]:
+    return [
+        rubric_robustness("maintains_context", (1, 3), answers(), WAYS),
+        rubric_robustness("overall", (1, 5), [], WAYS),
+    ]
+
+
+def test_tables_are_those_of_the_paper(rubrics):
+    views = strategy_views(rubrics)
+    assert [view.number for view in views] == [1, 2, 3, 4]
+    assert views[0].columns == ("zero shot", "knowledge", "perturbed")
+    assert all(len(scores) == len(view.columns) for view in views for _, scores in view.rows)
+    assert [score.value for score in views[2].rows[0][1]] == [0.5, 0.5]
+    assert strategy_views([])[0].rows == ()
+
+
+def test_csv_has_every_figure_with_its_counts(rubrics):
+    rows = list(csv.DictReader(io.StringIO(strategies_csv(rubrics, EVIL))))
+    # Three alphas, two consistencies, two shares, two sentiments and one of each of two strategies.
+    assert len(rows) == 2 * (3 + 2 + 2 + 2 + 2)
+    unmoved = next(row for row in rows if row["column"] == "Unmoved")
+    assert (unmoved["rubric"], float(unmoved["value"])) == ("maintains_context", 0.5)
+    assert (unmoved["n"], unmoved["n_unscored"]) == ("2", "1")
+    assert {row["value"] for row in rows if row["rubric"] == "overall"} == {""}
+    assert {row["judge"][:2] for row in rows} == {"'="}
+
+
+def test_csv_of_ratings_has_each_rating_with_its_reason():
+    rows = list(csv.DictReader(io.StringIO(ratings_csv({"overall": answers()}))))
+    assert len(rows) == 9
+    assert [row["rating"] for row in rows] == ["1", "1", "3", "3", "2", "2", "2", "1", ""]
+    assert [row["hint"] for row in rows][:3] == ["", "", "3"]
+    assert rows[0]["people"] == "1 1"
+    assert rows[0]["reason"].startswith("'=")
+    assert (rows[8]["polarity"], rows[8]["reason"]) == ("", "")
+
+
+def test_markdown_escapes_names_and_says_what_is_undefined(rubrics):
+    page = strategies_markdown(rubrics, EVIL, 3, 5, [EVIL])
+    assert "<b>" not in page and "\n[red]" not in page
+    assert page.count("\n## ") == 4
+    assert "| overall | 1 to 5 | undefined, n 0 |" in page
+    assert ", 1 unscored" in page
+    table = [line for line in page.splitlines() if line.startswith("| maintains context")]
+    assert len(table) == 4
+    assert page.endswith("\n")
+
+
+def test_latex_is_escaped_and_has_four_tables(rubrics):
+    text = strategies_latex(rubrics, EVIL)
+    assert text.count(r"\begin{table}") == 4
+    assert r"\$x\$" in text and "$x$" not in text
+    assert "tab:strategies-3" in text
+
+
+def test_terminal_shows_value_interval_and_n(rubrics):
+    console = Console(width=80, record=True, file=io.StringIO())
+    for table in strategy_tables(rubrics):
+        console.print(table)
+    shown = console.export_text()
+    assert "maintains context" in shown and "1 to 3" in shown
+    assert "undefined" in shown
+    assert "n 2, 1 unscored" in " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_headline_says_who_rated_how_much():
+    assert strategies_headline("m", 1, 0) == "m on 1 answer, beside 0 ratings of people"
