@@ -98,7 +98,7 @@ class Settings(BaseSettings):
     rubric_set: RubricSet = "yescieval"
     rubrics: tuple[str, ...] = ()
     strategy: Strategy = "knowledge"
-    signals: bool = False
+    signals: bool = True
     verifier: str = Field(default="auto", min_length=1)
     verdict_labels: Literal[2, 3, 4] = 4
     citation_evidence: Literal["passage", "document", "sentence", "nuggets"] = "passage"

@@ -14,6 +14,8 @@ import pytest
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OPENAI_API_KEY", "sk-test")
+# Measuring an answer takes real models: tests that are about it ask for it.
+os.environ["RAGASSAY_SIGNALS"] = "false"
 
 # A busy machine is no failure: tests hold no timings.
 hypothesis.settings.register_profile("untimed", deadline=None)

@@ -89,6 +89,14 @@ def evaluate(
             "a model of natural language inference, or a fitted classifier (.json).",
         ),
     ] = None,
+    signals: Annotated[
+        bool | None,
+        typer.Option(
+            "--signals/--no-signals",
+            help="Measure each answer before its rubrics are judged: a hosted judge is told what "
+            "was measured, the embedded one rates by it. On by default.",
+        ),
+    ] = None,
     rubric: Annotated[
         list[str] | None, typer.Option(help="Judge only this rubric; repeat for more.")
     ] = None,
@@ -189,6 +197,7 @@ def evaluate(
             verdict_labels=labels,
             citation_evidence=citations,
             correctness=correctness,
+            signals=signals,
             rubric_set=rubric_set,
             rubrics=tuple(rubric) if rubric else None,
             strategy=strategy,

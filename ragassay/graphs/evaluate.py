@@ -96,7 +96,7 @@ def route_case(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
     tools = toolbox(runtime)
     tasks = case_tasks(state.case, tools.settings)
     beside = ["check_citations"] if tools.settings.wants("citations") else []
-    if tools.meter is not None:
+    if tools.measures:
         beside.append("measure")
     else:
         tasks += rubric_tasks(state.case, tools.rubrics, tools.judges)

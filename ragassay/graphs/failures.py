@@ -8,6 +8,7 @@ from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command, RetryPolicy
 
+from ragassay.agents.rubric_judge import LIKERT
 from ragassay.errors import (
     CorpusError,
     FatalModelError,
@@ -21,7 +22,7 @@ from ragassay.graphs.evidence_state import Draft, QueryTask, Report
 from ragassay.graphs.panel import unheard
 from ragassay.graphs.state import Task
 from ragassay.graphs.tasks import claim_verdicts
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.graphs.toolbox import Toolbox, toolbox
 from ragassay.records import (
     Failure,
     Judgment,
@@ -70,7 +71,9 @@ def file_failure(
         CorpusError: The corpus cannot be reached.
     """
     runtime.stream_writer({"done": 1, "failed": 1})
-    return Command(update=unscored(task, failure_of(error)), goto=after(task.kind))
+    rubric = toolbox(runtime).rubrics.get(task.rubric)
+    scale = rubric.bounds if rubric else LIKERT
+    return Command(update=unscored(task, failure_of(error), scale), goto=after(task.kind))
 
 
 def file_failed_query(
@@ -111,8 +114,14 @@ def failure_of(error: NodeError) -> Failure:
     return Failure(reason=reason, detail=f"{type(error.error).__name__}: {error.error}"[:400])
 
 
-def unscored(task: Task, failure: Failure) -> dict[str, Any]:
-    """The verdict of a task, with a failure in the verdict's place."""
+def unscored(task: Task, failure: Failure, scale: tuple[int, int] = LIKERT) -> dict[str, Any]:
+    """The verdict of a task, with a failure in the verdict's place.
+
+    Args:
+        task: The task.
+        failure: What went wrong.
+        scale: Of the task's rubric, where it has one.
+    """
     match task.kind:
         case "judge_rubric":
             return {"judgments": [Judgment(rubric=task.rubric, judge=task.judge, failure=failure)]}

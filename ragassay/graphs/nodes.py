@@ -190,7 +190,13 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         matches,
         state.searches,
         state.notices,
-        Judges(tools.settings.model, tools.verifier_name, tools.correctness_name, tools.judges),
+        Judges(
+            tools.settings.model,
+            tools.verifier_name,
+            tools.correctness_name,
+            tools.judges,
+            tools.rater_name,
+        ),
         tools.fingerprint(state.record),
         parts,
     )

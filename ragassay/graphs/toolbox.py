@@ -128,11 +128,22 @@ class Toolbox:
         """A judge of the panel; the run's own where no name is given."""
         return next((lm for lm in self.panel if lm.model == judge), self.lm)
 
+    @property
+    def measures(self) -> bool:
+        """Whether answers are measured before their rubrics are judged."""
+        return self.meter is not None and self.settings.measures
+
     def rater_of(self, judge: str, rubric: str) -> SignalJudge | None:
         """What rates a rubric by signals in a judge's place; None where the judge does."""
         if self.lm_of(judge).model != DEFAULT_MODEL or self.rater is None:
             return None
         return self.rater if self.rater.knows(rubric) else None
+
+    @property
+    def rater_name(self) -> str:
+        """What rates the rubrics in the place of one of the judges; empty where nothing does."""
+        is_embedded = DEFAULT_MODEL in (self.lm.model, *self.judges)
+        return self.rater.rater.model if self.rater and is_embedded else ""
 
     @property
     def fatal(self) -> FatalModelError | None:

@@ -45,17 +45,19 @@ class Judges:
         verifier: What compared sentences and citations with passages.
         correctness: What said whether sentences are correct.
         panel: All that rated the rubrics, where several did.
+        rater: What rated the rubrics in the judge's place; empty where the judge did.
     """
 
     judge: str
     verifier: str
     correctness: str
     panel: tuple[str, ...] = ()
+    rater: str = ""
 
     @property
     def raters(self) -> str:
         """Who rated the rubrics, in words."""
-        return f"a panel of {', '.join(self.panel)}" if self.panel else self.judge
+        return f"a panel of {', '.join(self.panel)}" if self.panel else self.rater or self.judge
 
 
 def evaluation_of(

@@ -106,22 +106,23 @@ def mean_interval(
     return float(low), float(high)
 
 
-def rating_interval(distribution: Sequence[float]) -> Interval:
-    """Central 95 % of a distribution over the ratings 1, 2, ....
+def rating_interval(distribution: Sequence[float], lowest: int = 1) -> Interval:
+    """Central 95 % of a distribution over ratings, by default 1, 2, ....
 
     Args:
         distribution: shape (n_ratings,), summing to 1.
+        lowest: The rating that the first share is of.
     """
     low = high = None
     total = 0.0
-    for rating, weight in enumerate(distribution, 1):
+    for rating, weight in enumerate(distribution, lowest):
         total += weight
         if low is None and total >= 0.025 - 1e-9:
             low = float(rating)
         if high is None and total >= 0.975 - 1e-9:
             high = float(rating)
-    n = float(len(distribution))
-    return low or n, high or n
+    highest = float(lowest + len(distribution) - 1)
+    return highest if low is None else low, highest if high is None else high
 
 
 def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:

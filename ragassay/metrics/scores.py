@@ -41,7 +41,8 @@ def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]
     for judgment in judgments:
         n_scored = sum(standing(one).score is not None for one in single_judgments([judgment]))
         worst, best = panel_bounds(judgment)
-        interval = rating_interval(judgment.distribution) if judgment.distribution else None
+        low, high = judgment.scale
+        interval = rating_interval(judgment.distribution, low) if judgment.distribution else None
         scores[f"rubric.{judgment.rubric}"] = Score(
             value=judgment.score,
             n=n_scored,
@@ -50,7 +51,7 @@ def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]
             high=interval[1] if interval else None,
             worst=worst,
             best=best,
-            scale=LIKERT,
+            scale=(float(low), float(high)),
             judge=judge,
         )
     return scores

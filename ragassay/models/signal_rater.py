@@ -2,8 +2,8 @@
 
 Three of them look at sentences: where in an answer a sentence belongs, whether it is of another
 text, whether it is written as scholars write. One for each rubric turns the answer's signals into
-probabilities of the five ratings. A signal can only lower a rating as it gets worse, never raise
-it: so no text that is added to please the judge can.
+probabilities of the five ratings. A signal of an answer can only lower a rating as it gets worse,
+never raise it, whatever the data said.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NAME = "signals-rater"
+NAME = "ragassay/signals"
 """As reports and cards name the models that ship."""
 
 MOST_DEVIATIONS = 4.0

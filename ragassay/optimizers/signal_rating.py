@@ -26,10 +26,12 @@ ORDER_FEATURES = ("question_relevance", "belonging", "length", "digits", "define
 FOREIGN_FEATURES = (
     "source_support",
     "question_relevance",
-    "belonging",
     "redundancy",
     "source_support_contrast",
     "belonging_contrast",
+    "unknown_names",
+    "unplaced_words",
+    "entailment",
 )
 MOST_OPENERS = 600
 """Openers that a model of order may know; rarer ones are left out."""
@@ -41,7 +43,7 @@ PAIR_MARGIN = 0.1
 """Logits between a whole answer and a damaged one that are as good as certain: a word or two must
 be seen, and need not weigh much."""
 
-PAIR_SHARE = 0.3
+PAIR_SHARE = 3.0
 """Weight of the pairs beside the ratings."""
 
 LEAST_WEIGHT = 0.02
@@ -138,8 +140,8 @@ def fit_rubric(
     ratings: Sequence[int],
     shares: Sequence[float],
     better: Mapping[str, bool],
-    pairs: Sequence[tuple[int, int]] = (),
-    penalty: float = 0.003,
+    pairs: Sequence[tuple[int, int, float]] = (),
+    penalty: float = 0.001,
 ) -> RubricRater:
     """Proportional odds with the sign of each weight given (L-BFGS-B).
 
@@ -151,7 +153,7 @@ def fit_rubric(
         ratings: Desired ratings, 1 to 5.
         shares: How much each answer counts.
         better: The signals that count, and whether more of each is better.
-        pairs: Positions of a whole answer and of a damaged one, in `rows`.
+        pairs: Positions of a whole answer and of a damaged one, in `rows`, and how much they count.
         penalty: Of the squared weights.
     """
     from scipy.optimize import minimize
@@ -163,7 +165,8 @@ def fit_rubric(
     weight = np.asarray(shares, dtype=np.float64) / np.sum(shares)
     observed = np.asarray(ratings) - 1
     whole, damaged = (np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
-    pair_weight = weight[damaged] / max(float(weight[damaged].sum()), 1e-12)
+    counts = np.array([share for _, _, share in pairs], dtype=np.float64)
+    pair_weight = counts / max(float(counts.sum()), 1e-12)
 
     def loss(parameters: Floats) -> float:
         z = table @ parameters[: len(names)]
@@ -206,8 +209,9 @@ def _standardised(
 ) -> tuple[tuple[float, ...], tuple[float, ...], Floats]:
     """Means and deviations of features, and the table that a model will see; missing is 0."""
     raw = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=np.float64)
-    means = np.nan_to_num(np.nanmean(raw, axis=0))
-    scales = np.maximum(np.nan_to_num(np.nanstd(raw, axis=0), nan=1.0), 1e-6)
+    known = np.ma.masked_invalid(raw)
+    means = known.mean(axis=0).filled(0.0)
+    scales = np.maximum(known.std(axis=0).filled(1.0), 1e-6)
     table = np.clip(np.nan_to_num((raw - means) / scales), -MOST_DEVIATIONS, MOST_DEVIATIONS)
     return _rounded(means), _rounded(scales), table
 

@@ -19,10 +19,12 @@ class AnswerSignal(Frozen):
     Attributes:
         about: What it is called.
         better: Whether a good answer has more or less of it.
+        shown: The measure that a reader is shown in its place; empty for itself.
     """
 
     about: str
     better: Literal["high", "low"]
+    shown: str = ""
 
 
 class RubricSignals(Frozen):

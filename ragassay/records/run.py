@@ -96,6 +96,9 @@ class Manifest(Frozen):
         judge: LiteLLM name of the judging model.
         judge_digest: SHA-256 of its weights where they are local; else empty.
         panel: Judges that rated the rubrics beside it.
+        rater: What rated the rubrics by signals, in the embedded judge's place; empty where nothing
+            did.
+        rater_digest: SHA-256 of its models.
         verifier: What compared sentences with passages; the judge, or a model beside it.
         verifier_digest: SHA-256 of its weights where they are known; else empty.
         correctness: What said whether sentences are correct.
@@ -106,6 +109,7 @@ class Manifest(Frozen):
         corpus: The corpus, if any.
         settings: The settings that bear on the result; no key, no endpoint.
         card: What is known of the judge; None for a model without a card.
+        rater_card: What is known of the rater.
         verifier_card: What is known of a verifier beside the judge.
     """
 
@@ -114,6 +118,8 @@ class Manifest(Frozen):
     judge: str
     judge_digest: str = ""
     panel: tuple[PanelSeat, ...] = ()
+    rater: str = ""
+    rater_digest: str = ""
     verifier: str = ""
     verifier_digest: str = ""
     correctness: str = ""
@@ -124,6 +130,7 @@ class Manifest(Frozen):
     corpus: FileStamp | None = None
     settings: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     card: ModelCard | None = None
+    rater_card: ModelCard | None = None
     verifier_card: ModelCard | None = None
 
 

@@ -17,7 +17,7 @@ from ragassay.reports.labels import (
     unscored_text,
 )
 from ragassay.reports.nugget_view import NuggetsView, view_nuggets
-from ragassay.reports.panel_view import MemberView, view_members
+from ragassay.reports.panel_view import MemberView, pointing_text, scale_of, view_members
 from ragassay.reports.sentence_view import SentenceView, view_sentences
 from ragassay.reports.text import (
     format_share,
@@ -30,8 +30,6 @@ from ragassay.reports.text import (
     score_text,
     score_title,
 )
-
-LIKERT = (1.0, 5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +44,7 @@ class RubricView:
     shares: tuple[str, ...]
     spark: str
     detail: str
+    pointing: str = ""
     members: tuple[MemberView, ...] = ()
 
 
@@ -135,13 +134,16 @@ def _rubric(judgment: Judgment) -> RubricView:
     shares = judgment.distribution or ()
     return RubricView(
         title=score_title(f"rubric.{judgment.rubric}"),
-        text=unscored_text(judgment.failure) if value is None else format_value(value, LIKERT),
+        text=unscored_text(judgment.failure)
+        if value is None
+        else format_value(value, scale_of(judgment)),
         scored=value is not None,
         rating=judgment.rating,
         rationale=judgment.rationale,
         shares=tuple(format_share(share) for share in shares),
         spark=spark_path(shares),
         detail=judgment.failure.detail if judgment.failure else "",
+        pointing=pointing_text(judgment),
         members=view_members(judgment),
     )
 

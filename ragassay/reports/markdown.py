@@ -264,7 +264,7 @@ def _answer(answer: AnswerView) -> Iterator[str]:
 def _reason(rubric: RubricView) -> str:
     if rubric.members:
         return "; ".join(escape(member.line) for member in rubric.members)
-    return escape(" ".join((rubric.rationale, rubric.detail)))
+    return escape(" ".join(filter(None, (rubric.rationale, rubric.detail, rubric.pointing))))
 
 
 def _sentence(sentence: SentenceView) -> tuple[str, ...]:

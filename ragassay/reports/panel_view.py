@@ -15,8 +15,6 @@ from ragassay.reports.text import (
     score_text,
 )
 
-LIKERT = (1.0, 5.0)
-
 INDEPENDENT = (
     "Only ratings that each judge gave alone are independent: their agreement says how reliable "
     "the judges are. Agreement after they heard each other says how far the panel came together."
@@ -72,19 +70,33 @@ def view_members(judgment: Judgment) -> tuple[MemberView, ...]:
 def _member(member: Judgment) -> MemberView:
     text = unscored_text(member.failure)
     if member.score is not None:
-        text = format_value(member.score, LIKERT)
+        text = format_value(member.score, scale_of(member))
     before = ""
     if member.first is not None and member.first.score is not None:
-        before = f"{format_value(member.first.score, LIKERT)} before it heard the others"
-    numbers = ", ".join(map(str, member.sentences))
+        before = (
+            f"{format_value(member.first.score, scale_of(member.first))} before it heard the others"
+        )
+    pointing = pointing_text(member)
     return MemberView(
         judge=member.judge,
         text=text,
         before=before,
-        sentences=f", pointing to {numbers}" if numbers else "",
+        sentences=f", {pointing}" if pointing else "",
         rationale=member.rationale,
         detail=member.failure.detail if member.failure else "",
     )
+
+
+def scale_of(judgment: Judgment) -> tuple[float, float]:
+    """The scale of a judgment, as `format_value` takes it."""
+    low, high = judgment.scale
+    return float(low), float(high)
+
+
+def pointing_text(judgment: Judgment) -> str:
+    """Which sentences a judgment points to, e.g. "pointing to 3, 7"; "" where it points to none."""
+    numbers = ", ".join(map(str, judgment.sentences))
+    return f"pointing to {numbers}" if numbers else ""
 
 
 def view_panel(agreement: PanelAgreement | None) -> PanelView | None:

@@ -53,8 +53,10 @@ class ProvenanceRow:
 
 
 def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
-    """The judge, those that sit beside it, then a verifier: the card of each, or a notice."""
+    """The judge, what rates for it, those beside it, a verifier: each card, or a notice."""
     views = [_judge(manifest.judge, "Judged", manifest.card)]
+    if manifest.rater:
+        views.append(_judge(manifest.rater, "Rated the rubrics", manifest.rater_card))
     views += [_judge(seat.judge, "Rubrics rated too", seat.card) for seat in manifest.panel]
     if manifest.verifier not in ("", manifest.judge):
         views.append(_judge(manifest.verifier, "Verified", manifest.verifier_card))
@@ -95,6 +97,14 @@ def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ..
         ProvenanceRow("Judge, SHA-256", manifest.judge_digest, code=True),
         *(ProvenanceRow("Judge of the rubrics too", seat.judge) for seat in manifest.panel),
         ProvenanceRow("Judge's card, digest", manifest.card.digest if manifest.card else "", True),
+        *(
+            (
+                ProvenanceRow("Rater of the rubrics", manifest.rater),
+                ProvenanceRow("Rater, SHA-256", manifest.rater_digest, code=True),
+            )
+            if manifest.rater
+            else ()
+        ),
         ProvenanceRow("Verifier", manifest.verifier),
         ProvenanceRow("Verifier, SHA-256", manifest.verifier_digest, code=True),
         ProvenanceRow("Correctness", manifest.correctness),

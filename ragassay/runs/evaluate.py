@@ -232,6 +232,8 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         judge=settings.model,
         judge_digest=SMOLLM2_GGUF_SHA256 if settings.model == DEFAULT_MODEL else "",
         panel=tuple(PanelSeat(judge=j, card=load_card(j)) for j in settings.panel_names),
+        rater=tools.rater_name,
+        rater_digest=tools.rater.rater.digest if tools.rater and tools.rater_name else "",
         verifier=tools.verifier_name,
         verifier_digest=tools.encoder.model.digest if tools.encoder else "",
         correctness=tools.correctness_name,
@@ -242,6 +244,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         corpus=job.corpus_stamp,
         settings={name: _plain(getattr(settings, name)) for name in RESULT_FIELDS},
         card=load_card(settings.model),
+        rater_card=load_card(tools.rater_name) if tools.rater_name else None,
         verifier_card=load_card(tools.encoder.model.name) if tools.encoder else None,
     )
 

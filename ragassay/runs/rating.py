@@ -2,8 +2,9 @@
 
     python -m ragassay.runs.rating ANSWERS [ANSWERS ...] --out signals.json
 
-ANSWERS are YESciEval files. Their whole answers are damaged anew, with texts of the side "fit"; the
-damaged answers that the files hold are not looked at, nor is any answer to a held-out question.
+ANSWERS are YESciEval files. Their whole answers are damaged anew, with texts of the side "fit". Of
+the damaged answers that the files hold, only the redundant ones are looked at, which a model wrote
+for each answer: the others repeat a few sentences. No answer to a held-out question is looked at.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +36,7 @@ from ragassay.optimizers.signal_rating import (
 )
 from ragassay.perturbations import ATTACKS, damage_answers
 from ragassay.prompts.signals import load_signals
-from ragassay.records import AttackFamily, Record, Severity
+from ragassay.records import AttackFamily, DamagedAnswer, Record, Severity
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
@@ -50,6 +52,25 @@ DESIRED: dict[tuple[AttackFamily, Severity], int] = {
 }
 """Ratings that damaged answers are to get. YESciEval asks for at most 1 and at most 3; a model that
 aims at 3 for what it often overlooks ends above."""
+
+HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")
+"""Attacks that leave an answer such as another system might have written. Beside its original it is
+the worse one; alone, it is not to be rated low."""
+
+HARDLY_SEEN_SHARE = 0.2
+"""Weight of these, and of clinical damage, among the ratings."""
+
+KIND_SHARES = {"whole": 2.0, "extreme": 2.0}
+"""Weight of a kind of answers among the ratings; 1 for the others."""
+
+CLINICAL_PAIR_SHARE = 3.0
+"""Weight of clinical damage among the pairs: a word or two, and it matters most."""
+
+OTHER_GENRE = {"off_topic": {"readability": 2}, "off_topic_inside": {"readability": 2}}
+"""What else is desired of an attack: a passage of another genre breaks a scholarly text."""
+
+WRITTEN_BY_MODELS = "conciseness"
+"""The rubric whose damaged answers are taken from the file as well."""
 
 INFORMAL = ("blog", "tweet")
 """Attacks that add informal text; what they add is not scholarly."""
@@ -127,31 +148,55 @@ def examples_of(
     """
     verifier = RememberedPairs(entailment_model(EMBEDDED))
     for path in answers:
-        whole = [r for r in read_records(path).records if r.metadata.get("variant") == "benign"]
+        records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
+        fit = [record for record in records if record.metadata.get("variant") == "benign"]
         rated = _ratings(path)
-        fit = [record for record in whole if not is_held_out(record.topic or record.id)]
         chosen = _some_systems(fit, n_systems)
-        damaged = damage_answers(chosen, attacks=ATTACKS, pools="fit", seed=SEED, among=fit)
-        of: dict[str, list[int]] = {}
-        for i, one in enumerate(damaged.answers):
-            of.setdefault(one.original, []).append(i)
+        damaged = [
+            *damage_answers(chosen, attacks=ATTACKS, pools="fit", seed=SEED, among=fit).answers,
+            *_redundant(records, chosen),
+        ]
         for n, record in enumerate(chosen, 1):
             say(f"{path.name}: {n} of {len(chosen)}")
             found = measure(case_of(record, tools), tools.embedder, verifier)
             yield Example(found, rated.get(record.id, {}), record.id)
-            for one in (damaged.answers[i] for i in of.get(record.id, [])):
+            for one in damaged:
                 wanted = DESIRED.get((one.family, one.severity))
-                if wanted is None:
-                    continue
-                yield Example(
-                    measure(case_of(one.record, tools), tools.embedder, verifier),
-                    dict.fromkeys(one.record.rubrics, wanted),
-                    record.id,
-                    one.severity if one.family == "rubric" else one.family,
-                    one.attack,
-                    one.sentences,
-                    one.record.metadata.get("pool", ""),
-                )
+                if one.original == record.id and wanted is not None:
+                    found = measure(case_of(one.record, tools), tools.embedder, verifier)
+                    yield _example(one, found, wanted)
+
+
+def _example(one: DamagedAnswer, measured: Measured, wanted: int) -> Example:
+    return Example(
+        measured,
+        dict.fromkeys(one.record.rubrics, wanted) | OTHER_GENRE.get(one.attack, {}),
+        one.original,
+        one.severity if one.family == "rubric" else one.family,
+        one.attack,
+        one.sentences,
+        one.record.metadata.get("pool", ""),
+    )
+
+
+def _redundant(records: Sequence[Record], whole: Sequence[Record]) -> list[DamagedAnswer]:
+    """The file's own answers with redundant sentences, to the questions of the whole ones."""
+    originals = {(record.topic, record.system): record.id for record in whole}
+    severities: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
+    return [
+        DamagedAnswer(
+            record=record.model_copy(update={"rubrics": (WRITTEN_BY_MODELS,)}),
+            original=originals[record.topic, record.system],
+            attack="redundant",
+            family="rubric",
+            severity=severities[record.metadata["variant"]],
+            targets=(f"rubric.{WRITTEN_BY_MODELS}",),
+        )
+        for record in records
+        if record.metadata["variant"] in severities
+        and record.metadata.get("target_rubric", "").lower() == WRITTEN_BY_MODELS
+        and (record.topic, record.system) in originals
+    ]
 
 
 def _ratings(path: Path) -> dict[str, dict[str, int]]:
@@ -213,26 +258,37 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
         rubrics[rubric] = fit_rubric(
             [values[i] for i in chosen],
             [examples[i].ratings[rubric] for i in chosen],
-            _shares([examples[i].kind for i in chosen]),
+            _shares([examples[i] for i in chosen]),
             better,
             _pairs([examples[i] for i in chosen]),
         )
     return sentences.model_copy(update={"rubrics": rubrics})
 
 
-def _pairs(examples: Sequence[Example]) -> list[tuple[int, int]]:
-    """Positions of each whole answer and each of what damage made of it."""
+def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
+    """Positions of each whole answer and each of what damage made of it, and their weights.
+
+    Each attack counts the same in all.
+    """
     whole = {e.original: i for i, e in enumerate(examples) if e.kind == "whole"}
+    damaged = [i for i, e in enumerate(examples) if e.kind != "whole" and e.original in whole]
+    n = Counter(examples[i].attack for i in damaged)
+    shares = {"clinical": CLINICAL_PAIR_SHARE}
     return [
-        (whole[e.original], i)
-        for i, e in enumerate(examples)
-        if e.kind != "whole" and e.original in whole
+        (whole[examples[i].original], i, shares.get(examples[i].kind, 1.0) / n[examples[i].attack])
+        for i in damaged
     ]
 
 
-def _shares(kinds: Sequence[str]) -> list[float]:
-    """Each kind of answer counts the same in all."""
-    return [1.0 / kinds.count(kind) for kind in kinds]
+def _shares(examples: Sequence[Example]) -> list[float]:
+    """Weights of the answers' ratings; but for `KIND_SHARES` each kind counts the same in all."""
+    n = Counter(e.kind for e in examples)
+    return [
+        KIND_SHARES.get(e.kind, 1.0)
+        / n[e.kind]
+        * (HARDLY_SEEN_SHARE if e.attack in HARDLY_SEEN or e.kind == "clinical" else 1.0)
+        for e in examples
+    ]
 
 
 def _fit_foreign(examples: Sequence[Example]) -> LinearScorer:

@@ -113,6 +113,11 @@ def test_rating_interval_worked_by_hand(
     assert rating_interval(distribution) == expected
 
 
+def test_rating_interval_counts_from_the_lowest_rating() -> None:
+    assert rating_interval((0.5, 0.5), 0) == (0, 1)
+    assert rating_interval((1.0, 0.0), 0) == (0, 0)
+
+
 @given(st.lists(st.floats(0.001, 1), min_size=5, max_size=5))
 def test_rating_interval_is_on_the_scale_and_holds_95_percent(weights: list[float]) -> None:
     distribution = [weight / sum(weights) for weight in weights]

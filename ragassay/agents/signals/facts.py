@@ -43,9 +43,10 @@ def facts_text(signals: Signals, rubric: str) -> str:
             if name in sentence.values
         ]
         lines.append(f"sentence {sentence.sentence}: {', '.join(said)}")
+    named = [words.answer[name].shown or name for name in chosen.rated]
     whole = [
         f"{words.answer[name].about} {number_text(signals.values[name])}"
-        for name in chosen.rated
+        for name in named
         if name in signals.values and measure_of(name) not in words.sentence
     ]
     return "\n".join([*lines, f"answer: {'; '.join(whole)}"] if whole else lines)
@@ -54,6 +55,7 @@ def facts_text(signals: Signals, rubric: str) -> str:
 def reason_of(signals: Signals, name: str) -> Reason:
     """One signal of an answer in words; where it sums up sentences, the worst of them."""
     words = load_signals()
+    name = words.answer[name].shown or name
     measure = measure_of(name)
     values = {s.sentence: s.values[measure] for s in signals.sentences if measure in s.values}
     if not values or measure not in words.sentence:

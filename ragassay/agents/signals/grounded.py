@@ -1,9 +1,11 @@
-"""Whether the numbers and names of a sentence stand in the sources."""
+"""Whether the numbers, names and words of a sentence stand in the sources."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+
+from ragassay.retrievers.bm25 import tokenize
 
 _NUMBER = re.compile(r"\d+(?:[.,\u00b7]\d+)*")
 _NAME = re.compile(r"\b(?:[A-Za-z]*\d[\w-]*|[A-Z]{2,}[\w-]*|[a-z]+[A-Z]\w*)\b")
@@ -20,15 +22,16 @@ def names_of(text: str) -> set[str]:
 
 
 class SourceFacts:
-    """The numbers and names of all sources.
+    """The numbers, names and words of some texts.
 
     Args:
-        texts: Question and sources.
+        texts: The question and the sources, or a passage of them.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
         joined = "\n".join(texts)
         self._numbers, self._names = numbers_of(joined), names_of(joined)
+        self._words = frozenset(tokenize(joined))
 
     def unknown_numbers(self, sentence: str) -> int:
         """How many numbers of a sentence no source has."""
@@ -37,3 +40,7 @@ class SourceFacts:
     def unknown_names(self, sentence: str) -> int:
         """How many names of a sentence no source has."""
         return len(names_of(sentence) - self._names - self._numbers)
+
+    def unknown_words(self, sentence: str) -> int:
+        """How many word stems of a sentence the texts do not have."""
+        return len(set(tokenize(sentence)) - self._words)

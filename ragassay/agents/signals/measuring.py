@@ -13,7 +13,7 @@ from ragassay.agents.signals.style import (
     definitions,
     opening,
     register_features,
-    repeated_share,
+    repeated_runs,
 )
 from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, SUPPORTS
 from ragassay.records import AnswerSentence, Case, Document
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ragassay.models.entailment import EntailmentModel
 
 Row = dict[str, float]
+
+MOST_MISSING = 5.0
+"""Missing numbers or names of a sentence beyond which more make no difference."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,10 @@ def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Measur
         _add(rows, name, values)
     _add_contrasts(rows)
     _add_form(rows, case.sentences)
-    _add_grounding(rows, case, texts)
     if lines:
-        _add_entailment(rows, texts, placed, lines, verifier)
+        passages = _passages(placed, lines)
+        _add_grounding(rows, case, texts, passages)
+        _add_entailment(rows, texts, passages, verifier)
     return Measured(
         sentences=tuple(rows),
         answer=_answer_row(case, texts, placed),
@@ -130,32 +134,33 @@ def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
         row["defines"], row["uses_defined"] = float(defines), float(uses)
 
 
-def _add_grounding(rows: Sequence[Row], case: Case, texts: Sequence[str]) -> None:
-    if not case.sources:
-        return
-    sources = [f"{source.title}\n{source.text}" for source in case.sources]
-    facts = SourceFacts([case.question, *sources])
-    for row, text in zip(rows, texts, strict=True):
-        row["unknown_numbers"] = min(5.0, float(facts.unknown_numbers(text)))
-        row["unknown_names"] = min(5.0, float(facts.unknown_names(text)))
-
-
-def _add_entailment(
-    rows: Sequence[Row],
-    texts: Sequence[str],
-    placed: Placed,
-    lines: Sequence[str],
-    verifier: EntailmentModel,
-) -> None:
-    """The verifier on each sentence and the closest sentences of all sources."""
+def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
+    """For each sentence the closest sentences of all sources, in their order."""
     import numpy as np
 
     nearness = placed.sentences @ placed.sources.T
-    pairs = []
-    for text, row in zip(texts, nearness, strict=True):
-        closest = np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES])
-        pairs.append((text, " ".join(lines[i] for i in closest)))
-    shares = verifier.probabilities(pairs)
+    chosen = [np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES]) for row in nearness]
+    return [" ".join(lines[i] for i in closest) for closest in chosen]
+
+
+def _add_grounding(
+    rows: Sequence[Row], case: Case, texts: Sequence[str], passages: Sequence[str]
+) -> None:
+    """What of a sentence no source has, and what the passage closest to it does not have."""
+    sources = [f"{source.title}\n{source.text}" for source in case.sources]
+    anywhere = SourceFacts([case.question, *sources])
+    for row, text, passage in zip(rows, texts, passages, strict=True):
+        for name, facts in (("unknown", anywhere), ("unplaced", SourceFacts([passage]))):
+            row[f"{name}_numbers"] = min(MOST_MISSING, float(facts.unknown_numbers(text)))
+            row[f"{name}_names"] = min(MOST_MISSING, float(facts.unknown_names(text)))
+            row[f"{name}_words"] = min(5 * MOST_MISSING, float(facts.unknown_words(text)))
+
+
+def _add_entailment(
+    rows: Sequence[Row], texts: Sequence[str], passages: Sequence[str], verifier: EntailmentModel
+) -> None:
+    """The verifier on each sentence and the passage closest to it."""
+    shares = verifier.probabilities(list(zip(texts, passages, strict=True)))
     for row, share in zip(rows, shares, strict=True):
         row["entailment"], row["contradiction"] = float(share[SUPPORTS]), float(share[CONTRADICTS])
 
@@ -166,7 +171,7 @@ def _answer_row(case: Case, texts: Sequence[str], placed: Placed) -> Row:
     citations = [c for sentence in case.sentences for c in sentence.citations]
     row: Row = {
         "connectives": connective_rate(texts),
-        "repeated_words": repeated_share(texts),
+        "repeated_words": repeated_runs(texts),
         "cited": sum(bool(s.citations) for s in case.sentences) / len(texts),
         "n_paragraphs": float(sum(bool(p.strip()) for p in case.answer.split("\n"))),
     }

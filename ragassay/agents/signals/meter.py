@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,25 @@ LEAST = (
 )
 """Measures of a sentence of which the answer's worst is its least."""
 
-MOST = ("redundancy", "foreign", "contradiction", "miscited", "unknown_numbers", "unknown_names")
+MOST = (
+    "redundancy",
+    "foreign",
+    "contradiction",
+    "miscited",
+    "unknown_numbers",
+    "unknown_names",
+    "unknown_words",
+    "unplaced_numbers",
+    "unplaced_names",
+    "unplaced_words",
+)
 """Measures of a sentence of which the answer's worst is its most."""
+
+REDUNDANT = 0.6
+"""Cosine of two sentences of an answer beyond which they begin to say the same."""
+
+LEAST_CONNECTIVES = 0.1
+"""Added before the logarithm: the last connectives that go are missed most."""
 
 N_DIGITS = 6
 """Digits that a signal is kept with."""
@@ -71,6 +89,10 @@ def signals_of(measured: Measured, rater: SignalRater) -> Signals:
             answer[f"{'least' if worst is min else 'most'}_{name}"] = worst(values)
             answer[f"mean_{name}"] = float(np.mean(values))
     answer["all_foreign"] = float(np.logaddexp.reduce(foreign))
+    answer["log_connectives"] = math.log(LEAST_CONNECTIVES + answer["connectives"])
+    answer["clearly_foreign"] = float(np.maximum(foreign, 0).sum())
+    redundant = [row["redundancy"] - REDUNDANT for row in rows if "redundancy" in row]
+    answer["all_redundancy"] = math.log1p(float(np.maximum(redundant, 0).sum()))
     if len(rows) > 1:
         answer["order"] = order_score(place)
     return Signals(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -40,14 +41,13 @@ def connective_rate(sentences: Sequence[str]) -> float:
     return n / len(sentences) if sentences else 0.0
 
 
-def repeated_share(sentences: Sequence[str]) -> float:
-    """Share of runs of three words that came before, in [0, 1]; 0 for a text without one."""
+def repeated_runs(sentences: Sequence[str]) -> float:
+    """How many runs of three words came before, as log(1 + n): no other text makes it less."""
     grams: Counter[tuple[str, ...]] = Counter()
     for sentence in sentences:
         words = [word.lower() for word in _WORD.findall(sentence)]
         grams.update(tuple(words[i : i + N_GRAM]) for i in range(len(words) - N_GRAM + 1))
-    n = sum(grams.values())
-    return (n - len(grams)) / n if n else 0.0
+    return math.log1p(sum(grams.values()) - len(grams))
 
 
 def register_features(sentence: str) -> dict[str, float]:

@@ -1,0 +1,135 @@
+"""What the embedded judge can tell of damaged answers, on questions that nothing was fitted on.
+
+    python benchmarks/audit.py --shared ../shared
+
+Three audits of YESciEval's train answers, one answer to each held-out question, all through the
+graph of `ragassay audit`:
+
+- given: the damaged answers of the files themselves (the rows of the paper's tables 7 to 14)
+- rubric, clinical, injection: damage made anew, with texts of the side "audit", which no fit has
+  seen (news, sports, recipes, law, code, other languages; blogs and tweets of their own)
+
+With --no-signals the bare language model rates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from ragassay.formats import read_records
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.metrics.audit import Pair, audit_pairs
+from ragassay.metrics.intervals import share_interval
+from ragassay.optimizers.signal_rating import is_held_out
+from ragassay.records import Record
+from ragassay.retrievers.memory import Corpus
+from ragassay.runs.audit import AuditResult, run_audit
+from ragassay.runs.audit_job import AuditOptions, audit_job
+from ragassay.runs.evaluate import job_of
+from ragassay.runs.folder import RunFolder
+from ragassay.runs.garbage import patient_collector
+from ragassay.runs.progress import shown_progress
+from ragassay.settings import load_settings
+
+SETS = ("bioasq", "orkg-synthesis")
+FAMILIES = ("rubric", "clinical", "injection")
+
+
+def held_out(shared: Path) -> list[Record]:
+    """All answers to questions that nothing was fitted on, each with an id of its own."""
+    found = []
+    for name in SETS:
+        path = shared / f"data/yescieval/{name}-train-answers.jsonl.gz"
+        records = (r for r in read_records(path).records if is_held_out(r.topic or r.id))
+        found += [r.model_copy(update={"id": f"{name}/{r.id}"}) for r in records]
+    return found
+
+
+def audited(
+    records: Sequence[Record], tools: Toolbox, options: AuditOptions, out: Path
+) -> AuditResult:
+    job = audit_job(job_of(records, Corpus()), tools, options)
+    with shown_progress(len(job.asks)) as listen, patient_collector():
+        return asyncio.run(run_audit(job, tools, RunFolder(out), listen))
+
+
+def pairs_of(result: AuditResult) -> list[Pair]:
+    evaluations = {e.record_id: e for e in result.evaluations}
+    return [p for p in audit_pairs(result.damaged, evaluations) if p.target.startswith("rubric.")]
+
+
+def print_table(title: str, groups: dict[str, list[Pair]]) -> None:
+    """Paired detection and mean ratings by group, and the means of both over the groups."""
+    print(
+        f"\n{title}\n| | pairs | paired detection | whole | damaged | lift |\n"
+        "|---|---|---|---|---|---|"
+    )
+    rows = []
+    for name, pairs in groups.items():
+        scored = [(p.benign, p.damaged) for p in pairs if None not in (p.benign, p.damaged)]
+        if not scored:
+            continue
+        hits, n = sum(d < b for b, d in scored), len(scored)
+        low, high = share_interval(hits, n) or (0, 1)
+        whole, damaged = fmean(b for b, _ in scored), fmean(d for _, d in scored)
+        rows.append((hits / n, whole, damaged))
+        print(
+            f"| {name} | {n} | {hits / n:.3f} ({low:.2f} to {high:.2f}) | {whole:.2f} | "
+            f"{damaged:.2f} | {damaged - whole:+.2f} |"
+        )
+    if rows:
+        found, whole, damaged = (fmean(column) for column in zip(*rows, strict=True))
+        print(
+            f"| mean | | {found:.3f}, least {min(row[0] for row in rows):.3f} | {whole:.2f} | "
+            f"{damaged:.2f} | |"
+        )
+
+
+def grouped(pairs: Iterable[Pair], *parts: str) -> dict[str, list[Pair]]:
+    found: dict[str, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        words = {
+            "rubric": pair.target.removeprefix("rubric."),
+            "attack": pair.damage.attack,
+            "pool": pair.damage.record.metadata.get("pool", "no pool"),
+        }
+        found[", ".join(words[part] for part in parts)].append(pair)
+    return dict(sorted(found.items()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, required=True, help="folder that holds data/")
+    parser.add_argument("--limit", type=int, default=74, help="whole answers; one a question first")
+    parser.add_argument("--out", type=Path, default=Path("runs/benchmark-audit"))
+    parser.add_argument("--model", default=None)
+    parser.add_argument("--no-signals", action="store_true")
+    parser.add_argument("--only", choices=("given", *FAMILIES), action="append")
+    given = parser.parse_args()
+    tools = Toolbox.of(
+        load_settings(model=given.model, signals=not given.no_signals, only=("rubrics",))
+    )
+    records = held_out(given.shared)
+    for name in given.only or ("given", *FAMILIES):
+        is_given = name == "given"
+        options = AuditOptions(given.limit, 0, () if is_given else (name,), is_given)
+        result = audited(records, tools, options, given.out / name)
+        pairs = pairs_of(result)
+        for severity in ("extreme", "subtle"):
+            chosen = [p for p in pairs if p.damage.severity == severity]
+            print_table(f"{name}, {severity}, by rubric", grouped(chosen, "rubric"))
+        print_table(f"{name}, by attack", grouped(pairs, "attack"))
+        print_table(f"{name}, by origin of the text", grouped(pairs, "pool"))
+        print(
+            json.dumps({"n_unchanged": result.audit.n_unchanged, "n_failed": result.audit.n_failed})
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Signals in words, and the judge that rates by them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragassay.agents.signal_judge import SignalJudge
+from ragassay.agents.signals.facts import facts_text, measure_of, number_text, reason_of
+from ragassay.models.signal_rater import LinearScorer, RubricRater, SignalRater
+from ragassay.prompts import load_rubrics
+from ragassay.prompts.signals import load_signals
+from ragassay.records import SentenceSignals, Signals
+
+
+def signals() -> Signals:
+    rows = [
+        {"source_support": 0.61, "foreign": -2.0, "redundancy": 0.4, "question_relevance": 0.5},
+        {"source_support": 0.08, "foreign": 3.5, "redundancy": 0.4, "question_relevance": 0.1},
+    ]
+    return Signals(
+        values={
+            "all_foreign": 3.5,
+            "most_foreign": 3.5,
+            "mean_source_support": 0.345,
+            "mean_question_relevance": 0.3,
+            "most_redundancy": 0.4,
+            "coverage": 0.33,
+            "connectives": 0.5,
+        },
+        sentences=tuple(
+            SentenceSignals(sentence=n, twin=3 - n, values=row) for n, row in enumerate(rows, 1)
+        ),
+    )
+
+
+def test_facts_number_the_sentences_and_end_with_the_answer():
+    assert facts_text(signals(), "informativeness").splitlines() == [
+        "sentence 1: log-odds of being from another text -2.00, closeness to the question .50, "
+        "closest source sentence .61",
+        "sentence 2: log-odds of being from another text 3.50, closeness to the question .10, "
+        "closest source sentence .08",
+        "answer: closeness of the answer to the sentences of the sources .33",
+    ]
+
+
+def test_no_fact_is_told_for_an_unknown_rubric_or_an_empty_answer():
+    assert facts_text(signals(), "fluency") == ""
+    assert facts_text(Signals(), "relevancy") == ""
+
+
+def test_every_rubric_has_signals_and_every_signal_a_name():
+    words = load_signals()
+    assert set(words.rubrics) == set(load_rubrics())
+    for chosen in words.rubrics.values():
+        assert set(chosen.shown) <= set(words.sentence)
+        assert set(chosen.rated) <= set(words.answer)
+
+
+def test_numbers_are_short():
+    texts = [number_text(value) for value in (0.083, -0.5, 1.0, -2.345)]
+    assert texts == [".08", "-.50", "1.00", "-2.35"] or texts == [".08", "-.50", "1.00", "-2.34"]
+
+
+def test_a_reason_points_to_the_worst_sentence_or_to_none():
+    worst = reason_of(signals(), "mean_source_support")
+    assert worst.text == "Sentence 2: closest source sentence .08."
+    assert worst.sentences == (2,)
+    assert reason_of(signals(), "most_redundancy").sentences == (2, 1)
+    whole = reason_of(signals(), "connectives")
+    assert whole.text == "Connectives a sentence: .50."
+    assert whole.sentences == ()
+
+
+def test_an_aggregate_knows_its_measure():
+    assert measure_of("least_source_support") == "source_support"
+    assert measure_of("coverage") == "coverage"
+
+
+def rater(weight: float) -> SignalRater:
+    nothing = LinearScorer()
+    one = RubricRater(
+        features=("mean_source_support",),
+        means=(0.6,),
+        scales=(0.1,),
+        weights=(weight,),
+        thresholds=(-3.0, -1.0, 0.0, 1.0),
+    )
+    return SignalRater(
+        order=nothing, foreign=nothing, scholarly=nothing, rubrics={"relevancy": one}
+    )
+
+
+def test_the_score_is_the_expectation_of_the_ratings():
+    judgment = SignalJudge(rater(1.0)).judge(signals(), "relevancy")
+    # z = 1 * (.345 - .6) / .1 = -2.55; P(<=k) = sigmoid(threshold + 2.55):
+    # .389, .825, .928, .972, so the expectation is 5 - (.389 + .825 + .928 + .972) = 1.886.
+    assert judgment.score == pytest.approx(1.886, abs=2e-3)
+    assert judgment.rating == 2
+    assert sum(judgment.distribution or ()) == pytest.approx(1, abs=1e-5)
+    assert judgment.sentences == (2,)
+    assert judgment.rationale == "Sentence 2: closest source sentence .08."
+
+
+def test_what_lowers_nothing_is_no_reason():
+    judgment = SignalJudge(rater(0.05)).judge(signals(), "relevancy")
+    assert judgment.rationale == "Nothing that was measured lowers this rating."
+    assert judgment.sentences == ()
+
+
+def test_an_answer_without_a_sentence_is_unscored():
+    judgment = SignalJudge(rater(1.0)).judge(Signals(), "relevancy")
+    assert judgment.rating is None
+    assert judgment.failure is not None and judgment.failure.reason == "empty_answer"

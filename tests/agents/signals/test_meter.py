@@ -1,0 +1,115 @@
+"""What the fitted models make of measurements."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.agents.context import build_case
+from ragassay.agents.segmenter import segment
+from ragassay.agents.signals import SignalMeter
+from ragassay.agents.signals.meter import order_score
+from ragassay.models.signal_rater import shipped_rater
+from ragassay.records import Case, Document, Record, Signals
+
+SOURCES = (
+    Document(id="1", text="Aspirin lowers fever in adults. It irritates the stomach."),
+    Document(id="2", text="Ibuprofen lowers fever in children."),
+)
+
+
+class CountingVerifier:
+    """Says that everything is supported, and remembers what it was asked."""
+
+    name, digest = "counting", ""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[str, str]] = []
+
+    def probabilities(self, pairs):
+        self.pairs += pairs
+        return np.tile([0.7, 0.1, 0.2], (len(pairs), 1))
+
+
+def case_of(answer: str, sources: tuple[Document, ...] = SOURCES) -> Case:
+    record = Record(id="a", question="What lowers fever?", answer=answer, sources=sources)
+    text, sentences, found = segment(record, lambda name: None)
+    return build_case(record, text, sentences, [], found, found)
+
+
+def measured(answer: str, sources: tuple[Document, ...] = SOURCES) -> Signals:
+    embedder, verifier = WordEmbedder(), CountingVerifier()
+    rater = shipped_rater()
+    # Vectors of another length than the shipped weights are for.
+    plain = rater.model_copy(
+        update={
+            "order": rater.order.model_copy(update={"vector_weights": ()}),
+            "scholarly": rater.scholarly.model_copy(update={"vector_weights": ()}),
+        }
+    )
+    return SignalMeter(embedder, verifier, plain).signals(case_of(answer, sources))
+
+
+def test_an_answer_without_a_sentence_has_no_signals():
+    assert measured("[1]") == Signals()
+
+
+def test_the_worst_sentence_and_the_mean_stand_for_the_answer():
+    found = measured("Aspirin lowers fever in adults [1]. Bananas are yellow [2].")
+    support = [s.values["source_support"] for s in found.sentences]
+    assert found.values["least_source_support"] == min(support) == support[1]
+    assert found.values["mean_source_support"] == pytest.approx(sum(support) / 2, abs=1e-6)
+    foreign = [s.values["foreign"] for s in found.sentences]
+    assert found.values["most_foreign"] == max(foreign) == foreign[1]
+    assert found.values["all_foreign"] == pytest.approx(np.logaddexp.reduce(foreign), abs=1e-5)
+
+
+def test_a_citation_of_another_source_shows_as_miscited():
+    right = measured("Aspirin lowers fever in adults [1].")
+    wrong = measured("Aspirin lowers fever in adults [2].")
+    assert right.values["most_miscited"] == 0
+    assert wrong.values["most_miscited"] > 0
+    nowhere = measured("Aspirin lowers fever in adults [PMID 99].")
+    assert nowhere.values["unresolved_citations"] == 1
+
+
+def test_without_sources_nothing_is_said_of_them():
+    found = measured("Aspirin lowers fever. It irritates the stomach.", ())
+    unknown = ("source_support", "entailment", "coverage", "unknown_numbers", "cited_support")
+    assert not [name for name in found.values if name.endswith(unknown)]
+    assert "mean_belonging" in found.values
+
+
+def test_the_verifier_reads_each_sentence_with_the_closest_of_the_sources():
+    embedder, verifier = WordEmbedder(), CountingVerifier()
+    rater = shipped_rater()
+    bare = rater.model_copy(update={"order": rater.foreign, "scholarly": rater.foreign})
+    SignalMeter(embedder, verifier, bare).signals(case_of("Aspirin lowers fever."))
+    ((claim, passage),) = verifier.pairs
+    assert claim == "Aspirin lowers fever."
+    assert passage.startswith("Aspirin lowers fever in adults.")
+
+
+def test_order_is_best_for_ascending_places_and_never_above_nought():
+    # Two sentences, places 0 and 2: log sigmoid(2) - log sigmoid(2) = 0; turned round
+    # log sigmoid(-2) - log sigmoid(2) = -2.
+    assert order_score([0, 2]) == 0
+    assert order_score([2, 0]) == pytest.approx(-2)
+    assert order_score([1, 1]) == 0
+
+
+@pytest.mark.parametrize("places", [(0.0, 1.0, 3.0), (-2.0, -2.0, 5.0, 1.0)])
+def test_order_agrees_with_a_slow_count_over_all_permutations(places):
+    def likelihood(order):
+        pairs = itertools.combinations(order, 2)
+        terms = [math.log(1 / (1 + math.exp(-(b - a)))) for a, b in pairs]
+        return sum(terms) / len(terms)
+
+    best = max(likelihood(order) for order in itertools.permutations(places))
+    for order in itertools.permutations(places):
+        assert order_score(order) == pytest.approx(likelihood(order) - best)
+        assert order_score(order) <= 1e-12

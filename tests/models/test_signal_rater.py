@@ -1,0 +1,65 @@
+"""Small linear models from signals to ratings."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragassay.errors import SettingsError
+from ragassay.models.signal_rater import LinearScorer, rater_of, shipped_rater
+from ragassay.prompts import load_rubrics
+from ragassay.prompts.signals import load_signals
+
+
+def test_a_score_adds_features_vector_and_openers_up():
+    scorer = LinearScorer(
+        features=("length",),
+        means=(1.0,),
+        scales=(2.0,),
+        weights=(3.0,),
+        bias=0.5,
+        vector_weights=(1.0, -1.0),
+        openers={"however": 0.25},
+    )
+    found = scorer.logits(
+        [{"length": 5.0}, {}], np.array([[1, 0], [0, 1]], np.float32), [["however", "x"], []]
+    )
+    # .5 + 3 * (5 - 1) / 2 + 1 + .25 and .5 + 0 (missing) - 1 + 0.
+    assert found.tolist() == pytest.approx([7.75, -0.5])
+
+
+def test_no_single_feature_decides():
+    scorer = LinearScorer(features=("x",), means=(0.0,), scales=(1.0,), weights=(1.0,))
+    assert scorer.logits([{"x": 1e9}, {"x": -1e9}]).tolist() == [4.0, -4.0]
+
+
+def test_what_ships_rates_all_nine_rubrics():
+    assert set(shipped_rater().rubrics) == set(load_rubrics())
+
+
+@given(data=st.data())
+def test_a_signal_that_gets_worse_never_raises_a_rating(data):
+    words, shipped = load_signals(), shipped_rater()
+    rubric = data.draw(st.sampled_from(sorted(shipped.rubrics)))
+    rater = shipped.rubrics[rubric]
+    values = {name: data.draw(st.floats(-10, 10)) for name in rater.features}
+    name = data.draw(st.sampled_from(rater.features))
+    step = data.draw(st.floats(0, 20))
+    worse = values[name] - step if words.answer[name].better == "high" else values[name] + step
+
+    def expected(signals):
+        return sum(k * p for k, p in enumerate(rater.distribution(signals), 1))
+
+    assert expected(values | {name: worse}) <= expected(values) + 1e-9
+    assert sum(rater.distribution(values)) == pytest.approx(1)
+
+
+def test_other_models_are_refused_by_name():
+    text = json.loads(shipped_rater().model_dump_json())
+    del text["order"]
+    with pytest.raises(SettingsError, match="order"):
+        rater_of(json.dumps(text))
