@@ -22,11 +22,25 @@ from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job, parts_of,
 from ragassay.runs.evaluate import Job, job_of, run
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
-from ragassay.testing import Fault, Reply, ScriptedModel, default_reply, last_user_text
+from ragassay.testing import (
+    Fault,
+    Reply,
+    ScriptedModel,
+    default_reply,
+    last_user_text,
+    logprobs,
+)
 
 pytestmark = pytest.mark.integration
 
 DRUGS = ("brelozant", "metformin", "warfarin", "losartan", "ibuprofen", "digoxin", "heparin")
+
+
+@pytest.fixture(autouse=True)
+def certain_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rating is a score of just that: the scripted model does not waver between two."""
+    sure = logprobs._word_distribution
+    monkeypatch.setattr(logprobs, "_rating_distribution", lambda token, seed: sure(token))
 
 
 def record(n: int, **fields: object) -> Record:
@@ -42,7 +56,14 @@ def record(n: int, **fields: object) -> Record:
     return Record.model_validate(given | {"answer": text, "sources": (source,)} | fields)
 
 
-def records(n: int = 14) -> list[Record]:
+NINE = (
+    *("off_topic", "same_domain", "tweet", "blog", "drop_last_off_topic", "drop_last"),
+    *("shuffle", "swap_last", "all_connectives", "first_connective", "repeat_all", "repeat_last"),
+)
+"""An extreme and a subtle attack on each of the nine rubrics."""
+
+
+def records(n: int = 12) -> list[Record]:
     return [record(i) for i in range(n)]
 
 
@@ -83,7 +104,7 @@ def verdicts(audit: Audit, family: str = "rubric") -> dict[str, str | None]:
 
 async def test_a_judge_that_always_says_five_is_blind_to_every_rubric():
     with ScriptedModel(says(lambda text: 5)) as model:
-        found = await run_audit(*chosen(model, records(), limit=0))
+        found = await run_audit(*chosen(model, records(), limit=0, attacks=NINE))
     assert len(verdicts(found.audit)) == 9
     assert set(verdicts(found.audit).values()) == {"blind"}
     assert all(f.detection.value == 0 and f.lift.value == 0 for f in found.audit.figures)
@@ -94,9 +115,9 @@ async def test_a_judge_that_always_says_five_is_blind_to_every_rubric():
 async def test_a_judge_that_sees_the_damage_is_trusted():
     given = records()
     with ScriptedModel(sees(given)) as model:
-        found = await run_audit(*chosen(model, given, limit=0))
+        found = await run_audit(*chosen(model, given, limit=0, attacks=NINE))
+    assert len(verdicts(found.audit)) == 9
     assert set(verdicts(found.audit).values()) == {"trusted"}
-    assert set(verdicts(found.audit, "injection").values()) == {"trusted"}
     assert found.audit.ratings["rubric.cohesion"]["benign"].value == 5.0
     assert found.audit.n_answers == len(given)
     assert found.audit.n_damaged == len(found.damaged)
@@ -107,7 +128,7 @@ async def test_a_judge_that_obeys_the_answer_is_blind_to_injections():
     whole = [r.answer for r in given]
     obeys = says(lambda text: 2 if any(f">\n{t}\n</data" in text for t in whole) else 5)
     with ScriptedModel(obeys) as model:
-        found = await run_audit(*chosen(model, given, limit=0, attacks=("injection",)))
+        found = await run_audit(*chosen(model, given, limit=0, attacks=("instruction",)))
     assert set(verdicts(found.audit, "injection").values()) == {"blind"}
     assert verdicts(found.audit) == {}
 
@@ -173,7 +194,7 @@ async def test_given_damage_is_taken_from_the_file():
 async def test_an_audit_folder_holds_what_the_audit_came_to(tmp_path):
     folder = RunFolder(tmp_path / "audit")
     with ScriptedModel() as model:
-        job, tools = chosen(model, records(2), limit=0, attacks=("rubric",))
+        job, tools = chosen(model, records(2), limit=0, attacks=("off_topic", "shuffle"))
         found = await run_audit(job, tools, folder)
         n_asked = model.n_requests
         again = await run_audit(job, tools, folder)
@@ -238,7 +259,7 @@ async def test_the_judge_of_a_run_is_audited_on_answers_of_the_run(tmp_path):
         result = await run(job, tools, folder)
         assert "Not audited" in (folder.path / "report.html").read_text()
         n_asked = model.n_requests
-        picked = job_of_run(job, result, tools, AuditOptions(limit=3))
+        picked = job_of_run(job, result, tools, AuditOptions(3, attacks=("off_topic",)))
         found = await audit_of_run(picked, result, tools, folder)
         whole = f">\n{picked.job.records[0].answer}\n</data"
         later = [last_user_text(r.messages) for r in model.requests[n_asked:]]
@@ -291,7 +312,7 @@ def test_a_killed_audit_goes_on_where_it_was(tmp_path):
     program = "from ragassay.cli import app\napp()"
     with ScriptedModel(says(lambda text: 5), latency_s=0.02, log=log) as model:
         judge = ["--judge", model.model_name, "--api-base", model.base_url, "--concurrency", "2"]
-        only = ["--only", "rubrics", "--attacks", "rubric", "--limit", "0", "--quiet"]
+        only = ["--only", "rubrics", "--attacks", "off_topic", "--limit", "0", "--quiet"]
         command = [sys.executable, "-c", program, "audit", str(answers), "--out", str(out)]
         first = subprocess.Popen([*command, *judge, *only], cwd=ROOT)
         while not (out / "evaluations.jsonl").exists() and first.poll() is None:
@@ -305,7 +326,8 @@ def test_a_killed_audit_goes_on_where_it_was(tmp_path):
     assert done.returncode == 0
     audit = RunFolder(out).audit()
     assert audit is not None
-    assert set(verdicts(audit).values()) == {"blind"}
+    assert audit.n_damaged == 4
+    assert not any(f.detection.n_unscored for f in audit.figures)
     assert n_finished
     twice = len(keys) - len(set(keys))
     assert n_asked < len(set(keys)), "it was killed before the end"
