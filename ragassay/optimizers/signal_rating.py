@@ -43,8 +43,8 @@ PAIR_MARGIN = 0.1
 """Logits between a whole answer and a damaged one that are as good as certain: a word or two must
 be seen, and need not weigh much."""
 
-PAIR_SHARE = 3.0
-"""Weight of the pairs beside the ratings."""
+PAIR_SHARE = 0.5
+"""Weight of the pairs of an attack beside all ratings."""
 
 LEAST_WEIGHT = 0.02
 """Each signal of a rubric counts a little: what gets worse never passes unseen."""
@@ -165,8 +165,7 @@ def fit_rubric(
     weight = np.asarray(shares, dtype=np.float64) / np.sum(shares)
     observed = np.asarray(ratings) - 1
     whole, damaged = (np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
-    counts = np.array([share for _, _, share in pairs], dtype=np.float64)
-    pair_weight = counts / max(float(counts.sum()), 1e-12)
+    pair_weight = PAIR_SHARE * np.array([share for _, _, share in pairs], dtype=np.float64)
 
     def loss(parameters: Floats) -> float:
         z = table @ parameters[: len(names)]
@@ -174,7 +173,7 @@ def fit_rubric(
         above = np.logaddexp(0, (z[damaged] - z[whole]) / PAIR_MARGIN)
         return float(
             -(weight * np.log(np.maximum(likely, 1e-12))).sum()
-            + PAIR_SHARE * (pair_weight * above).sum()
+            + (pair_weight * above).sum()
             + penalty * (parameters[: len(names)] ** 2).sum()
         )
 

@@ -54,6 +54,7 @@ class SignalWords(Frozen):
     Attributes:
         sentence: What the measures of a sentence are called.
         answer: The measures of an answer.
+        gap: What a sentence of a source is called that the answer does not cover.
         rubrics: The signals of each rubric.
         reasons: How the embedded judge gives its reasons.
     """
@@ -61,6 +62,7 @@ class SignalWords(Frozen):
     version: int
     sentence: dict[str, str]
     answer: dict[str, AnswerSignal]
+    gap: str
     rubrics: dict[str, RubricSignals]
     reasons: ReasonWords
 

@@ -69,7 +69,7 @@ from ragassay.records.run import (
     Summary,
 )
 from ragassay.records.searches import EvidenceSearch, SearchQuery
-from ragassay.records.signals import SentenceSignals, Signals
+from ragassay.records.signals import SentenceSignals, Signals, SourceGap
 from ragassay.records.verdicts import (
     CitationVerdict,
     DocumentFacts,
@@ -154,6 +154,7 @@ __all__ = [
     "SentenceSignals",
     "Severity",
     "Signals",
+    "SourceGap",
     "Summary",
     "TargetTrust",
     "Trust",

@@ -21,13 +21,29 @@ class SentenceSignals(Frozen):
     values: dict[str, float] = Field(default_factory=dict)
 
 
+class SourceGap(Frozen):
+    """A sentence of a source that speaks to the question and that no sentence of the answer covers.
+
+    Attributes:
+        document: The source's id.
+        text: The sentence.
+        nearness: Its cosine with the closest sentence of the answer.
+    """
+
+    document: str
+    text: str
+    nearness: float
+
+
 class Signals(Frozen):
     """Measurements of one answer.
 
     Attributes:
         values: Of the answer as a whole, by the signal's name; one that does not apply is left out.
         sentences: Of each sentence.
+        gaps: What of the sources the answer covers least.
     """
 
     values: dict[str, float] = Field(default_factory=dict)
     sentences: tuple[SentenceSignals, ...] = ()
+    gaps: tuple[SourceGap, ...] = ()

@@ -60,11 +60,8 @@ the worse one; alone, it is not to be rated low."""
 HARDLY_SEEN_SHARE = 0.2
 """Weight of these, and of clinical damage, among the ratings."""
 
-KIND_SHARES = {"whole": 2.0, "extreme": 2.0}
+KIND_SHARES = {"whole": 1.9, "extreme": 2.0}
 """Weight of a kind of answers among the ratings; 1 for the others."""
-
-CLINICAL_PAIR_SHARE = 3.0
-"""Weight of clinical damage among the pairs: a word or two, and it matters most."""
 
 OTHER_GENRE = {"off_topic": {"readability": 2}, "off_topic_inside": {"readability": 2}}
 """What else is desired of an attack: a passage of another genre breaks a scholarly text."""
@@ -132,7 +129,7 @@ class RememberedPairs:
 def examples_of(
     answers: Sequence[Path],
     tools: Toolbox,
-    n_systems: int = 2,
+    n_systems: int = 1,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Example]:
     """Whole answers to questions that may be fitted on, and what damage makes of them.
@@ -266,18 +263,11 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
 
 
 def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
-    """Positions of each whole answer and each of what damage made of it, and their weights.
-
-    Each attack counts the same in all.
-    """
+    """Positions of each whole answer and of what damage made of it; each attack weighs 1 in all."""
     whole = {e.original: i for i, e in enumerate(examples) if e.kind == "whole"}
     damaged = [i for i, e in enumerate(examples) if e.kind != "whole" and e.original in whole]
     n = Counter(examples[i].attack for i in damaged)
-    shares = {"clinical": CLINICAL_PAIR_SHARE}
-    return [
-        (whole[examples[i].original], i, shares.get(examples[i].kind, 1.0) / n[examples[i].attack])
-        for i in damaged
-    ]
+    return [(whole[examples[i].original], i, 1.0 / n[examples[i].attack]) for i in damaged]
 
 
 def _shares(examples: Sequence[Example]) -> list[float]:
@@ -335,7 +325,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("answers", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--systems", type=int, default=2, help="systems of each question")
+    parser.add_argument("--systems", type=int, default=1, help="systems of each question")
     given = parser.parse_args()
     tools = Toolbox.of(load_settings(evidence_rounds=0))
     examples = list(

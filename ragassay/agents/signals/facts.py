@@ -26,7 +26,7 @@ class Reason:
 
 
 def facts_text(signals: Signals, rubric: str) -> str:
-    """What a judge of a rubric is told, a line for each sentence and one for the answer.
+    """What a judge of a rubric is told: a line for each sentence, one for the answer, and gaps.
 
     Returns:
         "" for a rubric that no signal bears on, and for an answer without a sentence.
@@ -49,7 +49,14 @@ def facts_text(signals: Signals, rubric: str) -> str:
         for name in named
         if name in signals.values and measure_of(name) not in words.sentence
     ]
-    return "\n".join([*lines, f"answer: {'; '.join(whole)}"] if whole else lines)
+    if whole:
+        lines.append(f"answer: {'; '.join(whole)}")
+    if "coverage" in chosen.rated:
+        lines += [
+            f"{words.gap} (closest sentence {number_text(gap.nearness)}): {gap.text}"
+            for gap in signals.gaps
+        ]
+    return "\n".join(lines)
 
 
 def reason_of(signals: Signals, name: str) -> Reason:

@@ -16,7 +16,7 @@ from ragassay.agents.signals.style import (
     repeated_runs,
 )
 from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, SUPPORTS
-from ragassay.records import AnswerSentence, Case, Document
+from ragassay.records import AnswerSentence, Case, Document, SourceGap
 from ragassay.sentences import sentences_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     from ragassay.models.entailment import EntailmentModel
 
 Row = dict[str, float]
+
+GAP_QUANTILE = 2 / 3
+"""Sentences of the sources that speak less to the question than two thirds of them are no gaps."""
+
+COVERED = 0.6
+"""Cosine of a source's sentence and one of the answer at which it counts as covered."""
+
+MOST_GAPS = 3
 
 MOST_MISSING = 5.0
 """Missing numbers or names of a sentence beyond which more make no difference."""
@@ -43,6 +51,7 @@ class Measured:
         openings: What each sentence begins with.
         register: For each sentence, what its spelling tells of its register.
         twins: For each sentence the number of the one most similar to it.
+        gaps: What of the sources the answer covers least.
     """
 
     sentences: tuple[Row, ...]
@@ -51,6 +60,7 @@ class Measured:
     openings: tuple[tuple[str, ...], ...]
     register: tuple[Row, ...]
     twins: tuple[int | None, ...]
+    gaps: tuple[SourceGap, ...] = ()
 
 
 def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Measured:
@@ -74,6 +84,7 @@ def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Measur
         openings=tuple(tuple(opening(text)) for text in texts),
         register=tuple(register_features(text) for text in texts),
         twins=tuple(twins(placed)),
+        gaps=_gaps(case.sources, placed, lines),
     )
 
 
@@ -163,6 +174,29 @@ def _add_entailment(
     shares = verifier.probabilities(list(zip(texts, passages, strict=True)))
     for row, share in zip(rows, shares, strict=True):
         row["entailment"], row["contradiction"] = float(share[SUPPORTS]), float(share[CONTRADICTS])
+
+
+def _gaps(
+    sources: Sequence[Document], placed: Placed, lines: Sequence[str]
+) -> tuple[SourceGap, ...]:
+    """The sentences of the sources that speak most to the question and are covered least."""
+    import numpy as np
+
+    nearness = np.array(source_coverage(placed))
+    if not len(nearness):
+        return ()
+    relevance = placed.sources @ placed.question
+    asked = np.flatnonzero(relevance >= np.quantile(relevance, GAP_QUANTILE))
+    least = asked[np.argsort(nearness[asked], kind="stable")][:MOST_GAPS]
+    return tuple(
+        SourceGap(
+            document=sources[int(placed.owner[i])].id,
+            text=lines[i],
+            nearness=round(float(nearness[i]), 6),
+        )
+        for i in least
+        if nearness[i] < COVERED
+    )
 
 
 def _answer_row(case: Case, texts: Sequence[str], placed: Placed) -> Row:

@@ -101,6 +101,7 @@ def signals_of(measured: Measured, rater: SignalRater) -> Signals:
             SentenceSignals(sentence=number, twin=twin, values=_rounded(row))
             for number, (row, twin) in enumerate(zip(rows, measured.twins, strict=True), 1)
         ),
+        gaps=measured.gaps,
     )
 
 

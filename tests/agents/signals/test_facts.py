@@ -9,7 +9,7 @@ from ragassay.agents.signals.facts import facts_text, measure_of, number_text, r
 from ragassay.models.signal_rater import LinearScorer, RubricRater, SignalRater
 from ragassay.prompts import load_rubrics
 from ragassay.prompts.signals import load_signals
-from ragassay.records import SentenceSignals, Signals
+from ragassay.records import SentenceSignals, Signals, SourceGap
 
 
 def signals() -> Signals:
@@ -41,6 +41,16 @@ def test_facts_number_the_sentences_and_end_with_the_answer():
         "closest source sentence .08",
         "answer: closeness of the answer to the sentences of the sources .33",
     ]
+
+
+def test_gaps_are_told_where_coverage_counts():
+    gap = SourceGap(document="3", text="Deaths were not counted.", nearness=0.21)
+    told = signals().model_copy(update={"gaps": (gap,)})
+    line = (
+        "hardly covered by the answer, in a source (closest sentence .21): Deaths were not counted."
+    )
+    assert facts_text(told, "completeness").splitlines()[-1] == line
+    assert "Deaths" not in facts_text(told, "cohesion")
 
 
 def test_no_fact_is_told_for_an_unknown_rubric_or_an_empty_answer():

@@ -77,6 +77,14 @@ def test_a_citation_of_another_source_shows_as_miscited():
     assert nowhere.values["unresolved_citations"] == 1
 
 
+def test_what_the_answer_leaves_out_of_the_sources_is_a_gap():
+    sources = (Document(id="1", text="Aspirin lowers fever. What lowers fever is rest."),)
+    left = measured("What lowers fever is rest [1].", sources)
+    assert [gap.text for gap in left.gaps] == []
+    other = measured("Bananas are yellow [1].", sources)
+    assert [(gap.document, gap.text) for gap in other.gaps] == [("1", "What lowers fever is rest.")]
+
+
 def test_without_sources_nothing_is_said_of_them():
     found = measured("Aspirin lowers fever. It irritates the stomach.", ())
     unknown = ("source_support", "entailment", "coverage", "unknown_numbers", "cited_support")
