@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragassay.records import Evaluation, Judgment
+from ragassay.records import Evaluation, Judgment, Signals
 from ragassay.reports.charts import spark_path
 from ragassay.reports.labels import (
     Severity,
@@ -46,6 +46,15 @@ class RubricView:
     detail: str
     pointing: str = ""
     members: tuple[MemberView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GapView:
+    """A sentence of a source that the answer hardly covers."""
+
+    document: str
+    text: str
+    nearness: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +98,7 @@ class AnswerView:
     sentences: tuple[SentenceView, ...]
     nuggets: NuggetsView
     not_run: str
+    gaps: tuple[GapView, ...] = ()
 
 
 def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
@@ -120,6 +130,7 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
         sentences=sentences,
         nuggets=view_nuggets(evaluation),
         not_run=_not_run(evaluation),
+        gaps=_gaps(evaluation.signals),
     )
 
 
@@ -127,6 +138,13 @@ def _alerts(evaluation: Evaluation) -> tuple[Alert, ...]:
     """The findings, the worst kind first."""
     ranked = sorted(evaluation.findings, key=lambda finding: finding_rank(finding.kind))
     return tuple(Alert(f.message, place_text(f), finding_severity(f.kind)) for f in ranked)
+
+
+def _gaps(signals: Signals | None) -> tuple[GapView, ...]:
+    return tuple(
+        GapView(gap.document, gap.text, f"{gap.nearness:.2f}")
+        for gap in (signals.gaps if signals else ())
+    )
 
 
 def _rubric(judgment: Judgment) -> RubricView:

@@ -250,6 +250,11 @@ def _answer(answer: AnswerView) -> Iterator[str]:
     if answer.rubrics:
         rows = [(escape(r.title), _reason(r), escape(r.text)) for r in answer.rubrics]
         yield from table(("Rubric", "Reason", "Score"), rows, 1)
+    for gap in answer.gaps:
+        near = f"{escape(gap.document)}, closest sentence of the answer {gap.nearness}"
+        yield f"- **Hardly covered:** {escape(gap.text)} ({near})"
+    if answer.gaps:
+        yield ""
     if answer.scores:
         yield " · ".join(f"{escape(s.title)} {escape(s.text)} ({s.basis})" for s in answer.scores)
         yield ""

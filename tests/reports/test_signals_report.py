@@ -1,0 +1,56 @@
+"""What was measured of an answer, on the report."""
+
+from __future__ import annotations
+
+from answers import answer
+
+from ragassay.metrics.summary import summarize
+from ragassay.records import FileStamp, Judgment, Manifest, Signals, SourceGap
+from ragassay.reports import render_html, render_markdown
+from ragassay.reports.provenance import UNKNOWN_JUDGE, view_judges, view_provenance
+
+HOSTILE = "<script>alert('x')</script> | **bold**"
+GAP = SourceGap(document="999", text=HOSTILE, nearness=0.213)
+RATED = Judgment(rubric="relevancy", rating=2, score=1.9, rationale="Sentence 3.", sentences=(3,))
+MANIFEST = Manifest(
+    ragassay="1",
+    judge="ragassay/smollm2-135m",
+    rater="ragassay/unheard-of",
+    rater_digest="abc",
+    answers=FileStamp(name="a.jsonl", sha256="0", n_items=1),
+)
+
+
+def rendered(render, *, signals: Signals | None) -> str:
+    evaluations = [answer("r1", judgments=(RATED,), signals=signals)]
+    return render(MANIFEST, summarize(evaluations, 1, 0, 0), evaluations, [], [])
+
+
+def test_what_the_answer_hardly_covers_is_shown_escaped():
+    page = rendered(render_html, signals=Signals(gaps=(GAP,)))
+    assert "Hardly covered: 1 sentence of the sources that speaks to the question" in page
+    assert "closest sentence of the answer 0.21" in page
+    assert "<script>alert" not in page
+    text = rendered(render_markdown, signals=Signals(gaps=(GAP,)))
+    assert "**Hardly covered:**" in text and "| **bold**" not in text
+
+
+def test_nothing_is_said_of_gaps_where_there_are_none():
+    assert "Hardly covered" not in rendered(render_html, signals=None)
+    assert "Hardly covered" not in rendered(render_markdown, signals=Signals())
+
+
+def test_a_rating_shows_the_sentences_that_it_points_to():
+    assert "pointing to 3" in rendered(render_html, signals=None)
+    assert "pointing to 3" in rendered(render_markdown, signals=None)
+
+
+def test_what_rates_in_the_judges_place_is_named_with_what_is_known_of_it():
+    judge, rater = view_judges(MANIFEST)
+    assert (judge.role, rater.role, rater.model) == ("Judged", "Rated the rubrics", MANIFEST.rater)
+    assert rater.notice == UNKNOWN_JUDGE
+    rows = {row.name: row.value for row in view_provenance(MANIFEST, summarize([], 0, 0, 0).usage)}
+    assert rows["Rater of the rubrics"] == MANIFEST.rater
+    assert rows["Rater, SHA-256"] == "abc"
+    alone = MANIFEST.model_copy(update={"rater": "", "rater_digest": ""})
+    assert len(view_judges(alone)) == 1
