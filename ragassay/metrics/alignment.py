@@ -25,8 +25,8 @@ TASK_LABELS: dict[LabelTask, tuple[str, ...]] = {
     "relevance": RELEVANCE_LABELS,
     "citation": get_args(CitationLabel),
     "nugget": ASSIGNMENTS,
-    "rubric": ("1", "2", "3", "4", "5"),
 }
+"""The labels of each task with a closed set of them; a rubric has a scale of its own."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class AlignedItem:
             is asked for.
         confidence: The probability that the judge gave to it.
         score: The judge's rating as an expectation, for rubrics.
+        labels: All labels that could have been given, for rubrics: the ratings of their scale.
     """
 
     task: LabelTask
@@ -57,6 +58,7 @@ class AlignedItem:
     predicted: str | None = None
     confidence: float | None = None
     score: float | None = None
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class _Index:
 
     def find(self, label: HumanLabel) -> AlignedItem | str:
         """The item that a label is about, not yet with its truth; or why there is none."""
-        if label.label not in TASK_LABELS[label.task]:
+        if label.label not in TASK_LABELS.get(label.task, (label.label,)):
             return f"{label.label!r} is no label of this task"
         answers = self._answers(label)
         if len(answers) != 1:
@@ -174,7 +176,7 @@ def _item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
         case "nugget":
             return _nugget(item, evaluation, label.item)
         case "rubric":
-            return _rubric(item, evaluation, label.item)
+            return _rubric(item, evaluation, label)
 
 
 def _relevance(item: AlignedItem, evaluation: Evaluation) -> AlignedItem | str:
@@ -223,17 +225,22 @@ def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem
     return replace(item, predicted="not_support" if is_missed else None)
 
 
-def _rubric(item: AlignedItem, evaluation: Evaluation, rubric: str) -> AlignedItem | str:
-    judgment = next((j for j in evaluation.judgments if j.rubric == rubric), None)
+def _rubric(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> AlignedItem | str:
+    judgment = next((j for j in evaluation.judgments if j.rubric == label.item), None)
     if judgment is None:
         return "the run did not judge the rubric"
+    low, high = judgment.scale
+    labels = tuple(str(rating) for rating in range(low, high + 1))
+    if label.label not in labels:
+        return f"{label.label!r} is no label of this task"
     rating, likely = judgment.rating, judgment.distribution
     return replace(
         item,
-        item=rubric,
+        item=label.item,
         predicted=None if rating is None else str(rating),
-        confidence=likely[rating - 1] if likely and rating else None,
+        confidence=likely[rating - low] if likely and rating is not None else None,
         score=judgment.score,
+        labels=labels,
     )
 
 

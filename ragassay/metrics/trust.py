@@ -184,13 +184,15 @@ def _calibrated(
 def _rubrics(items: Sequence[AlignedItem]) -> list[TaskTrust]:
     names = sorted({item.item for item in items})
     groups = {name: [item for item in items if item.item == name] for name in names}
-    if len(names) > 1:
+    # Ratings on different scales are no items of one table.
+    if len(names) > 1 and len({item.labels for item in items}) == 1:
         groups["all rubrics"] = list(items)
     return [_rubric(name, group) for name, group in groups.items()]
 
 
 def _rubric(name: str, items: Sequence[AlignedItem]) -> TaskTrust:
-    trust = _trust("rubric", _Reading(name, TASK_LABELS["rubric"], {}, is_ordered=True), items)
+    ratings = tuple(sorted({label for item in items for label in item.labels}, key=int))
+    trust = _trust("rubric", _Reading(name, ratings, {}, is_ordered=True), items)
     alike = correlate_scores(
         [float(item.truth or 0) for item in items],
         [item.score for item in items],

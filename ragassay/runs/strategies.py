@@ -146,7 +146,8 @@ def study_strategies(
         RunMismatchError: A run folder holds another run.
         FatalModelError: The judge cannot be asked.
     """
-    asked = settings.model_copy(update={"only": ("rubrics",), "panel": ()})
+    # Signals would rate in an embedded judge's place, and in no strategy's words.
+    asked = settings.model_copy(update={"only": ("rubrics",), "panel": (), "signals": False})
     rubrics = Toolbox.of(asked).rubrics
     people, n_strange = _people(given.job.records, given.labels, rubrics)
     said: dict[str, dict[Place, Said]] = {}

@@ -104,6 +104,17 @@ def test_ratings_carry_score_and_confidence():
     assert predicted(label("rubric", "5", item="coherence")) == [("5", None)]
 
 
+def test_ratings_are_read_on_the_scale_of_their_rubric():
+    judgment = Judgment(rubric="fits", scale=(0, 1), rating=0, score=0.2, distribution=(0.8, 0.2))
+    evaluation = answer("one", topic="t1", system="alpha", judgments=(judgment,))
+    found = align_labels([label("rubric", "0", item="fits")], [evaluation])
+    (item,) = found.items
+    assert (item.truth, item.predicted, item.confidence) == ("0", "0", 0.8)
+    assert item.labels == ("0", "1")
+    (left_out,) = align_labels([label("rubric", "2", item="fits")], [evaluation]).unaligned
+    assert left_out.reason == "'2' is no label of this task"
+
+
 def test_accuracy_needs_only_the_answer():
     assert predicted(label("accuracy", "no", sentence=None)) == [("no", None)]
 

@@ -93,6 +93,26 @@ def test_ratings_are_compared_rubric_by_rubric_and_over_all():
     assert (depth.accuracy.n, depth.accuracy.n_unscored) == (2, 1)
 
 
+def test_rubrics_on_different_scales_are_not_put_together():
+    def rated(record_id: str, fits: int, depth: int) -> Evaluation:
+        judgments = (
+            Judgment(rubric="fits", scale=(0, 1), rating=fits, score=fits),
+            Judgment(rubric="depth", rating=depth, score=depth),
+        )
+        return answer(record_id, topic=record_id, judgments=judgments)
+
+    run = [rated("a", 0, 5), rated("b", 1, 3), rated("c", 0, 1)]
+    labels = [human("rubric", str(n), r, item="fits") for r, n in (("a", 0), ("b", 1), ("c", 1))]
+    labels += [human("rubric", "3", r, item="depth") for r in "abc"]
+    found = trust(run, labels)
+    assert list(found) == ["rubric: depth", "rubric: fits"]
+    fits = found["rubric: fits"].agreement
+    assert fits is not None
+    assert fits.labels == ("0", "1")
+    # Two of three agree.
+    assert fits.accuracy.value == pytest.approx(2 / 3)
+
+
 def test_annotators_are_held_against_each_other():
     judged = answer(labels=[("a", "required"), ("b", "borderline"), ("c", "required")])
     labels = [

@@ -16,6 +16,7 @@ from ragassay.cli import app
 from ragassay.errors import InputError, RunMismatchError
 from ragassay.metrics.strategies import PERTURBED
 from ragassay.prompts import STRATEGIES
+from ragassay.runs.folder import RunFolder
 from ragassay.runs.strategies import (
     StrategyStudy,
     default_rubric_set,
@@ -175,6 +176,15 @@ def test_failed_ratings_are_counted_and_never_zero(dialogues):
     assert (thinking.value, thinking.n, thinking.n_unscored) == (None, 0, 3)
     assert (natural.sentiment.n, natural.sentiment.n_unscored) == (9, 3)
     assert natural.unmoved.n == 3
+
+
+def test_unscored_rating_keeps_the_scale_of_its_rubric(dialogues, tmp_path):
+    with ScriptedModel(reply=gullible, faults=[Fault("junk")]) as model:
+        study_strategies(read_strategy_job(dialogues), settings_for(model), tmp_path / "out")
+    (first, *_) = RunFolder(tmp_path / "out" / "knowledge").evaluations()
+    assert (first.judgments[0].rating, first.judgments[0].scale) == (None, (1, 3))
+    score = first.scores["rubric.natural"]
+    assert (score.value, score.worst, score.best, score.scale) == (None, 1.0, 3.0, (1.0, 3.0))
 
 
 def test_tables_are_written(model, dialogues, tmp_path):
