@@ -147,7 +147,7 @@ class SignalRater(Frozen):
 @functools.cache
 def shipped_rater() -> SignalRater:
     """The models that are installed with ragassay."""
-    text = files(__package__).joinpath("raters", "signals.json").read_text(encoding="utf-8")
+    text = files("ragassay.models").joinpath("raters", "signals.json").read_text(encoding="utf-8")
     return rater_of(text)
 
 

@@ -124,13 +124,14 @@ def fit_sentences(
         table = np.hstack([vectors, table])
     model = LogisticRegression(C=inverse_penalty, max_iter=2000, class_weight="balanced")
     model.fit(table, np.asarray(labels))
-    weights = model.coef_[0]
+    weights = np.asarray(model.coef_)[0]
+    intercept = float(np.asarray(model.intercept_)[0])
     return LinearScorer(
         features=tuple(features),
         means=means,
         scales=scales,
         weights=_rounded(weights[n:]),
-        bias=round(float(model.intercept_[0]), 6),
+        bias=round(intercept, 6),
         vector_weights=_rounded(weights[:n]),
     )
 

@@ -14,7 +14,7 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median_low
 from typing import TYPE_CHECKING
@@ -99,31 +99,22 @@ class Example:
     pool: str = ""
 
 
-@dataclass
 class RememberedPairs:
     """A verifier that is asked once about a pair: most sentences of a damaged answer are whole."""
 
-    model: EntailmentModel
-    known: dict[Pair, NDArray[np.float64]] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return self.model.name
-
-    @property
-    def digest(self) -> str:
-        """The model's."""
-        return self.model.digest
+    def __init__(self, model: EntailmentModel) -> None:
+        self.name, self.digest = model.name, model.digest
+        self._model = model
+        self._known: dict[Pair, NDArray[np.float64]] = {}
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """As the model's, shape (n_pairs, 3)."""
         import numpy as np
 
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self.known]
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if new:
-            self.known.update(zip(new, self.model.probabilities(new), strict=True))
-        return np.array([self.known[pair] for pair in pairs])
+            self._known.update(zip(new, self._model.probabilities(new), strict=True))
+        return np.array([self._known[pair] for pair in pairs])
 
 
 def examples_of(

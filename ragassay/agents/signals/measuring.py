@@ -139,7 +139,8 @@ def _add_contrasts(rows: Sequence[Row]) -> None:
 def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
     """Length, digits, and abbreviations that are defined or used."""
     texts = [sentence.text for sentence in sentences]
-    for row, text, defines, uses in zip(rows, texts, *definitions(texts), strict=True):
+    defined, used = definitions(texts)
+    for row, text, defines, uses in zip(rows, texts, defined, used, strict=True):
         row["length"] = min(4.0, len(text) / 100)
         row["digits"] = min(2.0, sum(c.isdigit() for c in text) / 10)
         row["defines"], row["uses_defined"] = float(defines), float(uses)
@@ -151,7 +152,7 @@ def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
 
     nearness = placed.sentences @ placed.sources.T
     chosen = [np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES]) for row in nearness]
-    return [" ".join(lines[i] for i in closest) for closest in chosen]
+    return [" ".join(lines[int(i)] for i in closest) for closest in chosen]
 
 
 def _add_grounding(
@@ -191,7 +192,7 @@ def _gaps(
     return tuple(
         SourceGap(
             document=sources[int(placed.owner[i])].id,
-            text=lines[i],
+            text=lines[int(i)],
             nearness=round(float(nearness[i]), 6),
         )
         for i in least
