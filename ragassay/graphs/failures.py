@@ -124,7 +124,8 @@ def unscored(task: Task, failure: Failure, scale: tuple[int, int] = LIKERT) -> d
     """
     match task.kind:
         case "judge_rubric":
-            return {"judgments": [Judgment(rubric=task.rubric, judge=task.judge, failure=failure)]}
+            kept = Judgment(rubric=task.rubric, scale=scale, judge=task.judge, failure=failure)
+            return {"judgments": [kept]}
         case "confer":
             return {"judgments": [unheard(task, failure)]}
         case "label_sentence":
