@@ -97,11 +97,18 @@ async def judge_rubric(task: Task, runtime: Runtime[Toolbox]) -> Update:
             judgment = await tools.judge.acall(
                 case=task.case,
                 rubric=tools.rubrics[task.rubric],
-                facts=facts_text(task.signals, task.rubric) if task.signals else "",
+                facts=_facts(task),
                 others=task.others,
             )
     seated = judgment.model_copy(update={"judge": task.judge, "first": task.first})
     return _filed(runtime, judgment.usage, {"judgments": [seated]})
+
+
+def _facts(task: Task) -> str:
+    """What a judge is told of what was measured; nothing where nothing was."""
+    if task.signals is None:
+        return ""
+    return facts_text(task.signals, task.rubric, [s.text for s in task.case.sentences])
 
 
 async def label_sentence(task: Task, runtime: Runtime[Toolbox]) -> Update:

@@ -186,10 +186,11 @@ def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
         scores: Keyed as in `Evaluation.scores`.
 
     Returns:
-        `n` and `n_unscored` count rubrics; no interval. None where there is no rubric at all.
+        `n` and `n_unscored` count rubrics; no interval. None where there is no rubric at all, or
+        where they have different scales.
     """
     rubrics = [score for key, score in scores.items() if score_group(key) == "rubric"]
-    if not rubrics:
+    if len({score.scale for score in rubrics}) != 1:
         return None
     values = [s.value for s in rubrics if s.value is not None and math.isfinite(s.value)]
     return Score(

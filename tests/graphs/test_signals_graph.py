@@ -84,7 +84,11 @@ async def test_a_hosted_judge_is_told_what_was_measured():
         found = await evaluate(tools(**hosted, rubrics=("relevancy", "integration")), record())
         prompts = [request.messages[-1]["content"] for request in model.requests]
     assert found.signals is not None and found.usage.n_calls == 2
-    told = [prompt for prompt in prompts if "sentence 2: log-odds of being from another" in prompt]
+    told = [
+        prompt
+        for prompt in prompts
+        if 'sentence 2 ("The effect lasts for twelve..."): log-odds' in prompt
+    ]
     assert len(told) == 1
     assert any("answer: connectives a sentence" in prompt for prompt in prompts)
     # What was measured stands behind the context, so that calls still share it.

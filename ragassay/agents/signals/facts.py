@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.prompts.signals import load_signals
@@ -10,6 +10,9 @@ from ragassay.records import Signals
 
 AGGREGATES = ("least_", "most_", "mean_", "all_")
 """How the name of an answer's signal starts that sums up a measure of its sentences."""
+
+N_QUOTED = 5
+"""Words by which a fact says which sentence it is about."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,14 @@ class Reason:
     sentences: tuple[int, ...] = ()
 
 
-def facts_text(signals: Signals, rubric: str) -> str:
+def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> str:
     """What a judge of a rubric is told: a line for each sentence, one for the answer, and gaps.
+
+    Args:
+        signals: What was measured.
+        rubric: The rubric's name.
+        sentences: The answer's sentences; each is quoted with its first words, for the answer that
+            a judge sees has no numbers.
 
     Returns:
         "" for a rubric that no signal bears on, and for an answer without a sentence.
@@ -42,7 +51,8 @@ def facts_text(signals: Signals, rubric: str) -> str:
             for name in chosen.shown
             if name in sentence.values
         ]
-        lines.append(f"sentence {sentence.sentence}: {', '.join(said)}")
+        quoted = _opening(sentences[sentence.sentence - 1]) if sentences else ""
+        lines.append(f"sentence {sentence.sentence}{quoted}: {', '.join(said)}")
     named = [words.answer[name].shown or name for name in chosen.rated]
     whole = [
         f"{words.answer[name].about} {number_text(signals.values[name])}"
@@ -76,6 +86,13 @@ def reason_of(signals: Signals, name: str) -> Reason:
         return Reason(alike, (number, twin))
     about, value = words.sentence[measure], number_text(values[number])
     return Reason(words.reasons.sentence.format(n=number, about=about, value=value), (number,))
+
+
+def _opening(sentence: str) -> str:
+    """A sentence's first words, in quotes and brackets."""
+    words = sentence.split()
+    more = "..." if len(words) > N_QUOTED else ""
+    return f' ("{" ".join(words[:N_QUOTED])}{more}")'
 
 
 def measure_of(name: str) -> str:

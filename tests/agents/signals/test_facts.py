@@ -43,6 +43,14 @@ def test_facts_number_the_sentences_and_end_with_the_answer():
     ]
 
 
+def test_sentences_are_quoted_by_their_first_words():
+    told = facts_text(signals(), "conciseness", ["Aspirin helps.", "One two three four five six."])
+    assert told.splitlines()[:2] == [
+        'sentence 1 ("Aspirin helps."): closest other sentence of the answer .40',
+        'sentence 2 ("One two three four five..."): closest other sentence of the answer .40',
+    ]
+
+
 def test_gaps_are_told_where_coverage_counts():
     gap = SourceGap(document="3", text="Deaths were not counted.", nearness=0.21)
     told = signals().model_copy(update={"gaps": (gap,)})
