@@ -29,7 +29,7 @@ from ragassay.model_names import DEFAULT_MODEL
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import EMBEDDED, Embedder
 from ragassay.models.entailment import EMBEDDED as EMBEDDED_VERIFIER
-from ragassay.models.entailment import entailment_model
+from ragassay.models.entailment import Remembered, entailment_model
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.optimizers.nugget_matching import opened_matcher
@@ -250,7 +250,7 @@ def _meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
     if not settings.measures:
         return None
     own = embedder if embedder.name == EMBEDDED else Embedder(EMBEDDED)
-    return SignalMeter(own, entailment_model(EMBEDDED_VERIFIER), shipped_rater())
+    return SignalMeter(own, Remembered(entailment_model(EMBEDDED_VERIFIER)), shipped_rater())
 
 
 def _encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -141,6 +142,39 @@ class NliModel:
 def _embedded() -> EmbeddedVerifier:
     """One for the process: verdicts and correctness share its weights."""
     return EmbeddedVerifier()
+
+
+class Remembered:
+    """A model that is asked once about a pair: what is damaged or rewritten shares most sentences.
+
+    Args:
+        model: The model.
+        n_kept: Pairs that are kept, the latest.
+    """
+
+    def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
+        self.name, self.digest = model.name, model.digest
+        self._model, self._n_kept = model, n_kept
+        self._known: OrderedDict[Pair, NDArray[np.float64]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """As the model's, shape (n_pairs, 3)."""
+        import numpy as np
+
+        with self._lock:
+            found = {pair: self._known.get(pair) for pair in pairs}
+        new = [pair for pair, shares in found.items() if shares is None]
+        if new:
+            found.update(zip(new, self._model.probabilities(new), strict=True))
+        with self._lock:
+            for pair, shares in found.items():
+                if shares is not None:
+                    self._known[pair] = shares
+                    self._known.move_to_end(pair)
+            while len(self._known) > self._n_kept:
+                self._known.popitem(last=False)
+        return np.array([found[pair] for pair in pairs]).reshape(len(pairs), 3)
 
 
 class StandIn:

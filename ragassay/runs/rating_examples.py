@@ -7,20 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median_low
-from typing import TYPE_CHECKING
 
 from ragassay.agents.signals.measuring import Measured, measure
 from ragassay.formats import read_labels, read_records
 from ragassay.graphs.nodes import case_of
 from ragassay.graphs.toolbox import Toolbox
-from ragassay.models.entailment import EMBEDDED, EntailmentModel, Pair, entailment_model
+from ragassay.models.entailment import EMBEDDED, Remembered, entailment_model
 from ragassay.optimizers.signal_rating import is_held_out
 from ragassay.perturbations import ATTACKS, damage_answers
 from ragassay.records import AttackFamily, DamagedAnswer, Record, Severity
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SEED = 5
 
@@ -62,24 +57,6 @@ class Example:
     pool: str = ""
 
 
-class RememberedPairs:
-    """A verifier that is asked once about a pair: most sentences of a damaged answer are whole."""
-
-    def __init__(self, model: EntailmentModel) -> None:
-        self.name, self.digest = model.name, model.digest
-        self._model = model
-        self._known: dict[Pair, NDArray[np.float64]] = {}
-
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """As the model's, shape (n_pairs, 3)."""
-        import numpy as np
-
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
-        if new:
-            self._known.update(zip(new, self._model.probabilities(new), strict=True))
-        return np.array([self._known[pair] for pair in pairs])
-
-
 def examples_of(
     answers: Sequence[Path],
     tools: Toolbox,
@@ -97,7 +74,7 @@ def examples_of(
     Raises:
         InputError: A file cannot be read.
     """
-    verifier = RememberedPairs(entailment_model(EMBEDDED))
+    verifier = Remembered(entailment_model(EMBEDDED))
     for path in answers:
         records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
         fit = [record for record in records if record.metadata.get("variant") == "benign"]

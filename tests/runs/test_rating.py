@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from ragassay.errors import InputError
@@ -14,7 +13,7 @@ from ragassay.models.signal_rater import rater_of
 from ragassay.optimizers.signal_rating import is_held_out
 from ragassay.prompts import load_rubrics
 from ragassay.runs.rating import fit_rater
-from ragassay.runs.rating_examples import DESIRED, RememberedPairs, examples_of
+from ragassay.runs.rating_examples import DESIRED, examples_of
 from ragassay.settings import load_settings
 
 ANSWER = (
@@ -76,21 +75,3 @@ def test_a_rater_comes_of_damaged_answers_to_questions_that_are_not_held_out(ans
 def test_there_is_no_rater_of_nothing():
     with pytest.raises(InputError, match="held out"):
         fit_rater([], "nothing")
-
-
-def test_a_verifier_is_asked_once_about_a_pair():
-    class Counting:
-        name, digest, n = "counting", "", 0
-
-        def probabilities(self, pairs):
-            Counting.n += len(pairs)
-            return np.array([[len(claim), 0.0, 0.0] for claim, _ in pairs])
-
-    remembered = RememberedPairs(Counting())
-    assert remembered.probabilities([("a", "x"), ("bb", "x"), ("a", "x")])[:, 0].tolist() == [
-        1,
-        2,
-        1,
-    ]
-    assert remembered.probabilities([("bb", "x"), ("ccc", "x")])[:, 0].tolist() == [2, 3]
-    assert Counting.n == 3
