@@ -169,10 +169,10 @@ async def test_given_damage_is_taken_from_the_file():
         answer = f"{record(n).answer} {system} {variant}"
         return record(n, id=name, system=system, metadata=about, answer=answer)
 
-    rows = [given(n, system, "benign") for n in range(7) for system in ("x", "y")]
+    rows = [given(n, system, "benign") for n in range(12) for system in ("x", "y")]
     rows += [
         given(n, system, variant, "Cohesion")
-        for n in range(7)
+        for n in range(12)
         for system in ("x", "y")
         for variant in ("subtle", "extreme")
     ]
@@ -182,7 +182,7 @@ async def test_given_damage_is_taken_from_the_file():
     ) as model:
         job, tools = chosen(model, rows, limit=0, is_given=True)
         found = await run_audit(job, tools)
-        assert model.n_requests == 14 + 28
+        assert model.n_requests == 24 + 48
     assert verdicts(found.audit) == {"rubric.cohesion": "trusted"}
     means = {k: s.value for k, s in found.audit.ratings["rubric.cohesion"].items()}
     assert means == {"benign": 5.0, "subtle": 3.0, "extreme": 1.0}
@@ -240,7 +240,7 @@ async def test_what_could_not_be_judged_is_counted_and_never_detected():
 
 
 async def test_a_record_without_an_evaluation_is_a_failure_of_the_audit():
-    endless = record(3, id="long", answer="It rains. " * 300)
+    endless = record(3, id="long", answer=" ".join(f"It rains {n} days." for n in range(300)))
     with ScriptedModel() as model:
         found = await run_audit(
             *chosen(model, [*records(2), endless], limit=0, attacks=("shuffle",))
