@@ -142,7 +142,7 @@ def fit_rubric(
     shares: Sequence[float],
     better: Mapping[str, bool],
     pairs: Sequence[tuple[int, int, float]] = (),
-    penalty: float = 0.001,
+    penalty: float = 0.0003,
 ) -> RubricRater:
     """Proportional odds with the sign of each weight given (L-BFGS-B).
 

@@ -36,7 +36,7 @@ the worse one; alone, it is not to be rated low."""
 HARDLY_SEEN_SHARE = 0.2
 """Weight of these, and of clinical damage, among the ratings."""
 
-KIND_SHARES = {"whole": 1.9, "extreme": 2.0}
+KIND_SHARES = {"whole": 3.6, "extreme": 4.5}
 """Weight of a kind of answers among the ratings; 1 for the others."""
 
 INFORMAL = ("blog", "tweet")
