@@ -332,3 +332,19 @@ def test_a_killed_audit_goes_on_where_it_was(tmp_path):
     twice = len(keys) - len(set(keys))
     assert n_asked < len(set(keys)), "it was killed before the end"
     assert twice <= 2, "asked again is only what was under way"
+
+
+def test_given_answers_that_are_not_damaged_count_nowhere():
+    whole = record(1, system="s", metadata={"variant": "benign"})
+
+    def damaged(name: str, answer: str) -> Record:
+        metadata = {"variant": "subtle", "target_rubric": name}
+        return whole.model_copy(update={"id": f"r1/{name}", "answer": answer, "metadata": metadata})
+
+    same = damaged("Cohesion", str(whole.answer).replace(". ", ".\n"))
+    other = damaged("Relevancy", f"{whole.answer} Rain is likely.")
+    tools = Toolbox.of(load_settings(only=("rubrics",)))
+    job = audit_job(job_of([whole, same, other], Corpus()), tools, AuditOptions(is_given=True))
+    assert [damage.targets for damage in job.damaged] == [("rubric.relevancy",)]
+    assert job.n_unchanged == {"given": 1}
+    assert [ask.record.id for ask in job.asks] == ["r1", "r1/Relevancy"]
