@@ -136,6 +136,7 @@ def audit(
     seed: int = 0,
     attacks: Sequence[str] = (),
     given: bool = False,
+    paraphraser: str = "",
     out: str | Path | None = None,
     settings: Settings | None = None,
 ) -> Audit:
@@ -151,6 +152,8 @@ def audit(
         attacks: Names or families ("rubric", "clinical", "injection"); empty for all.
         given: Take the damaged answers that `answers` hold beside the whole ones (YESciEval's
             variants), and damage none.
+        paraphraser: A model (a LiteLLM name, or NAME@URL) that writes redundant sentences; empty
+            for rules.
         out: A folder: finished work is kept there and not done again, and audit.html written.
         settings: All other settings.
 
@@ -171,6 +174,7 @@ def audit(
             seed=seed,
             attacks=attacks,
             given=given,
+            paraphraser=paraphraser,
             out=out,
             settings=settings,
         )
@@ -186,6 +190,7 @@ async def aaudit(
     seed: int = 0,
     attacks: Sequence[str] = (),
     given: bool = False,
+    paraphraser: str = "",
     out: str | Path | None = None,
     settings: Settings | None = None,
 ) -> Audit:
@@ -193,7 +198,8 @@ async def aaudit(
     chosen = _settings(settings, model)
     job = _job(answers, corpus, chosen)
     tools = Toolbox.of(chosen, job.corpus)
-    damaged = audit_job(job, tools, AuditOptions(limit, seed, tuple(attacks), given))
+    options = AuditOptions(limit, seed, tuple(attacks), given, paraphraser)
+    damaged = audit_job(job, tools, options)
     found = await run_audit(damaged, tools, RunFolder(Path(out)) if out is not None else None)
     return found.audit
 

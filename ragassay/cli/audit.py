@@ -51,6 +51,22 @@ def audit(
             "--given", help="Take the damaged answers that a YESciEval file holds, make none."
         ),
     ] = False,
+    paraphraser: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Have this model (a LiteLLM name, or NAME@URL) write the sentences that say "
+            "again what was said; by default a rule makes them.",
+        ),
+    ] = None,
+    signals: Annotated[
+        bool | None,
+        typer.Option(
+            "--signals/--no-signals",
+            help="Measure each answer before its rubrics are judged, as `ragassay evaluate` does. "
+            "On by default; audit with and without to see what it is worth.",
+        ),
+    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="PART", help="Judge only this: rubrics, citations, evidence; repeat."),
@@ -97,6 +113,10 @@ def audit(
 
       ragassay audit answers.jsonl --attacks rubric --limit 50
 
+      ragassay audit answers.jsonl --attacks rubric --no-signals --out runs/audit-without
+
+      ragassay audit answers.jsonl --paraphraser openai/gpt-4.1-mini
+
       ragassay audit bioasq-train-answers.jsonl.gz --given --limit 0
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or
@@ -109,15 +129,17 @@ def audit(
         from ragassay.runs.audit_job import AuditOptions, audit_job
         from ragassay.runs.evaluate import read_job
         from ragassay.runs.folder import RunFolder
+        from ragassay.runs.paraphrasing import paraphraser_name
         from ragassay.settings import load_settings, seated
 
         settings = load_settings(
             **seated(judges or (), api_base),
             only=tuple(only) if only else None,
             rubrics=tuple(rubric) if rubric else None,
+            signals=signals,
             concurrency=concurrency,
         )
-        options = AuditOptions(limit, seed, tuple(attacks or ()), given)
+        options = AuditOptions(limit, seed, tuple(attacks or ()), given, paraphraser or "")
         job = read_job(answers, corpus, questions=questions, settings=settings)
         print_rejections(job.rejections)
         if job.note:
@@ -125,7 +147,8 @@ def audit(
         tools = Toolbox.of(settings, job.corpus)
         chosen = audit_job(job, tools, options)
         if dry_run:
-            print_plan(plan_audit(chosen, tools), settings.judges, as_json)
+            asked = (*settings.judges, *filter(None, [paraphraser_name(chosen)]))
+            print_plan(plan_audit(chosen, tools), tuple(dict.fromkeys(asked)), as_json)
             return
         folder = RunFolder(out or Path("runs") / f"{answers.name.split('.')[0]}-audit")
         result = _run(chosen, tools, folder, retry_failed, quiet)
@@ -166,10 +189,12 @@ def _run(
     from ragassay.runs.audit import run_audit
     from ragassay.runs.evaluate import run_sync
     from ragassay.runs.garbage import patient_collector
+    from ragassay.runs.paraphrasing import forget_failed_paraphrases
     from ragassay.runs.progress import shown_progress
 
     if retry_failed:
         folder.forget_failures()
+        forget_failed_paraphrases(folder.path)
     shown = shown_progress(len(chosen.asks), not quiet, "auditing")
     with shown as listen, patient_collector():
         return run_sync(run_audit(chosen, tools, folder, listen))

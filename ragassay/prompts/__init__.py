@@ -67,6 +67,7 @@ class AgentPrompt(Frozen):
         max_nuggets: Most nuggets of one sentence.
         nugget_chars: Longest nugget.
         query_chars: Longest search query.
+        restatement_chars: Longest sentence that says another one again.
     """
 
     task: str
@@ -76,6 +77,7 @@ class AgentPrompt(Frozen):
     max_nuggets: int = Field(default=0, ge=0)
     nugget_chars: int = Field(default=0, ge=0)
     query_chars: int = Field(default=0, ge=0)
+    restatement_chars: int = Field(default=0, ge=0)
 
 
 class Prompts(Frozen):

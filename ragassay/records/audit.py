@@ -9,7 +9,7 @@ from pydantic import Field
 from ragassay.records.base import Frozen
 from ragassay.records.evaluation import Score
 from ragassay.records.inputs import Record
-from ragassay.records.verdicts import Usage
+from ragassay.records.verdicts import Failure, Usage
 
 AttackFamily = Literal["rubric", "clinical", "injection"]
 """What an attack is about.
@@ -52,6 +52,24 @@ class DamagedAnswer(Frozen):
     severity: Severity
     targets: tuple[str, ...]
     sentences: tuple[int, ...] = ()
+
+
+class Paraphrase(Frozen):
+    """What a model made of a sentence that it was to say again in other words.
+
+    Attributes:
+        sentence: The sentence, without citation markers.
+        text: The same in other words; empty where there is none to use, and a rule says it again.
+        refused: The reply that was not used.
+        failure: Why there is no reply.
+        usage: What it cost.
+    """
+
+    sentence: str
+    text: str = ""
+    refused: str = ""
+    failure: Failure | None = None
+    usage: Usage = Usage()
 
 
 class AttackFigure(Frozen):
@@ -109,7 +127,8 @@ class Audit(Frozen):
     """What came out of auditing a judge on some answers.
 
     Attributes:
-        judge: The judge's name.
+        judge: The judge's name, and what rated the rubrics in its place.
+        is_measured: Whether answers were measured before their rubrics were judged (signals).
         n_answers: Whole answers that were damaged.
         seed: Of the damage.
         pools: Which texts the damage was made of: "fit" or "audit".
@@ -120,10 +139,15 @@ class Audit(Frozen):
         ratings: Mean rating by target, over whole, subtly and extremely damaged answers (YESciEval,
             appendix H); attacks of the family "rubric" alone.
         certificate: One line for each target of a family of attacks.
-        usage: Sum over all verdicts of the audit.
+        paraphraser: The model that wrote redundant sentences; empty where rules did.
+        n_paraphrased: Sentences that it said again.
+        n_by_rule: Sentences that it was to say again, and a rule did: its reply was refused, or
+            there was none.
+        usage: Sum over all verdicts and redundant sentences of the audit.
     """
 
     judge: str
+    is_measured: bool = False
     n_answers: int = Field(ge=0)
     seed: int
     pools: str
@@ -133,4 +157,7 @@ class Audit(Frozen):
     figures: tuple[AttackFigure, ...] = ()
     ratings: dict[str, dict[Variant, Score]] = Field(default_factory=dict)
     certificate: tuple[TargetTrust, ...] = ()
+    paraphraser: str = ""
+    n_paraphrased: int = Field(default=0, ge=0)
+    n_by_rule: int = Field(default=0, ge=0)
     usage: Usage = Usage()

@@ -101,9 +101,13 @@ def basis_text(audit: Audit) -> str:
     whole = count_text(audit.n_answers, "whole answer")
     hurt = count_text(audit.n_damaged, "damaged one")
     parts = [
-        f"Judge: {audit.judge}",
+        f"Judge: {audit.judge}{', told what was measured of each answer' * audit.is_measured}",
         f"{whole} and {hurt}, {source}",
     ]
+    if audit.paraphraser:
+        n_asked = audit.n_paraphrased + audit.n_by_rule
+        written = f"{audit.n_paraphrased} of {count_text(n_asked, 'redundant sentence')}"
+        parts.append(f"{written} by {audit.paraphraser}, the others by rule")
     if audit.n_failed:
         parts.append(f"{count_text(audit.n_failed, 'answer')} could not be evaluated")
     return f"{'; '.join(parts)}."

@@ -3,6 +3,7 @@
 An audit folder is a run folder of all these answers, and holds besides:
 
 damaged.jsonl   one damaged answer a line, with what was done to it
+paraphrases.jsonl   redundant sentences that a model wrote, where one was asked to
 audit.json      the figures and the certificate
 audit.html, audit.md, figures.csv
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.audit import attack_figures, audit_pairs, variant_ratings
 from ragassay.metrics.certificate import certify
+from ragassay.model_names import DEFAULT_MODEL
 from ragassay.records import (
     Audit,
     DamagedAnswer,
@@ -30,6 +32,7 @@ from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job
 from ragassay.runs.engine import Listener, Outcome, run_records
 from ragassay.runs.evaluate import Job, Plan, RunResult, manifest_of, plan
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
+from ragassay.runs.paraphrasing import paraphrased_job, paraphraser_name, plan_paraphrases
 
 
 @dataclass(frozen=True)
@@ -56,13 +59,13 @@ class AuditResult:
 
 
 def plan_audit(job: AuditJob, tools: Toolbox) -> Plan:
-    """Count the calls and tokens of an audit without asking a model."""
+    """Count the calls and tokens of an audit, its paraphraser's too, without asking a model."""
     return sum(
         (
             plan(replace(job.job, records=tuple(records)), tools_for(parts, tools))
             for parts, records in job.groups().items()
         ),
-        Plan(0, 0, 0, 0),
+        plan_paraphrases(job),
     )
 
 
@@ -76,7 +79,7 @@ async def run_audit(
     """Audit a judge; with a folder, go on where an earlier start of the same audit was stopped.
 
     Args:
-        job: From `audit_job`.
+        job: From `audit_job`. A model that its options name writes the redundant sentences first.
         tools: What the answers are judged with.
         folder: Where finished work is kept.
         listen: Told of progress.
@@ -84,17 +87,19 @@ async def run_audit(
 
     Raises:
         RunMismatchError: The folder holds another run or audit.
-        FatalModelError: The judge cannot be asked.
+        FatalModelError: The judge, or the paraphraser, cannot be asked.
     """
     manifest = audit_manifest(job, tools)
     if folder is None:
+        job = await paraphrased_job(job, tools.settings, None, listen)
         outcome = await _judged(job, tools, None, listen)
-        return _result(job, outcome, manifest, whole or {})
+        return _result(job, outcome, tools, whole or {})
     with folder.opened(manifest):
         write_lines(folder.rejected_file, job.job.rejections)
+        job = await paraphrased_job(job, tools.settings, folder.path, listen)
         write_lines(folder.path / "damaged.jsonl", job.damaged)
         outcome = await _judged(job, tools, folder, listen)
-        result = _result(job, outcome, manifest, whole or {})
+        result = _result(job, outcome, tools, whole or {})
         write_lines(folder.evaluations_file, result.evaluations)
         write_lines(folder.failures_file, result.failures)
         write_audit(folder.path, result.audit)
@@ -153,8 +158,16 @@ def audit_manifest(job: AuditJob, tools: Toolbox) -> Manifest:
         "audit_seed": job.options.seed,
         "audit_attacks": ",".join(job.options.attacks),
         "audit_given": job.options.is_given,
+        "audit_paraphraser": paraphraser_name(job) or None,
     }
     return manifest.model_copy(update={"settings": manifest.settings | chosen})
+
+
+def raters(tools: Toolbox) -> str:
+    """Who rates: the judges, and what rates the rubrics by signals in the embedded one's place."""
+    rater = f", rubrics by {tools.rater_name}" if tools.rater_name else ""
+    seats = (f"{name}{rater if name == DEFAULT_MODEL else ''}" for name in tools.settings.judges)
+    return ("; " if rater else ", ").join(seats)
 
 
 def write_audit(folder: Path, audit: Audit) -> None:
@@ -177,14 +190,16 @@ async def _judged(
 
 
 def _result(
-    job: AuditJob, outcome: Outcome, manifest: Manifest, whole: Mapping[str, Evaluation]
+    job: AuditJob, outcome: Outcome, tools: Toolbox, whole: Mapping[str, Evaluation]
 ) -> AuditResult:
     ids = [ask.record.id for ask in job.asks]
     evaluations = [outcome.evaluations[name] for name in ids if name in outcome.evaluations]
     failures = tuple(outcome.failures[name] for name in ids if name in outcome.failures)
     pairs = audit_pairs(job.damaged, {**whole, **outcome.evaluations})
+    n_paraphrased = sum(bool(found.text) for found in job.paraphrases)
     audit = Audit(
-        judge=", ".join([manifest.judge, *(seat.judge for seat in manifest.panel)]),
+        judge=raters(tools),
+        is_measured=tools.measures,
         n_answers=len({damage.original for damage in job.damaged}),
         seed=job.options.seed,
         pools=job.pools,
@@ -194,6 +209,9 @@ def _result(
         figures=attack_figures(pairs),
         ratings=variant_ratings(pairs),
         certificate=certify(pairs),
-        usage=sum((evaluation.usage for evaluation in evaluations), Usage()),
+        paraphraser=paraphraser_name(job),
+        n_paraphrased=n_paraphrased,
+        n_by_rule=len(job.paraphrases) - n_paraphrased,
+        usage=sum((found.usage for found in (*evaluations, *job.paraphrases)), Usage()),
     )
     return AuditResult(audit, job.damaged, tuple(evaluations), failures)

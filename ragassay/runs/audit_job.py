@@ -10,7 +10,7 @@ from ragassay.errors import InputError
 from ragassay.graphs.nodes import case_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.perturbations import ATTACKS, Attack, damage_answers
-from ragassay.records import PARTS, DamagedAnswer, Part, Record, Severity
+from ragassay.records import PARTS, DamagedAnswer, Paraphrase, Part, Record, Severity
 from ragassay.retrievers.literature import Filters, Literature
 from ragassay.runs.evaluate import Job
 
@@ -45,12 +45,15 @@ class AuditOptions:
         seed: Chooses the answers and draws the damage.
         attacks: Names or families of attacks; empty for all.
         is_given: Take the damaged answers that the file holds, and damage none.
+        paraphraser: LiteLLM name of a model that writes redundant sentences, perhaps with its
+            endpoint (NAME@URL); empty for rules.
     """
 
     limit: int = N_ANSWERS
     seed: int = 0
     attacks: tuple[str, ...] = ()
     is_given: bool = False
+    paraphraser: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class AuditJob:
         asks: Whole and damaged answers, each with the parts that are wanted.
         options: What was asked for.
         n_unchanged: For each attack, answers that it left as they were.
+        paraphrases: What a model said again; empty where rules did, or it was not asked yet.
     """
 
     job: Job
@@ -78,6 +82,7 @@ class AuditJob:
     asks: tuple[Ask, ...]
     options: AuditOptions = AuditOptions()
     n_unchanged: dict[str, int] = field(default_factory=dict)
+    paraphrases: tuple[Paraphrase, ...] = ()
 
     @property
     def pools(self) -> str:
@@ -106,11 +111,13 @@ def audit_job(
         is_judged: Whether the whole answers have been judged, with all that the settings want.
 
     Raises:
-        InputError: An attack is unknown, there is no whole answer, or nothing to damage it with.
+        InputError: An attack is unknown, there is no whole answer, or nothing to damage it with;
+            or a model is to write sentences for damage that is there already.
     """
+    if options.is_given and options.paraphraser:
+        raise InputError("a paraphraser writes for damage that is made: not with given damage")
     if options.is_given:
-        records, damaged = _given(job.records, options)
-        n_unchanged: dict[str, int] = {}
+        records, damaged, n_unchanged = _given(job.records, options)
     else:
         every = [record for record in job.records if is_whole(record)]
         records = spread(every, options.limit, options.seed)
@@ -132,7 +139,7 @@ def audit_job(
             "name other attacks, or more parts"
         )
     whole = () if is_judged else _whole_asks(records, aimed)
-    asks = (*whole, *(Ask(d.record, parts_of(d.targets)) for d in aimed))
+    asks = _together([*whole, *(Ask(d.record, parts_of(d.targets)) for d in aimed)], aimed)
     return AuditJob(replace(job, records=tuple(records)), aimed, asks, options, n_unchanged)
 
 
@@ -190,10 +197,15 @@ def parts_of(targets: Iterable[str]) -> tuple[Part, ...]:
 
 def _given(
     records: Sequence[Record], options: AuditOptions
-) -> tuple[list[Record], tuple[DamagedAnswer, ...]]:
-    """Whole answers and the damaged ones that the file holds of them (YESciEval's variants)."""
+) -> tuple[list[Record], tuple[DamagedAnswer, ...], dict[str, int]]:
+    """Whole answers, the damaged ones that the file holds of them, and how many are not damaged.
+
+    YESciEval's files hold some "damaged" answers that are the whole ones, word for word: there was
+    no connective to take away, or no second sentence.
+    """
     whole = {(r.topic or r.question, r.system): r for r in records if is_whole(r)}
     hurt: dict[str, list[DamagedAnswer]] = {}
+    unchanged: list[str] = []
     for record in records:
         severity = SEVERITIES.get(record.metadata.get("variant", ""))
         rubric = record.metadata.get("target_rubric", "").lower()
@@ -207,10 +219,22 @@ def _given(
                 severity=severity,
                 targets=(RUBRIC + rubric,),
             )
-            hurt.setdefault(original.id, []).append(damage)
+            if _words(record) == _words(original):
+                unchanged.append(original.id)
+            else:
+                hurt.setdefault(original.id, []).append(damage)
     paired = [record for record in whole.values() if record.id in hurt]
     chosen = spread(paired, options.limit, options.seed)
-    return chosen, tuple(damage for record in chosen for damage in hurt[record.id])
+    damaged = tuple(damage for record in chosen for damage in hurt[record.id])
+    n_unchanged = sum(name in {record.id for record in chosen} for name in unchanged)
+    return chosen, damaged, {GIVEN: n_unchanged}
+
+
+def _words(record: Record) -> list[str]:
+    """The words of an answer, whatever stands between them."""
+    if isinstance(record.answer, str):
+        return record.answer.split()
+    return [word for sentence in record.answer for word in sentence.text.split()]
 
 
 def _retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
@@ -253,6 +277,17 @@ def _targets_of(record: Record, tools: Toolbox) -> frozenset[str]:
 
 def _rubrics_of(targets: Iterable[str]) -> tuple[str, ...]:
     return tuple(t.removeprefix(RUBRIC) for t in targets if t.startswith(RUBRIC))
+
+
+def _together(asks: Sequence[Ask], damaged: Sequence[DamagedAnswer]) -> tuple[Ask, ...]:
+    """Each whole answer before its damaged forms: what is computed of its sources serves all."""
+    original = {damage.record.id: damage.original for damage in damaged}
+    place = {name: n for n, name in enumerate(dict.fromkeys(d.original for d in damaged))}
+
+    def key(ask: Ask) -> int:
+        return place[original.get(ask.record.id, ask.record.id)]
+
+    return tuple(sorted(asks, key=key))
 
 
 def _whole_asks(records: Sequence[Record], damaged: Sequence[DamagedAnswer]) -> list[Ask]:

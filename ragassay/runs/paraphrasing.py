@@ -1,0 +1,144 @@
+"""Has a model write the redundant sentences of an audit, before its answers are judged.
+
+What it wrote is kept in paraphrases.jsonl of the audit's folder, one sentence a line, as it comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from ragassay.graphs.paraphrase import ParaphraseTools, Sentences, build_paraphrase_graph
+from ragassay.model_names import split_endpoint
+from ragassay.models.gateway import JudgeLM
+from ragassay.perturbations import Rephrase, damage_answers
+from ragassay.perturbations.redundancy import REDUNDANCY
+from ragassay.records import DamagedAnswer, Paraphrase
+from ragassay.runs.audit_job import AuditJob
+from ragassay.runs.engine import Event, Listener
+from ragassay.runs.evaluate import CHARS_A_TOKEN, TASK_CHARS, Plan
+from ragassay.runs.folder import append_line, read_lines, write_lines
+from ragassay.settings import Settings
+
+PARAPHRASES = "paraphrases.jsonl"
+
+
+def paraphraser_name(job: AuditJob) -> str:
+    """The model that writes redundant sentences, without its endpoint; empty for rules."""
+    return split_endpoint(job.options.paraphraser)[0]
+
+
+def plan_paraphrases(job: AuditJob) -> Plan:
+    """Count the calls and tokens that the redundant sentences take."""
+    sentences = sentences_to_rephrase(job) if job.options.paraphraser else ()
+    n_chars = sum(len(sentence) for sentence in sentences) + len(sentences) * TASK_CHARS
+    return Plan(0, len(sentences), n_chars // CHARS_A_TOKEN, 0)
+
+
+def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
+    """The sentences that attacks of the job say again, each once."""
+    asked: dict[str, None] = {}
+
+    def note(sentence: str) -> str:
+        asked[sentence] = None
+        return ""
+
+    _redundant(job, note)
+    return tuple(asked)
+
+
+async def paraphrased_job(
+    job: AuditJob, settings: Settings, folder: Path | None, listen: Listener
+) -> AuditJob:
+    """The job with redundant sentences by the model that its options name, if they name one.
+
+    Where the model gives no sentence to use, the rule's stands.
+
+    Args:
+        job: With redundant sentences by rule.
+        settings: The audit's; they bound the calls under way.
+        folder: Where sentences are kept; what is there is not asked for again.
+        listen: Told of each call.
+
+    Raises:
+        FatalModelError: The model cannot be asked; what it wrote before is kept.
+    """
+    if not job.options.paraphraser:
+        return job
+    sentences = sentences_to_rephrase(job)
+    file = folder / PARAPHRASES if folder else None
+    known = {p.sentence: p for p in read_lines(file, Paraphrase)} if file else {}
+    waiting = [sentence for sentence in sentences if sentence not in known]
+    listen(Event(n_expected=len(waiting)))
+    async for found in _asked(waiting, paraphraser_settings(settings, job.options.paraphraser)):
+        known[found.sentence] = found
+        if file:
+            append_line(file, found)
+        listen(Event(n_calls=1, usage=found.usage))
+    texts = {sentence: known[sentence].text for sentence in sentences}
+    damaged = await asyncio.to_thread(_redundant, job, texts.__getitem__)
+    paraphrases = tuple(known[sentence] for sentence in sentences)
+    return replace(_with_damage(job, damaged), paraphrases=paraphrases)
+
+
+def paraphraser_settings(settings: Settings, name: str) -> Settings:
+    """The settings by which the model is asked: as one more judge of a panel would be.
+
+    Args:
+        settings: The audit's.
+        name: LiteLLM name, perhaps with its endpoint (NAME@URL).
+    """
+    seated = settings.model_copy(update={"panel": (*settings.panel, name)})
+    return seated.of_judge(len(seated.judges) - 1)
+
+
+def forget_failed_paraphrases(folder: Path) -> None:
+    """Drop sentences whose call failed, so that they are asked for again; a refused reply stays."""
+    file = folder / PARAPHRASES
+    write_lines(file, [found for found in read_lines(file, Paraphrase) if found.failure is None])
+
+
+async def _asked(sentences: Sequence[str], settings: Settings) -> AsyncIterator[Paraphrase]:
+    """What the model makes of the sentences, as it comes."""
+    if not sentences:
+        return
+    graph = build_paraphrase_graph(settings.max_attempts)
+    config: RunnableConfig = {"max_concurrency": settings.n_slots}
+    tools = ParaphraseTools(JudgeLM(settings))
+    stream: AsyncIterator[Any] = graph.astream(
+        Sentences(tuple(sentences)), config, context=tools, stream_mode="custom"
+    )
+    async for chunk in stream:
+        yield chunk["paraphrase"]
+
+
+def _redundant(job: AuditJob, rephrase: Rephrase) -> dict[str, DamagedAnswer]:
+    """The job's redundant answers, made again with another way to say sentences again; by id."""
+    wanted = {damage.record.id for damage in job.damaged}
+    found: dict[str, DamagedAnswer] = {}
+    for attack in REDUNDANCY:
+        records = [r for r in job.job.records if f"{r.id}~{attack.name}" in wanted]
+        again = damage_answers(records, attacks=[attack], seed=job.options.seed, rephrase=rephrase)
+        found |= {damage.record.id: damage for damage in again.answers}
+    return found
+
+
+def _with_damage(job: AuditJob, made: dict[str, DamagedAnswer]) -> AuditJob:
+    """The job with other texts of some damaged answers; their targets and rubrics stay."""
+    damaged = tuple(
+        _with_text(damage, made[damage.record.id]) if damage.record.id in made else damage
+        for damage in job.damaged
+    )
+    records = {damage.record.id: damage.record for damage in damaged}
+    asks = tuple(replace(ask, record=records.get(ask.record.id, ask.record)) for ask in job.asks)
+    return replace(job, damaged=damaged, asks=asks)
+
+
+def _with_text(damage: DamagedAnswer, made: DamagedAnswer) -> DamagedAnswer:
+    record = damage.record.model_copy(update={"answer": made.record.answer})
+    return damage.model_copy(update={"record": record, "sentences": made.sentences})
