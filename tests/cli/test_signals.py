@@ -1,0 +1,34 @@
+"""`ragassay evaluate` with signals: what rates is named in the run and on its report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.models.signal_rater import shipped_rater
+
+pytestmark = pytest.mark.integration
+
+
+def evaluate(sample: Path, out: Path, *options: str) -> dict:
+    command = ["evaluate", str(sample / "answers.jsonl"), "--limit", "2", "--only", "rubrics"]
+    found = CliRunner().invoke(app, [*command, "--out", str(out), "--quiet", *options])
+    assert found.exit_code == 0, found.output
+    return json.loads((out / "run.json").read_text(encoding="utf-8"))
+
+
+def test_the_run_and_its_report_name_what_rated(sample: Path, tmp_path: Path):
+    run = evaluate(sample, tmp_path / "run", "--signals")
+    assert (run["rater"], run["rater_digest"]) == (shipped_rater().model, shipped_rater().digest)
+    assert run["settings"]["signals"] is True
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Rated the rubrics" in page and shipped_rater().model in page
+    assert "0 model calls" in page
+    lines = (tmp_path / "run" / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        judgments = json.loads(line)["judgments"]
+        assert len(judgments) == 9 and all(j["rating"] and j["rationale"] for j in judgments)
