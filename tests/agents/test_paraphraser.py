@@ -102,4 +102,4 @@ def test_what_is_no_restatement_is_refused(text: str) -> None:
 
 
 def test_a_sentence_of_small_words_alone_can_be_said_again() -> None:
-    assert is_restatement("It is as it was.", "It was so.")
+    assert is_restatement("It is as it was.", "It was.")
