@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -316,7 +317,7 @@ def test_a_killed_audit_goes_on_where_it_was(tmp_path):
         command = [sys.executable, "-c", program, "audit", str(answers), "--out", str(out)]
         first = subprocess.Popen([*command, *judge, *only], cwd=ROOT)
         while not (out / "evaluations.jsonl").exists() and first.poll() is None:
-            pass
+            time.sleep(0.05)
         first.kill()
         first.wait()
         n_finished = len((out / "evaluations.jsonl").read_text().splitlines())
