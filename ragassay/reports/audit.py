@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragassay.records import AttackFigure, Audit, Score, Variant
+from ragassay.reports.attack_titles import attack_title
 from ragassay.reports.certificate import (
     EXPLANATION,
     TrustLine,
-    attack_title,
     target_title,
     view_certificate,
 )

@@ -10,7 +10,6 @@ from ragassay.records import AttackFamily, Audit, TargetTrust, Trust
 from ragassay.reports.labels import finding_title
 from ragassay.reports.text import (
     count_text,
-    humanise,
     join_words,
     score_title,
 )
@@ -117,11 +116,6 @@ def target_title(target: str) -> str:
     """The title of a score or finding that an attack aims at."""
     group, _, kind = target.partition(".")
     return finding_title(kind, 1) if group == "findings" else score_title(target)
-
-
-def attack_title(attack: str) -> str:
-    """An attack's name as words."""
-    return humanise(attack)
 
 
 def _of(audit: Audit, family: AttackFamily) -> list[TargetTrust]:

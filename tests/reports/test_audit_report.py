@@ -16,8 +16,10 @@ from rich.console import Console
 
 from ragassay.metrics.audit import attack_figures, variant_ratings
 from ragassay.metrics.certificate import certify
+from ragassay.perturbations import ATTACKS
 from ragassay.records import Audit
 from ragassay.reports import render_html, render_markdown
+from ragassay.reports.attack_titles import ATTACK_TITLES, attack_title
 from ragassay.reports.audit import (
     attack_table,
     certificate_table,
@@ -138,7 +140,7 @@ def test_every_row_of_a_table_has_its_columns():
 
 def test_what_got_through_and_what_was_left_alone_are_named():
     words = text_of(html.document_fromstring(render_audit_html(build_audit())))
-    assert "Tweet (extreme), Relevancy: a10~tweet" in words
+    assert "Tweet at the end (extreme), Relevancy: a10~tweet" in words
     assert "Swap last: 2" in words
     assert "Tweet: 0" not in words
     assert "1 answer could not be evaluated" in words
@@ -223,3 +225,9 @@ def test_an_empty_audit_is_shown():
     tree = html.document_fromstring(render_audit_html(EMPTY))
     assert text_of(tree.xpath("//h1")[0]) == "No rubric was audited."
     assert certificate_table(EMPTY).row_count == attack_table(EMPTY).row_count == 0
+
+
+def test_every_attack_has_a_title_that_a_newcomer_understands():
+    assert set(ATTACK_TITLES) == {attack.name for attack in ATTACKS} | {"given"}
+    assert len(set(ATTACK_TITLES.values())) == len(ATTACK_TITLES)
+    assert attack_title("something_else") == "Something else"
