@@ -18,7 +18,7 @@ from ragassay.errors import InputError, RunMismatchError
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Audit, Document, Record
 from ragassay.retrievers.memory import Corpus
-from ragassay.runs.audit import audit_of_run, job_of_run, plan_audit, run_audit
+from ragassay.runs.audit import audit_of_run, job_of_run, plan_audit, raters, run_audit
 from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job, parts_of, spread
 from ragassay.runs.evaluate import Job, job_of, run
 from ragassay.runs.folder import RunFolder
@@ -349,3 +349,12 @@ def test_given_answers_that_are_not_damaged_count_nowhere():
     assert [damage.targets for damage in job.damaged] == [("rubric.relevancy",)]
     assert job.n_unchanged == {"given": 1}
     assert [ask.record.id for ask in job.asks] == ["r1", "r1/Relevancy"]
+
+
+def test_an_audit_names_what_rated():
+    embedded = "ragassay/smollm2-135m"
+    with_signals = Toolbox.of(load_settings(signals=True))
+    assert raters(with_signals) == f"{embedded}, rubrics by ragassay/signals"
+    assert raters(Toolbox.of(load_settings(signals=False))) == embedded
+    panel = Toolbox.of(load_settings(model="openai/a", panel=(embedded,), signals=True))
+    assert raters(panel) == f"openai/a; {embedded}, rubrics by ragassay/signals"
