@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.errors import SettingsError
+from ragassay.models.cards import load_card
 from ragassay.models.signal_rater import LinearScorer, rater_of, shipped_rater
 from ragassay.prompts import load_rubrics
 from ragassay.prompts.signals import load_signals
@@ -63,3 +64,10 @@ def test_other_models_are_refused_by_name():
     del text["order"]
     with pytest.raises(SettingsError, match="order"):
         rater_of(json.dumps(text))
+
+
+def test_the_card_is_that_of_the_models_that_ship():
+    shipped = shipped_rater()
+    card = load_card(shipped.model)
+    assert card is not None and card.digest == shipped.digest
+    assert card.figures and card.limits
