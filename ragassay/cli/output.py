@@ -37,7 +37,12 @@ def print_run(
         console.print(line, markup=False, highlight=False)
     if audit is not None:
         print_certificate(audit)
-    for role, card in (("Judge", manifest.card), ("Verifier", manifest.verifier_card)):
+    cards = (
+        ("Judge", manifest.card),
+        ("Rater of the rubrics", manifest.rater_card),
+        ("Verifier", manifest.verifier_card),
+    )
+    for role, card in cards:
         if card is not None:
             console.print(f"{role}: {card.description}", markup=False, highlight=False)
     where = f"Report: {folder / 'report.html'}"
