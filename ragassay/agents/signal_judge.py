@@ -9,6 +9,9 @@ from ragassay.records import Failure, Judgment, Signals
 
 LIKERT = (1, 5)
 
+SOURCED = "mean_source_support"
+"""A signal that every answer with sources has, and no other."""
+
 LEAST_WEIGHT = 0.25
 """Logits by which a signal must lower a rating to be given as a reason."""
 
@@ -33,6 +36,9 @@ class SignalJudge:
         """Rate an answer; the score is the expectation over the five ratings."""
         if not signals.sentences:
             failure = Failure(reason="empty_answer", detail="the answer has no sentence")
+            return Judgment(rubric=rubric, failure=failure)
+        if load_signals().rubrics[rubric].needs_sources and SOURCED not in signals.values:
+            failure = Failure(reason="no_evidence", detail="the answer comes without sources")
             return Judgment(rubric=rubric, failure=failure)
         likely = self.rater.rubrics[rubric].distribution(signals.values)
         score = sum(rating * share for rating, share in enumerate(likely, 1))

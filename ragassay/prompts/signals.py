@@ -33,10 +33,12 @@ class RubricSignals(Frozen):
     Attributes:
         shown: Measures of sentences that a judge is told of; the one that tells most comes first.
         rated: Measures of the answer that the embedded judge rates by.
+        needs_sources: Whether the embedded judge can say nothing of an answer without sources.
     """
 
     shown: tuple[str, ...]
     rated: tuple[str, ...]
+    needs_sources: bool = False
 
 
 class ReasonWords(Frozen):

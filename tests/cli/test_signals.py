@@ -16,6 +16,7 @@ pytestmark = pytest.mark.integration
 
 def evaluate(sample: Path, out: Path, *options: str) -> dict:
     command = ["evaluate", str(sample / "answers.jsonl"), "--limit", "2", "--only", "rubrics"]
+    command += ["--corpus", str(sample / "abstracts.jsonl")]
     found = CliRunner().invoke(app, [*command, "--out", str(out), "--quiet", *options])
     assert found.exit_code == 0, found.output
     return json.loads((out / "run.json").read_text(encoding="utf-8"))

@@ -6,7 +6,12 @@ import pytest
 
 from ragassay.agents.signal_judge import SignalJudge
 from ragassay.agents.signals.facts import facts_text, measure_of, number_text, reason_of
-from ragassay.models.signal_rater import LinearScorer, RubricRater, SignalRater
+from ragassay.models.signal_rater import (
+    LinearScorer,
+    RubricRater,
+    SignalRater,
+    shipped_rater,
+)
 from ragassay.prompts import load_rubrics
 from ragassay.prompts.signals import load_signals
 from ragassay.records import SentenceSignals, Signals, SourceGap
@@ -123,6 +128,16 @@ def test_what_lowers_nothing_is_no_reason():
     judgment = SignalJudge(rater(0.05)).judge(signals(), "relevancy")
     assert judgment.rationale == "Nothing that was measured lowers this rating."
     assert judgment.sentences == ()
+
+
+def test_what_rests_on_sources_is_unscored_without_any():
+    bare = signals().model_copy(update={"values": {"all_foreign": -1.0}})
+    judge = SignalJudge(rater(1.0).model_copy(update={"rubrics": shipped_rater().rubrics}))
+    for rubric in ("correctness", "completeness"):
+        unsaid = judge.judge(bare, rubric)
+        assert unsaid.rating is None
+        assert unsaid.failure is not None and unsaid.failure.reason == "no_evidence"
+    assert judge.judge(bare, "relevancy").rating is not None
 
 
 def test_an_answer_without_a_sentence_is_unscored():
