@@ -167,7 +167,7 @@ def evaluate(
 
       ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini --concurrency 32
 
-      ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --judge anthropic/claude-haiku-4-5
+      ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --judge mistral/mistral-small
 
       ragassay evaluate answers.jsonl --only citations --citations sentence
 

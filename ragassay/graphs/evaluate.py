@@ -134,7 +134,7 @@ def route_final(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
     tasks = confer_tasks(state.case, state.judgments, tools, state.signals)
     if tools.settings.cites_by_nuggets:
         tasks += citation_nuggets.nugget_tasks(state.case, state.cited, state.facts, state.nuggets)
-    return (_sends(runtime, tasks) if tasks else []) or "aggregate"
+    return _sends(runtime, tasks) or "aggregate"
 
 
 def _sends(runtime: Runtime[Toolbox], tasks: list[Task]) -> list[Send]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ragassay.graphs.state import State, Task
 from ragassay.graphs.tasks import rubric_tasks
@@ -39,8 +38,16 @@ def confer_tasks(
             if signals is not None and tools.rater_of(one.judge, rubric) is not None:
                 continue
             others = others_text([other for other in rated if other is not one])
-            task = Task("confer", case, rubric=rubric, judge=one.judge, others=others, first=one)
-            tasks.append(replace(task, signals=signals))
+            task = Task(
+                "confer",
+                case,
+                rubric=rubric,
+                judge=one.judge,
+                others=others,
+                first=one,
+                signals=signals,
+            )
+            tasks.append(task)
     return tasks
 
 

@@ -368,12 +368,12 @@ def test_an_endpoint_goes_to_the_judges_that_it_is_meant_for():
     here, there = "http://here/v1", "http://there/v1"
     settings = load_settings(
         model="openai/a",
-        panel=("openai/b", f"openai/c@{there}", "anthropic/d", DEFAULT_MODEL),
+        panel=("openai/b", f"openai/c@{there}", "mistral/d", DEFAULT_MODEL),
         api_base=here,
     )
     bases = [settings.of_judge(n).api_base for n in range(5)]
     assert bases == [here, here, there, None, None]
-    assert settings.judges == ("openai/a", "openai/b", "openai/c", "anthropic/d", DEFAULT_MODEL)
+    assert settings.judges == ("openai/a", "openai/b", "openai/c", "mistral/d", DEFAULT_MODEL)
     assert [settings.of_judge(n).model for n in range(5)] == list(settings.judges)
 
 

@@ -205,4 +205,4 @@ def test_the_endpoint_is_its_own_or_that_of_a_judge_of_its_provider():
     own = paraphraser_settings(settings, "openai/writer@http://localhost:2/v1")
     assert (own.model, own.api_base, own.panel) == ("openai/writer", "http://localhost:2/v1", ())
     assert paraphraser_settings(settings, "openai/writer").api_base == "http://localhost:1/v1"
-    assert paraphraser_settings(settings, "anthropic/writer").api_base is None
+    assert paraphraser_settings(settings, "mistral/writer").api_base is None
