@@ -5,6 +5,7 @@ All measures are cosines of sentence vectors of length 1, in [-1, 1].
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,6 +36,13 @@ class Placed:
     owner: NDArray[np.intp]
     cited: Sequence[Sequence[int]]
 
+    @functools.cached_property
+    def nearness(self) -> Vectors:
+        """Cosines with the sentences of the sources, shape (n_sentences, n_source_sentences)."""
+        if not len(self.sources):
+            return np.zeros((len(self.sentences), 0), dtype=np.float32)
+        return self.sentences @ self.sources.T
+
 
 def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
     """One value a sentence and measure; None where it does not apply.
@@ -47,15 +55,14 @@ def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
     - flow: the sentence before
     """
     n = len(placed.sentences)
-    to_sources = _to_sources(placed)
     among = placed.sentences @ placed.sentences.T
     np.fill_diagonal(among, np.nan)
     others = [row[~np.isnan(row)] for row in among]
     return {
-        "source_support": [_most(row) for row in to_sources],
+        "source_support": [_most(row) for row in placed.nearness],
         "cited_support": [
             _most(row[np.isin(placed.owner, list(cited))]) if cited else None
-            for row, cited in zip(to_sources, placed.cited, strict=True)
+            for row, cited in zip(placed.nearness, placed.cited, strict=True)
         ],
         "question_relevance": [float(v) for v in placed.sentences @ placed.question],
         "redundancy": [_most(row) for row in others],
@@ -75,13 +82,7 @@ def source_coverage(placed: Placed) -> list[float]:
     """How near the answer comes to each sentence of the sources, shape (n_source_sentences,)."""
     if not len(placed.sentences) or not len(placed.sources):
         return []
-    return [float(v) for v in _to_sources(placed).max(axis=0)]
-
-
-def _to_sources(placed: Placed) -> Vectors:
-    if not len(placed.sources):
-        return np.zeros((len(placed.sentences), 0), dtype=np.float32)
-    return placed.sentences @ placed.sources.T
+    return [float(v) for v in placed.nearness.max(axis=0)]
 
 
 def _most(row: Vectors) -> float | None:

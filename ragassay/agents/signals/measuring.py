@@ -150,8 +150,7 @@ def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
     """For each sentence the closest sentences of all sources, in their order."""
     import numpy as np
 
-    nearness = placed.sentences @ placed.sources.T
-    chosen = [np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES]) for row in nearness]
+    chosen = [np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES]) for row in placed.nearness]
     return [" ".join(lines[int(i)] for i in closest) for closest in chosen]
 
 
