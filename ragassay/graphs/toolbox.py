@@ -31,8 +31,8 @@ from ragassay.models.embeddings import EMBEDDED, Embedder
 from ragassay.models.entailment import EMBEDDED as EMBEDDED_VERIFIER
 from ragassay.models.entailment import Remembered, entailment_model
 from ragassay.models.gateway import JudgeLM
+from ragassay.models.nugget_matcher import opened_matcher
 from ragassay.models.signal_rater import shipped_rater
-from ragassay.optimizers.nugget_matching import opened_matcher
 from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
 from ragassay.records import NuggetMatcher, Record
 from ragassay.retrievers.literature import Literature

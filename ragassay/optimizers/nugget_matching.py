@@ -13,12 +13,9 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from ragassay.errors import InputError, SettingsError
+from ragassay.errors import InputError
 from ragassay.metrics.nuggets import same_probability
 from ragassay.optimizers.nugget_thresholds import (
     LEAST_PROBABILITY,
@@ -26,10 +23,7 @@ from ragassay.optimizers.nugget_thresholds import (
     choose_trial,
     search_thresholds,
 )
-from ragassay.records import (
-    MixtureComponent,
-    NuggetMatcher,
-)
+from ragassay.records import MixtureComponent, NuggetMatcher
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,36 +125,6 @@ def fit_mixture(
         for i in range(2)
     )
     return first, second
-
-
-def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
-    """A matcher that `ragassay nuggets fit` wrote; None for no path.
-
-    Args:
-        path: The file.
-        embedder: Name of the embedding model that it is to work with.
-
-    Raises:
-        SettingsError: The file is missing, is none, or was fitted with another embedding model.
-    """
-    if not path:
-        return None
-    try:
-        matcher = NuggetMatcher.model_validate_json(Path(path).read_bytes())
-    except OSError as error:
-        raise SettingsError(f"nugget_matcher: {path} cannot be read: {error.strerror}") from error
-    except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise SettingsError(
-            f"nugget_matcher: {path} is no matcher that `ragassay nuggets fit` wrote: "
-            f"{where or 'the file'}: {error.errors()[0]['msg']}"
-        ) from error
-    if matcher.embedder != embedder:
-        raise SettingsError(
-            f"nugget_matcher: {path} was fitted to similarities of {matcher.embedder}, and the "
-            f"embedder is {embedder}: fit again, or set embedder"
-        )
-    return matcher
 
 
 def _similarity_at(

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.metrics.nuggets import same_probability
-from ragassay.optimizers.nugget_matching import fit_matcher, fit_mixture, opened_matcher
+from ragassay.models.nugget_matcher import opened_matcher
+from ragassay.optimizers.nugget_matching import fit_matcher, fit_mixture
 from ragassay.optimizers.nugget_thresholds import MatchCase, MatchData, Trial, choose_trial
 from ragassay.records import MatchAgreement, MatchObjectives, NuggetMatcher
 from ragassay.settings import RESULT_FIELDS, Settings

@@ -1,6 +1,6 @@
 """Fits the embedded judge's rater on answers of which it is known what is wrong with them.
 
-    python -m ragassay.runs.rating ANSWERS [ANSWERS ...] --out signals.json
+    python -m ragassay.optimizers.rating ANSWERS [ANSWERS ...] --out signals.json
 
 ANSWERS are YESciEval files. Their whole answers are damaged anew, with texts of the side "fit". Of
 the damaged answers that the files hold, only the redundant ones are looked at, which a model wrote
@@ -19,6 +19,7 @@ from ragassay.agents.signals.meter import signals_of
 from ragassay.errors import InputError
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.models.signal_rater import LinearScorer, SignalRater
+from ragassay.optimizers.rating_examples import SEED, Example, examples_of
 from ragassay.optimizers.signal_rating import (
     FOREIGN_FEATURES,
     fit_order,
@@ -26,7 +27,6 @@ from ragassay.optimizers.signal_rating import (
     fit_sentences,
 )
 from ragassay.prompts.signals import load_signals
-from ragassay.runs.rating_examples import SEED, Example, examples_of
 from ragassay.settings import load_settings
 
 HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")

@@ -1,0 +1,40 @@
+"""A nugget matcher that was fitted, read from its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ragassay.errors import SettingsError
+from ragassay.records import NuggetMatcher
+
+
+def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
+    """A matcher that `ragassay nuggets fit` wrote; None for no path.
+
+    Args:
+        path: The file.
+        embedder: Name of the embedding model that it is to work with.
+
+    Raises:
+        SettingsError: The file is missing, is none, or was fitted with another embedding model.
+    """
+    if not path:
+        return None
+    try:
+        matcher = NuggetMatcher.model_validate_json(Path(path).read_bytes())
+    except OSError as error:
+        raise SettingsError(f"nugget_matcher: {path} cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise SettingsError(
+            f"nugget_matcher: {path} is no matcher that `ragassay nuggets fit` wrote: "
+            f"{where or 'the file'}: {error.errors()[0]['msg']}"
+        ) from error
+    if matcher.embedder != embedder:
+        raise SettingsError(
+            f"nugget_matcher: {path} was fitted to similarities of {matcher.embedder}, and the "
+            f"embedder is {embedder}: fit again, or set embedder"
+        )
+    return matcher
