@@ -10,6 +10,7 @@ import asyncio
 import contextvars
 import importlib
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -42,6 +43,11 @@ _LOCAL_BOUNDS = frozenset(
     {"maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern"}
 )
 """Schema bounds that the local judge enforces and that hosted strict modes refuse."""
+
+_NO_KEY = re.compile(
+    r"missing credentials|missing [\w ]*api key|api_key client option must be set", re.IGNORECASE
+)
+"""What providers' libraries say where no key is set; LiteLLM passes it on as a server's error."""
 
 
 def import_litellm() -> Any:
@@ -177,7 +183,7 @@ class JudgeLM(dspy.LM):
         if is_local(self.model):
             # LiteLLM calls whatever goes wrong in a provider of ours a lost connection.
             return ModelError(_shortened(cause or error))
-        typed = _typed(error)
+        typed = FatalModelError(_wanted_key(self.model)) if _has_no_key(error) else _typed(error)
         if isinstance(typed, FatalModelError):
             # Of several judges, the user must know which.
             typed = self.fatal = FatalModelError(f"{self.model}: {typed}")
@@ -197,6 +203,20 @@ def raise_refusal(model: str, choice: Any) -> None:
     refusal = (getattr(choice.message, "provider_specific_fields", None) or {}).get("refusal")
     if refusal or choice.finish_reason == "content_filter":
         raise RefusedError(f"{model} refused: {refusal or 'content filter'}")
+
+
+def _has_no_key(error: Exception) -> bool:
+    return _NO_KEY.search(str(error)) is not None
+
+
+def _wanted_key(model: str) -> str:
+    """Which variable of the environment a user has to set."""
+    missing = import_litellm().validate_environment(model).get("missing_keys") or ()
+    names = sorted(name for name in missing if name.endswith("_KEY"))
+    return (
+        f"no key for this model: set {' or '.join(names) or 'the key of its provider'} in the "
+        "environment (to any word, if the server at your endpoint asks for none)"
+    )
 
 
 def _typed(error: Exception) -> ModelError:

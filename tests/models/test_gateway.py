@@ -1,0 +1,37 @@
+"""What goes wrong at the one door to any model comes out typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ragassay.errors import FatalModelError
+from ragassay.models.gateway import JudgeLM
+from ragassay.settings import load_settings
+from ragassay.testing import ScriptedModel
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as started:
+        yield started
+
+
+@pytest.mark.integration
+async def test_a_missing_key_is_final_and_says_which_variable_to_set(model, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    settings = load_settings(model="openai/gpt-4.1-mini", api_base=model.base_url)
+    lm = JudgeLM(settings)
+    with pytest.raises(FatalModelError, match=r"^openai/gpt-4.1-mini: .*set OPENAI_API_KEY in"):
+        await lm.acall("q")
+    assert lm.fatal is not None, "every further call fails at once"
+    assert model.n_requests == 0
+
+
+async def test_a_key_that_may_stand_in_one_of_two_variables_names_both(monkeypatch):
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    lm = JudgeLM(load_settings(model="gemini/gemini-2.0-flash"))
+    with pytest.raises(FatalModelError, match="set GEMINI_API_KEY or GOOGLE_API_KEY in"):
+        await lm.acall("q")
