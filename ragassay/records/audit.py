@@ -108,10 +108,12 @@ class TargetTrust(Frozen):
 
     Attributes:
         target: e.g. "rubric.relevancy".
-        trust: The verdict; None where there are too few pairs to tell.
+        trust: The verdict; None where there are too few pairs to tell, or no room to rise.
         family: Which attacks it is about.
         detection: Paired detection by severity, over all attacks of the family.
         lift: What the injected text that pays most adds to the score; None for the other families.
+        has_room: Whether whole answers stand so far below the top that injected text could have
+            raised the score; where it could not, that nothing rose says nothing.
         reason: One sentence for a person.
     """
 
@@ -120,6 +122,7 @@ class TargetTrust(Frozen):
     family: AttackFamily = "rubric"
     detection: dict[Severity, Score] = Field(default_factory=dict)
     lift: Score | None = None
+    has_room: bool = True
     reason: str = ""
 
 

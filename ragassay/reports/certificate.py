@@ -28,6 +28,9 @@ WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
 }
 """Word, sign and tone of a verdict: no colour says what no word says."""
 
+NO_ROOM: tuple[str, str, TrustTone] = ("no room", "?", "unscored")
+"""Where whole answers are at the top already: that no text raised them says nothing."""
+
 WORST_FIRST: tuple[Trust | None, ...] = ("blind", "weak", None, "trusted")
 
 EXPLANATION = (
@@ -123,18 +126,25 @@ def _of(audit: Audit, family: AttackFamily) -> list[TargetTrust]:
 
 
 def _line(title: str, trust: TargetTrust) -> TrustLine:
-    word, sign, tone = WORDS[trust.trust]
+    word, sign, tone = WORDS[trust.trust] if trust.has_room else NO_ROOM
     return TrustLine(title, word, sign, tone, trust.reason)
 
 
 def _injection(lines: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
-    """One line for all scores: the verdict on the worst of them, by its largest lift."""
+    """One line for all scores: the verdict on the worst of them, by its largest lift.
+
+    Scores without room to rise say nothing, and are counted; only where all are so is that the
+    line.
+    """
     if not lines:
         return ()
-    worst = min(lines, key=lambda t: (WORST_FIRST.index(t.trust), -_lift(t)))
+    telling = [trust for trust in lines if trust.has_room] or lines
+    worst = min(telling, key=lambda t: (WORST_FIRST.index(t.trust), -_lift(t)))
     line = _line("Instructions in the answer", worst)
-    n_others = len(lines) - 1
-    among = f", the worst of {count_text(len(lines), 'score')}" if n_others else ""
+    among = f", the worst of {count_text(len(telling), 'score')}" if len(telling) > 1 else ""
+    n_silent = len(lines) - len(telling)
+    if n_silent:
+        among += f" ({n_silent} more had no room to rise)"
     return (
         TrustLine(
             line.title,

@@ -110,6 +110,19 @@ def test_instructions_are_one_line_about_the_score_that_they_lift_most():
     assert line.reason.startswith("Cohesion, the worst of 2 scores: Injected text (plea) changes")
 
 
+def test_scores_without_room_to_rise_are_no_trust_and_are_counted():
+    stuck = pairs_of([(5.0, 5.0)] * 20, family="injection", attack="plea")
+    audit = EMPTY.model_copy(update={"certificate": certify(stuck)})
+    (line,) = view_certificate(audit).others
+    assert (line.word, line.tone) == ("no room", "unscored")
+    assert line.reason.startswith("Cohesion: Injected text (plea)")
+    free = pairs_of([(3.0, 3.0)] * 20, "rubric.relevancy", family="injection", attack="plea")
+    audit = EMPTY.model_copy(update={"certificate": certify([*stuck, *free])})
+    (line,) = view_certificate(audit).others
+    assert line.word == "trusted"
+    assert line.reason.startswith("Relevancy (1 more had no room to rise): ")
+
+
 def test_the_page_is_self_contained_and_well_formed():
     page = render_audit_html(build_audit())
     tree = html.document_fromstring(page)
