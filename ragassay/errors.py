@@ -5,6 +5,7 @@ RagassayError
 ├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
 ├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
 ├── CorpusError (RuntimeError)       a corpus is missing, damaged, or cannot be reached
+├── BudgetError (RuntimeError)       the money that a job may cost is spent
 └── ModelError (RuntimeError)        a model call gave no usable reply
     ├── TransientModelError          rate limit, time-out, 5xx, lost connection: worth a retry
     ├── UnparsableReplyError         the reply does not fit the schema: worth one retry
@@ -36,6 +37,10 @@ class RunMismatchError(RagassayError, ValueError):
 
 class CorpusError(RagassayError, RuntimeError):
     """A corpus is missing or damaged, or the service that holds it cannot be reached."""
+
+
+class BudgetError(RagassayError, RuntimeError):
+    """The money that a job may cost is spent; what was answered is kept."""
 
 
 class ModelError(RagassayError, RuntimeError):

@@ -23,6 +23,9 @@ from ragassay.prompts import load_prompts
 CONTEXT_FIELD = "context"
 """The input field that every signature here starts with."""
 
+CASE_FIELD = "case"
+"""What an example is about, where that is not among its fields: a question and an answer."""
+
 
 class SharedPrefixAdapter(dspy.Adapter):
     """Renders `context` first, then examples, the instruction, the other inputs; replies in JSON.
@@ -137,8 +140,9 @@ def _example(signature: Any, demo: Mapping[str, Any]) -> str:
         for name in signature.input_fields
         if name in demo and name != CONTEXT_FIELD
     ]
+    about = [str(demo[CASE_FIELD])] if demo.get(CASE_FIELD) else []
     reply = {name: demo[name] for name in signature.output_fields if name in demo}
-    return "\n".join(["Example", *given, f"Reply: {json.dumps(reply)}"])
+    return "\n".join(["Example", *about, *given, f"Reply: {json.dumps(reply)}"])
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,0 +1,245 @@
+"""The model of a compile job: a judge that remembers, keeps to a budget, and can be called in step.
+
+`JudgeLM` is asynchronous, and its semaphore belongs to one event loop. DSPy's optimizers call from
+many threads and wait: here every call, of either kind, goes through the job's one loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import dspy
+
+from ragassay.errors import (
+    BudgetError,
+    FatalModelError,
+    ModelError,
+    PromptTooLongError,
+    RagassayError,
+    RefusedError,
+    TransientModelError,
+    UnparsableReplyError,
+)
+from ragassay.model_names import is_local
+from ragassay.models.gateway import JudgeLM, metered
+from ragassay.optimizers.compiling.bridge import Bridge
+from ragassay.optimizers.compiling.memory import Memory, Remembered, request_key
+from ragassay.prompts.proposals import load_proposals
+
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 20.0
+
+_FINAL: Mapping[str, type[ModelError]] = {
+    "unparsable": UnparsableReplyError,
+    "refused": RefusedError,
+    "too_long": PromptTooLongError,
+}
+"""What comes out the same, asked again: it is remembered too."""
+
+
+class JobStopped(BaseException):
+    """The job cannot go on. No `Exception`: optimizers turn those into a score of zero.
+
+    Attributes:
+        reason: What the user is told.
+    """
+
+    def __init__(self, reason: RagassayError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+@dataclass
+class Purse:
+    """The money of a job.
+
+    Attributes:
+        max_usd: What may be spent; None for no limit.
+        n_under_way: Calls that were begun and are not paid yet.
+        stopped: Why nothing more may be asked.
+    """
+
+    max_usd: float | None = None
+    n_under_way: int = 0
+    stopped: JobStopped | None = None
+
+    def check(self, memory: Memory, model: str) -> None:
+        """Refuse a further call that could not be paid.
+
+        A call is taken to cost what the calls so far cost on average.
+
+        Raises:
+            JobStopped: The money is spent, or nobody knows what the model costs.
+        """
+        if self.stopped is not None:
+            raise self.stopped
+        if self.max_usd is None or is_local(model):
+            return
+        spent, n = memory.usage.cost_usd, memory.usage.n_calls
+        if spent is None:
+            self.stop(BudgetError(f"--max-usd: the price of {model} is not known; leave it out"))
+        elif spent + (spent / n if n else 0.0) * (self.n_under_way + 1) > self.max_usd:
+            self.stop(
+                BudgetError(
+                    f"--max-usd {self.max_usd:g}: {spent:.4f} USD are spent on {n} calls; nothing "
+                    "is lost, and the same command with more goes on from here"
+                )
+            )
+
+    def stop(self, reason: RagassayError) -> None:
+        """Let no further call through.
+
+        Raises:
+            JobStopped: Always.
+        """
+        self.stopped = self.stopped or JobStopped(reason)
+        raise self.stopped
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What the models of a job share.
+
+    Attributes:
+        bridge: The loop that all calls run in.
+        memory: Replies by content.
+        purse: The money.
+        max_attempts: How often a call is tried that fails for a passing reason.
+        under_way: Calls that another caller waits for too, by key.
+    """
+
+    bridge: Bridge
+    memory: Memory
+    purse: Purse
+    max_attempts: int = 5
+    under_way: dict[str, asyncio.Future[Remembered]] = field(
+        default_factory=dict[str, "asyncio.Future[Remembered]"]
+    )
+
+
+class CompilingLM(dspy.BaseLM):
+    """A judge as DSPy's optimizers and the agents see it.
+
+    Args:
+        judge: What is asked in the end.
+        desk: What it shares with the job's other models.
+    """
+
+    def __init__(self, judge: JudgeLM, desk: Desk) -> None:
+        super().__init__(judge.model, cache=False)
+        # Options are the judge's own; those of a copy, such as a temperature, come here.
+        self.kwargs = {}
+        self.takes_schema = judge.takes_schema
+        self.judge = judge
+        self.desk = desk
+
+    def __call__(
+        self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
+    ) -> list[dict[str, Any]]:
+        """As `acall`, from any thread but the loop's.
+
+        Raises:
+            ModelError: One of its children; see `ragassay.errors`.
+        """
+        return self.desk.bridge.wait(self.acall(prompt, messages=messages, **kwargs))
+
+    async def acall(
+        self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
+    ) -> list[dict[str, Any]]:
+        """Replies as DSPy's adapters expect them; `n` of them where that is asked for.
+
+        Raises:
+            ModelError: One of its children; see `ragassay.errors`.
+        """
+        asked = list(messages or [{"role": "user", "content": prompt}])
+        options = self.kwargs | kwargs
+        n, draw = options.pop("n", None) or 1, options.pop("rollout_id", None) or 0
+        draws = [draw + place for place in range(n)]
+        return list(await asyncio.gather(*(self._one(asked, options, d) for d in draws)))
+
+    async def _one(
+        self, messages: list[dict[str, Any]], options: dict[str, Any], draw: int
+    ) -> dict[str, Any]:
+        if draw and is_local(self.model):
+            messages = _reworded(messages, draw)
+        # The draw is part of the key: the same request again is to give another reply.
+        told = {name: value for name, value in options.items() if value is not None}
+        own = {k: v for k, v in self.judge.kwargs.items() if k != "api_base" and k not in options}
+        key = request_key(self.model, messages, own | told | {"draw": draw})
+        found = self.desk.memory.recall(key) or await self._shared(key, messages, options)
+        if found.failure is not None:
+            raise _FINAL[found.failure](found.detail)
+        return {"text": found.text, "logprobs": _logprobs(found.logprobs)}
+
+    async def _shared(
+        self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
+    ) -> Remembered:
+        """Ask, unless somebody else is asking the same."""
+        waiting = self.desk.under_way.get(key)
+        if waiting is not None:
+            return await waiting
+        waiting = self.desk.under_way[key] = asyncio.get_running_loop().create_future()
+        try:
+            found = await self._ask(key, messages, options)
+        except BaseException as error:
+            waiting.set_exception(error)
+            waiting.exception()  # Read once, so that nobody need wait for it.
+            raise
+        else:
+            waiting.set_result(found)
+            return found
+        finally:
+            del self.desk.under_way[key]
+
+    async def _ask(
+        self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
+    ) -> Remembered:
+        purse, memory, pause = self.desk.purse, self.desk.memory, FIRST_PAUSE_S
+        for attempt in range(1, self.desk.max_attempts + 1):
+            purse.check(memory, self.model)
+            purse.n_under_way += 1
+            try:
+                found = await self._asked(key, messages, options)
+            except TransientModelError as error:
+                if attempt == self.desk.max_attempts:
+                    purse.stop(error)
+            except FatalModelError as error:
+                purse.stop(error)
+            else:
+                memory.keep(found)
+                return found
+            finally:
+                purse.n_under_way -= 1
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+        raise AssertionError("unreachable")
+
+    async def _asked(
+        self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
+    ) -> Remembered:
+        with metered() as meter:
+            try:
+                reply = (await self.judge.acall(messages=messages, **options))[0]
+            except (UnparsableReplyError, RefusedError, PromptTooLongError) as error:
+                return Remembered(
+                    key=key, failure=error.reason, detail=str(error), usage=meter.usage
+                )
+        logprobs = reply["logprobs"]
+        dumped = logprobs.model_dump(mode="json") if logprobs is not None else None
+        return Remembered(key=key, text=reply["text"], logprobs=dumped, usage=meter.usage)
+
+
+def _reworded(messages: Sequence[dict[str, Any]], draw: int) -> list[dict[str, Any]]:
+    """The same request in other words: the embedded model draws nothing at random."""
+    *before, last = messages
+    again = load_proposals().again.replace("{number}", str(draw + 1))
+    return [*before, last | {"content": f"{last['content']}\n{again}"}]
+
+
+def _logprobs(dumped: dict[str, Any] | None) -> Any:
+    from litellm.types.utils import ChoiceLogprobs
+
+    return None if dumped is None else ChoiceLogprobs.model_validate(dumped)

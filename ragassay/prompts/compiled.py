@@ -1,0 +1,183 @@
+"""Prompts that `ragassay optimize` wrote: the record, and how its file is read and written.
+
+A file is JSON. It holds what an agent is to be told, the examples that it is shown, and how that
+did on data that it was not chosen on. It names no endpoint, no key and no folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pydantic import Field, ValidationError
+
+from ragassay.errors import SettingsError
+from ragassay.records.base import Frozen
+from ragassay.records.evaluation import Score
+from ragassay.records.verdicts import Usage
+
+DemoValue: TypeAlias = int | str | tuple[str, ...] | tuple[int, ...]
+
+PREDICTOR = "predict"
+"""Name of the one predictor that every agent has."""
+
+
+class CompiledPredictor(Frozen):
+    """What one predictor is told.
+
+    Attributes:
+        instructions: Its instruction.
+        demos: Examples that it is shown: values by field, those of the reply included. What an
+            example is about, where that is not among the fields, stands under "case".
+    """
+
+    instructions: str = Field(min_length=1)
+    demos: tuple[dict[str, DemoValue], ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all that a model is told differently by it."""
+        return _hash([self.instructions, [dict(demo) for demo in self.demos]])
+
+
+class Comparison(Frozen):
+    """A figure of the shipped prompt and of the compiled one, on the same items.
+
+    Attributes:
+        metric: e.g. "macro-F1".
+        before: The shipped prompt's.
+        after: The compiled prompt's.
+        gain: Their difference over the items that both scored, resampled together; its scale is
+            that of a difference.
+    """
+
+    metric: str
+    before: Score
+    after: Score
+    gain: Score
+
+
+class CompiledPrompt(Frozen):
+    """A compiled prompt of one agent.
+
+    Attributes:
+        format: Of the file.
+        agent: Key of the prompt that it takes the place of, e.g. "verifier".
+        rubrics: The rubrics that it is for; empty for all, and for other agents than the judge.
+        predictors: By name.
+        optimizer: What found it.
+        model: LiteLLM name of the model that it was compiled for.
+        reflection_model: What wrote the candidates.
+        seed: Of the job.
+        budget: Calls of the agent that the optimizer might make.
+        n_train: Examples that it was found on.
+        n_dev: Examples that it was measured on; no question is on both sides.
+        data_sha256: Of the training examples.
+        dev_sha256: Of those that it was measured on.
+        before_sha256: Of the shipped prompt.
+        after_sha256: Of this one.
+        comparisons: On the examples of `n_dev`; the first decides.
+        is_better: Whether the first figure rose, and no more replies could not be scored.
+        usage: What the job cost, calls that were remembered included.
+        ragassay: Version.
+        packages: Versions of the libraries that bear on it.
+    """
+
+    format: Literal["ragassay-prompt-1"] = "ragassay-prompt-1"
+    agent: str
+    rubrics: tuple[str, ...] = ()
+    predictors: dict[str, CompiledPredictor]
+    optimizer: str
+    model: str
+    reflection_model: str = ""
+    seed: int = 0
+    budget: int = Field(ge=0)
+    n_train: int = Field(ge=0)
+    n_dev: int = Field(ge=0)
+    data_sha256: str
+    dev_sha256: str
+    before_sha256: str
+    after_sha256: str
+    comparisons: tuple[Comparison, ...] = ()
+    is_better: bool
+    usage: Usage = Usage()
+    ragassay: str
+    packages: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def predictor(self) -> CompiledPredictor:
+        """What the agent's one predictor is told."""
+        return self.predictors[PREDICTOR]
+
+    @property
+    def sha256(self) -> str:
+        """Hash of what is said and to whom, whatever else is known of it."""
+        said = {name: part.sha256 for name, part in sorted(self.predictors.items())}
+        return _hash([self.agent, list(self.rubrics), said])
+
+    @property
+    def title(self) -> str:
+        """Whose prompt it is, in words."""
+        return f"{self.agent} ({', '.join(self.rubrics)})" if self.rubrics else self.agent
+
+
+def read_compiled(path: Path) -> CompiledPrompt:
+    """Read a compiled prompt.
+
+    Raises:
+        SettingsError: The file cannot be read, or is none; the message names file and field.
+    """
+    try:
+        found = CompiledPrompt.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        where = f"{path}, field {field!r}" if field else f"{path}"
+        raise SettingsError(f"{where}: {first['msg']}; no compiled prompt") from error
+    if set(found.predictors) != {PREDICTOR}:
+        raise SettingsError(f"{path}, field 'predictors': holds something else than {PREDICTOR!r}")
+    return found
+
+
+def read_all_compiled(paths: Sequence[Path]) -> tuple[CompiledPrompt, ...]:
+    """Read compiled prompts, of which no two may be for the same agent and rubric.
+
+    Raises:
+        SettingsError: As `read_compiled`; or two files are for the same.
+    """
+    found: list[CompiledPrompt] = []
+    taken: dict[tuple[str, str], Path] = {}
+    for path in paths:
+        prompt = read_compiled(path)
+        for place in ((prompt.agent, rubric) for rubric in prompt.rubrics or ("",)):
+            if place in taken:
+                raise SettingsError(f"{taken[place]} and {path} are both for {prompt.title}")
+            taken[place] = path
+        found.append(prompt)
+    return tuple(found)
+
+
+def compiled_sha256(shipped: str, compiled: Sequence[CompiledPrompt]) -> str:
+    """Hash of all that is said to models: of the shipped prompts, unless some are compiled.
+
+    Args:
+        shipped: `prompts_sha256()`.
+        compiled: In any order.
+    """
+    if not compiled:
+        return shipped
+    return _hash([shipped, *sorted(prompt.sha256 for prompt in compiled)])
+
+
+def demo_of(fields: Mapping[str, DemoValue | list[str] | list[int]]) -> dict[str, DemoValue]:
+    """An example's fields as a record keeps them."""
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}  # type: ignore[misc]
+
+
+def _hash(said: object) -> str:
+    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
