@@ -5,7 +5,10 @@ No prompt and no language model: what is judged cannot talk to it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ragassay.agents.verifier import Finding
+from ragassay.metrics.uncertainty import rounded_bits
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     CONTRADICTS,
@@ -45,7 +48,14 @@ class EncoderVerifier:
         read = closest_sentences(claim, sentences_of(text), self._embedder, N_SENTENCES)
         shares = self.model.probabilities([(claim, titled(title, read))])[0].tolist()
         best = max(range(len(shares)), key=shares.__getitem__)
-        return Finding(self._verdict(best, claim, read), round(shares[best], 4), Usage())
+        verdict, bits = self._verdict(best, claim, read), rounded_bits(self._by_label(shares))
+        return Finding(verdict, round(shares[best], 4), Usage(), bits)
+
+    def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
+        """What each label has; of four, one of neutral and not relevant has all of both."""
+        if "neutral" in self._labels:
+            return shares
+        return shares[SUPPORTS], sum(shares) - shares[SUPPORTS]
 
     def _verdict(self, best: int, claim: str, text: str) -> Verdict:
         if best == SUPPORTS:

@@ -7,6 +7,7 @@ import dspy
 from ragassay.agents.base import Agent
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fenced, mark_of
+from ragassay.metrics.uncertainty import rounded_bits
 from ragassay.records import ASSIGNMENTS, Assignment, Case, Nugget, NuggetAssignment
 
 
@@ -50,5 +51,6 @@ class NuggetAssigner(Agent):
             gold=gold,
             assignment=found.assignment,
             confidence=round(weights[found.assignment], 4) if weights else None,
+            entropy_bits=rounded_bits(weights.values() if weights else None),
             usage=usage,
         )

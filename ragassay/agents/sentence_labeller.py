@@ -7,6 +7,7 @@ import dspy
 from ragassay.agents.base import Agent
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fenced, mark_of
+from ragassay.metrics.uncertainty import rounded_bits
 from ragassay.records import RELEVANCE_LABELS, AnswerSentence, Case, RelevanceLabel, SentenceLabel
 
 
@@ -40,5 +41,6 @@ class SentenceLabeller(Agent):
             sentence=sentence.index,
             label=found.label,
             confidence=round(weights[found.label], 4) if weights else None,
+            entropy_bits=rounded_bits(weights.values() if weights else None),
             usage=usage,
         )

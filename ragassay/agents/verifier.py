@@ -10,6 +10,7 @@ import dspy
 from ragassay.agents.base import Agent
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fenced, mark_of
+from ragassay.metrics.uncertainty import rounded_bits
 from ragassay.records import VERDICT_SETS, Case, EvidenceSpan, Usage, Verdict
 
 PROMPTS = {2: "verifier_binary", 3: "verifier_ternary", 4: "verifier"}
@@ -27,11 +28,15 @@ class VerifyClaim(dspy.Signature):
 
 @dataclass(frozen=True)
 class Finding:
-    """A verdict with its probability among the labels; None where the model does not tell."""
+    """A verdict with its probability among the labels; None where the model does not tell.
+
+    `entropy_bits` is that of the distribution over the labels.
+    """
 
     verdict: Verdict
     confidence: float | None
     usage: Usage
+    entropy_bits: float | None = None
 
 
 class Verifier(Agent):
@@ -70,4 +75,5 @@ class Verifier(Agent):
         )
         weights = choice_distribution(found.get("logprobs"), "verdict", self._labels)
         confidence = round(weights[found.verdict], 4) if weights else None
-        return Finding(found.verdict, confidence, usage)
+        bits = rounded_bits(weights.values() if weights else None)
+        return Finding(found.verdict, confidence, usage, bits)

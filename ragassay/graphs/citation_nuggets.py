@@ -123,6 +123,7 @@ def nugget_verdict(
         nugget=task.nugget,
         verdict=found.verdict if found else None,
         confidence=found.confidence if found else None,
+        entropy_bits=found.entropy_bits if found else None,
         usage=found.usage if found else Usage(),
         failure=failure,
     )

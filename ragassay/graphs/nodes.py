@@ -150,7 +150,11 @@ async def verify_claim(task: Task, runtime: Runtime[Toolbox]) -> Update:
                 case=task.case, claim=task_text(task), passage=task.passage
             )
     verdicts = claim_verdicts(
-        task, verdict=found.verdict, confidence=found.confidence, usage=found.usage
+        task,
+        verdict=found.verdict,
+        confidence=found.confidence,
+        entropy_bits=found.entropy_bits,
+        usage=found.usage,
     )
     return _filed(runtime, found.usage, verdicts)
 

@@ -125,6 +125,7 @@ def claim_verdicts(
     *,
     verdict: Verdict | None = None,
     confidence: float | None = None,
+    entropy_bits: float | None = None,
     usage: Usage | None = None,
     failure: Failure | None = None,
 ) -> dict[str, Any]:
@@ -137,6 +138,7 @@ def claim_verdicts(
     outcome: dict[str, Any] = {
         "verdict": verdict,
         "confidence": confidence,
+        "entropy_bits": entropy_bits,
         "evidence": task.passage,
         "failure": failure,
     }

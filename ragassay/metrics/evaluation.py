@@ -17,13 +17,13 @@ from ragassay.metrics.scores import (
 )
 from ragassay.metrics.verdicts import Verdicts
 from ragassay.records import (
+    NOTHING_TO_JUDGE,
     PARTS,
     Case,
     CitationVerdict,
     Evaluation,
     EvidenceSearch,
     EvidenceVerdict,
-    FailureReason,
     Finding,
     NuggetMatch,
     Part,
@@ -31,9 +31,6 @@ from ragassay.records import (
     Score,
     Usage,
 )
-
-NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "empty_answer")
-"""Reasons that lie in the data: to ask again would not help."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from ragassay.records.audit import (
 )
 from ragassay.records.base import (
     ASSIGNMENTS,
+    NOTHING_TO_JUDGE,
     PARTS,
     RELEVANCE_LABELS,
     VERDICT_SETS,
@@ -35,6 +36,7 @@ from ragassay.records.base import (
     SearchEnd,
     Verdict,
 )
+from ragassay.records.cascade import Cascade, CascadePart, QuestionKind
 from ragassay.records.evaluation import (
     Evaluation,
     Finding,
@@ -74,6 +76,7 @@ from ragassay.records.signals import SentenceSignals, Signals, SourceGap
 from ragassay.records.verdicts import (
     CitationVerdict,
     DocumentFacts,
+    Escalation,
     EvidenceSpan,
     EvidenceVerdict,
     Failure,
@@ -90,6 +93,7 @@ from ragassay.records.verdicts import (
 __all__ = [
     "ASSIGNMENTS",
     "DESIRED_RATING",
+    "NOTHING_TO_JUDGE",
     "PARTS",
     "RELEVANCE_LABELS",
     "VERDICTS",
@@ -102,6 +106,8 @@ __all__ = [
     "AttackFigure",
     "Audit",
     "CardFigure",
+    "Cascade",
+    "CascadePart",
     "Case",
     "Citation",
     "CitationLabel",
@@ -109,6 +115,7 @@ __all__ = [
     "DamagedAnswer",
     "Document",
     "DocumentFacts",
+    "Escalation",
     "Evaluation",
     "EvidenceSearch",
     "EvidenceSide",
@@ -142,6 +149,7 @@ __all__ = [
     "PanelSeat",
     "Paraphrase",
     "Part",
+    "QuestionKind",
     "Record",
     "RecordFailure",
     "Rejection",

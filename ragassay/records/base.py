@@ -35,6 +35,8 @@ FailureReason = Literal[
     "empty_answer",
     "error",
 ]
+NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "empty_answer")
+"""Reasons that lie in the data: to ask again would not help."""
 
 RELEVANCE_LABELS: tuple[RelevanceLabel, ...] = (
     "required",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ragassay.records.base import Frozen
+from ragassay.records.cascade import Cascade
 from ragassay.records.evaluation import Score
 from ragassay.records.verdicts import Failure, Usage
 
@@ -96,6 +97,7 @@ class Manifest(Frozen):
         judge: LiteLLM name of the judging model.
         judge_digest: SHA-256 of its weights where they are local; else empty.
         panel: Judges that rated the rubrics beside it.
+        second: Who was asked where the judge was not sure; None without a cascade.
         rater: What rated the rubrics by signals, in the embedded judge's place; empty where nothing
             did.
         rater_digest: SHA-256 of its models.
@@ -118,6 +120,7 @@ class Manifest(Frozen):
     judge: str
     judge_digest: str = ""
     panel: tuple[PanelSeat, ...] = ()
+    second: PanelSeat | None = None
     rater: str = ""
     rater_digest: str = ""
     verifier: str = ""
@@ -193,6 +196,7 @@ class Summary(Frozen):
         findings: How often each kind of finding came up.
         usage: Sum over all verdicts.
         panel: How far the judges agree, where several sat as a panel.
+        cascade: What went on to a second judge, where there was one.
     """
 
     n_records: int = Field(ge=0)
@@ -206,3 +210,4 @@ class Summary(Frozen):
     findings: dict[str, int] = Field(default_factory=dict)
     usage: Usage = Usage()
     panel: PanelAgreement | None = None
+    cascade: Cascade | None = None

@@ -69,6 +69,20 @@ class Usage(Frozen):
         )
 
 
+class Escalation(Frozen):
+    """That a verdict went on to a second judge, since the first was not sure of it.
+
+    Attributes:
+        judge: LiteLLM name of the second judge.
+        usage: What its verdict cost.
+        failure: Why it gave none: then the first judge's verdict stands, or is still unscored.
+    """
+
+    judge: str
+    usage: Usage = Usage()
+    failure: Failure | None = None
+
+
 class Judgment(Frozen):
     """One rubric's rating of one answer.
 
@@ -85,6 +99,8 @@ class Judgment(Frozen):
         judge: Who gave it, where several judges sit as a panel; "" otherwise.
         members: The judgments of a panel that this one was made of; empty for a single judge.
         first: What a panel's member said before it heard the others; None where nobody was far off.
+        escalation: Set where the first judge was not sure and a second one was asked.
+        escalated_from: What the first judge had said, where the second one gave this.
         failure: Set exactly where `rating` is None.
     """
 
@@ -98,6 +114,8 @@ class Judgment(Frozen):
     judge: str = ""
     members: tuple[Judgment, ...] = ()
     first: Judgment | None = None
+    escalation: Escalation | None = None
+    escalated_from: Judgment | None = None
     usage: Usage = Usage()
     failure: Failure | None = None
 
@@ -119,12 +137,18 @@ class SentenceLabel(Frozen):
         sentence: 1-based.
         label: None where unscored.
         confidence: Probability of the label among the four; None where not given.
+        entropy_bits: Entropy of the distribution over the labels; None where not given.
+        escalation: Set where the first judge was not sure and a second one was asked.
+        escalated_from: What the first judge had said, where the second one gave this.
         failure: Set exactly where `label` is None.
     """
 
     sentence: int = Field(ge=1)
     label: RelevanceLabel | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
+    entropy_bits: float | None = Field(default=None, ge=0)
+    escalation: Escalation | None = None
+    escalated_from: SentenceLabel | None = None
     usage: Usage = Usage()
     failure: Failure | None = None
 
@@ -138,6 +162,9 @@ class NuggetVerdict(Frozen):
         nugget: The nugget's text.
         verdict: None where unscored.
         confidence: Probability of the verdict among the labels; None where not given.
+        entropy_bits: Entropy of the distribution over the labels; None where not given.
+        escalation: Set where the first judge was not sure and a second one was asked.
+        escalated_from: What the first judge had said, where the second one gave this.
         failure: Set exactly where `verdict` is None.
     """
 
@@ -146,6 +173,9 @@ class NuggetVerdict(Frozen):
     nugget: str
     verdict: Verdict | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
+    entropy_bits: float | None = Field(default=None, ge=0)
+    escalation: Escalation | None = None
+    escalated_from: NuggetVerdict | None = None
     usage: Usage = Usage()
     failure: Failure | None = None
 
@@ -193,8 +223,11 @@ class CitationVerdict(Frozen):
         citation: The pointer.
         verdict: "invalid" where the citation points nowhere; None where unscored.
         confidence: Probability of the verdict among the labels; None where not given.
+        entropy_bits: Entropy of the distribution over the labels; None where not given.
         evidence: What of the document was checked.
         nuggets: The verdicts on the sentence's nuggets that it was merged from, if any.
+        escalation: Set where the first judge was not sure and a second one was asked.
+        escalated_from: What the first judge had said, where the second one gave this.
         failure: Set exactly where `verdict` is None.
     """
 
@@ -202,8 +235,11 @@ class CitationVerdict(Frozen):
     citation: Citation
     verdict: CitationLabel | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
+    entropy_bits: float | None = Field(default=None, ge=0)
     evidence: EvidenceSpan | None = None
     nuggets: tuple[NuggetVerdict, ...] = ()
+    escalation: Escalation | None = None
+    escalated_from: CitationVerdict | None = None
     usage: Usage = Usage()
     failure: Failure | None = None
 
@@ -217,7 +253,10 @@ class EvidenceVerdict(Frozen):
         rank: Its place among the passages of its side, 1 for the best.
         verdict: None where unscored.
         confidence: Probability of the verdict among the four; None where not given.
+        entropy_bits: Entropy of the distribution over the labels; None where not given.
         evidence: The passage; None where nothing was found.
+        escalation: Set where the first judge was not sure and a second one was asked.
+        escalated_from: What the first judge had said, where the second one gave this.
         failure: Set exactly where `verdict` is None; "no_evidence" where nothing was found.
     """
 
@@ -226,7 +265,10 @@ class EvidenceVerdict(Frozen):
     rank: int = Field(default=1, ge=1)
     verdict: Verdict | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
+    entropy_bits: float | None = Field(default=None, ge=0)
     evidence: EvidenceSpan | None = None
+    escalation: Escalation | None = None
+    escalated_from: EvidenceVerdict | None = None
     usage: Usage = Usage()
     failure: Failure | None = None
 
@@ -254,12 +296,18 @@ class NuggetAssignment(Frozen):
         gold: Position in `Evaluation.gold_nuggets` (0-based).
         assignment: None where unscored.
         confidence: Probability of the assignment among the three; None where not given.
+        entropy_bits: Entropy of the distribution over the labels; None where not given.
+        escalation: Set where the first judge was not sure and a second one was asked.
+        escalated_from: What the first judge had said, where the second one gave this.
         failure: Set exactly where `assignment` is None.
     """
 
     gold: int = Field(ge=0)
     assignment: Assignment | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
+    entropy_bits: float | None = Field(default=None, ge=0)
+    escalation: Escalation | None = None
+    escalated_from: NuggetAssignment | None = None
     usage: Usage = Usage()
     failure: Failure | None = None
 

@@ -1,0 +1,157 @@
+"""How sure a judge was of a verdict, and the condition under which it is sent on to another one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from ragassay.errors import SettingsError
+from ragassay.records import (
+    NOTHING_TO_JUDGE,
+    CitationVerdict,
+    EvidenceVerdict,
+    Judgment,
+    NuggetAssignment,
+    NuggetVerdict,
+    SentenceLabel,
+)
+
+Weighed = (
+    Judgment | SentenceLabel | EvidenceVerdict | CitationVerdict | NuggetVerdict | NuggetAssignment
+)
+"""A verdict out of several possible ones, so that a judge can be more or less sure of it."""
+
+POSSIBLE = (
+    "'entropy>X' (bits, of the distribution over the ratings or labels), 'confidence<X' (the "
+    "probability of what was said) and 'unscored', joined by 'and' or 'or', such as "
+    "'entropy>1.0 or confidence<0.5'"
+)
+
+_NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
+_TERMS = {
+    "entropy": re.compile(rf"entropy\s*>\s*{_NUMBER}"),
+    "confidence": re.compile(rf"confidence\s*<\s*{_NUMBER}"),
+    "unscored": re.compile(r"unscored()"),
+}
+
+
+@dataclass(frozen=True)
+class Term:
+    """One thing that can be asked of a verdict: whether it is beyond a bound."""
+
+    what: Literal["entropy", "confidence", "unscored"]
+    bound: float = 0.0
+
+    def holds(self, verdict: Weighed) -> bool:
+        """Whether a verdict that was given is beyond it; what is not known counts as not sure."""
+        if self.what == "unscored":
+            return False
+        if self.what == "entropy":
+            entropy = entropy_of(verdict)
+            return entropy is None or entropy > self.bound
+        confidence = confidence_of(verdict)
+        return confidence is None or confidence < self.bound
+
+
+@dataclass(frozen=True)
+class Condition:
+    """When a verdict is not sure: where all terms of one of the ways hold; "and" binds closer.
+
+    Attributes:
+        text: As it was written, in one spelling.
+        ways: Terms that must hold together, way by way.
+    """
+
+    text: str
+    ways: tuple[tuple[Term, ...], ...]
+
+    def is_unsure(self, verdict: Weighed) -> bool:
+        """Whether a verdict is to be asked for again.
+
+        One that could not be had always is, whatever the condition, unless the reason lies in the
+        data: nothing to compare with, nothing to rate.
+        """
+        if verdict.failure is not None:
+            return verdict.failure.reason not in NOTHING_TO_JUDGE
+        return any(all(term.holds(verdict) for term in way) for way in self.ways)
+
+
+def parse_condition(text: str) -> Condition:
+    """Read a condition.
+
+    Raises:
+        SettingsError: A part of it is none; the message says what is possible.
+
+    Example:
+        >>> parse_condition("entropy>1 or confidence < .5").text
+        'entropy>1 or confidence<0.5'
+    """
+    ways = tuple(
+        tuple(_term(part, text) for part in re.split(r"\s+and\s+", way.strip()))
+        for way in re.split(r"\s+or\s+", text.strip().lower())
+    )
+    written = " or ".join(" and ".join(map(_written, way)) for way in ways)
+    return Condition(written, ways)
+
+
+def _term(part: str, text: str) -> Term:
+    for what, pattern in _TERMS.items():
+        match = pattern.fullmatch(part)
+        if match:
+            bound = float(match[1] or 0)
+            if what == "confidence" and not 0 < bound <= 1:
+                raise SettingsError(f"{part!r}: a confidence lies between 0 and 1")
+            return Term(what, bound)  # type: ignore[arg-type]
+    whole = "" if part == text else f" in {text!r}"
+    raise SettingsError(f"{part!r}{whole} is no condition; there are {POSSIBLE}")
+
+
+def _written(term: Term) -> str:
+    sign = {"entropy": ">", "confidence": "<", "unscored": ""}[term.what]
+    return f"{term.what}{sign}{f'{term.bound:g}' if sign else ''}"
+
+
+def entropy_bits(shares: Iterable[float]) -> float | None:
+    """Shannon entropy of a distribution.
+
+    H = - sum p log2 p, over the shares normalised to 1.
+
+    Args:
+        shares: Not negative; any number of outcomes.
+
+    Returns:
+        In bits: from 0 where one outcome has all, to log2 n where n are alike. None where nothing
+        has a share.
+
+    Example:
+        >>> entropy_bits([0.5, 0.25, 0.25])
+        1.5
+    """
+    known = [share for share in shares if share > 0]
+    total = math.fsum(known)
+    if not total:
+        return None
+    return abs(math.fsum(share / total * math.log2(total / share) for share in known))
+
+
+def rounded_bits(shares: Iterable[float] | None) -> float | None:
+    """The entropy as a record keeps it; None without a distribution."""
+    found = None if shares is None else entropy_bits(shares)
+    return None if found is None else round(found, 4)
+
+
+def entropy_of(verdict: Weighed) -> float | None:
+    """Entropy of a verdict's distribution, in bits; None where the judge gave none."""
+    if isinstance(verdict, Judgment):
+        return None if verdict.distribution is None else entropy_bits(verdict.distribution)
+    return verdict.entropy_bits
+
+
+def confidence_of(verdict: Weighed) -> float | None:
+    """Probability of what a judge said, in [0, 1]; of a rating, that of the likeliest one."""
+    if isinstance(verdict, Judgment):
+        return None if verdict.distribution is None else max(verdict.distribution)
+    return verdict.confidence
