@@ -39,12 +39,14 @@ class ProposalWords(Frozen):
 
     Attributes:
         again: Added where a model that does not draw at random is to say something else.
+        labels: What each label means.
     """
 
     version: int
     improve: ImproveWords
     again: str
     feedback: FeedbackWords
+    labels: dict[str, str]
 
 
 @functools.cache

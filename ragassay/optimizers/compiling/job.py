@@ -1,0 +1,304 @@
+"""A compile job: read, measure the shipped prompt, look for a better one, measure that."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import dspy
+
+from ragassay.errors import InputError
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.model_names import PROVIDER, is_local
+from ragassay.models.gateway import JudgeLM
+from ragassay.optimizers.compiling.bridge import Bridge
+from ragassay.optimizers.compiling.compiling_lm import CompilingLM, Desk, JobStopped, Purse
+from ragassay.optimizers.compiling.items import (
+    CompileItem,
+    items_sha256,
+    limited,
+    split_by_group,
+)
+from ragassay.optimizers.compiling.measuring import comparisons, is_better, measure
+from ragassay.optimizers.compiling.memory import Memory
+from ragassay.optimizers.compiling.searching import (
+    OPTIMIZERS,
+    OptimizerName,
+    Search,
+    n_calls_of,
+    parts_of,
+    search,
+)
+from ragassay.optimizers.compiling.student import Student, example_of, predictor_of, rendered
+from ragassay.optimizers.compiling.task import CompileTask
+from ragassay.optimizers.compiling.tasks import TaskOptions, task_of
+from ragassay.prompts.compiled import PREDICTOR, CompiledPredictor, CompiledPrompt
+from ragassay.records import Rejection, Usage
+from ragassay.retrievers.literature import Literature
+from ragassay.settings import Settings
+
+DEV_SHARE = 0.5
+"""Of the questions, where no file of its own is given to measure on."""
+
+MOST_THREADS = 16
+
+WRITTEN_TOKENS = 2_048
+WRITTEN_TOKENS_LOCAL = 512
+"""Longest proposal."""
+
+NOTED_PACKAGES = ("dspy", "gepa", "optuna", "litellm")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What is told of progress.
+
+    Attributes:
+        phase: Called with what is done now.
+        paid: Called with what the job has cost so far.
+    """
+
+    phase: Callable[[str], None] = lambda text: None
+    paid: Callable[[Usage], None] = lambda usage: None
+
+
+@dataclass(frozen=True)
+class CompileJob:
+    """What a user asks for.
+
+    Attributes:
+        agent: One of `AGENTS`.
+        data: What to learn from.
+        dev: What to measure on; None for a part of `data`.
+        optimizer: Which optimizer looks.
+        budget: "light", "medium", "heavy", or about how many calls of the agent it may make.
+        seed: Of everything that is drawn.
+        limit: Most examples to learn from, and to measure on; 0 for all.
+        max_usd: What the job may cost; None for no limit.
+        options: Of the task.
+    """
+
+    agent: str
+    data: Path
+    dev: Path | None = None
+    optimizer: OptimizerName = "bootstrap"
+    budget: str = "light"
+    seed: int = 0
+    limit: int = 0
+    max_usd: float | None = None
+    options: TaskOptions = field(default_factory=TaskOptions)
+
+
+@dataclass(frozen=True)
+class CompileResult:
+    """What came of it.
+
+    Attributes:
+        prompt: With its figures, better or not.
+        is_same: Whether the optimizer kept the shipped prompt.
+        rejections: Lines of the data that could not be read.
+        n_shared: Examples that were left out of the training data, as their question is measured
+            on.
+        n_asked: Calls that this start of the job made.
+    """
+
+    prompt: CompiledPrompt
+    is_same: bool
+    rejections: tuple[Rejection, ...]
+    n_shared: int
+    n_asked: int
+
+
+@dataclass(frozen=True)
+class _Data:
+    train: list[CompileItem]
+    dev: list[CompileItem]
+    rejections: tuple[Rejection, ...]
+    n_shared: int
+
+
+def run_compile_job(
+    job: CompileJob,
+    settings: Settings,
+    work: Path,
+    corpus: Literature | None = None,
+    steps: Steps | None = None,
+) -> CompileResult:
+    """Compile a prompt; given again after a kill, it asks nothing that it has asked before.
+
+    What DSPy's optimizers print goes to optimizer.log in the work folder: meanwhile this process's
+    stdout and stderr do.
+
+    Args:
+        job: What is asked for.
+        settings: Name the model; the second judge of the panel, if any, writes the candidates.
+        work: Folder of the replies.
+        corpus: Where queries search.
+        steps: Told of progress.
+
+    Raises:
+        InputError: The data are not usable.
+        BudgetError: The money is spent; nothing is lost.
+        ModelError: The model cannot be asked.
+    """
+    steps = steps or Steps()
+    if job.optimizer not in OPTIMIZERS:
+        raise InputError(f"no optimizer {job.optimizer!r}; there are {', '.join(OPTIMIZERS)}")
+    plain = settings.model_copy(update={"signals": False, "prompts": ()})
+    task = task_of(job.agent, Toolbox.of(plain.of_judge(0), corpus), job.options)
+    data = _read(job, task)
+    with Memory(work, steps.paid) as memory, Bridge() as bridge:
+        desk = Desk(bridge, memory, Purse(job.max_usd), settings.max_attempts)
+        try:
+            return _Job(job, task, data, desk, plain, steps).run(work)
+        except JobStopped as stopped:
+            raise stopped.reason from stopped
+
+
+def _read(job: CompileJob, task: CompileTask) -> _Data:
+    found = task.read(job.data)
+    rejections, n_shared = found.rejections, 0
+    if job.dev is None:
+        train, dev = split_by_group(found.items, DEV_SHARE, job.seed)
+    else:
+        other = task.read(job.dev)
+        rejections += other.rejections
+        dev = list(other.items)
+        measured = {item.group for item in dev}
+        train = [item for item in found.items if item.group not in measured]
+        n_shared = len(found.items) - len(train)
+    train, dev = limited(train, job.limit, job.seed), limited(dev, job.limit, job.seed)
+    for name, items in (("to learn from", train), ("to measure on", dev)):
+        if not items:
+            first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
+            raise InputError(
+                f"{job.data}: nothing is left {name}{first}; questions on both sides are measured "
+                "on and not learnt from, and without --dev there must be two at least"
+            )
+    return _Data(train, dev, rejections, n_shared)
+
+
+class _Job:
+    """A job under way."""
+
+    def __init__(
+        self,
+        job: CompileJob,
+        task: CompileTask,
+        data: _Data,
+        desk: Desk,
+        settings: Settings,
+        steps: Steps,
+    ) -> None:
+        self._job, self._task, self._data, self._desk = job, task, data, desk
+        self._steps, self._settings = steps, settings
+        self._lm = CompilingLM(JudgeLM(settings.of_judge(0)), desk)
+        self._writer = CompilingLM(JudgeLM(writer_settings(settings)), desk)
+        self._n_threads = min(MOST_THREADS, settings.n_slots)
+        self._student = Student(task.make_agent())
+
+    def run(self, work: Path) -> CompileResult:
+        shipped = predictor_of(self._student)
+        train, tried = parts_of(self._data.train, self._job.seed)
+        n_calls = n_calls_of(self._job.budget, len(tried))
+        if n_calls is None:
+            raise InputError(f"--budget {self._job.budget}: light, medium, heavy or a number")
+        self._steps.phase("the shipped prompt")
+        before = self._measured(self._student)
+        self._steps.phase(self._job.optimizer)
+        given = Search(
+            task=self._task,
+            taught=self._examples(train),
+            tried=self._examples(tried),
+            n_calls=n_calls,
+            seed=self._job.seed,
+            n_threads=self._n_threads,
+            task_lm=self._lm,
+            writer=self._writer,
+        )
+        best = search(self._job.optimizer, self._student, given, work / "optimizer.log")
+        found = predictor_of(best)
+        self._steps.phase("the compiled prompt")
+        after = before if found == shipped else self._measured(best)
+        figures = comparisons(self._task, before, after)
+        self._steps.phase("done")
+        return CompileResult(
+            prompt=CompiledPrompt(
+                agent=self._student.agent.prompt,
+                rubrics=self._task.rubrics,
+                predictors={PREDICTOR: found},
+                optimizer=self._job.optimizer,
+                model=shown_name(self._settings.model),
+                reflection_model=shown_name(self._writer.model),
+                seed=self._job.seed,
+                budget=n_calls,
+                n_train=len(self._data.train),
+                n_dev=len(self._data.dev),
+                data_sha256=self._sha256(self._data.train),
+                dev_sha256=self._sha256(self._data.dev),
+                before_sha256=shipped.sha256,
+                after_sha256=found.sha256,
+                comparisons=figures,
+                is_better=found != shipped and is_better(figures[0]),
+                usage=self._desk.memory.usage,
+                ragassay=importlib.metadata.version("ragassay"),
+                packages={name: importlib.metadata.version(name) for name in NOTED_PACKAGES},
+            ),
+            is_same=_same(found, shipped),
+            rejections=self._data.rejections,
+            n_shared=self._data.n_shared,
+            n_asked=self._desk.memory.n_asked,
+        )
+
+    def _measured(self, student: Student):
+        return measure(student, self._task, self._data.dev, self._lm, self._n_threads)
+
+    def _examples(self, items: Sequence[CompileItem]) -> list[dspy.Example]:
+        inputs = self._rendered(items)
+        return [example_of(item, shown) for item, shown in zip(items, inputs, strict=True)]
+
+    def _rendered(self, items: Sequence[CompileItem]) -> list[dict[str, str]]:
+        async def all_inputs() -> list[dict[str, str]]:
+            return list(await asyncio.gather(*(rendered(self._student.agent, i) for i in items)))
+
+        return self._desk.bridge.wait(all_inputs())
+
+    def _sha256(self, items: Sequence[CompileItem]) -> str:
+        return items_sha256(items, self._rendered(items))
+
+
+def _same(found: CompiledPredictor, shipped: CompiledPredictor) -> bool:
+    return found.sha256 == shipped.sha256
+
+
+def writer_settings(settings: Settings) -> Settings:
+    """Settings of what writes candidates: the second judge of the panel, or the first."""
+    chosen = settings.of_judge(1 if settings.panel else 0)
+    longest = WRITTEN_TOKENS_LOCAL if is_local(chosen.model) else WRITTEN_TOKENS
+    return chosen.model_copy(update={"max_reply_tokens": longest})
+
+
+def shown_name(model: str) -> str:
+    """A model's name that tells of no folder of this machine."""
+    name = model.removeprefix(f"{PROVIDER}/")
+    is_folder = is_local(model) and (name.startswith((".", "/", "~")) or Path(name).exists())
+    return f"{PROVIDER}/{Path(name).name}" if is_folder else model
+
+
+def write_compiled(prompt: CompiledPrompt, path: Path) -> None:
+    """Write a compiled prompt, whole or not at all.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    part = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(prompt.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        os.replace(part, path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error

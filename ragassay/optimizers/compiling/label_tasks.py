@@ -1,0 +1,131 @@
+"""Sentence labeller and nugget assigner, compiled on labels that people gave to answers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ragassay.agents.base import Agent
+from ragassay.agents.nugget_assigner import NuggetAssigner
+from ragassay.agents.sentence_labeller import SentenceLabeller
+from ragassay.errors import InputError
+from ragassay.graphs.nodes import case_of
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.optimizers.compiling.items import CompileItem, ItemResult
+from ragassay.optimizers.compiling.labelled import Place, read_labelled
+from ragassay.optimizers.compiling.metrics import Mark, macro_f1_figure, mark_label, mean_figure
+from ragassay.optimizers.compiling.task import CompileTask, FigureOf, about_case
+from ragassay.records import (
+    ASSIGNMENTS,
+    RELEVANCE_LABELS,
+    Case,
+    LabelTask,
+    Nugget,
+    NuggetAssignment,
+    SentenceLabel,
+)
+
+
+class AnswerLabelTask(CompileTask):
+    """Answers with labels of a closed set.
+
+    Args:
+        tools: As every task.
+        gold: The file of the labels, where they are not in that of the answers.
+    """
+
+    kind: ClassVar[LabelTask]
+    labels: ClassVar[Sequence[str]]
+
+    def __init__(self, tools: Toolbox, gold: Path | None = None) -> None:
+        super().__init__(tools)
+        self.gold = gold
+
+    def read(self, path: Path) -> ItemResult:
+        """Answers in any known form, and the labels that people gave them."""
+        found = read_labelled(path, self.gold, self.kind)
+        items: list[CompileItem] = []
+        for record in found.records:
+            labels = found.labels.get(record.id)
+            if not labels:
+                continue
+            case = case_of(record, self.tools)
+            group = record.topic or record.question
+            for place, label in sorted(labels.items()):
+                key = f"{record.id}/{place[0] or place[1]}"
+                items += self._items(case, place, label, key, group)
+        if not items:
+            raise InputError(f"no label of {path} is about what its answers have")
+        return ItemResult(tuple(items), found.rejections)
+
+    @abstractmethod
+    def _items(
+        self, case: Case, place: Place, label: str, key: str, group: str
+    ) -> list[CompileItem]:
+        """The item that a label makes; none where it is about nothing that the case has."""
+
+    @property
+    def figures(self) -> tuple[FigureOf, ...]:
+        """Macro-F1, then accuracy."""
+        return (
+            lambda outcomes: macro_f1_figure(self.labels),
+            lambda outcomes: mean_figure("accuracy"),
+        )
+
+
+class SentenceLabelTask(AnswerLabelTask):
+    """Sentences with the labels that say whether the answer needs them."""
+
+    kind = "relevance"
+    labels = RELEVANCE_LABELS
+
+    def make_agent(self) -> Agent:
+        """The sentence labeller."""
+        return SentenceLabeller()
+
+    def mark(self, item: CompileItem, found: SentenceLabel) -> Mark:
+        """One for the right label."""
+        return mark_label(str(item.right), str(found.label))
+
+    def _items(
+        self, case: Case, place: Place, label: str, key: str, group: str
+    ) -> list[CompileItem]:
+        chosen = [sentence for sentence in case.sentences if sentence.index == place[0]]
+        return [_item(case, (case, one), label, key, group, "label") for one in chosen]
+
+
+class AssignmentTask(AnswerLabelTask):
+    """Gold nuggets with the labels that say whether the answer states them."""
+
+    kind = "nugget"
+    labels = ASSIGNMENTS
+
+    def make_agent(self) -> Agent:
+        """The nugget assigner."""
+        return NuggetAssigner()
+
+    def mark(self, item: CompileItem, found: NuggetAssignment) -> Mark:
+        """One for the right label."""
+        return mark_label(str(item.right), str(found.assignment))
+
+    def _items(
+        self, case: Case, place: Place, label: str, key: str, group: str
+    ) -> list[CompileItem]:
+        nugget = Nugget(text=place[1])
+        return [_item(case, (case, 0, nugget), label, key, group, "assignment")]
+
+
+def _item(
+    case: Case, arguments: tuple[Any, ...], label: str, key: str, group: str, field: str
+) -> CompileItem:
+    """An item; `field` is the reply's field that the label stands in."""
+    return CompileItem(
+        key=key,
+        group=group,
+        arguments=arguments,
+        right=label,
+        reply={field: label},
+        about=about_case(case),
+    )

@@ -1,0 +1,74 @@
+"""Answers of a file with what people, or judges, said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragassay.errors import InputError
+from ragassay.formats import read_labels, read_records
+from ragassay.metrics.alignment import consensus
+from ragassay.records import HumanLabel, LabelTask, Record, Rejection
+
+Place = tuple[int, str]
+"""What a label is about: a sentence's number (0 for the whole answer), and its item."""
+
+
+@dataclass(frozen=True)
+class LabelledAnswers:
+    """Answers with labels.
+
+    Attributes:
+        records: All answers that could be read.
+        labels: What annotators said together, by answer and place; places without a majority are
+            left out.
+        rejections: What could not be read, and labels that are on no answer of the file.
+    """
+
+    records: tuple[Record, ...]
+    labels: dict[str, dict[Place, str]]
+    rejections: tuple[Rejection, ...]
+
+
+def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAnswers:
+    """Read answers and their labels of one task.
+
+    Args:
+        path: Answers in any known form.
+        gold: The file of the labels; None where they stand in the answers' file.
+        task: Which labels are wanted.
+
+    Raises:
+        InputError: A file cannot be read, or has no label of the task on any of the answers.
+    """
+    read = read_records(path)
+    found = read_labels(gold or path)
+    by_id = {record.id: record for record in read.records}
+    by_place = {(record.topic, record.system): record for record in read.records}
+    said: dict[str, dict[Place, list[str]]] = {}
+    for label in found.labels:
+        record = by_id.get(label.record_id or "") or by_place.get((label.topic, label.system))
+        if label.task == task and record is not None:
+            place = (label.sentence or 0, label.item)
+            said.setdefault(record.id, {}).setdefault(place, []).append(label.label)
+    if not said:
+        raise InputError(
+            f"{gold or path} has no label of the task {task!r} on an answer of {path}; "
+            f"{_seen(found.labels)}"
+        )
+    return LabelledAnswers(
+        records=tuple(read.records),
+        labels={name: _agreed(task, places) for name, places in said.items()},
+        rejections=(*read.rejections, *(found.rejections if gold else ())),
+    )
+
+
+def _agreed(task: LabelTask, places: dict[Place, list[str]]) -> dict[Place, str]:
+    together = {place: consensus(task, labels) for place, labels in places.items()}
+    return {place: label for place, label in together.items() if label is not None}
+
+
+def _seen(labels: Sequence[HumanLabel]) -> str:
+    tasks = sorted({label.task for label in labels})
+    return f"its labels are of {', '.join(tasks)}" if tasks else "it has no labels"

@@ -1,0 +1,130 @@
+"""How writers of new instructions are asked: in JSON, as all that is asked here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from ragassay.agents.adapter import SharedPrefixAdapter, response_format
+from ragassay.errors import ModelError, UnparsableReplyError
+from ragassay.prompts.proposals import load_proposals
+
+LONGEST_LOCAL = 600
+"""Characters of a text that the embedded model is let write; a hosted one is not held to it."""
+
+MOST_CASE_CHARS = 700
+"""Of each input of a case that a writer of instructions is shown."""
+
+
+class ProposalAdapter(SharedPrefixAdapter):
+    """Renders DSPy's own signatures, those by which optimizers ask for new instructions.
+
+    A reply that is not the JSON asked for is taken as the text itself: a candidate is tried, and
+    a bad one loses. An optimizer must not end because one candidate could not be had.
+    """
+
+    def _call_preprocess(
+        self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, inputs: dict[str, Any]
+    ) -> Any:
+        lm_kwargs |= {"logprobs": None, "top_logprobs": None}
+        if getattr(lm, "takes_schema", True):
+            lm_kwargs["response_format"] = _bounded(response_format(signature))
+        return signature
+
+    def __call__(
+        self,
+        lm: Any,
+        lm_kwargs: dict[str, Any],
+        signature: Any,
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
+    ) -> list[dict[str, Any]]:
+        """One request, in a thread that waits; a reply that cannot be had is an empty text."""
+        self._call_preprocess(lm, lm_kwargs, signature, inputs)
+        try:
+            outputs = lm(messages=self.format(signature, demos, inputs), **lm_kwargs)
+        except ModelError:
+            outputs = [{"text": ""}]
+        return [self.parse(signature, output["text"]) for output in outputs]
+
+    def format(
+        self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """What is to be done as system message, the inputs as the user's."""
+        shape = ", ".join(f'"{name}": "..."' for name in signature.output_fields)
+        given = [f"{name}:\n{_text(inputs[name])}" for name in signature.input_fields]
+        asked = "\n\n".join([*given, f"Reply with JSON: {{{shape}}}"])
+        return [
+            {"role": "system", "content": signature.instructions},
+            {"role": "user", "content": asked},
+        ]
+
+    def parse(self, signature: Any, completion: str) -> dict[str, Any]:
+        """The reply's fields; where they cannot be told, each is the whole reply."""
+        try:
+            return super().parse(signature, completion)
+        except UnparsableReplyError:
+            return dict.fromkeys(signature.output_fields, completion.strip())
+
+
+class BetterInstruction(dspy.Signature):
+    """Write a better instruction; the words come from the prompts."""
+
+    instruction: str = dspy.InputField()
+    cases: str = dspy.InputField()
+    better_instruction: str = dspy.OutputField()
+
+
+def propose_instructions(
+    candidate: dict[str, str],
+    reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
+    components_to_update: list[str],
+) -> dict[str, str]:
+    """Better instructions, written by DSPy's present model: GEPA's `ProposalFn`.
+
+    Args:
+        candidate: Instructions by predictor.
+        reflective_dataset: Cases by predictor: inputs, what came, what is to be said of it.
+        components_to_update: The predictors that want a better one.
+
+    Returns:
+        Instructions by predictor; the old one where no other could be had.
+    """
+    words = load_proposals().improve
+    ask = dspy.Predict(BetterInstruction.with_instructions(words.task))
+    found: dict[str, str] = {}
+    for name in components_to_update:
+        cases = [_case(n, one) for n, one in enumerate(reflective_dataset.get(name, ()), 1)]
+        with dspy.context(adapter=ProposalAdapter()):
+            reply = ask(instruction=candidate[name], cases="\n\n".join(cases))
+        found[name] = reply.better_instruction.strip() or candidate[name]
+    return found
+
+
+def _case(number: int, case: Mapping[str, Any]) -> str:
+    words = load_proposals().improve
+    parts = [words.case.replace("{number}", str(number))]
+    for title, key in ((words.given, "Inputs"), (words.replied, "Generated Outputs")):
+        held = case.get(key) or {}
+        shown = held.items() if isinstance(held, Mapping) else [("", held)]
+        parts += [f"{title} {name}: {str(value)[:MOST_CASE_CHARS]}" for name, value in shown]
+    return "\n".join([*parts, f"{words.remark}: {case.get('Feedback', '')}"])
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return "\n".join(map(str, value))
+    return str(value)
+
+
+def _bounded(wanted: dict[str, Any]) -> dict[str, Any]:
+    """A reply's schema with a bound on texts, so that a small model comes to an end."""
+    schema = wanted["json_schema"]["schema"]
+    properties = {
+        name: part | {"maxLength": LONGEST_LOCAL} if part.get("type") == "string" else part
+        for name, part in schema["properties"].items()
+    }
+    bounded = schema | {"properties": properties}
+    return wanted | {"json_schema": wanted["json_schema"] | {"schema": bounded}}

@@ -1,0 +1,78 @@
+"""The query writer, compiled on questions with the articles that answer them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AliasChoices, BeforeValidator, Field
+
+from ragassay.agents.base import Agent
+from ragassay.agents.query_writer import Queries, QueryWriter
+from ragassay.formats.items import Item
+from ragassay.formats.problems import Problem
+from ragassay.formats.rows import IdText, Row
+from ragassay.optimizers.compiling.items import CompileItem, ItemResult
+from ragassay.optimizers.compiling.metrics import Mark, mark_hits, mean_figure
+from ragassay.optimizers.compiling.task import CompileTask, FigureOf, key_of, plain_case, read_rows
+
+N_HITS = 10
+"""How far down a search is looked at."""
+
+
+def _first(value: object) -> object:
+    return value[0] if isinstance(value, list) and value else value
+
+
+def _pmid(value: object) -> object:
+    """The end of an address: BioASQ names articles by theirs."""
+    return value.rsplit("/", 1)[-1] if isinstance(value, str) else value
+
+
+class QuestionRow(Row):
+    """A question, a sentence that answers it, and the articles that are right."""
+
+    question: str = Field(min_length=1, validation_alias=AliasChoices("question", "body"))
+    claim: Annotated[str, BeforeValidator(_first)] = Field(
+        default="", validation_alias=AliasChoices("claim", "ideal_answer")
+    )
+    pmids: list[Annotated[IdText, BeforeValidator(_pmid)]] = Field(
+        default_factory=list[str], validation_alias=AliasChoices("pmids", "documents")
+    )
+
+
+class QueryTask(CompileTask):
+    """Questions and their articles; the corpus of the tools is searched."""
+
+    accept = 0.5
+
+    def make_agent(self) -> Agent:
+        """The query writer."""
+        return QueryWriter()
+
+    def read(self, path: Path) -> ItemResult:
+        """Rows of question and pmids, perhaps with a claim; BioASQ's questions are such rows."""
+        return read_rows(path, QuestionRow, self._item)
+
+    def _item(self, row: QuestionRow, item: Item) -> CompileItem | Problem:
+        known = tuple(p for p in row.pmids if self.tools.corpus.get(p) is not None)
+        if not known:
+            return Problem("pmids", "the corpus has none of the articles", "ids of the corpus")
+        claim = row.claim or row.question
+        return CompileItem(
+            key=key_of(item),
+            group=row.question,
+            arguments=(plain_case(key_of(item), row.question, claim), claim, (), ()),
+            right=known,
+        )
+
+    def mark(self, item: CompileItem, found: Queries) -> Mark:
+        """Recall among the first hits."""
+        right = item.right if isinstance(item.right, tuple) else ()
+        hits = self.tools.corpus.search(found.query, N_HITS) if found.query else []
+        return mark_hits(right, [hit.document.id for hit in hits])
+
+    @property
+    def figures(self) -> tuple[FigureOf, ...]:
+        """The mean recall."""
+        return (lambda outcomes: mean_figure(f"recall at {N_HITS}"),)

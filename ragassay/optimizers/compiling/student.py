@@ -1,0 +1,110 @@
+"""An agent as DSPy's optimizers see it, and its prompts as they are rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from ragassay.agents.adapter import CASE_FIELD, CONTEXT_FIELD
+from ragassay.agents.base import Agent
+from ragassay.errors import ModelError
+from ragassay.optimizers.compiling.items import CompileItem
+from ragassay.prompts.compiled import CompiledPredictor, demo_of
+
+PROBLEM_FIELD = "problem"
+
+
+class Student(dspy.Module):
+    """The real agent with the call that an optimizer makes: an item in, the agent's record out.
+
+    What it tells the trace are the inputs as an example shows them, so that a demonstration that
+    is picked from a trace is one that a prompt can hold. An agent that gets no usable reply is no
+    exception here: its prediction has no record, and says why.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__()
+        self.agent = agent
+
+    def forward(self, item: CompileItem) -> dspy.Prediction:
+        """As `aforward`, in a thread that waits."""
+        return dspy.settings.lm.desk.bridge.wait(self.aforward(item))
+
+    async def aforward(self, item: CompileItem) -> dspy.Prediction:
+        """Ask the agent.
+
+        Returns:
+            `found`, the agent's record, or None; `problem`, why there is none.
+        """
+        trace: list[tuple[Any, dict[str, Any], dspy.Prediction]] = []
+        try:
+            with dspy.context(trace=trace):
+                found = await self.agent.acall(*item.arguments)
+        except ModelError as error:
+            shown = await rendered(self.agent, item)
+            self._note(item, shown, dspy.Prediction(**{PROBLEM_FIELD: str(error)}))
+            return dspy.Prediction(found=None, problem=str(error), reason=error.reason)
+        for _, inputs, outputs in trace:
+            said = {name: value for name, value in outputs.items() if name != "logprobs"}
+            self._note(item, inputs, dspy.Prediction(**said))
+        return dspy.Prediction(found=found, problem="", reason="")
+
+    def _note(self, item: CompileItem, inputs: Mapping[str, Any], said: dspy.Prediction) -> None:
+        trace = dspy.settings.trace
+        if trace is not None:
+            trace.append((self.agent.predict, example_inputs(item, inputs), said))
+
+
+class _Rendered(Exception):
+    """Carries what a model would have been asked."""
+
+    def __init__(self, inputs: dict[str, str]) -> None:
+        super().__init__()
+        self.inputs = inputs
+
+
+async def rendered(agent: Agent, item: CompileItem) -> dict[str, str]:
+    """The inputs that an agent would ask a model with; none is asked."""
+
+    async def ask(*given: object, **inputs: str) -> None:
+        raise _Rendered(inputs)
+
+    copy: Any = agent.deepcopy()
+    copy.ask = ask
+    try:
+        await copy.acall(*item.arguments)
+    except _Rendered as found:
+        return found.inputs
+    raise TypeError(f"{agent.prompt} asked nothing")
+
+
+def example_inputs(item: CompileItem, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs as an example shows them: with what it is about in place of the whole context."""
+    about = {CASE_FIELD: item.about} if item.about else {}
+    return about | {name: value for name, value in inputs.items() if name != CONTEXT_FIELD}
+
+
+def example_of(item: CompileItem, inputs: Mapping[str, str]) -> dspy.Example:
+    """An item as DSPy holds it.
+
+    Its input is the item; beside it stand the fields that it has as a labelled demonstration.
+    """
+    fields = example_inputs(item, inputs) | dict(item.reply)
+    return dspy.Example(item=item, **fields).with_inputs("item")
+
+
+def predictor_of(student: Student) -> CompiledPredictor:
+    """What a student's agent says, as a record."""
+    signature: Any = student.agent.predict.signature
+    known = (CASE_FIELD, *signature.input_fields, *signature.output_fields)
+    demos = [
+        demo_of({name: demo[name] for name in known if name in demo and name != CONTEXT_FIELD})
+        for demo in map(dict, student.agent.predict.demos)
+    ]
+    return CompiledPredictor(instructions=signature.instructions, demos=_distinct(demos))
+
+
+def _distinct(demos: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    return tuple(demo for n, demo in enumerate(demos) if demo not in demos[:n])

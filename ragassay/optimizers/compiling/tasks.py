@@ -1,0 +1,61 @@
+"""The agents that can be compiled, by the names that a user gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ragassay.errors import InputError
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.optimizers.compiling.claim_task import ClaimTask
+from ragassay.optimizers.compiling.label_tasks import AssignmentTask, SentenceLabelTask
+from ragassay.optimizers.compiling.nugget_task import NuggetTask
+from ragassay.optimizers.compiling.query_task import QueryTask
+from ragassay.optimizers.compiling.rating_task import RatingTask
+from ragassay.optimizers.compiling.task import CompileTask
+
+
+@dataclass(frozen=True)
+class TaskOptions:
+    """What of a task a user can choose.
+
+    Attributes:
+        rubrics: Of the rubric judge; empty for all.
+        n_labels: Of the verifier.
+        gold: The file of labels beside the answers, for judge, labeller and assigner.
+        n_damaged: Answers to damage besides, for the judge.
+        seed: Of the damage.
+    """
+
+    rubrics: tuple[str, ...] = ()
+    n_labels: Literal[2, 3, 4] = 4
+    gold: Path | None = None
+    n_damaged: int = 0
+    seed: int = 0
+
+
+_TASKS: Mapping[str, Callable[[Toolbox, TaskOptions], CompileTask]] = {
+    "rubric_judge": lambda tools, o: RatingTask(tools, o.rubrics, o.gold, o.n_damaged, o.seed),
+    "verifier": lambda tools, o: ClaimTask(tools, o.n_labels),
+    "sentence_labeller": lambda tools, o: SentenceLabelTask(tools, o.gold),
+    "nugget_assigner": lambda tools, o: AssignmentTask(tools, o.gold),
+    "nugget_writer": lambda tools, o: NuggetTask(tools),
+    "query_writer": lambda tools, o: QueryTask(tools),
+}
+
+AGENTS = tuple(_TASKS)
+
+
+def task_of(agent: str, tools: Toolbox, options: TaskOptions) -> CompileTask:
+    """The task of an agent.
+
+    Raises:
+        InputError: It is none of `AGENTS`, or the query writer has no corpus to search.
+    """
+    if agent not in _TASKS:
+        raise InputError(f"no agent {agent!r} can be compiled; there are {', '.join(AGENTS)}")
+    if agent == "query_writer" and not tools.has_corpus:
+        raise InputError("query_writer: name what its queries search, with --corpus")
+    return _TASKS[agent](tools, options)
