@@ -17,6 +17,18 @@ def is_local(model: str) -> bool:
     return model.startswith(f"{PROVIDER}/")
 
 
+def is_ours(model: str) -> bool:
+    """Whether a model is one of ragassay's, in this process or served by `ragassay serve`.
+
+    What bounds its prompts and replies is then the same, wherever it runs.
+
+    Example:
+        >>> is_ours("litellm_proxy/ragassay/judge"), is_ours("openai/gpt-4.1-mini")
+        (True, False)
+    """
+    return is_local(model) or is_local(model.partition("/")[2])
+
+
 def provider_of(model: str) -> str:
     """The provider in a LiteLLM name; empty where it names none."""
     return model.partition("/")[0] if "/" in model else ""

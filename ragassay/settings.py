@@ -12,7 +12,7 @@ from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragassay.errors import SettingsError
-from ragassay.model_names import DEFAULT_MODEL, is_local, provider_of, split_endpoint
+from ragassay.model_names import DEFAULT_MODEL, is_local, is_ours, provider_of, split_endpoint
 from ragassay.prompts import RubricSet, Strategy
 from ragassay.records import PARTS, Part
 
@@ -84,6 +84,7 @@ class Settings(BaseSettings):
         ncbi_api_key: For `--corpus pubmed`: 10 requests a second instead of 3.
         ncbi_email: For `--corpus pubmed`: whom NCBI can write to.
         local_dtype: Arithmetic of the embedded judge; "float32" repeats bit by bit.
+        server_key: What clients of `ragassay serve` must show; one is made where there is none.
     """
 
     model_config = SettingsConfigDict(
@@ -127,6 +128,7 @@ class Settings(BaseSettings):
     ncbi_api_key: SecretStr | None = None
     ncbi_email: str = ""
     local_dtype: Literal["auto", "bfloat16", "float32"] = "auto"
+    server_key: SecretStr | None = None
 
     @model_validator(mode="after")
     def _seated_once(self) -> Settings:
@@ -160,14 +162,14 @@ class Settings(BaseSettings):
     @property
     def n_slots(self) -> int:
         """Most model calls under way at a time."""
-        return self.concurrency or (64 if is_local(self.model) else 16)
+        return self.concurrency or (64 if is_ours(self.model) else 16)
 
     @property
     def chosen_verifier(self) -> str:
         """The verifier, "auto" decided."""
         if self.verifier != "auto":
             return self.verifier
-        return "embedded" if is_local(self.model) else "judge"
+        return "embedded" if is_ours(self.model) else "judge"
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -203,7 +205,7 @@ class Settings(BaseSettings):
         """The budget of source text in a prompt, in characters."""
         if self.max_source_chars:
             return self.max_source_chars
-        return SOURCE_CHARS_LOCAL if any(map(is_local, self.judges)) else SOURCE_CHARS_HOSTED
+        return SOURCE_CHARS_LOCAL if any(map(is_ours, self.judges)) else SOURCE_CHARS_HOSTED
 
     @property
     def nugget_matcher_sha256(self) -> str:

@@ -13,6 +13,7 @@ from ragassay.cli.matrix import matrix
 from ragassay.cli.meta_evaluate import meta_evaluate
 from ragassay.cli.nuggets import app as nuggets_app
 from ragassay.cli.report import report
+from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
 from ragassay.cli.strategies import strategies
 
@@ -37,6 +38,7 @@ app.command()(matrix)
 app.command()(similarity)
 app.command()(strategies)
 app.command()(convert)
+app.command()(serve)
 app.add_typer(corpus_app)
 app.add_typer(nuggets_app)
 

@@ -27,7 +27,7 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
-from ragassay.model_names import is_local
+from ragassay.model_names import is_local, is_ours
 from ragassay.models.local.provider import register_provider
 from ragassay.records import Usage
 
@@ -95,7 +95,7 @@ class JudgeLM(dspy.LM):
             register_provider(settings.cache_dir, settings.local_dtype)
         supported = frozenset(litellm.get_supported_openai_params(settings.model) or ())
         self.takes_schema = "response_format" in supported
-        self.calls_tools = "tools" in supported and not is_local(settings.model)
+        self.calls_tools = "tools" in supported and not is_ours(settings.model)
         options: dict[str, Any] = {"temperature": 0, "max_tokens": settings.max_reply_tokens}
         if litellm.supports_reasoning(settings.model):
             options = {"temperature": None, "max_tokens": None}
@@ -139,7 +139,7 @@ class JudgeLM(dspy.LM):
             ModelError: One of its children; see `ragassay.errors`.
         """
         options = {k: v for k, v in (self.kwargs | kwargs).items() if v is not None}
-        if "response_format" in options and not is_local(self.model):
+        if "response_format" in options and not is_ours(self.model):
             options["response_format"] = _portable(options["response_format"])
         async with self._slots:
             await self._cool_down()

@@ -16,7 +16,7 @@ from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
 from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
 from ragassay.graphs.state import Input
 from ragassay.graphs.toolbox import Toolbox
-from ragassay.model_names import is_local
+from ragassay.model_names import is_ours
 from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
 from ragassay.runs.folder import RunFolder, append_line
 
@@ -123,7 +123,7 @@ class _Runner:
     ) -> None:
         self._tools, self._graph, self._checkpointer = tools, graph, checkpointer
         self._folder, self._outcome, self._listen = folder, outcome, listen
-        has_local = any(map(is_local, tools.settings.judges))
+        has_local = any(map(is_ours, tools.settings.judges))
         limit = N_LOCAL_IN_FLIGHT if has_local else tools.settings.n_slots
         self._slots = asyncio.Semaphore(max(2, limit))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -35,14 +36,51 @@ class _Call:
     future: Future[Reply] = field(default_factory=Future)
 
 
+@dataclass
+class Load:
+    """What a batcher had to do so far.
+
+    Attributes:
+        n_submitted: Calls that came.
+        n_ended: Calls that were answered, failed or were given up by their callers.
+        n_batches: Batches that were begun.
+        n_batched: Calls in them.
+        n_largest: Calls in the largest.
+    """
+
+    n_submitted: int = 0
+    n_ended: int = 0
+    n_batches: int = 0
+    n_batched: int = 0
+    n_largest: int = 0
+
+    @property
+    def n_waiting(self) -> int:
+        """Calls that wait or are being answered."""
+        return self.n_submitted - self.n_ended
+
+
+_BATCHERS: weakref.WeakSet[Batcher] = weakref.WeakSet()
+
+
+def loads() -> list[Load]:
+    """The load of each batcher of this process."""
+    return [batcher.load for batcher in list(_BATCHERS)]
+
+
 class Batcher:
     """Answers prompts from any thread; the engine is built by the first of them.
 
     Args:
         build: Loads the engine; what it raises goes to every caller that waits.
+
+    Attributes:
+        load: What it had to do so far, for whoever watches.
     """
 
     def __init__(self, build: Callable[[], Engine]) -> None:
+        self.load = Load()
+        _BATCHERS.add(self)
         self._build = build
         self._waiting: queue.SimpleQueue[_Call] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -52,6 +90,7 @@ class Batcher:
         """Queue a prompt; the future ends with its reply or its `ModelError`."""
         call = _Call(prompt)
         with self._lock:
+            self.load.n_submitted += 1
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._serve, name="ragassay-local-judge", daemon=True
@@ -73,11 +112,18 @@ class Batcher:
                 backlog += self._gathered(N_MOST - len(backlog))
                 batch = _kin(backlog)
                 live = [call for call in batch if call.future.set_running_or_notify_cancel()]
+                self._count(len(live))
                 _answer(engine, live)
             # Nothing may end this thread, a panic of llguidance (no Exception) least of all.
             except BaseException as error:
                 _fail(batch, error)
+            self.load.n_ended += len(batch)
             backlog = [call for call in backlog if call not in batch]
+
+    def _count(self, n_calls: int) -> None:
+        self.load.n_batches += 1
+        self.load.n_batched += n_calls
+        self.load.n_largest = max(self.load.n_largest, n_calls)
 
     def _gathered(self, n_most: int) -> list[_Call]:
         """The calls that wait, and those that follow without a pause of `QUIET_S`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedTokenizerFast
 
+N_KEPT = 256
+"""Compiled schemas that are kept, the latest: a server's clients may send any number."""
+
 
 class GrammarBook:
-    """The grammars of one tokenizer, each schema compiled once.
+    """The grammars of one tokenizer, each schema compiled once while it is in use.
 
     Args:
         tokenizer: The model's fast tokenizer.
@@ -30,7 +34,7 @@ class GrammarBook:
 
         self._tokens = llguidance.hf.from_tokenizer(tokenizer, n_vocab=n_vocab, slices=[])
         self._n_vocab = n_vocab
-        self._compiled: dict[str, LLMatcher] = {}
+        self._compiled: OrderedDict[str, LLMatcher] = OrderedDict()
         self.pieces = [self._tokens.decode_str([i]) for i in range(n_vocab)]
 
     def matcher(self, schema: str) -> LLMatcher:
@@ -53,6 +57,9 @@ class GrammarBook:
             if matcher.is_error():
                 raise RefusedError(f"the reply's schema is not usable: {matcher.get_error()}")
             self._compiled[schema] = matcher
+            if len(self._compiled) > N_KEPT:
+                self._compiled.popitem(last=False)
+        self._compiled.move_to_end(schema)
         return self._compiled[schema].deep_copy()
 
     def allowed(self, matchers: Sequence[LLMatcher | None]) -> NDArray[np.bool_]:

@@ -1,0 +1,274 @@
+"""What models are at hand: embedded, shipped, or in a folder of the user's; and whether intact."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from ragassay.errors import InputError, SettingsError
+from ragassay.model_names import DEFAULT_MODEL, PROVIDER
+from ragassay.models.adapters import SHAPE, VERIFIER, WEIGHTS
+from ragassay.models.cards import load_card
+from ragassay.models.embeddings import EMBEDDED
+from ragassay.models.weights import (
+    MINILM_PACKAGE,
+    MINILM_SAFETENSORS_SHA256,
+    SMOLLM2_GGUF_SHA256,
+    SMOLLM2_PACKAGE,
+    packaged_file,
+    sha256_of,
+)
+from ragassay.records import ModelCard
+
+NOTE = "ragassay.json"
+"""What marks a folder as an adapter of ragassay's, and says what it is."""
+
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+ADAPTER_SHAPE = "adapter_config.json"
+
+State = Literal["ok", "damaged", "missing", "unproven"]
+"""Of a file; "unproven" where nobody noted what its digest should be."""
+
+_ROLES = {
+    "judge": "rates answers by rubrics, with a rationale",
+    "verifier": "says whether a passage supports a claim",
+    "labeller": "says how much a sentence is needed",
+}
+
+
+@dataclass(frozen=True)
+class ShelfFile:
+    """A file of a model.
+
+    Attributes:
+        path: Where it is, or should be; None where its package is not installed.
+        expected: SHA-256 that it should have; empty where nobody noted it.
+        digest: Computes the SHA-256.
+    """
+
+    path: Path | None
+    expected: str = ""
+    digest: Callable[[Path], str] = sha256_of
+
+
+@dataclass(frozen=True)
+class ShelfItem:
+    """A model at hand.
+
+    Attributes:
+        name: As settings and cards name it.
+        role: What it is for.
+        source: Where it comes from.
+        files: What it is made of.
+        card: What is known of it.
+    """
+
+    name: str
+    role: str
+    source: str
+    files: tuple[ShelfFile, ...]
+    card: ModelCard | None = None
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether all of its files are there."""
+        return all(file.path is not None and file.path.is_file() for file in self.files)
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of the files that are there."""
+        paths = [file.path for file in self.files if file.path is not None]
+        return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """What a file turned out to be.
+
+    Attributes:
+        name: The file's name.
+        state: Whether it is what it should be.
+        found: Its SHA-256; empty for a missing file.
+        expected: What it should have been.
+    """
+
+    name: str
+    state: State
+    found: str = ""
+    expected: str = ""
+
+
+def shelf() -> tuple[ShelfItem, ...]:
+    """All models that are embedded or shipped, whether installed or not."""
+    return (*_adapters(), *_bases(), *_fitted())
+
+
+def served_models() -> tuple[str, ...]:
+    """LiteLLM names of the local chat models: the shipped adapters, then their base."""
+    return (*(item.name for item in _adapters()), DEFAULT_MODEL)
+
+
+def item_of(name: str) -> ShelfItem:
+    """A model by its name, with or without `ragassay/`, or an adapter by its folder.
+
+    Raises:
+        InputError: There is none.
+    """
+    known = shelf()
+    for item in known:
+        if name in (item.name, item.name.removeprefix(f"{PROVIDER}/")):
+            return item
+    folder = Path(name.removeprefix(f"{PROVIDER}/"))
+    if (folder / NOTE).is_file():
+        return _adapter(folder, f"{PROVIDER}/{folder}", "a folder of yours")
+    names = ", ".join(item.name for item in known)
+    raise InputError(f"no model {name!r}: {names} are known, and folders that hold a {NOTE}")
+
+
+def check(item: ShelfItem) -> tuple[FileCheck, ...]:
+    """Compute the digest of each file of a model anew."""
+    return tuple(_check(file, item) for file in item.files)
+
+
+def is_sound(found: tuple[FileCheck, ...]) -> bool:
+    """Whether no file is missing or damaged."""
+    return all(file.state in ("ok", "unproven") for file in found)
+
+
+def _check(file: ShelfFile, item: ShelfItem) -> FileCheck:
+    if file.path is None or not file.path.is_file():
+        name = file.path.name if file.path is not None else item.source
+        return FileCheck(name, "missing", expected=file.expected)
+    try:
+        found = file.digest(file.path)
+    except (OSError, ValueError):
+        return FileCheck(file.path.name, "damaged", expected=file.expected)
+    if not file.expected:
+        return FileCheck(file.path.name, "unproven", found)
+    state = "ok" if found == file.expected else "damaged"
+    return FileCheck(file.path.name, state, found, file.expected)
+
+
+def _bases() -> tuple[ShelfItem, ...]:
+    gguf = ShelfFile(_packaged(SMOLLM2_PACKAGE, ".gguf"), SMOLLM2_GGUF_SHA256)
+    weights = ShelfFile(_packaged(MINILM_PACKAGE, "model.safetensors"), MINILM_SAFETENSORS_SHA256)
+    return (
+        ShelfItem(
+            DEFAULT_MODEL,
+            "writes and judges, without fine-tuning; base of the adapters",
+            _package(SMOLLM2_PACKAGE),
+            (gguf,),
+            load_card(DEFAULT_MODEL),
+        ),
+        ShelfItem(
+            EMBEDDED,
+            "tells how near two texts are",
+            _package(MINILM_PACKAGE),
+            (weights,),
+        ),
+    )
+
+
+def _fitted() -> tuple[ShelfItem, ...]:
+    """The small models over MiniLM that are shipped in the package."""
+    shape = _noted(VERIFIER.folder / SHAPE)
+    home = Path(str(files("ragassay")))
+    signals, reranker = load_card("ragassay/signals"), load_card("ragassay/reranker")
+    shipped = "shipped with ragassay"
+    return (
+        ShelfItem(
+            VERIFIER.model,
+            "says whether a passage supports a claim",
+            shipped,
+            (
+                ShelfFile(VERIFIER.folder / SHAPE),
+                ShelfFile(VERIFIER.folder / WEIGHTS, str(shape.get("weights_sha256", ""))),
+            ),
+            load_card(VERIFIER.model),
+        ),
+        ShelfItem(
+            "ragassay/signals",
+            "rates answers by what was measured of them",
+            shipped,
+            (
+                ShelfFile(
+                    home / "models" / "raters" / "signals.json",
+                    signals.digest if signals else "",
+                    _rater_digest,
+                ),
+            ),
+            signals,
+        ),
+        ShelfItem(
+            "ragassay/reranker",
+            "orders what a search found",
+            shipped,
+            (
+                ShelfFile(
+                    home / "retrievers" / "weights" / "reranker.json",
+                    reranker.digest if reranker else "",
+                ),
+            ),
+            reranker,
+        ),
+    )
+
+
+def _rater_digest(path: Path) -> str:
+    from ragassay.models.signal_rater import rater_of
+
+    return rater_of(path.read_text(encoding="utf-8")).digest
+
+
+def _adapters() -> tuple[ShelfItem, ...]:
+    """The adapters that are shipped, by name."""
+    room = Path(str(files("ragassay.models.adapters")))
+    return tuple(
+        _adapter(note.parent, f"{PROVIDER}/{note.parent.name}", "shipped with ragassay")
+        for note in sorted(room.glob(f"*/{NOTE}"))
+    )
+
+
+def _adapter(folder: Path, name: str, source: str) -> ShelfItem:
+    note = _noted(folder / NOTE)
+    task = str(note.get("task", ""))
+    base = str(note.get("base", ""))
+    return ShelfItem(
+        name,
+        _ROLES.get(task, task) + (f", over {base}" if base else ""),
+        source,
+        (
+            ShelfFile(folder / ADAPTER_SHAPE),
+            ShelfFile(folder / NOTE),
+            ShelfFile(folder / ADAPTER_WEIGHTS, str(note.get("weights_sha256", ""))),
+        ),
+        load_card(name),
+    )
+
+
+def _noted(path: Path) -> dict[str, Any]:
+    """A note's fields; none where it cannot be read, which its check will say."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _packaged(package: str, suffix: str) -> Path | None:
+    try:
+        return packaged_file(package, suffix)
+    except SettingsError:
+        return None
+
+
+def _package(name: str) -> str:
+    try:
+        return f"package {name} {importlib.metadata.version(name)}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"package {name}, not installed"
