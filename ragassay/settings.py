@@ -83,6 +83,7 @@ class Settings(BaseSettings):
         cache_dir: Where converted weights live, and what PubMed answered.
         ncbi_api_key: For `--corpus pubmed`: 10 requests a second instead of 3.
         ncbi_email: For `--corpus pubmed`: whom NCBI can write to.
+        prompts: Files that `ragassay optimize` wrote; each takes the place of an agent's prompt.
         local_dtype: Arithmetic of the embedded judge; "float32" repeats bit by bit.
         server_key: What clients of `ragassay serve` must show; one is made where there is none.
     """
@@ -127,6 +128,7 @@ class Settings(BaseSettings):
     cache_dir: Path = Field(default_factory=lambda: user_cache_path("ragassay"))
     ncbi_api_key: SecretStr | None = None
     ncbi_email: str = ""
+    prompts: tuple[Path, ...] = ()
     local_dtype: Literal["auto", "bfloat16", "float32"] = "auto"
     server_key: SecretStr | None = None
 

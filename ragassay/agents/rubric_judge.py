@@ -14,6 +14,7 @@ from ragassay.agents.base import Agent
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fenced, mark_of
 from ragassay.prompts import Rubric, Strategy, load_prompts
+from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 from ragassay.records import Case, Judgment
 
 LIKERT = (1, 5)
@@ -70,10 +71,11 @@ def expert_hint(rating: int) -> str:
 
 @dataclass(frozen=True)
 class RatingRequest:
-    """What a judge is asked: a signature, and its inputs by name."""
+    """What a judge is asked: a signature, its inputs by name, and the examples that it is shown."""
 
     signature: type[dspy.Signature]
     inputs: dict[str, str]
+    demos: tuple[Mapping[str, Any], ...] = ()
 
 
 class RubricJudge(Agent):
@@ -94,6 +96,20 @@ class RubricJudge(Agent):
         super().__init__(rating_signature(LIKERT))
         self.strategy: Strategy = strategy
         self.hints = dict(hints or {})
+        self.of_rubric: dict[str, CompiledPredictor] = {}
+        """What is said of a rubric that has a compiled prompt of its own."""
+
+    def use(self, compiled: CompiledPrompt) -> None:
+        """As every agent; what is compiled for some rubrics is said of those alone.
+
+        Raises:
+            SettingsError: As every agent.
+        """
+        if not compiled.rubrics:
+            super().use(compiled)
+            return
+        self.check(compiled)
+        self.of_rubric |= dict.fromkeys(compiled.rubrics, compiled.predictor)
 
     async def aforward(
         self, case: Case, rubric: Rubric, facts: str = "", others: str = "", hint: str = ""
@@ -114,7 +130,7 @@ class RubricJudge(Agent):
             ModelError: The model gave no usable reply.
         """
         asked = self.request(case, rubric, facts, others, hint)
-        found, usage = await self.ask(asked.signature, **asked.inputs)
+        found, usage = await self.ask(asked.signature, asked.demos, **asked.inputs)
         low, high = rubric.bounds
         ratings = [str(rating) for rating in range(low, high + 1)]
         weights = choice_distribution(found.get("logprobs"), "rating", ratings)
@@ -149,7 +165,9 @@ class RubricJudge(Agent):
         added = [_WORDS.additions[name] for name in occasions if name in _WORDS.additions]
         low, high = rubric.bounds
         predictor: Any = self.predict
-        task = " ".join([predictor.signature.instructions, *added])
+        own = self.of_rubric.get(rubric.name)
+        instruction = own.instructions if own else predictor.signature.instructions
+        task = " ".join([instruction, *added])
         signature = rating_signature(
             rubric.bounds,
             task.replace("{low}", str(low)).replace("{high}", str(high)),
@@ -157,7 +175,7 @@ class RubricJudge(Agent):
             self.strategy == "chain_of_thought",
         )
         inputs = {"context": case.context, "rubric": rubric.rendered(self.strategy), **given}
-        return RatingRequest(signature, inputs)
+        return RatingRequest(signature, inputs, tuple(own.demos if own else predictor.demos))
 
 
 def _known(numbers: Iterable[int], n_sentences: int) -> tuple[int, ...]:
