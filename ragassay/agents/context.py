@@ -43,12 +43,19 @@ def source_lines(sources: Sequence[Document]) -> str:
     )
 
 
-def fence_mark(texts: Sequence[str]) -> str:
-    """A short number that none of the texts contains; the same for the same texts."""
+def fence_mark(texts: Sequence[str], seed: str = "") -> str:
+    """A short number that none of the texts contains; the same for the same texts.
+
+    Args:
+        texts: What is shown between marks.
+        seed: What the number is drawn from in place of the texts, so that prompts which start with
+            the same text start with the same mark.
+    """
     joined = "\x00".join(texts)
     salt = 0
     while True:
-        mark = hashlib.sha256(f"{salt}\x00{joined}".encode("utf-8", "replace")).hexdigest()[:8]
+        drawn = f"{salt}\x00{seed or joined}".encode("utf-8", "replace")
+        mark = hashlib.sha256(drawn).hexdigest()[:8]
         if mark not in joined:
             return mark
         salt += 1

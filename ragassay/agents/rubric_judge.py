@@ -15,7 +15,7 @@ from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fenced, mark_of
 from ragassay.prompts import Rubric, Strategy, load_prompts
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
-from ragassay.records import Case, Judgment
+from ragassay.records import Case, Judgment, Usage
 
 LIKERT = (1, 5)
 """The scale of the signature that an optimizer sees; a call takes the rubric's own."""
@@ -131,22 +131,7 @@ class RubricJudge(Agent):
         """
         asked = self.request(case, rubric, facts, others, hint)
         found, usage = await self.ask(asked.signature, asked.demos, **asked.inputs)
-        low, high = rubric.bounds
-        ratings = [str(rating) for rating in range(low, high + 1)]
-        weights = choice_distribution(found.get("logprobs"), "rating", ratings)
-        score = float(found.rating)
-        if weights is not None:
-            score = sum(int(rating) * weight for rating, weight in weights.items())
-        return Judgment(
-            rubric=rubric.name,
-            scale=(low, high),
-            rating=found.rating,
-            score=round(min(float(high), max(float(low), score)), 4),
-            distribution=tuple(round(w, 6) for w in weights.values()) if weights else None,
-            rationale=found.rationale.strip(),
-            sentences=_known(found.get("sentences") or (), len(case.sentences)),
-            usage=usage,
-        )
+        return judgment_of(found, usage, case, rubric.name, rubric.bounds)
 
     def request(
         self, case: Case, rubric: Rubric, facts: str = "", others: str = "", hint: str = ""
@@ -176,6 +161,36 @@ class RubricJudge(Agent):
         )
         inputs = {"context": case.context, "rubric": rubric.rendered(self.strategy), **given}
         return RatingRequest(signature, inputs, tuple(own.demos if own else predictor.demos))
+
+
+def judgment_of(
+    found: dspy.Prediction, usage: Usage, case: Case, rubric: str, bounds: tuple[int, int]
+) -> Judgment:
+    """What a judge's reply says, with the distribution over its ratings where there is one.
+
+    Args:
+        found: Has `rating` and `rationale`, perhaps `sentences` and `logprobs`.
+        usage: What the call took.
+        case: What was rated.
+        rubric: On what.
+        bounds: The scale's lowest and highest rating.
+    """
+    low, high = bounds
+    ratings = [str(rating) for rating in range(low, high + 1)]
+    weights = choice_distribution(found.get("logprobs"), "rating", ratings)
+    score = float(found.rating)
+    if weights is not None:
+        score = sum(int(rating) * weight for rating, weight in weights.items())
+    return Judgment(
+        rubric=rubric,
+        scale=bounds,
+        rating=found.rating,
+        score=round(min(float(high), max(float(low), score)), 4),
+        distribution=tuple(round(w, 6) for w in weights.values()) if weights else None,
+        rationale=found.rationale.strip(),
+        sentences=_known(found.get("sentences") or (), len(case.sentences)),
+        usage=usage,
+    )
 
 
 def _known(numbers: Iterable[int], n_sentences: int) -> tuple[int, ...]:

@@ -78,11 +78,11 @@ def examples_of(
     for path in answers:
         records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
         fit = [record for record in records if record.metadata.get("variant") == "benign"]
-        rated = _ratings(path)
-        chosen = _some_systems(fit, n_systems)
+        rated = ratings_of(path)
+        chosen = some_systems(fit, n_systems)
         damaged = [
             *damage_answers(chosen, attacks=ATTACKS, pools="fit", seed=SEED, among=fit).answers,
-            *_redundant(records, chosen),
+            *redundant(records, chosen),
         ]
         for n, record in enumerate(chosen, 1):
             say(f"{path.name}: {n} of {len(chosen)}")
@@ -107,7 +107,7 @@ def _example(one: DamagedAnswer, measured: Measured, wanted: int) -> Example:
     )
 
 
-def _redundant(records: Sequence[Record], whole: Sequence[Record]) -> list[DamagedAnswer]:
+def redundant(records: Sequence[Record], whole: Sequence[Record]) -> list[DamagedAnswer]:
     """The file's own answers with redundant sentences, to the questions of the whole ones."""
     originals = {(record.topic, record.system): record.id for record in whole}
     severities: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
@@ -127,7 +127,7 @@ def _redundant(records: Sequence[Record], whole: Sequence[Record]) -> list[Damag
     ]
 
 
-def _ratings(path: Path) -> dict[str, dict[str, int]]:
+def ratings_of(path: Path) -> dict[str, dict[str, int]]:
     """The median of the judges' ratings for each whole answer and rubric."""
     given: dict[str, dict[str, list[int]]] = {}
     for label in read_labels(path).labels:
@@ -140,7 +140,8 @@ def _ratings(path: Path) -> dict[str, dict[str, int]]:
     }
 
 
-def _some_systems(records: Sequence[Record], n: int) -> list[Record]:
+def some_systems(records: Sequence[Record], n: int) -> list[Record]:
+    """The answers of so many systems to each question, at random but always the same."""
     by_question: dict[str, list[Record]] = {}
     for record in records:
         by_question.setdefault(record.topic or record.id, []).append(record)

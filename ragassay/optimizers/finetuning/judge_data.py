@@ -1,0 +1,153 @@
+"""What a judge learns from: whole answers as others rated them, damaged ones as they deserve it.
+
+YESciEval, section 5 and appendix G: one example for each rubric and answer; preference pairs of a
+desired rating and one that is too high, at most 1 for extreme damage and at most 3 for subtle. The
+damage is made anew with texts of many origins: the sets themselves append the same few sentences,
+and a judge that learns from them learns those sentences. Only redundant answers, which a model
+wrote for each, are taken from the file.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ragassay.agents.tuned_judge import TunedJudge
+from ragassay.formats import read_records
+from ragassay.graphs.nodes import case_of
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
+from ragassay.optimizers.rating_examples import DESIRED, ratings_of, redundant, some_systems
+from ragassay.optimizers.signal_rating import is_held_out
+from ragassay.perturbations import ATTACKS, damage_answers
+from ragassay.prompts.rationales import load_rationales
+from ragassay.records import Case, DamagedAnswer, Record
+
+N_WHOLE = 5
+"""Rubrics of a whole answer that are learnt from."""
+
+N_DAMAGED = 7
+"""Damaged forms of each answer that are learnt from."""
+
+BESIDE = 0.5
+"""How often a damaged answer is learnt from on a second rubric that the damage touches."""
+
+FOREIGN_TO = ("relevancy", "coherence", "readability")
+"""Rubrics on which text that talks to the judge makes an answer bad."""
+
+HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")
+"""Attacks that leave an answer such as another system might have written; rated in the middle."""
+
+MIDDLE = 3
+TOO_HIGH = 5
+
+MOST_NUMBERS = 8
+
+
+def judge_examples(
+    answers: Sequence[Path],
+    tools: Toolbox,
+    *,
+    n_systems: int = 1,
+    seed: int = 0,
+    say: Callable[[str], None] = lambda text: None,
+) -> list[ChatExample]:
+    """Examples from the answers to questions that are not held out.
+
+    Args:
+        answers: YESciEval files.
+        tools: Cuts answers into sentences.
+        n_systems: How many systems' answers are taken of each question, at random.
+        seed: Of all draws.
+        say: Told of progress.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    found: list[ChatExample] = []
+    for path in answers:
+        records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
+        whole = [r for r in records if r.metadata.get("variant", "benign") == "benign"]
+        chosen, rated = some_systems(whole, n_systems), ratings_of(path)
+        damaged: dict[str, list[DamagedAnswer]] = {}
+        made = damage_answers(chosen, attacks=ATTACKS, pools="fit", seed=seed, among=whole).answers
+        for one in (*made, *redundant(records, chosen)):
+            # Whether a figure is right is not to be seen without the sources.
+            if one.family != "clinical":
+                damaged.setdefault(one.original, []).append(one)
+        for n, record in enumerate(chosen, 1):
+            say(f"{path.name}: {n} of {len(chosen)}")
+            rng = random.Random(f"{seed}:{record.id}")
+            case = case_of(record, tools)
+            found += _of_whole(case, record, rated.get(record.id, {}), rng)
+            for one in _drawn(damaged.get(record.id, []), rng):
+                found += _of_damaged(case_of(one.record, tools), one, rng)
+    return found
+
+
+def _of_whole(
+    case: Case, record: Record, ratings: dict[str, int], rng: random.Random
+) -> list[ChatExample]:
+    words = load_rationales()
+    return [
+        _example(case, record, rubric, ratings[rubric], (), words.of_whole(rubric, ratings[rubric]))
+        for rubric in sorted(rng.sample(sorted(ratings), min(N_WHOLE, len(ratings))))
+    ]
+
+
+def _drawn(damaged: Sequence[DamagedAnswer], rng: random.Random) -> list[DamagedAnswer]:
+    """Some of an answer's damaged forms, such that each rubric and severity has its share."""
+    cells: dict[tuple[str, str, str], list[DamagedAnswer]] = {}
+    for one in damaged:
+        if one.family == "injection":
+            cells.setdefault((one.family, rng.choice(FOREIGN_TO), ""), []).append(one)
+        else:
+            rubric = rng.choice(one.record.rubrics)
+            cells.setdefault((one.family, rubric, one.severity), []).append(one)
+    chosen = rng.sample(sorted(cells), min(N_DAMAGED, len(cells)))
+    return [
+        one.model_copy(update={"targets": (f"rubric.{cell[1]}", *one.targets)})
+        for cell in chosen
+        for one in [rng.choice(cells[cell])]
+    ]
+
+
+def _of_damaged(case: Case, one: DamagedAnswer, rng: random.Random) -> list[ChatExample]:
+    first = one.targets[0].removeprefix("rubric.")
+    among = FOREIGN_TO if one.family == "injection" else one.record.rubrics
+    others = [rubric for rubric in among if rubric != first]
+    rubrics = [first, *(rng.sample(others, 1) if others and rng.random() < BESIDE else ())]
+    rating = MIDDLE if one.attack in HARDLY_SEEN else DESIRED.get((one.family, one.severity), 1)
+    numbers = tuple(n for n in one.sentences if n <= len(case.sentences))[:MOST_NUMBERS]
+    attack = "repeat_last" if one.attack == "redundant" else one.attack
+    words = load_rationales()
+    reason = words.of_damaged(attack, numbers) if numbers or not one.sentences else ""
+    return [
+        _example(case, one.record, rubric, rating, numbers, reason, one.severity)
+        for rubric in rubrics
+        if reason
+    ]
+
+
+def _example(
+    case: Case,
+    record: Record,
+    rubric: str,
+    rating: int,
+    sentences: tuple[int, ...],
+    reason: str,
+    kind: str = "whole",
+) -> ChatExample:
+    words = load_rationales()
+    worse = {"rating": TOO_HIGH, "sentences": [], "rationale": words.of_whole(rubric, TOO_HIGH)}
+    return ChatExample(
+        messages=as_messages(_JUDGE.messages(case, rubric)),
+        reply=as_reply({"rating": rating, "sentences": list(sentences), "rationale": reason}),
+        rejected="" if kind == "whole" else as_reply(worse),
+        group=record.topic or record.id,
+        kind=kind,
+    )
+
+
+_JUDGE = TunedJudge()

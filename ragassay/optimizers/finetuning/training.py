@@ -1,0 +1,254 @@
+"""Supervised fine-tuning and contrastive preference optimisation, by TRL on PEFT's LoRA.
+
+Both go on from their last checkpoint when the same command is given again. Where there is a GPU and
+bitsandbytes, the base model is loaded in four bits (QLoRA, as YESciEval's appendix G trains).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ragassay.errors import InputError, SettingsError
+from ragassay.models.local.chat import ChatEncoder
+from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
+from ragassay.optimizers.finetuning.packing import Tokens, collate, pack
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+Method = Literal["sft", "cpo"]
+"""Supervised fine-tuning on the replies that are wanted; or contrastive preference optimisation
+(Xu et al. 2024), which also learns what is not."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an adapter is trained.
+
+    Attributes:
+        method: What is learnt from.
+        epochs: How often each example is seen.
+        learning_rate: At its highest; it warms up, then falls along a cosine.
+        rank: Of the two factors of each changed matrix.
+        share_of_layers: The upper layers that are changed; below them nothing is, which saves time.
+        row_tokens: Most tokens of a row of packed examples.
+        rows: Rows a step.
+        beta: Of CPO: how much a preference weighs against its uncertainty.
+        seed: Of the factors' start and of the rows' order.
+        steps: Steps after which it ends; 0 for all epochs.
+    """
+
+    method: Method = "sft"
+    epochs: float = 1.0
+    learning_rate: float = 8e-4
+    rank: int = 16
+    share_of_layers: float = 2 / 3
+    row_tokens: int = 1280
+    rows: int = 2
+    beta: float = 0.1
+    seed: int = 0
+    steps: int = 0
+
+
+def tokenised(
+    examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFast, n_most: int
+) -> list[Tokens]:
+    """Examples as tokens, those left out that are longer than a row.
+
+    Raises:
+        InputError: None is short enough.
+    """
+    chat = ChatEncoder(tokenizer)
+    end: Any = tokenizer.eos_token_id
+    found = [
+        Tokens(
+            tuple(chat.encode(example.messages)),
+            (*tokenizer.encode(example.reply, add_special_tokens=False), end),
+        )
+        for example in examples
+    ]
+    fitting = [t for t in found if len(t.prompt) + len(t.reply) <= n_most]
+    if not fitting:
+        raise InputError(f"no example of {len(found)} fits into a row of {n_most} tokens")
+    return fitting
+
+
+def train(
+    examples: Sequence[ChatExample],
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    recipe: Recipe,
+    work: Path,
+    start: Path | None = None,
+) -> PeftModel:
+    """Train an adapter, with progress; goes on from the last checkpoint in `work`.
+
+    Args:
+        examples: What to learn.
+        model: The base model.
+        tokenizer: Its tokenizer, with a chat template.
+        recipe: How.
+        work: Holds checkpoints, of this data and recipe alone.
+        start: Folder of an adapter to begin with, as CPO begins with one of SFT.
+
+    Raises:
+        InputError: There is nothing to learn, or the checkpoints are of other data.
+        SettingsError: TRL is not installed.
+    """
+    if importlib.util.find_spec("trl") is None:
+        raise SettingsError("fine-tuning needs TRL: run `pip install 'ragassay[train]'`")
+    from transformers import set_seed
+    from transformers.trainer_utils import get_last_checkpoint
+
+    if not examples:
+        raise InputError("there is nothing to learn: no example came of the data")
+    set_seed(recipe.seed)
+    _claim(work, examples, recipe)
+    adapted = with_adapter(model, recipe, start)
+    build = _sft if recipe.method == "sft" else _cpo
+    trainer = build(examples, adapted, tokenizer, recipe, work)
+    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
+    return trainer.model
+
+
+def with_adapter(model: PreTrainedModel, recipe: Recipe, start: Path | None = None) -> PeftModel:
+    """A model with low-rank factors on all linear maps of its upper layers."""
+    from peft import LoraConfig, PeftModel, get_peft_model
+
+    if start is not None:
+        return PeftModel.from_pretrained(model, str(start), is_trainable=True)
+    n_layers: int = model.config.num_hidden_layers
+    first = round(n_layers * (1 - recipe.share_of_layers))
+    config = LoraConfig(
+        r=recipe.rank,
+        lora_alpha=2 * recipe.rank,
+        lora_dropout=0.0,
+        target_modules=_linear_maps(model),
+        layers_to_transform=list(range(first, n_layers)),
+        task_type="CAUSAL_LM",
+    )
+    return get_peft_model(model, config)  # pyright: ignore[reportReturnType]
+
+
+def _linear_maps(model: PreTrainedModel) -> list[str]:
+    """Names of the linear maps of a layer: those below the head."""
+    import torch
+
+    base: Any = model.base_model
+    maps = {
+        name.rpartition(".")[2]
+        for name, module in base.named_modules()
+        if isinstance(module, torch.nn.Linear)
+    }
+    return sorted(maps)
+
+
+def _arguments(recipe: Recipe, work: Path) -> dict[str, Any]:
+    """What both trainers take."""
+    import torch
+
+    has_gpu = torch.cuda.is_available()
+    return {
+        "output_dir": str(work),
+        "num_train_epochs": recipe.epochs,
+        "max_steps": recipe.steps or -1,
+        "per_device_train_batch_size": 1,
+        "gradient_accumulation_steps": recipe.rows,
+        "learning_rate": recipe.learning_rate,
+        "lr_scheduler_type": "cosine",
+        "warmup_steps": 0.05,
+        "max_grad_norm": 1.0,
+        "seed": recipe.seed,
+        "bf16": has_gpu and torch.cuda.is_bf16_supported(),
+        "gradient_checkpointing": has_gpu,
+        "logging_steps": 10,
+        "save_steps": 50,
+        "save_total_limit": 1,
+        "report_to": "none",
+        "remove_unused_columns": False,
+        "dataloader_pin_memory": False,
+    }
+
+
+def _sft(
+    examples: Sequence[ChatExample],
+    model: PeftModel,
+    tokenizer: PreTrainedTokenizerFast,
+    recipe: Recipe,
+    work: Path,
+) -> Any:
+    from datasets import Dataset
+    from trl import SFTConfig, SFTTrainer
+
+    rows = pack(tokenised(examples, tokenizer, recipe.row_tokens), recipe.row_tokens)
+    data = {
+        "prompts": [[list(tokens.prompt) for tokens in row] for row in rows],
+        "replies": [[list(tokens.reply) for tokens in row] for row in rows],
+    }
+    return SFTTrainer(
+        model=model,
+        args=SFTConfig(
+            **_arguments(recipe, work),
+            max_length=None,
+            dataset_kwargs={"skip_prepare_dataset": True},
+        ),
+        train_dataset=Dataset.from_dict(data),
+        data_collator=collate,
+        processing_class=tokenizer,
+    )
+
+
+def _cpo(
+    examples: Sequence[ChatExample],
+    model: PeftModel,
+    tokenizer: PreTrainedTokenizerFast,
+    recipe: Recipe,
+    work: Path,
+) -> Any:
+    from datasets import Dataset
+    from trl.experimental.cpo import CPOConfig, CPOTrainer
+
+    pairs = [example for example in examples if example.rejected]
+    if not pairs:
+        raise InputError("CPO learns from pairs of a wanted and an unwanted reply; there are none")
+    data = {
+        "prompt": [_prompt_text(example, tokenizer) for example in pairs],
+        "chosen": [example.reply for example in pairs],
+        "rejected": [example.rejected for example in pairs],
+    }
+    return CPOTrainer(
+        model=model,
+        args=CPOConfig(**_arguments(recipe, work), beta=recipe.beta, max_length=recipe.row_tokens),
+        train_dataset=Dataset.from_dict(data),
+        processing_class=tokenizer,
+    )
+
+
+def _prompt_text(example: ChatExample, tokenizer: PreTrainedTokenizerFast) -> str:
+    """The prompt as text, as TRL's CPO wants it; no content can pass for the chat's own marks."""
+    marks = tokenizer.all_special_tokens
+    messages = []
+    for role, content in example.messages:
+        for mark in marks:
+            content = content.replace(mark, " ")
+        messages.append({"role": role, "content": content})
+    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+
+
+def _claim(work: Path, examples: Sequence[ChatExample], recipe: Recipe) -> None:
+    """Note in `work` what is trained there, so that no other data goes on from its checkpoints."""
+    work.mkdir(parents=True, exist_ok=True)
+    note = work / "training.json"
+    mine = json.dumps({"data_sha256": digest_of(examples), **asdict(recipe)}, indent=2)
+    if note.exists() and note.read_text("utf-8") != mine:
+        raise InputError(
+            f"{work} holds checkpoints of other data or of another recipe: name another --work, "
+            "or delete it"
+        )
+    note.write_text(mine, "utf-8")

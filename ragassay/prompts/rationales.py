@@ -1,0 +1,72 @@
+"""Why an answer gets its rating, in the words that a judge learns when it is fine-tuned."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import yaml
+
+from ragassay.prompts.texts import prompt_text
+from ragassay.records.base import Frozen
+
+HIGH, LOW = 4, 2
+"""Ratings from and up to which a whole answer is called good or bad."""
+
+
+class WholeWords(Frozen):
+    """Reasons for the rating of an answer that nobody damaged."""
+
+    high: str
+    middle: str
+    low: str
+
+
+class Rationales(Frozen):
+    """All reasons.
+
+    Attributes:
+        verbs: Plurals by singular.
+        whole: By rubric.
+        damaged: By attack.
+    """
+
+    version: int
+    verbs: dict[str, str]
+    whole: dict[str, WholeWords]
+    damaged: dict[str, str]
+
+    def of_whole(self, rubric: str, rating: int) -> str:
+        """Why a whole answer got a rating."""
+        words = self.whole[rubric]
+        return words.high if rating >= HIGH else words.low if rating <= LOW else words.middle
+
+    def of_damaged(self, attack: str, sentences: Sequence[int]) -> str:
+        """Why a damaged answer is rated low.
+
+        Args:
+            attack: What was done to it.
+            sentences: Numbers of the sentences that were added or changed; may be empty.
+        """
+        named = numbered(sentences)
+        verbs = {one: one if len(sentences) == 1 else more for one, more in self.verbs.items()}
+        return self.damaged[attack].format(
+            Sentences=named, sentences=named[:1].lower() + named[1:], **verbs
+        )
+
+
+def numbered(sentences: Sequence[int]) -> str:
+    """Sentences by their numbers.
+
+    Example:
+        >>> numbered([3, 5, 6])
+        'Sentences 3, 5 and 6'
+    """
+    *first, last = [str(number) for number in sentences] or [""]
+    return f"Sentences {', '.join(first)} and {last}" if first else f"Sentence {last}"
+
+
+@functools.cache
+def load_rationales() -> Rationales:
+    """The reasons that the package ships."""
+    return Rationales.model_validate(yaml.safe_load(prompt_text("rationales.yaml")))
