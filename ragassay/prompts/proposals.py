@@ -31,7 +31,7 @@ class FeedbackWords(Frozen):
     missed: str
     spare: str
     articles: str
-    off: str
+    distance: str
 
 
 class ProposalWords(Frozen):

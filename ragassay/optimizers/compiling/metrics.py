@@ -78,7 +78,7 @@ def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Mar
     value = max(0.0, 1 - distance / (bounds[1] - bounds[0]))
     if distance < 0.5:
         return Mark(value, score, words.right.replace("{expected}", expected))
-    why = words.damaged if item.whole else words.off.replace("{distance}", f"{distance:.1f}")
+    why = words.damaged if item.whole else words.distance.replace("{distance}", f"{distance:.1f}")
     return Mark(
         value, score, _filled(words.wrong, found=f"{score:.1f}", expected=expected, why=why)
     )

@@ -1,0 +1,128 @@
+"""What each of DSPy's optimizers makes of the verifier's prompt, and how long it takes.
+
+    python benchmarks/compile_prompts.py --shared ../shared
+    python benchmarks/compile_prompts.py --shared ../shared --scripted
+
+The first has the embedded model compare claims of SciFact with the two closest sentences of an
+abstract: 40 claims to learn from, 40 to measure on, no claim or abstract on both sides. The second
+asks the scripted model, which says anything: what is left is the time of the optimizers. A job that
+was broken off goes on, and one that is done is only read again: --work decides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from ragassay.model_names import DEFAULT_MODEL
+from ragassay.models.embeddings import Embedder
+from ragassay.optimizers.claims import LabelledClaim, held_out, read_scifact_claims
+from ragassay.optimizers.compiling.job import (
+    CompileJob,
+    CompileResult,
+    Steps,
+    run_compile_job,
+    write_compiled,
+)
+from ragassay.optimizers.compiling.measuring import may_be_chance
+from ragassay.optimizers.compiling.searching import OPTIMIZERS
+from ragassay.optimizers.compiling.tasks import TaskOptions
+from ragassay.records import VERDICT_SETS, Score
+from ragassay.retrievers.closest import closest_sentences
+from ragassay.settings import load_settings
+from ragassay.testing import ScriptedModel
+
+N_SENTENCES = 2
+LABELS = ("supports", "contradicts", "neutral")
+"""In the order of their numbers in `LabelledClaim`."""
+
+
+def write_claims(claims: Sequence[LabelledClaim], n: int, seed: int, path: Path) -> None:
+    """Write claims, the labels as even as can be."""
+    rng, embedder = random.Random(seed), Embedder()
+    by_label = [[claim for claim in claims if claim.label == label] for label in range(3)]
+    for some in by_label:
+        rng.shuffle(some)
+    turns = [some[i] for i in range(n) for some in by_label if i < len(some)][:n]
+    with path.open("w", encoding="utf-8") as file:
+        for one in turns:
+            row = {
+                "claim": one.claim,
+                "evidence": closest_sentences(one.claim, one.sentences, embedder, N_SENTENCES),
+                "label": LABELS[one.label],
+                "topic": one.group,
+            }
+            file.write(json.dumps(row) + "\n")
+
+
+@contextmanager
+def scripted() -> Iterator[tuple[str, str | None]]:
+    with ScriptedModel() as model:
+        yield model.model_name, model.base_url
+
+
+def shown(score: Score) -> str:
+    if score.value is None:
+        return "unscored"
+    span = "" if score.low is None else f" [{score.low:.2f}, {score.high:.2f}]"
+    return f"{score.value:.3f}{span}" + (f", {score.n_unscored} unscored" * (score.n_unscored > 0))
+
+
+def report(name: str, result: CompileResult, seconds: float) -> None:
+    prompt = result.prompt
+    kept = "no better prompt" if result.is_same else f"{len(prompt.predictor.demos)} examples"
+    verdict = "better" if prompt.is_better else "refused"
+    if prompt.is_better and may_be_chance(prompt.comparisons[0]):
+        verdict = "better, may be chance"
+    print(f"{name}: {seconds:.0f} s, {result.n_asked} calls, {kept}, {verdict}", flush=True)
+    for one in prompt.comparisons:
+        print(f"  {one.metric}: {shown(one.before)} -> {shown(one.after)}, gain {shown(one.gain)}")
+    print(f"  says: {prompt.predictor.instructions[:300]!r}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
+    parser.add_argument("--work", type=Path, default=Path("runs/compile"))
+    parser.add_argument("--n", type=int, default=40, help="claims on either side")
+    parser.add_argument("--budget", default="light")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", default=DEFAULT_MODEL)
+    parser.add_argument("--api-base")
+    parser.add_argument("--scripted", action="store_true")
+    parser.add_argument("--optimizer", choices=OPTIMIZERS, action="append")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    train, dev = arguments.work / "train.jsonl", arguments.work / "dev.jsonl"
+    claims = read_scifact_claims(arguments.shared)
+    held = held_out(claims, 0.5, arguments.seed)
+    for path, side in ((train, False), (dev, True)):
+        write_claims(
+            [c for c in claims if held[c.group] is side], arguments.n, arguments.seed, path
+        )
+    options = TaskOptions(n_labels=len(VERDICT_SETS[3]))  # type: ignore[arg-type]
+    place = scripted() if arguments.scripted else nullcontext((arguments.model, arguments.api_base))
+    with place as (model, api_base):
+        settings = load_settings(model=model, api_base=api_base)
+        for name in arguments.optimizer or OPTIMIZERS:
+            job = CompileJob(
+                "verifier", train, dev, name, arguments.budget, arguments.seed, options=options
+            )
+            work = arguments.work / ("scripted" if arguments.scripted else "model") / name
+            begun = time.monotonic()
+            result = run_compile_job(
+                job, settings, work, steps=Steps(phase=lambda text: print(f"  {text}", flush=True))
+            )
+            report(name, result, time.monotonic() - begun)
+            write_compiled(result.prompt, work / "prompt.json")
+
+
+if __name__ == "__main__":
+    main()
