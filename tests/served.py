@@ -1,0 +1,93 @@
+"""A real `ragassay serve` in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+KEY = "dGVzdHMgb2YgcmFnYXNzYXk-71c9"
+
+_PROGRAM = """
+import sys
+log = open(sys.argv.pop(1), "a", buffering=1)
+HOME = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", None)
+def heard(event, args):
+    if event == "socket.getaddrinfo" and args[0] not in HOME:
+        log.write(f"{event} {args[0]}\\n")
+    if event == "socket.connect" and isinstance(args[1], tuple) and args[1][0] not in HOME:
+        log.write(f"{event} {args[1]}\\n")
+sys.addaudithook(heard)
+from ragassay.cli import app
+app()
+"""
+
+
+@dataclass
+class Served:
+    """A running server.
+
+    Attributes:
+        url: Its base URL, for OpenAI's clients.
+        process: Its process.
+        outside: The file of what it tried to reach outside this machine.
+        told: What it printed on stderr so far.
+    """
+
+    url: str
+    process: subprocess.Popen[str]
+    outside: Path
+    told: list[str]
+
+    def page(self, path: str) -> str:
+        """An address of the server beside the API, such as `/metrics`."""
+        return self.url.removesuffix("/v1") + path
+
+    def end(self, wait_s: float = 60) -> int:
+        """Send SIGTERM; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(wait_s)
+
+
+@contextmanager
+def served(arguments: Sequence[str], folder: Path, key: str | None = KEY) -> Iterator[Served]:
+    """Start `ragassay serve ARGUMENTS` on a port that the system chooses.
+
+    Args:
+        arguments: Of the command.
+        folder: For its notes.
+        key: What clients must show; None leaves it to the server.
+    """
+    outside = folder / "outside.log"
+    outside.touch()
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment.pop("RAGASSAY_SERVER_KEY", None)
+    if key is not None:
+        environment["RAGASSAY_SERVER_KEY"] = key
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, str(outside), "serve", "--port", "0", *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    told: list[str] = []
+    assert process.stdout is not None and process.stderr is not None
+    listener = threading.Thread(target=told.extend, args=(process.stderr,))
+    listener.start()
+    try:
+        url = process.stdout.readline().strip()
+        assert url, "".join(told)
+        yield Served(url, process, outside, told)
+    finally:
+        process.kill()
+        process.wait()
+        listener.join()
+        process.stdout.close()
+        process.stderr.close()
