@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from langgraph.runtime import Runtime
 
+from ragassay.agents.base import Agent
 from ragassay.agents.encoder_verifier import EncoderVerifier
 from ragassay.agents.evidence_searcher import EvidenceSearcher
 from ragassay.agents.fact_lister import FactLister
@@ -23,6 +24,7 @@ from ragassay.agents.signal_judge import SignalJudge
 from ragassay.agents.signals import SignalMeter
 from ragassay.agents.verifier import Verifier
 from ragassay.errors import FatalModelError, SettingsError
+from ragassay.graphs.compiled import use_compiled
 from ragassay.graphs.evidence_state import QueryTask
 from ragassay.graphs.state import Task
 from ragassay.model_names import DEFAULT_MODEL
@@ -34,6 +36,7 @@ from ragassay.models.gateway import JudgeLM
 from ragassay.models.nugget_matcher import opened_matcher
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
+from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256, read_all_compiled
 from ragassay.records import NuggetMatcher, Record
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
@@ -52,6 +55,7 @@ class Toolbox:
         panel: All judges that rate the rubrics, `lm` first; empty where it rates alone.
         meter: Measures answers before their rubrics are judged; None where that is not wanted.
         rater: Rates by what was measured, in the embedded judge's place.
+        compiled: Prompts that `ragassay optimize` wrote, in place of the shipped ones.
     """
 
     settings: Settings
@@ -65,6 +69,7 @@ class Toolbox:
     panel: tuple[JudgeLM, ...] = ()
     meter: SignalMeter | None = None
     rater: SignalJudge | None = None
+    compiled: tuple[CompiledPrompt, ...] = ()
     judge: RubricJudge = field(default_factory=RubricJudge)
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
     writer: NuggetWriter = field(default_factory=NuggetWriter)
@@ -75,6 +80,33 @@ class Toolbox:
     fact_lister: FactLister = field(default_factory=FactLister)
     query_writer: QueryWriter = field(default_factory=QueryWriter)
     searcher: EvidenceSearcher = field(default_factory=EvidenceSearcher)
+
+    def __post_init__(self) -> None:
+        """Have the agents say what was compiled for them, also those that were replaced."""
+        use_compiled(
+            self.compiled, self.agents, tuple(load_rubrics(self.settings.rubric_set)), self._unasked
+        )
+
+    @property
+    def agents(self) -> tuple[Agent, ...]:
+        """All that have a prompt."""
+        return tuple(part for part in vars(self).values() if isinstance(part, Agent))
+
+    @property
+    def _unasked(self) -> dict[str, str]:
+        """Prompts that are not said to a model in this run, and what to change for it."""
+        found: dict[str, str] = {}
+        if self.encoder is not None:
+            found[self.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
+        judges = {self.lm.model, *self.judges}
+        if self.rater is not None and judges == {DEFAULT_MODEL}:
+            found[self.judge.prompt] = "signals rate in the embedded judge's place; add --no-signals"
+        return found
+
+    @functools.cached_property
+    def prompts_sha256(self) -> str:
+        """Hash of all that is said to models."""
+        return compiled_sha256(prompts_sha256(), self.compiled)
 
     @classmethod
     def of(cls, settings: Settings, corpus: Literature | None = None) -> Toolbox:
@@ -103,6 +135,7 @@ class Toolbox:
             panel=_panel(settings, lm),
             meter=meter,
             rater=SignalJudge(shipped_rater()) if meter else None,
+            compiled=read_all_compiled(settings.prompts),
             matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
             embedder=embedder,
             corpus=Corpus() if corpus is None else corpus,
@@ -175,7 +208,7 @@ class Toolbox:
         """Hash of what all verdicts of this toolbox depend on: judge, settings, prompts, corpus."""
         parts = [
             *(str(getattr(self.settings, name)) for name in RESULT_FIELDS),
-            prompts_sha256(),
+            self.prompts_sha256,
             self.corpus.sha256,
             *self._weights,
         ]
@@ -201,7 +234,7 @@ class Toolbox:
             self.settings.model,
             self.settings.local_dtype,
             str(self.settings.max_reply_tokens),
-            prompts_sha256(),
+            self.prompts_sha256,
             task.case.context,
             *(task.kind, task.rubric, task.origin, str(task.item), text, passage),
             *(str(task.side), str(task.rank), *task.markers),
@@ -224,7 +257,7 @@ class Toolbox:
             self.settings.model,
             self.settings.local_dtype,
             str(self.settings.max_reply_tokens),
-            prompts_sha256(),
+            self.prompts_sha256,
             task.case.context,
             *(node, str(task.item), str(task.round), *task.tried, *task.found),
             *(self._search_key if node == "run_agent" else ()),
