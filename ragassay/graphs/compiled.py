@@ -40,8 +40,6 @@ def use_compiled(
             raise SettingsError(
                 f"a compiled prompt is for the rubric {strange[0]!r}; there is none"
             )
-        if unasked and prompt.agent in unasked:
-            raise SettingsError(
-                f"the compiled prompt of {prompt.title} would have no effect: {unasked[prompt.agent]}"
-            )
+        if why := (unasked or {}).get(prompt.agent):
+            raise SettingsError(f"the compiled prompt of {prompt.title} would not be said: {why}")
         agent.use(prompt)

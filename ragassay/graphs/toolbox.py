@@ -100,7 +100,7 @@ class Toolbox:
             found[self.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
         judges = {self.lm.model, *self.judges}
         if self.rater is not None and judges == {DEFAULT_MODEL}:
-            found[self.judge.prompt] = "signals rate in the embedded judge's place; add --no-signals"
+            found[self.judge.prompt] = "signals rate in its judge's place; add --no-signals"
         return found
 
     @functools.cached_property

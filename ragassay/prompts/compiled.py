@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError
 from ragassay.errors import SettingsError
 from ragassay.records.base import Frozen
 from ragassay.records.evaluation import Score
+from ragassay.records.run import PromptStamp
 from ragassay.records.verdicts import Usage
 
 DemoValue: TypeAlias = int | str | tuple[str, ...] | tuple[int, ...]
@@ -117,6 +118,22 @@ class CompiledPrompt(Frozen):
         """Hash of what is said and to whom, whatever else is known of it."""
         said = {name: part.sha256 for name, part in sorted(self.predictors.items())}
         return _hash([self.agent, list(self.rubrics), said])
+
+    @property
+    def stamp(self) -> PromptStamp:
+        """What a run's manifest keeps of it."""
+        first = self.comparisons[0] if self.comparisons else None
+        return PromptStamp(
+            agent=self.agent,
+            rubrics=self.rubrics,
+            sha256=self.sha256,
+            model=self.model,
+            optimizer=self.optimizer,
+            metric=first.metric if first else "",
+            before=first.before if first else None,
+            after=first.after if first else None,
+            is_better=self.is_better,
+        )
 
     @property
     def title(self) -> str:

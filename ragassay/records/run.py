@@ -88,6 +88,32 @@ class PanelSeat(Frozen):
     card: ModelCard | None = None
 
 
+class PromptStamp(Frozen):
+    """A compiled prompt that took the place of a shipped one.
+
+    Attributes:
+        agent: Key of the prompt.
+        rubrics: Those that it is for; empty for all.
+        sha256: Hash of what it says.
+        model: What it was compiled for.
+        optimizer: What found it.
+        metric: What it was chosen by, on data that it was not found on.
+        before: The shipped prompt's figure there.
+        after: Its own.
+        is_better: Whether it did better there; a prompt that did not was kept anyway.
+    """
+
+    agent: str
+    rubrics: tuple[str, ...] = ()
+    sha256: str
+    model: str
+    optimizer: str
+    metric: str = ""
+    before: Score | None = None
+    after: Score | None = None
+    is_better: bool
+
+
 class Manifest(Frozen):
     """All that a run depends on. Two runs with equal manifests have equal results.
 
@@ -107,6 +133,7 @@ class Manifest(Frozen):
         embedder: Name of the embedding model.
         embedder_digest: SHA-256 of its weights where known.
         prompts_sha256: Hash of every prompt and rubric text.
+        prompts: Compiled prompts that took the place of shipped ones.
         answers: The answers that were read.
         corpus: The corpus, if any.
         settings: The settings that bear on the result; no key, no endpoint.
@@ -129,6 +156,7 @@ class Manifest(Frozen):
     embedder: str = ""
     embedder_digest: str = ""
     prompts_sha256: str = ""
+    prompts: tuple[PromptStamp, ...] = ()
     answers: FileStamp
     corpus: FileStamp | None = None
     settings: dict[str, str | int | float | bool | None] = Field(default_factory=dict)

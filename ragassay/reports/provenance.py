@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragassay.records import CardFigure, FileStamp, Manifest, ModelCard, Usage
+from ragassay.records.run import PromptStamp
 from ragassay.reports.text import count_text, format_span
 
 UNKNOWN_JUDGE = (
@@ -111,6 +112,7 @@ def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ..
         ProvenanceRow("Embedder", manifest.embedder),
         ProvenanceRow("Embedder, SHA-256", manifest.embedder_digest, code=True),
         ProvenanceRow("Prompts, SHA-256", manifest.prompts_sha256, code=True),
+        *(_prompt(stamp) for stamp in manifest.prompts),
         *_file("Answers", manifest.answers),
         *_file("Corpus", manifest.corpus),
         ProvenanceRow("Settings", _pairs(manifest.settings), code=True),
@@ -118,6 +120,21 @@ def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ..
         ProvenanceRow("Cost", usage_text(usage)),
     ]
     return tuple(row if row.value else ProvenanceRow(row.name, "not recorded") for row in rows)
+
+
+def _prompt(stamp: PromptStamp) -> ProvenanceRow:
+    """Whose prompt was compiled, and how it did on data that it was not found on."""
+    about = f"{stamp.agent} ({', '.join(stamp.rubrics)})" if stamp.rubrics else stamp.agent
+    text = f"{about}: found by {stamp.optimizer} for {stamp.model}"
+    if stamp.before is not None and stamp.after is not None:
+        figures = (
+            "unscored" if score.value is None else f"{score.value:.3f}"
+            for score in (stamp.before, stamp.after)
+        )
+        text += f", {stamp.metric} {' -> '.join(figures)} on {stamp.after.n} items"
+    if not stamp.is_better:
+        text += "; it did no better than the shipped one, and was kept anyway"
+    return ProvenanceRow("Compiled prompt", f"{text} (SHA-256 {stamp.sha256[:12]})")
 
 
 def _file(name: str, stamp: FileStamp | None) -> tuple[ProvenanceRow, ...]:

@@ -21,7 +21,6 @@ from ragassay.metrics.summary import summarize
 from ragassay.model_names import DEFAULT_MODEL
 from ragassay.models.cards import load_card
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256, sha256_of
-from ragassay.prompts import prompts_sha256
 from ragassay.records import (
     Evaluation,
     FileStamp,
@@ -239,7 +238,8 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         correctness=tools.correctness_name,
         embedder=tools.embedder.name,
         embedder_digest=tools.embedder.digest,
-        prompts_sha256=prompts_sha256(),
+        prompts_sha256=tools.prompts_sha256,
+        prompts=tuple(prompt.stamp for prompt in tools.compiled),
         answers=job.answers,
         corpus=job.corpus_stamp,
         settings={name: _plain(getattr(settings, name)) for name in RESULT_FIELDS},
