@@ -12,6 +12,8 @@ from ragassay.cli.evaluate import evaluate
 from ragassay.cli.matrix import matrix
 from ragassay.cli.meta_evaluate import meta_evaluate
 from ragassay.cli.nuggets import app as nuggets_app
+from ragassay.cli.optimize import optimize
+from ragassay.cli.prompts import app as prompts_app
 from ragassay.cli.report import report
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
@@ -38,9 +40,11 @@ app.command()(matrix)
 app.command()(similarity)
 app.command()(strategies)
 app.command()(convert)
+app.command()(optimize)
 app.command()(serve)
 app.add_typer(corpus_app)
 app.add_typer(nuggets_app)
+app.add_typer(prompts_app)
 
 
 @app.callback(invoke_without_command=True)

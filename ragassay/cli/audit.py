@@ -74,6 +74,13 @@ def audit(
     rubric: Annotated[
         list[str] | None, typer.Option(help="Judge only this rubric; repeat for more.")
     ] = None,
+    prompts: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="A prompt that `ragassay optimize` wrote, for its agent; repeat for more.",
+        ),
+    ] = None,
     questions: Annotated[
         Path | None, typer.Option(help="Topics, for TREC runs that bring no questions.")
     ] = None,
@@ -138,6 +145,7 @@ def audit(
             rubrics=tuple(rubric) if rubric else None,
             signals=signals,
             concurrency=concurrency,
+            prompts=tuple(prompts) if prompts else None,
         )
         options = AuditOptions(limit, seed, tuple(attacks or ()), given, paraphraser or "")
         job = read_job(answers, corpus, questions=questions, settings=settings)

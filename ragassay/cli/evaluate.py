@@ -114,6 +114,13 @@ def evaluate(
             help="How the judge is asked to rate; by default with what a rubric means (knowledge).",
         ),
     ] = None,
+    prompts: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="A prompt that `ragassay optimize` wrote, for its agent; repeat for more.",
+        ),
+    ] = None,
     questions: Annotated[
         Path | None, typer.Option(help="Topics, for TREC runs that bring no questions.")
     ] = None,
@@ -202,6 +209,7 @@ def evaluate(
             rubrics=tuple(rubric) if rubric else None,
             strategy=strategy,
             concurrency=concurrency,
+            prompts=tuple(prompts) if prompts else None,
         )
         thresholds = parse_thresholds(fail_under or [], settings.rubric_set)
         job = read_job(

@@ -45,6 +45,9 @@ def print_run(
     for role, card in cards:
         if card is not None:
             console.print(f"{role}: {card.description}", markup=False, highlight=False)
+    for stamp in manifest.prompts:
+        line = f"Compiled prompt: {', '.join((stamp.agent, *stamp.rubrics))} ({stamp.optimizer})"
+        console.print(line, markup=False, highlight=False)
     where = f"Report: {folder / 'report.html'}"
     console.print(where, markup=False, highlight=False, soft_wrap=True)
 

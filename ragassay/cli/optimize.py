@@ -1,0 +1,206 @@
+"""`ragassay optimize`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+
+if TYPE_CHECKING:
+    from ragassay.optimizers.compiling.job import CompileResult
+    from ragassay.prompts.compiled import Comparison
+    from ragassay.records import Score
+
+
+def optimize(
+    agent: Annotated[
+        str,
+        typer.Argument(
+            help="rubric_judge, verifier, sentence_labeller, nugget_assigner, nugget_writer or "
+            "query_writer."
+        ),
+    ],
+    data: Annotated[Path, typer.Option(help="What to learn from.")],
+    dev: Annotated[
+        Path | None,
+        typer.Option(help="What to measure on; by default half of the questions of --data."),
+    ] = None,
+    optimizer: Annotated[
+        str, typer.Option(metavar="bootstrap|miprov2|gepa|copro", help="What looks for a prompt.")
+    ] = "bootstrap",
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="LiteLLM name of the model that the prompt is for."),
+    ] = None,
+    reflection_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The model that writes candidates; by default the same. NAME@URL."
+        ),
+    ] = None,
+    api_base: Annotated[str | None, typer.Option(help="Endpoint of the model.")] = None,
+    budget: Annotated[
+        str,
+        typer.Option(
+            metavar="light|medium|heavy|N", help="About how many calls of the agent it may make."
+        ),
+    ] = "light",
+    max_usd: Annotated[
+        float | None, typer.Option(min=0, help="Stop before the job costs more.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of all that is drawn.")] = 0,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Most examples to learn from, and to measure on; 0 for all.")
+    ] = 0,
+    rubric: Annotated[
+        list[str] | None,
+        typer.Option(help="rubric_judge: for this rubric alone; repeat for more. By default all."),
+    ] = None,
+    damage: Annotated[
+        int, typer.Option(min=0, help="rubric_judge: damage so many answers besides.")
+    ] = 0,
+    gold: Annotated[
+        Path | None,
+        typer.Option(help="Labels of the answers, where they are in a file of their own."),
+    ] = None,
+    labels: Annotated[
+        int, typer.Option(min=2, max=4, help="verifier: how many verdicts there are.")
+    ] = 4,
+    corpus: Annotated[
+        str | None, typer.Option(help="query_writer: what is searched, as for `ragassay evaluate`.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write; by default prompt.json in --work.")
+    ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the replies; by default runs/optimize-AGENT-OPTIMIZER."),
+    ] = None,
+    keep_anyway: Annotated[
+        bool, typer.Option("--keep-anyway", help="Write the prompt also if it is no better.")
+    ] = False,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, help="Most model calls under way at a time.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what is written as JSON on stdout.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no table.")] = False,
+) -> None:
+    """Look for a better prompt of an agent, and measure it on data that it was not found on.
+
+    bootstrap picks examples; copro writes instructions; miprov2 does both; gepa writes instructions
+    from what went wrong, best with a strong --reflection-model. The prompt is written as JSON, and
+    `ragassay evaluate --prompts FILE` uses it. One that does no better than the shipped prompt on
+    --dev is refused.
+
+    What --data holds depends on the agent; docs/optimizing.md shows a line of each.
+
+    The same command again goes on where it was stopped, and asks nothing twice.
+
+    For example:
+
+      ragassay optimize verifier --data claims.jsonl --dev dev.jsonl --model openai/gpt-4.1-mini
+
+      ragassay optimize rubric_judge --data rated.jsonl --rubric cohesion --optimizer gepa
+
+    Exit codes: 0 a better prompt was written; 1 error, or the money is spent; 2 wrong usage; 3 no
+    better prompt was found, or some of the data could not be read.
+    """
+    with errors_as_lines():
+        from ragassay.cli.output import print_rejections
+        from ragassay.optimizers.compiling.job import CompileJob, run_compile_job, write_compiled
+        from ragassay.optimizers.compiling.progress import shown_steps
+        from ragassay.optimizers.compiling.tasks import TaskOptions
+        from ragassay.retrievers.opening import open_literature
+        from ragassay.settings import load_settings, seated
+
+        judges = [name for name in (model, reflection_model) if name]
+        settings = load_settings(
+            **seated(judges[:1] if model else (), api_base), concurrency=concurrency
+        )
+        if reflection_model and reflection_model != model:
+            settings = settings.model_copy(update={"panel": (reflection_model,)})
+        n_labels: Literal[2, 3, 4] = labels  # type: ignore[assignment]
+        options = TaskOptions(tuple(rubric or ()), n_labels, gold, damage, seed)
+        job = CompileJob(
+            agent,
+            data,
+            dev,
+            optimizer,  # type: ignore[arg-type]
+            budget,
+            seed,
+            limit,
+            max_usd,
+            options,
+        )
+        folder = work or Path("runs") / f"optimize-{agent}-{optimizer}"
+        literature = open_literature(corpus, settings).literature if corpus else None
+        with shown_steps(not quiet) as steps:
+            found = run_compile_job(job, settings, folder, literature, steps)
+        print_rejections(found.rejections)
+        target = out or folder / "prompt.json"
+        is_written = found.prompt.is_better or keep_anyway
+        if is_written:
+            write_compiled(found.prompt, target)
+        if as_json:
+            typer.echo(found.prompt.model_dump_json(indent=2))
+        elif not quiet:
+            _show(found, target if is_written else None)
+    if not found.prompt.is_better or found.rejections:
+        raise typer.Exit(PARTIAL)
+
+
+def _show(found: CompileResult, written: Path | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    prompt = found.prompt
+    table = Table("on the measured part", "shipped", "compiled", "gain", "items")
+    for one in prompt.comparisons:
+        n = f"{one.gain.n}" + (f", {one.gain.n_unscored} unscored" if one.gain.n_unscored else "")
+        table.add_row(one.metric, _text(one.before), _text(one.after), _text(one.gain), n)
+    console = Console()
+    console.print(table)
+    for line in (*_verdict(found, written), *_left_out(found)):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _verdict(found: CompileResult, written: Path | None) -> list[str]:
+    from ragassay.optimizers.compiling.measuring import may_be_chance
+    from ragassay.reports.provenance import usage_text
+
+    prompt = found.prompt
+    said = []
+    if found.is_same:
+        said.append("The optimizer found nothing better than the shipped prompt.")
+    elif not prompt.is_better:
+        said.append("Refused: the compiled prompt is no better than the shipped one.")
+    elif may_be_chance(prompt.comparisons[0]):
+        said.append("Better, but the interval of the gain reaches 0: it may be chance.")
+    else:
+        said.append("Better, and the interval of the gain lies above 0.")
+    said.append(f"Wrote {written}" if written else "Nothing was written.")
+    said.append(f"The job took {usage_text(prompt.usage)}; this start made {found.n_asked} calls.")
+    return said
+
+
+def _left_out(found: CompileResult) -> list[str]:
+    if not found.n_shared:
+        return []
+    n = found.n_shared
+    return [f"{n} examples of --data were left out: --dev has their questions."]
+
+
+def _text(score: Score | Comparison) -> str:
+    from ragassay.records import Score
+
+    if not isinstance(score, Score) or score.value is None:
+        return "unscored"
+    sign = "+" if score.scale[0] < 0 and score.value > 0 else ""
+    span = "" if score.low is None else f" [{score.low:.3f}, {score.high:.3f}]"
+    unscored = f", {score.n_unscored} unscored" if score.n_unscored else ""
+    return f"{sign}{score.value:.3f}{span}{unscored}"

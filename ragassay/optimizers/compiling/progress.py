@@ -1,0 +1,53 @@
+"""How far a compile job is, on stderr: what it does now, calls, tokens, cost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ragassay.optimizers.compiling.job import Steps
+from ragassay.records import Usage
+
+
+@contextmanager
+def shown_steps(enabled: bool) -> Iterator[Steps]:
+    """Show a line on stderr; yields what tells it of progress.
+
+    Args:
+        enabled: Without it nothing is shown.
+    """
+    if not enabled:
+        yield Steps()
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[detail]}"),
+    )
+    # This very stream: meanwhile what optimizers print to stderr goes to a file.
+    console = Console(file=sys.stderr)
+    with Progress(
+        *columns, console=console, redirect_stdout=False, redirect_stderr=False
+    ) as progress:
+        line = progress.add_task("reading", detail="")
+
+        def phase(text: str) -> None:
+            progress.update(line, description=text)
+            if not console.is_terminal:
+                console.print(text, highlight=False)
+
+        def paid(usage: Usage) -> None:
+            progress.update(line, detail=_detail(usage))
+
+        yield Steps(phase, paid)
+
+
+def _detail(usage: Usage) -> str:
+    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    n_tokens = usage.n_prompt_tokens + usage.n_completion_tokens
+    return f"{usage.n_calls} calls, {n_tokens:,} tokens, {cost}"

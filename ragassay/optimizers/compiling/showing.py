@@ -1,0 +1,138 @@
+"""Prompts as a person reads them: in a list, as a model sees them, and shipped beside compiled."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ragassay.agents.adapter import CONTEXT_FIELD
+from ragassay.agents.base import ADAPTER, Agent
+from ragassay.agents.fact_lister import FactLister
+from ragassay.agents.importance_scorer import ImportanceScorer
+from ragassay.agents.nugget_assigner import NuggetAssigner
+from ragassay.agents.nugget_creator import NuggetCreator
+from ragassay.agents.nugget_writer import NuggetWriter
+from ragassay.agents.query_writer import QueryWriter
+from ragassay.agents.rubric_judge import RubricJudge
+from ragassay.agents.sentence_labeller import SentenceLabeller
+from ragassay.agents.verifier import Verifier
+from ragassay.errors import InputError
+from ragassay.optimizers.compiling.tasks import AGENTS
+from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
+
+N_WIDE = 96
+
+
+@dataclass(frozen=True)
+class PromptLine:
+    """An agent in a list.
+
+    Attributes:
+        name: Key of its prompt.
+        sha256: Hash of what it says.
+        inputs: Names of its inputs.
+        outputs: Names of what it gives back.
+        instruction: What it says.
+        can_compile: Whether `ragassay optimize` knows data for it.
+    """
+
+    name: str
+    sha256: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    instruction: str
+    can_compile: bool
+
+
+def shipped_agents() -> dict[str, Agent]:
+    """All agents that ask a model one thing, by the key of their prompt."""
+    agents = (
+        RubricJudge(),
+        *(Verifier(n) for n in (4, 3, 2)),
+        SentenceLabeller(),
+        NuggetAssigner(),
+        NuggetWriter(),
+        QueryWriter(),
+        NuggetCreator(),
+        ImportanceScorer(),
+        FactLister(),
+    )
+    return {agent.prompt: agent for agent in agents}
+
+
+def prompt_lines() -> list[PromptLine]:
+    """All agents, as a list shows them."""
+    return [_line(name, agent) for name, agent in shipped_agents().items()]
+
+
+def _line(name: str, agent: Agent) -> PromptLine:
+    signature: Any = agent.predict.signature
+    return PromptLine(
+        name=name,
+        sha256=_shipped(agent).sha256,
+        inputs=tuple(signature.input_fields),
+        outputs=tuple(signature.output_fields),
+        instruction=signature.instructions,
+        can_compile=agent.name in AGENTS,
+    )
+
+
+def agent_of(name: str) -> Agent:
+    """An agent by the key of its prompt.
+
+    Raises:
+        InputError: There is none.
+    """
+    agents = shipped_agents()
+    if name not in agents:
+        raise InputError(f"no agent {name!r}; there are {', '.join(agents)}")
+    return agents[name]
+
+
+def full_prompt(agent: Agent) -> str:
+    """All that a model is sent, with placeholders for what differs from call to call."""
+    signature: Any = agent.predict.signature
+    inputs = {name: f"<{name}>" for name in signature.input_fields}
+    inputs[CONTEXT_FIELD] = "<context: question, sources and answer of the case, fenced>"
+    messages = ADAPTER.format(signature, agent.predict.demos, inputs)
+    return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
+
+
+def prompt_diff(compiled: CompiledPrompt) -> str:
+    """The shipped prompt against a compiled one, as a unified diff; then the examples.
+
+    Raises:
+        InputError: There is no such agent.
+    """
+    shipped = _shipped(agent_of(compiled.agent))
+    lines = difflib.unified_diff(
+        _wrapped(shipped.instructions),
+        _wrapped(compiled.predictor.instructions),
+        f"shipped {compiled.agent} {shipped.sha256[:12]}",
+        f"compiled {compiled.title} {compiled.predictor.sha256[:12]}",
+        lineterm="",
+    )
+    parts = list(lines) or [f"  the instruction of {compiled.agent} is the shipped one"]
+    return "\n".join([*parts, *_examples(compiled.predictor)])
+
+
+def _examples(predictor: CompiledPredictor) -> Iterator[str]:
+    for number, demo in enumerate(predictor.demos, 1):
+        yield f"+ example {number}"
+        for name, value in demo.items():
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield from (f"+   {line}" for line in _wrapped(f"{name}: {text}"))
+
+
+def _wrapped(text: str) -> list[str]:
+    lines = text.splitlines() or [""]
+    return [part for line in lines for part in textwrap.wrap(line, N_WIDE) or [""]]
+
+
+def _shipped(agent: Agent) -> CompiledPredictor:
+    signature: Any = agent.predict.signature
+    return CompiledPredictor(instructions=signature.instructions)
