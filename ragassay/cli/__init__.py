@@ -9,6 +9,7 @@ from ragassay.cli.compare import compare
 from ragassay.cli.convert import convert
 from ragassay.cli.corpus import app as corpus_app
 from ragassay.cli.evaluate import evaluate
+from ragassay.cli.finetune import finetune
 from ragassay.cli.matrix import matrix
 from ragassay.cli.meta_evaluate import meta_evaluate
 from ragassay.cli.nuggets import app as nuggets_app
@@ -41,6 +42,7 @@ app.command()(similarity)
 app.command()(strategies)
 app.command()(convert)
 app.command()(optimize)
+app.command()(finetune)
 app.command()(serve)
 app.add_typer(corpus_app)
 app.add_typer(nuggets_app)

@@ -1,29 +1,34 @@
 """The embedded judge as a LiteLLM provider: `ragassay/NAME` is answered in this process.
 
-`ragassay/smollm2-135m` is the packaged model; any other name is a Hugging Face id or a folder:
+`ragassay/smollm2-135m` is the packaged model and `ragassay/judge` an adapter on it that is shipped; any
+other name is a folder, of an adapter or of a whole model, or a Hugging Face id:
 `ragassay/HuggingFaceTB/SmolLM2-360M-Instruct`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 import json
+import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import PROVIDER, SMOLLM2
 from ragassay.models.local.batcher import Batcher
 from ragassay.models.quiet import quiet_loading
+from ragassay.models.tuned import adapter_folder, read_note
 from ragassay.models.weights import best_dtype, smollm2_folder
 
 if TYPE_CHECKING:
     from litellm.llms.custom_llm import CustomLLM
     from litellm.types.utils import ModelResponse
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from ragassay.models.local.engine import Engine, Prompt, Reply
 
@@ -52,17 +57,46 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
     """Load a model for in-process judging.
 
     Args:
-        name: `SMOLLM2`, a Hugging Face id, or a folder.
+        name: `SMOLLM2`, a shipped adapter, a Hugging Face id, or a folder.
         cache_dir: Where converted weights live.
         dtype: "auto", "bfloat16" or "float32".
 
     Raises:
         SettingsError: The architecture computes attention or logits in a way of its own.
     """
+    from ragassay.models.local.engine import Engine
+
+    folder = adapter_folder(name)
+    base = read_note(folder).base if folder else name
+    model, tokenizer = load_base(base, cache_dir, dtype)
+    if folder is not None:
+        model = adapted(model, folder)
+    return Engine(model, tokenizer)
+
+
+def load_base(
+    name: str, cache_dir: Path, dtype: str = "auto"
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+    """A whole model and its tokenizer, loaded once for all adapters on it.
+
+    Safe across threads: each model's own thread loads it.
+
+    Raises:
+        SettingsError: The architecture computes attention or logits in a way of its own.
+    """
+    with _LOADING:
+        return _loaded_base(name, cache_dir, dtype)
+
+
+_LOADING = threading.Lock()
+
+
+@functools.lru_cache(maxsize=2)
+def _loaded_base(
+    name: str, cache_dir: Path, dtype: str
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    from ragassay.models.local.engine import Engine
 
     source = str(smollm2_folder(cache_dir)) if name == SMOLLM2 else name
     chosen = best_dtype() if dtype == "auto" else getattr(torch, dtype)
@@ -74,7 +108,17 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
             f"model {name!r} is a {model.config.model_type!r}; in-process judging knows "
             f"{', '.join(ARCHITECTURES)}: serve it over HTTP and name its endpoint instead"
         )
-    return Engine(model, tokenizer)
+    return model, tokenizer
+
+
+def adapted(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
+    """A model with an adapter beside its weights, which it shares with the model given."""
+    from peft import PeftModel
+
+    shared = {id(t): t for t in (*model.parameters(), *model.buffers())}
+    with quiet_loading():
+        tuned = PeftModel.from_pretrained(copy.deepcopy(model, shared), str(folder))
+    return cast("PreTrainedModel", tuned.get_base_model()).eval()
 
 
 @functools.cache

@@ -6,6 +6,11 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+Method = Literal["sft", "cpo"]
+"""Supervised fine-tuning on the replies that are wanted; or contrastive preference optimisation
+(Xu et al. 2024), which also learns what is not."""
 
 Messages = tuple[tuple[str, str], ...]
 """Role and content of each message."""
@@ -41,9 +46,10 @@ def as_reply(fields: Mapping[str, object]) -> str:
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
 
 
-def digest_of(examples: Sequence[ChatExample]) -> str:
-    """SHA-256 of all that is learnt from, prompts included."""
+def digest_of(examples: Sequence[ChatExample], method: Method) -> str:
+    """SHA-256 of all that a method learns from, prompts included."""
     found = hashlib.sha256()
     for example in examples:
-        found.update(json.dumps([example.messages, example.reply, example.rejected]).encode())
+        worse = example.rejected if method == "cpo" else ""
+        found.update(json.dumps([example.messages, example.reply, worse]).encode())
     return found.hexdigest()

@@ -40,7 +40,8 @@ HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")
 """Attacks that leave an answer such as another system might have written; rated in the middle."""
 
 MIDDLE = 3
-TOO_HIGH = 5
+TOO_HIGH, TOO_LOW = 5, 1
+"""What is not to be said of a damaged answer, and of a whole one."""
 
 MOST_NUMBERS = 8
 
@@ -140,13 +141,14 @@ def _example(
     kind: str = "whole",
 ) -> ChatExample:
     words = load_rationales()
-    worse = {"rating": TOO_HIGH, "sentences": [], "rationale": words.of_whole(rubric, TOO_HIGH)}
+    other = TOO_LOW if kind == "whole" else TOO_HIGH
+    worse = {"rating": other, "sentences": [], "rationale": words.of_whole(rubric, other)}
     return ChatExample(
         messages=as_messages(_JUDGE.messages(case, rubric)),
         reply=as_reply({"rating": rating, "sentences": list(sentences), "rationale": reason}),
-        rejected="" if kind == "whole" else as_reply(worse),
+        rejected=as_reply(worse),
         group=record.topic or record.id,
-        kind=kind,
+        kind=f"{rubric}, {kind}",
     )
 
 

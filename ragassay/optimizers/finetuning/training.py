@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.local.chat import ChatEncoder
-from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
+from ragassay.optimizers.finetuning.examples import ChatExample, Method, digest_of
 from ragassay.optimizers.finetuning.packing import Tokens, collate, pack
 
 if TYPE_CHECKING:
     from peft import PeftModel
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-Method = Literal["sft", "cpo"]
-"""Supervised fine-tuning on the replies that are wanted; or contrastive preference optimisation
-(Xu et al. 2024), which also learns what is not."""
+LEARNING_RATES: Mapping[Method, float] = {"sft": 6e-4, "cpo": 5e-5}
 
 
 @dataclass(frozen=True)
@@ -40,18 +39,20 @@ class Recipe:
         row_tokens: Most tokens of a row of packed examples.
         rows: Rows a step.
         beta: Of CPO: how much a preference weighs against its uncertainty.
+        cap: Of CPO: most pairs of a kind (a rubric and how plain the damage is); 0 for no bound.
         seed: Of the factors' start and of the rows' order.
         steps: Steps after which it ends; 0 for all epochs.
     """
 
     method: Method = "sft"
     epochs: float = 1.0
-    learning_rate: float = 8e-4
+    learning_rate: float = 6e-4
     rank: int = 16
-    share_of_layers: float = 2 / 3
+    share_of_layers: float = 0.5
     row_tokens: int = 1280
-    rows: int = 2
+    rows: int = 1
     beta: float = 0.1
+    cap: int = 100
     seed: int = 0
     steps: int = 0
 
@@ -184,7 +185,8 @@ def _sft(
     work: Path,
 ) -> Any:
     from datasets import Dataset
-    from trl import SFTConfig, SFTTrainer
+    from trl.trainer.sft_config import SFTConfig
+    from trl.trainer.sft_trainer import SFTTrainer
 
     rows = pack(tokenised(examples, tokenizer, recipe.row_tokens), recipe.row_tokens)
     data = {
@@ -214,7 +216,7 @@ def _cpo(
     from datasets import Dataset
     from trl.experimental.cpo import CPOConfig, CPOTrainer
 
-    pairs = [example for example in examples if example.rejected]
+    pairs = capped([example for example in examples if example.rejected], recipe)
     if not pairs:
         raise InputError("CPO learns from pairs of a wanted and an unwanted reply; there are none")
     data = {
@@ -228,6 +230,19 @@ def _cpo(
         train_dataset=Dataset.from_dict(data),
         processing_class=tokenizer,
     )
+
+
+def capped(pairs: Sequence[ChatExample], recipe: Recipe) -> list[ChatExample]:
+    """At most `cap` pairs of each kind, at random, in their order (YESciEval, section 5)."""
+    by_kind: dict[str, list[int]] = {}
+    for place, pair in enumerate(pairs):
+        by_kind.setdefault(pair.kind, []).append(place)
+    rng = random.Random(f"cap:{recipe.seed}")
+    chosen = [
+        rng.sample(places, min(recipe.cap or len(places), len(places)))
+        for _, places in sorted(by_kind.items())
+    ]
+    return [pairs[place] for place in sorted(place for places in chosen for place in places)]
 
 
 def _prompt_text(example: ChatExample, tokenizer: PreTrainedTokenizerFast) -> str:
@@ -245,7 +260,9 @@ def _claim(work: Path, examples: Sequence[ChatExample], recipe: Recipe) -> None:
     """Note in `work` what is trained there, so that no other data goes on from its checkpoints."""
     work.mkdir(parents=True, exist_ok=True)
     note = work / "training.json"
-    mine = json.dumps({"data_sha256": digest_of(examples), **asdict(recipe)}, indent=2)
+    mine = json.dumps(
+        {"data_sha256": digest_of(examples, recipe.method), **asdict(recipe)}, indent=2
+    )
     if note.exists() and note.read_text("utf-8") != mine:
         raise InputError(
             f"{work} holds checkpoints of other data or of another recipe: name another --work, "

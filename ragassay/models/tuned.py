@@ -1,0 +1,152 @@
+"""Small models that were fine-tuned for one task: adapters in folders, shipped or the user's.
+
+A folder is PEFT's (`adapter_config.json`, `adapter_model.safetensors`), so that any library which
+reads PEFT reads it, with a note beside them, `ragassay.json`, that says what it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import ValidationError
+
+from ragassay.errors import SettingsError
+from ragassay.model_names import PROVIDER, SMOLLM2, is_local
+from ragassay.models.weights import SMOLLM2_GGUF_SHA256, check_digest, sha256_of
+from ragassay.records.base import Frozen
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+
+NOTE, SHAPE, WEIGHTS = "ragassay.json", "adapter_config.json", "adapter_model.safetensors"
+
+TunedTask = Literal["judge", "verifier", "labeller"]
+
+
+class TunedNote(Frozen):
+    """What an adapter is, and how it came about.
+
+    Attributes:
+        task: What it was fine-tuned for.
+        base: The model below it: `SMOLLM2`, a Hugging Face id, or a folder.
+        base_sha256: Digest of the embedded base model; empty for another.
+        weights_sha256: Digest of the adapter.
+        method: "sft" or "cpo".
+        recipe: How it was trained, as JSON.
+        data: Names of the files that it learnt from.
+        data_sha256: Hash of the examples, prompts included.
+        n_examples: How many there were.
+        seed: Of all draws.
+        versions: Of the libraries that trained it.
+    """
+
+    task: TunedTask
+    base: str
+    base_sha256: str = ""
+    weights_sha256: str
+    method: str
+    recipe: str
+    data: tuple[str, ...]
+    data_sha256: str
+    n_examples: int
+    seed: int
+    versions: dict[str, str]
+
+
+def base_digest(base: str) -> str:
+    """SHA-256 of the embedded base model; "" for another."""
+    return SMOLLM2_GGUF_SHA256 if base == SMOLLM2 else ""
+
+
+def adapter_folder(name: str) -> Path | None:
+    """Where the adapter of a local model lies; None where the name is a whole model's.
+
+    Args:
+        name: A model's name without the provider: that of a shipped adapter, or a folder.
+    """
+    shipped = Path(str(files("ragassay.models.adapters"))) / name
+    for folder in (shipped, Path(name)):
+        if (folder / NOTE).is_file():
+            return folder
+    return None
+
+
+@functools.lru_cache(maxsize=32)
+def read_note(folder: Path) -> TunedNote:
+    """What an adapter is; its weights are checked once a process.
+
+    Raises:
+        SettingsError: The note cannot be read, or the weights are others.
+    """
+    try:
+        note = TunedNote.model_validate_json((folder / NOTE).read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise SettingsError(f"{folder / NOTE}: {where}: {first['msg']}") from error
+    if not (folder / WEIGHTS).is_file():
+        raise SettingsError(f"{folder} holds no {WEIGHTS}: train it again")
+    check_digest(folder / WEIGHTS, note.weights_sha256)
+    return note
+
+
+def note_of(model: str) -> TunedNote | None:
+    """What a model was fine-tuned for, by its LiteLLM name; None where it was not, by us.
+
+    Raises:
+        SettingsError: It was, and cannot be used.
+    """
+    if not is_local(model):
+        return None
+    folder = adapter_folder(model.removeprefix(f"{PROVIDER}/"))
+    return read_note(folder) if folder else None
+
+
+def base_of(model: str) -> str:
+    """LiteLLM name of the model below a fine-tuned one, which answers all that it was not tuned
+    for; the name itself of any other model.
+    """
+    note = note_of(model)
+    return f"{PROVIDER}/{note.base}" if note else model
+
+
+def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
+    """Write an adapter in half precision, and its note with the digest of what was written.
+
+    Args:
+        model: The trained one.
+        folder: Made if it is not there; what it holds is replaced.
+        note: Without a digest of the weights.
+    """
+    import json
+
+    import torch
+    from peft import get_peft_model_state_dict
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {
+        name: tensor.detach().to("cpu", torch.float16).contiguous()
+        for name, tensor in sorted(get_peft_model_state_dict(model).items())
+    }
+    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+    config = model.peft_config["default"].to_dict()
+    config |= {"base_model_name_or_path": HUB_NAMES.get(note.base, note.base)}
+    kept = {key: _plain(value) for key, value in sorted(config.items()) if value is not None}
+    (folder / SHAPE).write_text(json.dumps(kept | {"inference_mode": True}, indent=2) + "\n")
+    written = note.model_copy(update={"weights_sha256": sha256_of(folder / WEIGHTS)})
+    (folder / NOTE).write_text(written.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    read_note.cache_clear()
+    return written
+
+
+HUB_NAMES = {SMOLLM2: "HuggingFaceTB/SmolLM2-135M-Instruct"}
+"""What other libraries call the embedded base models."""
+
+
+def _plain(value: object) -> object:
+    """A setting as JSON has it."""
+    return sorted(value) if isinstance(value, set) else value

@@ -1,0 +1,166 @@
+"""A fine-tuning job: examples from files, training, an adapter in a folder."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragassay.errors import InputError
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.model_names import SMOLLM2
+from ragassay.models.tuned import (
+    SHAPE,
+    TunedNote,
+    TunedTask,
+    base_digest,
+    read_note,
+    save_adapter,
+)
+from ragassay.models.weights import smollm2_folder
+from ragassay.optimizers.compiling.label_tasks import SentenceLabelTask
+from ragassay.optimizers.finetuning.agent_data import agent_examples
+from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
+from ragassay.optimizers.finetuning.judge_data import judge_examples
+from ragassay.optimizers.finetuning.training import Recipe, train
+from ragassay.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+LIBRARIES = ("torch", "transformers", "peft", "trl")
+
+
+@dataclass(frozen=True)
+class FinetuneJob:
+    """What is to be trained.
+
+    Attributes:
+        task: For what.
+        data: Files to learn from.
+        out: Folder of the adapter.
+        base: The model below it: `SMOLLM2`, a Hugging Face id, or a folder.
+        recipe: How.
+        start: Folder of an adapter to begin with; None to begin anew.
+        labels: The file of the labels, for a labeller whose answers come without.
+        n_systems: Of a judge's data: systems whose answer to a question is learnt from.
+        limit: Most examples; 0 for all.
+        work: Holds checkpoints; None for `out/checkpoints`.
+    """
+
+    task: TunedTask
+    data: tuple[Path, ...]
+    out: Path
+    base: str = SMOLLM2
+    recipe: Recipe = field(default_factory=Recipe)
+    start: Path | None = None
+    labels: Path | None = None
+    n_systems: int = 1
+    limit: int = 0
+    work: Path | None = None
+
+
+@dataclass(frozen=True)
+class Finetuned:
+    """What came of a job.
+
+    Attributes:
+        note: What the adapter is.
+        n_bytes: Size of its weights.
+        n_rejected: Lines of the data that could not be read.
+    """
+
+    note: TunedNote
+    n_bytes: int
+    n_rejected: int = 0
+
+
+def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
+    """Train an adapter; the same job again goes on from its last checkpoint.
+
+    Args:
+        job: What is to be trained.
+        say: Told of progress, in words.
+
+    Raises:
+        InputError: There is nothing to learn, or `start` is an adapter for another base or task.
+        SettingsError: TRL is not installed, or the base cannot be had.
+    """
+    _check_start(job)
+    settings = load_settings(evidence_rounds=0)
+    examples, n_rejected = _examples(job, Toolbox.of(settings), say)
+    if job.limit:
+        examples = examples[: job.limit]
+    say(f"{len(examples)} examples, of {len({e.group for e in examples})} groups")
+    model, tokenizer = trainable_base(job.base, settings)
+    tuned = train(
+        examples, model, tokenizer, job.recipe, job.work or job.out / "checkpoints", job.start
+    )
+    note = TunedNote(
+        task=job.task,
+        base=job.base,
+        base_sha256=base_digest(job.base),
+        weights_sha256="",
+        method=job.recipe.method,
+        recipe=json.dumps(asdict(job.recipe), sort_keys=True),
+        data=tuple(path.name for path in job.data),
+        data_sha256=digest_of(examples, job.recipe.method),
+        n_examples=len(examples),
+        seed=job.recipe.seed,
+        versions={name: importlib.metadata.version(name) for name in LIBRARIES},
+    )
+    written = save_adapter(tuned, job.out, note)
+    return Finetuned(written, (job.out / "adapter_model.safetensors").stat().st_size, n_rejected)
+
+
+def _check_start(job: FinetuneJob) -> None:
+    if job.start is None:
+        return
+    if not (job.start / SHAPE).is_file():
+        raise InputError(f"{job.start} is no adapter: it holds no {SHAPE}")
+    note = read_note(job.start)
+    if (note.task, note.base) != (job.task, job.base):
+        raise InputError(
+            f"{job.start} is a {note.task} on {note.base}, and a {job.task} on {job.base} is to be "
+            "trained"
+        )
+
+
+def _examples(
+    job: FinetuneJob, tools: Toolbox, say: Callable[[str], None]
+) -> tuple[Sequence[ChatExample], int]:
+    """What the job's files teach, and how many of their lines could not be read."""
+    if job.task == "judge":
+        return judge_examples(
+            job.data, tools, n_systems=job.n_systems, seed=job.recipe.seed, say=say
+        ), 0
+    examples, rejections = agent_examples(SentenceLabelTask(tools, job.labels), job.data)
+    return examples, len(rejections)
+
+
+def trainable_base(
+    base: str, settings: Settings
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+    """A base model to train on: in four bits where there is a GPU and bitsandbytes (QLoRA)."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    source = str(smollm2_folder(settings.cache_dir)) if base == SMOLLM2 else base
+    options: dict[str, Any] = {"dtype": torch.float32}
+    if torch.cuda.is_available():
+        options = {"dtype": torch.bfloat16, "device_map": {"": 0}}
+        if importlib.util.find_spec("bitsandbytes") is not None:
+            from transformers import BitsAndBytesConfig
+
+            options["quantization_config"] = BitsAndBytesConfig(
+                load_in_4bit=True,
+                bnb_4bit_quant_type="nf4",
+                bnb_4bit_use_double_quant=True,
+                bnb_4bit_compute_dtype=torch.bfloat16,
+            )
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    return AutoModelForCausalLM.from_pretrained(source, **options), tokenizer
