@@ -109,6 +109,8 @@ def train(
 
     if not examples:
         raise InputError("there is nothing to learn: no example came of the data")
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
     set_seed(recipe.seed)
     _claim(work, examples, recipe)
     adapted = with_adapter(model, recipe, start)

@@ -1,0 +1,80 @@
+"""`ragassay finetune`, from files to an adapter that the embedded provider answers with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_llama import tiny_model, tiny_tokenizer
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.models.local.provider import load_engine
+from ragassay.models.local.replies import Prompt
+from ragassay.models.tuned import note_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    folder, tokenizer = tmp_path / "base", tiny_tokenizer()
+    tiny_model(len(tokenizer)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["finetune", *map(str, arguments)])
+
+
+def test_a_judge_is_trained_saved_and_answers(base: Path, answers: Path, tmp_path: Path) -> None:
+    out = tmp_path / "judge"
+    small = ("--base", base, "--steps", 1, "--rank", 2, "--limit", 4)
+    done = run("judge", "--data", answers, "--out", out, *small)
+    assert done.exit_code == 0, done.output
+    assert "4 examples" in done.output and "ragassay/" in done.output
+    note = note_of(f"ragassay/{out}")
+    assert note is not None and (note.task, note.method, note.n_examples) == ("judge", "sft", 4)
+    assert note.base == str(base) and note.data == ("t-answers.jsonl",)
+    assert json.loads(note.recipe)["rank"] == 2
+
+    schema = json.dumps({"type": "integer", "enum": [1, 2, 3, 4, 5]})
+    [reply] = load_engine(str(out), tmp_path, "float32").answer([Prompt((("user", "x"),), schema)])
+    assert reply.text in "12345"
+
+    more = run(
+        "judge", "--data", answers, "--method", "cpo", "--start", out, "--out", tmp_path / "cpo",
+        *small,
+    )  # fmt: skip
+    assert more.exit_code == 0, more.output
+    other = run("labeller", "--data", answers, "--start", out, "--out", tmp_path / "x", *small)
+    assert other.exit_code == 1 and "is a judge on" in other.output
+
+
+def test_a_labeller_learns_from_labelled_sentences(base: Path, tmp_path: Path) -> None:
+    record = {"id": "a", "question": "Does it help?", "answer": "It helps. It is blue."}
+    labels = [
+        {"task": "relevance", "label": label, "record_id": "a", "sentence": n}
+        for n, label in ((1, "required"), (2, "unnecessary"))
+    ]
+    (tmp_path / "answers.jsonl").write_text(json.dumps(record) + "\n")
+    (tmp_path / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
+    done = run(
+        "labeller", "--data", tmp_path / "answers.jsonl", "--labels", tmp_path / "labels.jsonl",
+        "--base", base, "--out", tmp_path / "out", "--steps", 1,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    note = note_of(f"ragassay/{tmp_path / 'out'}")
+    assert note is not None and (note.task, note.n_examples) == ("labeller", 2)
+
+
+def test_bad_input_is_one_line(base: Path, answers: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    missing = run("judge", "--data", tmp_path / "none.jsonl", "--out", out, "--base", base)
+    assert missing.exit_code == 1 and missing.output.startswith("error:")
+    start = run("judge", "--data", answers, "--out", out, "--base", base, "--start", tmp_path)
+    assert start.exit_code == 1 and "is no adapter" in start.output
+    assert run("poet", "--data", answers, "--out", out).exit_code == 2

@@ -1,0 +1,90 @@
+"""What a judge learns from: whole answers as rated, damaged ones as they deserve it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.optimizers.finetuning.examples import ChatExample
+from ragassay.optimizers.finetuning.judge_data import N_WHOLE, judge_examples
+from ragassay.optimizers.signal_rating import is_held_out
+from ragassay.perturbations import ATTACKS
+from ragassay.prompts import load_rubrics
+from ragassay.prompts.rationales import load_rationales, numbered
+from ragassay.settings import load_settings
+
+
+@pytest.fixture
+def examples(answers: Path) -> list[ChatExample]:
+    return judge_examples([answers], Toolbox.of(load_settings(evidence_rounds=0)))
+
+
+def reply(example: ChatExample) -> dict[str, object]:
+    return json.loads(example.reply)
+
+
+def test_no_answer_to_a_held_out_question_is_learnt_from(examples: list[ChatExample]) -> None:
+    groups = {example.group for example in examples}
+    assert groups == {f"question-{n}" for n in range(10) if not is_held_out(f"question-{n}")}
+
+
+def test_whole_answers_keep_the_rating_that_others_gave(examples: list[ChatExample]) -> None:
+    whole = [e for e in examples if e.kind.endswith("whole")]
+    assert len(whole) == N_WHOLE * len({e.group for e in examples})
+    for example in whole:
+        assert reply(example)["rating"] == 5 and reply(example)["sentences"] == []
+        assert json.loads(example.rejected)["rating"] == 1
+
+
+def test_damaged_answers_get_the_desired_rating_and_a_reason_that_names_sentences(
+    examples: list[ChatExample],
+) -> None:
+    damaged = [e for e in examples if not e.kind.endswith("whole")]
+    extreme = [e for e in damaged if e.kind.endswith("extreme")]
+    assert extreme and all(reply(e)["rating"] == 1 for e in extreme)
+    assert all(reply(e)["rating"] <= 3 for e in damaged)  # type: ignore[operator]
+    assert all(json.loads(e.rejected)["rating"] == 5 for e in damaged)
+    for example in damaged:
+        for number in reply(example)["sentences"]:  # type: ignore[attr-defined]
+            assert f"\n{number}. " in example.messages[-1][1]
+            reason = str(reply(example)["rationale"])
+            assert str(number) in reason or "onnective" in reason
+
+
+def test_the_file_s_own_damage_is_not_learnt_from_but_for_redundant_answers(
+    examples: list[ChatExample],
+) -> None:
+    assert not any("match was lost" in example.messages[-1][1] for example in examples)
+
+
+def test_the_same_seed_draws_the_same_examples(answers: Path) -> None:
+    tools = Toolbox.of(load_settings(evidence_rounds=0))
+    first, second, other = (judge_examples([answers], tools, seed=seed) for seed in (0, 0, 1))
+    assert first == second != other
+
+
+def test_there_are_words_for_every_rubric_and_every_attack_that_is_learnt_from() -> None:
+    words = load_rationales()
+    assert set(words.whole) == set(load_rubrics())
+    learnt = {attack.name for attack in ATTACKS if attack.name != "retracted"}
+    assert learnt <= set(words.damaged)
+    for attack in learnt:
+        for sentences in ((3,), (3, 5), ()):
+            assert "{" not in words.of_damaged(attack, sentences)
+
+
+def test_sentences_are_named_in_words() -> None:
+    words = load_rationales()
+    assert numbered([8]) == "Sentence 8"
+    assert numbered([3, 5, 6]) == "Sentences 3, 5 and 6"
+    assert words.of_damaged("off_topic", [8]).startswith("Sentence 8 is ")
+    assert words.of_damaged("repeat_all", [2, 4]).startswith("Sentences 2 and 4 say ")
+    assert ": sentence 8 is " in words.of_damaged("drop_last_off_topic", [8])
+    assert [words.of_whole("relevancy", rating) for rating in (5, 3, 2)] == [
+        words.whole["relevancy"].high,
+        words.whole["relevancy"].middle,
+        words.whole["relevancy"].low,
+    ]
