@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.retrievers import BaseRetriever
 
-from ragassay.errors import InputError, RagassayError
+from ragassay.errors import InputError, RagassayError, SettingsError
 from ragassay.formats import records_from_rows
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Audit, Document, Nugget, Record
@@ -42,6 +42,8 @@ def evaluate(
     reference: str | None = None,
     corpus: CorpusLike | None = None,
     model: str | Sequence[str] | None = None,
+    escalate: str | None = None,
+    when: str | None = None,
     out: str | Path | None = None,
     settings: Settings | None = None,
 ) -> Results:
@@ -61,6 +63,9 @@ def evaluate(
             built corpus, "pubmed", a LangChain retriever, or anything that fulfils `Literature`.
         model: LiteLLM name of the judge; the embedded one if not given. Several sit as a panel:
             all rate the rubrics, the first does all else; `NAME@URL` has an endpoint of its own.
+        escalate: A second judge that decides what the first is not sure of, as `model` names one.
+        when: What counts as not sure: "entropy>1.0" if not given; "confidence<X", "unscored", and
+            several of them joined by "and" or "or".
         out: A run folder: finished work is kept there and not done again.
         settings: All other settings.
 
@@ -82,6 +87,8 @@ def evaluate(
             reference=reference,
             corpus=corpus,
             model=model,
+            escalate=escalate,
+            when=when,
             out=out,
             settings=settings,
         )
@@ -98,11 +105,13 @@ async def aevaluate(
     reference: str | None = None,
     corpus: CorpusLike | None = None,
     model: str | Sequence[str] | None = None,
+    escalate: str | None = None,
+    when: str | None = None,
     out: str | Path | None = None,
     settings: Settings | None = None,
 ) -> Results:
     """`evaluate` inside a running event loop; the same arguments, results and errors."""
-    chosen = _settings(settings, model)
+    chosen = _settings(settings, model, escalate, when)
     is_one = answers is None
     if is_one:
         if question is None or answer is None:
@@ -204,13 +213,23 @@ async def aaudit(
     return found.audit
 
 
-def _settings(settings: Settings | None, model: str | Sequence[str] | None) -> Settings:
+def _settings(
+    settings: Settings | None,
+    model: str | Sequence[str] | None,
+    escalate: str | None = None,
+    when: str | None = None,
+) -> Settings:
     """The settings, with the judges put into their seats."""
-    if model is None:
+    if when and not (escalate or (settings or load_settings()).escalate):
+        raise SettingsError("`when` says what goes to a second judge: name it, `escalate=`")
+    if model is None and escalate is None and when is None:
         return settings or load_settings()
-    judges = (model,) if isinstance(model, str) else tuple(model)
     given = settings.model_dump() if settings else {}
-    return load_settings(**{**given, **seated(judges, given.get("api_base"))})
+    given |= {k: v for k, v in (("escalate", escalate), ("when", when)) if v is not None}
+    if model is not None:
+        judges = (model,) if isinstance(model, str) else tuple(model)
+        given |= seated(judges, given.get("api_base"))
+    return load_settings(**given)
 
 
 def _job(answers: Any, corpus: CorpusLike | None, settings: Settings) -> Job:

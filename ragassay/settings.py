@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 from platformdirs import user_cache_path
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragassay.errors import SettingsError
+from ragassay.metrics.uncertainty import parse_condition
 from ragassay.model_names import DEFAULT_MODEL, is_local, is_ours, provider_of, split_endpoint
 from ragassay.prompts import RubricSet, Strategy
 from ragassay.records import PARTS, Part
@@ -31,6 +32,10 @@ class Settings(BaseSettings):
             judge at another place than `api_base` is named with it: `NAME@https://HOST/v1`.
         api_base: Endpoint of the judge, where it is not the provider's own; also of the judges of
             a panel that share the first hosted judge's provider.
+        escalate: A second judge that is asked again what `model` was not sure of: a LiteLLM name,
+            perhaps with its endpoint as in a panel; empty for none.
+        when: What counts as not sure: "entropy>X" in bits, "confidence<X", "unscored", joined by
+            "and" or "or".
         embedder: "all-MiniLM-L6-v2" (packaged) or any sentence-transformers model.
         only: What to find out: nuggets, rubrics, sentences, evidence, correctness, citations; empty
             for all.
@@ -94,6 +99,8 @@ class Settings(BaseSettings):
 
     model: str = Field(default=DEFAULT_MODEL, min_length=1)
     panel: tuple[str, ...] = ()
+    escalate: str = ""
+    when: str = "entropy>1.0"
     api_base: str | None = None
     embedder: str = "all-MiniLM-L6-v2"
     only: tuple[Part, ...] = ()
@@ -139,6 +146,32 @@ class Settings(BaseSettings):
             raise ValueError(f"a panel has each judge once, not {', '.join(seats)}")
         return self
 
+    @field_validator("when")
+    @classmethod
+    def _is_condition(cls, text: str) -> str:
+        return parse_condition(text).text
+
+    @model_validator(mode="after")
+    def _second_beside_one(self) -> Settings:
+        if self.escalate and self.panel:
+            raise ValueError(
+                f"a cascade begins with one judge, not with a panel of {', '.join(self.judges)}: "
+                f"leave out escalate ({self.escalate}) or the further judges"
+            )
+        if self.escalate and self.escalated_to in ("", self.model):
+            raise ValueError(f"escalate: {self.escalate} is no second judge beside {self.model}")
+        return self
+
+    @property
+    def escalated_to(self) -> str | None:
+        """LiteLLM name of the second judge; None without one."""
+        return split_endpoint(self.escalate)[0] if self.escalate else None
+
+    @property
+    def escalated_when(self) -> str | None:
+        """What counts as not sure; None without a second judge."""
+        return self.when if self.escalate else None
+
     @property
     def panel_names(self) -> tuple[str, ...]:
         """LiteLLM names of the further judges."""
@@ -160,6 +193,28 @@ class Settings(BaseSettings):
         shares = not place or provider_of(name) in hosted[:1]
         api_base = own or (self.api_base if shares else None)
         return self.model_copy(update={"model": name, "panel": (), "api_base": api_base})
+
+    def of_second(self) -> Settings:
+        """The settings by which the second judge is asked: it verifies too, and searches nothing.
+
+        Raises:
+            SettingsError: There is none.
+        """
+        name, own = split_endpoint(self.escalate)
+        if not name:
+            raise SettingsError("there is no second judge: set escalate")
+        shares = is_local(self.model) or provider_of(name) == provider_of(self.model)
+        given: dict[str, object] = {
+            "model": name,
+            "api_base": own or (self.api_base if shares else None),
+            "escalate": "",
+            "signals": False,
+            "verifier": "judge",
+            "correctness": "judge",
+            "nugget_matcher": "",
+            "evidence": "search",
+        }
+        return self.model_copy(update=given)
 
     @property
     def n_slots(self) -> int:
@@ -229,6 +284,8 @@ class Settings(BaseSettings):
 RESULT_FIELDS = (
     "model",
     "panel_names",
+    "escalated_to",
+    "escalated_when",
     "embedder",
     "only",
     "rubric_set",

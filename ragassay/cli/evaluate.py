@@ -39,6 +39,23 @@ def evaluate(
             "first does all else. NAME@URL is a judge at an endpoint of its own.",
         ),
     ] = None,
+    escalate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A second judge that decides what the judge is not sure of (a cascade); NAME@URL "
+            "has an endpoint of its own. The report says how much went on, what it cost, and what "
+            "all would have cost there.",
+        ),
+    ] = None,
+    when: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="What counts as not sure, with --escalate: entropy>X (bits, over the ratings or "
+            "labels), confidence<X, unscored, joined by and/or; by default entropy>1.0.",
+        ),
+    ] = None,
     api_base: Annotated[
         str | None,
         typer.Option(help="Endpoint of the judge, and of a panel's others of its provider."),
@@ -176,6 +193,8 @@ def evaluate(
 
       ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --judge mistral/mistral-small
 
+      ragassay evaluate answers.jsonl --escalate openai/gpt-4.1-mini --when "entropy>1.5"
+
       ragassay evaluate answers.jsonl --only citations --citations sentence
 
       ragassay evaluate answers.jsonl --audit 20
@@ -191,13 +210,17 @@ def evaluate(
         from ragassay.cli.audit import audit_run
         from ragassay.cli.output import print_certificate, print_rejections
         from ragassay.cli.thresholds import parse_thresholds
+        from ragassay.errors import SettingsError
         from ragassay.graphs.toolbox import Toolbox
+        from ragassay.records import NOT_HAD
         from ragassay.runs.evaluate import read_job
         from ragassay.runs.folder import RunFolder
         from ragassay.settings import load_settings, seated
 
         settings = load_settings(
             **seated(judges or (), api_base),
+            escalate=escalate,
+            when=when,
             evidence=evidence,
             only=tuple(only) if only else None,
             verifier=verifier,
@@ -211,6 +234,8 @@ def evaluate(
             concurrency=concurrency,
             prompts=tuple(prompts) if prompts else None,
         )
+        if when and not settings.escalate:
+            raise SettingsError("--when says what goes to a second judge: name it, --escalate NAME")
         thresholds = parse_thresholds(fail_under or [], settings.rubric_set)
         job = read_job(
             answers, corpus, limit=limit, questions=questions, nuggets=nuggets, settings=settings
@@ -235,7 +260,8 @@ def evaluate(
         typer.echo(threshold.verdict(result.summary), err=True)
     if missed:
         raise typer.Exit(BELOW)
-    is_partial = result.failures or result.rejections or "unscored" in result.summary.findings
+    lacking = result.summary.findings.keys() & set(NOT_HAD)
+    is_partial = result.failures or result.rejections or lacking
     if is_partial or (audited and audited.is_partial):
         raise typer.Exit(PARTIAL)
 
@@ -261,7 +287,7 @@ def _show_plan(job: Job, tools: Toolbox, n_audited: int | None, as_json: bool) -
     if n_audited:
         chosen = audit_job(job, tools, AuditOptions(n_audited), is_judged=True)
         found += plan_audit(chosen, tools)
-    print_plan(found, tools.settings.judges, as_json)
+    print_plan(found, tools.settings.judges, as_json, tools.settings.escalated_to or "")
 
 
 def _show(result: RunResult, folder: Path, as_json: bool, quiet: bool) -> None:

@@ -25,6 +25,7 @@ def print_run(
     from rich.console import Console
 
     from ragassay.reports import answer_table, headline, score_table, system_table
+    from ragassay.reports.cascade_view import cascade_lines
     from ragassay.reports.panel_view import panel_lines
 
     console = Console()
@@ -34,6 +35,8 @@ def print_run(
         console.print(system_table(summary))
     console.print(answer_table(evaluations))
     for line in panel_lines(summary.panel) if summary.panel else ():
+        console.print(line, markup=False, highlight=False)
+    for line in cascade_lines(summary.cascade) if summary.cascade else ():
         console.print(line, markup=False, highlight=False)
     if audit is not None:
         print_certificate(audit)
@@ -79,8 +82,8 @@ def print_audit(audit: Audit, folder: Path) -> None:
     console.print(where, markup=False, highlight=False, soft_wrap=True)
 
 
-def print_plan(plan: Plan, judges: Sequence[str], as_json: bool) -> None:
-    """Print what a run would take."""
+def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "") -> None:
+    """Print what a run would take; of a cascade, also what its second judge would at most."""
     import dataclasses
     import json
 
@@ -94,6 +97,13 @@ def print_plan(plan: Plan, judges: Sequence[str], as_json: bool) -> None:
         f"about {plan.n_prompt_tokens:,} prompt tokens, of which {plan.n_shared_tokens:,} "
         "are contexts that calls on one answer share"
     )
+    if plan.n_escalated:
+        from ragassay.reports.cascade_view import usd_text
+
+        typer.echo(
+            f"of {second}, were nothing sure, {plan.n_escalated} calls more, about "
+            f"{plan.n_escalated_tokens:,} prompt tokens: at most {usd_text(plan.escalated_usd)}"
+        )
 
 
 def print_rejections(rejections: Sequence[Rejection]) -> None:

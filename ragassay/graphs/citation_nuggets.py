@@ -76,8 +76,18 @@ def citations_by_nugget(case: Case, state: State) -> list[CitationVerdict]:
     citations = {(s.index, c.marker): c for s in case.sentences for c in s.citations}
     return merged_citations(
         [(c.sentence, citations[c.sentence, c.marker], c.passage) for c in state.cited],
-        state.nugget_verdicts,
+        _settled(state.nugget_verdicts),
     )
+
+
+def _settled(verdicts: Sequence[NuggetVerdict]) -> list[NuggetVerdict]:
+    """Without those in whose place a second judge's stands."""
+    sent = {(v.sentence, v.document, v.nugget) for v in verdicts if v.escalation is not None}
+    return [
+        v
+        for v in verdicts
+        if v.escalation is not None or (v.sentence, v.document, v.nugget) not in sent
+    ]
 
 
 async def list_facts(task: Task, runtime: Runtime[Toolbox]) -> Update:

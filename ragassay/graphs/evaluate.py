@@ -13,11 +13,12 @@ from langgraph.runtime import Runtime
 from langgraph.types import CachePolicy, Send
 
 from ragassay.graphs import citation_nuggets, nodes
+from ragassay.graphs.escalation import escalate, unsure_tasks, weigh
 from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.graphs.failures import after, file_failure, retry_policies
 from ragassay.graphs.panel import confer_tasks
 from ragassay.graphs.state import Input, Output, State, Task
-from ragassay.graphs.tasks import case_tasks, claim_tasks, rubric_tasks
+from ragassay.graphs.tasks import case_tasks, claim_tasks, rubric_tasks, wanted_passages
 from ragassay.graphs.toolbox import Toolbox, toolbox
 
 EvaluateGraph = CompiledStateGraph[State, Toolbox, Input, Output]
@@ -37,6 +38,9 @@ FINAL_NODES: dict[str, Any] = {
     "confer": nodes.judge_rubric,
 }
 """Nodes whose tasks are made of the verdicts of the others."""
+
+LAST_NODES: dict[str, Any] = {"escalate": escalate}
+"""Nodes whose tasks are those of others that a judge was not sure of."""
 
 
 def build_evaluate_graph(
@@ -58,10 +62,11 @@ def build_evaluate_graph(
     builder.add_node("measure", nodes.measure)
     builder.add_node("check_correctness", nodes.check_correctness)
     builder.add_node("gather", nodes.gather, defer=True)
+    builder.add_node("weigh", weigh, defer=True)
     builder.add_node("aggregate", nodes.aggregate, defer=True)
     # LangGraph's types do not know that a handler may take the error.
     on_failure: Any = file_failure
-    for name, node in {**VERDICT_NODES, **FINAL_NODES}.items():
+    for name, node in {**VERDICT_NODES, **FINAL_NODES, **LAST_NODES}.items():
         builder.add_node(
             name,
             node,
@@ -81,7 +86,8 @@ def build_evaluate_graph(
         "find_evidence", route_evidence, [*VERDICT_NODES, "check_correctness", "gather"]
     )
     builder.add_edge("check_correctness", "gather")
-    builder.add_conditional_edges("gather", route_final, [*FINAL_NODES, "aggregate"])
+    builder.add_conditional_edges("gather", route_final, [*FINAL_NODES, "weigh"])
+    builder.add_conditional_edges("weigh", route_unsure, [*LAST_NODES, "aggregate"])
     builder.add_edge("aggregate", END)
     return builder.compile(cache=cache, checkpointer=checkpointer, name="evaluate")
 
@@ -117,9 +123,7 @@ def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
     if state.case is None:
         return ["gather"]
     settings = toolbox(runtime).settings
-    cited = () if settings.cites_by_nuggets else state.cited
-    found = state.found if settings.verifies_evidence else ()
-    tasks = claim_tasks(state.case, found, cited)
+    tasks = claim_tasks(state.case, *wanted_passages(state, settings))
     if settings.cites_by_nuggets:
         tasks += citation_nuggets.fact_tasks(state.case, state.cited)
     beside = ["check_correctness"] if state.found and settings.wants("correctness") else []
@@ -129,18 +133,28 @@ def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
 def route_final(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
     """Fan out over the judges of disputed rubrics, and over nuggets and cited documents."""
     if state.case is None:
-        return "aggregate"
+        return "weigh"
     tools = toolbox(runtime)
     tasks = confer_tasks(state.case, state.judgments, tools, state.signals)
     if tools.settings.cites_by_nuggets:
         tasks += citation_nuggets.nugget_tasks(state.case, state.cited, state.facts, state.nuggets)
-    return _sends(runtime, tasks) or "aggregate"
+    return _sends(runtime, tasks) or "weigh"
+
+
+def route_unsure(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
+    """Fan out over what the judge was not sure of, where a second one is to be asked."""
+    if state.case is None:
+        return "aggregate"
+    return _sends(runtime, unsure_tasks(state.case, state, toolbox(runtime))) or "aggregate"
 
 
 def _sends(runtime: Runtime[Toolbox], tasks: list[Task]) -> list[Send]:
     tools = toolbox(runtime)
     runtime.stream_writer({"expected": len(tasks)})
-    return [Send(task.kind, replace(task, key=tools.task_key(task))) for task in tasks]
+    return [
+        Send("escalate" if task.said else task.kind, replace(task, key=tools.task_key(task)))
+        for task in tasks
+    ]
 
 
 def _cache_key(task: Task) -> str:

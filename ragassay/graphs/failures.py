@@ -18,6 +18,7 @@ from ragassay.errors import (
     UnparsableReplyError,
 )
 from ragassay.graphs.citation_nuggets import nugget_verdict, unlisted
+from ragassay.graphs.escalation import upheld
 from ragassay.graphs.evidence_state import Draft, QueryTask, Report
 from ragassay.graphs.panel import unheard
 from ragassay.graphs.state import Task
@@ -53,14 +54,17 @@ def retry_policies(max_attempts: int) -> list[RetryPolicy]:
     ]
 
 
-def after(node: str) -> Literal["gather", "aggregate"]:
-    """Where the verdict of a node goes: to the others, or, made of them, to the end."""
-    return "aggregate" if node in ("verify_nugget", "confer") else "gather"
+Next = Literal["gather", "weigh", "aggregate"]
 
 
-def file_failure(
-    task: Task, error: NodeError, runtime: Runtime[Toolbox]
-) -> Command[Literal["gather", "aggregate"]]:
+def after(node: str) -> Next:
+    """Where the verdict of a node goes: to the others, to be weighed with them, or to the end."""
+    if node == "escalate":
+        return "aggregate"
+    return "weigh" if node in ("verify_nugget", "confer") else "gather"
+
+
+def file_failure(task: Task, error: NodeError, runtime: Runtime[Toolbox]) -> Command[Next]:
     """The unscored verdict of a task whose node failed for good.
 
     The edges of the failed node do not count for its handler: where to go next is said here.
@@ -70,10 +74,13 @@ def file_failure(
         InputError: The record itself is at fault.
         CorpusError: The corpus cannot be reached.
     """
+    failure, tools = failure_of(error), toolbox(runtime)
     runtime.stream_writer({"done": 1, "failed": 1})
-    rubric = toolbox(runtime).rubrics.get(task.rubric)
+    if task.said:
+        return Command(update=upheld(task, failure, tools), goto=after("escalate"))
+    rubric = tools.rubrics.get(task.rubric)
     scale = rubric.bounds if rubric else LIKERT
-    return Command(update=unscored(task, failure_of(error), scale), goto=after(task.kind))
+    return Command(update=unscored(task, failure, scale), goto=after(task.kind))
 
 
 def file_failed_query(

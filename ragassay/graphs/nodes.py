@@ -207,6 +207,7 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
             tools.correctness_name,
             tools.judges,
             tools.rater_name,
+            tools.settings.escalated_to or "",
         ),
         tools.fingerprint(state.record),
         parts,

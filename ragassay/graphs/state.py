@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from ragassay.errors import InputError
+from ragassay.metrics.uncertainty import Weighed
 from ragassay.records import (
     Case,
     CitationVerdict,
@@ -146,6 +147,7 @@ class Task:
         others: What the panel's other judges said, where this one hears them.
         first: What it said before.
         signals: What was measured of the answer, where a rubric is judged with it.
+        said: The first judge's verdicts, where it was not sure and a second one is asked.
     """
 
     kind: TaskKind
@@ -165,6 +167,7 @@ class Task:
     others: str = ""
     first: Judgment | None = None
     signals: Signals | None = None
+    said: tuple[Weighed, ...] = ()
 
 
 def passage_of(task: Task) -> EvidenceSpan:

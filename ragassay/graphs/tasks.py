@@ -8,7 +8,7 @@ from typing import Any
 
 from ragassay.agents.fact_lister import fact_windows
 from ragassay.agents.nugget_writer import MOST_NUGGETS
-from ragassay.graphs.state import Cited, Found, Task
+from ragassay.graphs.state import Cited, Found, State, Task
 from ragassay.records import (
     Case,
     CitationVerdict,
@@ -90,6 +90,14 @@ def claim_tasks(case: Case, found: Sequence[Found], cited: Sequence[Cited]) -> l
     return sorted(tasks.values(), key=lambda task: task.item)
 
 
+def wanted_passages(
+    state: State, settings: Settings
+) -> tuple[tuple[Found, ...], tuple[Cited, ...]]:
+    """What of the passages that were found, and of those cited, sentences are compared with."""
+    found = state.found if settings.verifies_evidence else ()
+    return found, () if settings.cites_by_nuggets else state.cited
+
+
 def _place(place: Found | Cited) -> tuple[int, str, int, int]:
     passage = place.passage
     return place.sentence, passage.document, passage.start, passage.end
@@ -98,26 +106,41 @@ def _place(place: Found | Cited) -> tuple[int, str, int, int]:
 def n_most_claims(case: Case, settings: Settings, has_corpus: bool) -> int:
     """How many calls the claims can take at most: to look for evidence, and to compare with it.
 
-    Each sentence has its passages, on both sides where there is a corpus; each citation has one,
-    or as many as its sentence has nuggets, with the lists of facts beside them. A verifier beside
-    the judge takes no call.
+    A verifier beside the judge takes no call.
     """
-    by_judge = int(settings.chosen_verifier == "judge")
-    n_passages = by_judge * settings.evidence_passages * (2 if has_corpus else 1)
     turns = {"search": settings.evidence_rounds, "agent": settings.evidence_turns}
     n_asked = turns[settings.evidence] if has_corpus else 0
     n_calls = 0
     if settings.looks_for_evidence:
-        judged = n_passages if settings.verifies_evidence else 0
-        n_calls += (judged + n_asked) * len(case.sentences)
-    cited = [c.document for s in case.sentences for c in s.citations if c.document]
+        n_calls += n_asked * len(case.sentences)
     if settings.cites_by_nuggets:
         sources = {source.id: source for source in case.sources}
-        n_calls += sum(len(fact_windows(sources[name])) for name in set(cited))
-        n_calls += by_judge * MOST_NUGGETS * len(cited)
-    elif settings.wants("citations"):
-        n_calls += by_judge * len(cited)
+        n_calls += sum(len(fact_windows(sources[name])) for name in set(_cited(case)))
+    if settings.chosen_verifier == "judge":
+        n_calls += n_most_verdicts(case, settings, has_corpus)
     return n_calls
+
+
+def n_most_verdicts(case: Case, settings: Settings, has_corpus: bool) -> int:
+    """How many verdicts on claims there can be at most.
+
+    Each sentence has its passages, on both sides where there is a corpus; each citation has one,
+    or as many as its sentence has nuggets.
+    """
+    n_verdicts = 0
+    if settings.verifies_evidence:
+        n_passages = settings.evidence_passages * (2 if has_corpus else 1)
+        n_verdicts += n_passages * len(case.sentences)
+    if settings.cites_by_nuggets:
+        n_verdicts += MOST_NUGGETS * len(_cited(case))
+    elif settings.wants("citations"):
+        n_verdicts += len(_cited(case))
+    return n_verdicts
+
+
+def _cited(case: Case) -> list[str]:
+    """The documents that citations point to, once for each citation."""
+    return [c.document for s in case.sentences for c in s.citations if c.document]
 
 
 def claim_verdicts(

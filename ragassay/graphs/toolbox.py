@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from langgraph.runtime import Runtime
 
@@ -27,6 +27,7 @@ from ragassay.errors import FatalModelError, SettingsError
 from ragassay.graphs.compiled import use_compiled
 from ragassay.graphs.evidence_state import QueryTask
 from ragassay.graphs.state import Task
+from ragassay.metrics.cascade import joint_name
 from ragassay.model_names import DEFAULT_MODEL
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import EMBEDDED, Embedder
@@ -56,6 +57,7 @@ class Toolbox:
         meter: Measures answers before their rubrics are judged; None where that is not wanted.
         rater: Rates by what was measured, in the embedded judge's place.
         compiled: Prompts that `ragassay optimize` wrote, in place of the shipped ones.
+        second: What the second judge of a cascade works with; None without one.
     """
 
     settings: Settings
@@ -70,6 +72,7 @@ class Toolbox:
     meter: SignalMeter | None = None
     rater: SignalJudge | None = None
     compiled: tuple[CompiledPrompt, ...] = ()
+    second: Toolbox | None = None
     judge: RubricJudge = field(default_factory=RubricJudge)
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
     writer: NuggetWriter = field(default_factory=NuggetWriter)
@@ -96,10 +99,10 @@ class Toolbox:
     def _unasked(self) -> dict[str, str]:
         """Prompts that are not said to a model in this run, and what to change for it."""
         found: dict[str, str] = {}
-        if self.encoder is not None:
+        if self.encoder is not None and not self.settings.escalate:
             found[self.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
         judges = {self.lm.model, *self.judges}
-        if self.rater is not None and judges == {DEFAULT_MODEL}:
+        if self.rater is not None and judges == {DEFAULT_MODEL} and not self.settings.escalate:
             found[self.judge.prompt] = "signals rate in its judge's place; add --no-signals"
         return found
 
@@ -133,6 +136,7 @@ class Toolbox:
             settings=settings,
             lm=lm,
             panel=_panel(settings, lm),
+            second=cls.of(settings.of_second(), corpus) if settings.escalate else None,
             meter=meter,
             rater=SignalJudge(shipped_rater()) if meter else None,
             compiled=read_all_compiled(settings.prompts),
@@ -155,7 +159,8 @@ class Toolbox:
     def n_slots(self) -> int:
         """Most model calls under way at a time: each judge of a panel has its own slots."""
         seats = range(len(self.settings.judges))
-        return sum(self.settings.of_judge(place).n_slots for place in seats)
+        own = sum(self.settings.of_judge(place).n_slots for place in seats)
+        return own + (self.second.n_slots if self.second else 0)
 
     def lm_of(self, judge: str) -> JudgeLM:
         """A judge of the panel; the run's own where no name is given."""
@@ -181,7 +186,8 @@ class Toolbox:
     @property
     def fatal(self) -> FatalModelError | None:
         """Why the run cannot go on; of a panel, the first judge that cannot be asked."""
-        return next((lm.fatal for lm in (self.lm, *self.panel) if lm.fatal is not None), None)
+        judges = (self.lm, *self.panel, *((self.second.lm,) if self.second else ()))
+        return next((lm.fatal for lm in judges if lm.fatal is not None), None)
 
     @property
     def has_corpus(self) -> bool:
@@ -201,7 +207,9 @@ class Toolbox:
     @property
     def correctness_name(self) -> str:
         """What says whether sentences are correct."""
-        return self.correctness.name if self.correctness else self.verifier_name
+        if self.correctness:
+            return self.correctness.name
+        return joint_name(self.verifier_name, self.settings.escalated_to)
 
     @functools.cached_property
     def identity(self) -> str:
@@ -227,7 +235,13 @@ class Toolbox:
         return _hash(self.identity, record.model_dump_json())
 
     def task_key(self, task: Task) -> str:
-        """Hash of everything that one verdict depends on; a key of the node cache."""
+        """Hash of everything that one verdict depends on; a key of the node cache.
+
+        The second judge's depends on what the first had said, which is kept in it.
+        """
+        if task.said and self.second is not None:
+            said = (verdict.model_dump_json() for verdict in task.said)
+            return _hash(self.second.task_key(replace(task, said=())), *said)
         passage = task.passage.text if task.passage else ""
         text = task_text(task) if task.item else ""
         return _hash(
@@ -247,9 +261,10 @@ class Toolbox:
 
     def _measured_key(self, task: Task) -> tuple[str, ...]:
         """What a rating depends on where the answer was measured; empty where it was not."""
-        if task.signals is None or self.rater is None:
+        if task.signals is None:
             return ()
-        return self.rater.rater.digest, task.signals.model_dump_json()
+        digest = self.rater.rater.digest if self.rater else ""
+        return digest, task.signals.model_dump_json()
 
     def query_key(self, node: str, task: QueryTask) -> str:
         """Hash of everything that the queries for a sentence, or an agent's search, depend on."""

@@ -20,6 +20,11 @@ from ragassay.records import (
 )
 
 
+def joint_name(first: str, second: str | None) -> str:
+    """Who gave a verdict, where a second judge decides what the first is not sure of."""
+    return f"{first}, where unsure {second}" if second else first
+
+
 def cascade_of(evaluations: Sequence[Evaluation], judge: str, second: str, when: str) -> Cascade:
     """Count the questions of a run, and add up what the second judge cost.
 

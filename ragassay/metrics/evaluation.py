@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from ragassay.metrics.cascade import joint_name
 from ragassay.metrics.citations import citation_scores
 from ragassay.metrics.nuggetizer import assignment_scores
 from ragassay.metrics.panel import single_judgments
@@ -43,6 +44,7 @@ class Judges:
         correctness: What said whether sentences are correct.
         panel: All that rated the rubrics, where several did.
         rater: What rated the rubrics in the judge's place; empty where the judge did.
+        second: Who decided where those were not sure; empty without a cascade.
     """
 
     judge: str
@@ -50,11 +52,18 @@ class Judges:
     correctness: str
     panel: tuple[str, ...] = ()
     rater: str = ""
+    second: str = ""
 
     @property
     def raters(self) -> str:
         """Who rated the rubrics, in words."""
-        return f"a panel of {', '.join(self.panel)}" if self.panel else self.rater or self.judge
+        if self.panel:
+            return f"a panel of {', '.join(self.panel)}"
+        return self.or_second(self.rater or self.judge)
+
+    def or_second(self, first: str) -> str:
+        """Who decided, the second judge with the first."""
+        return joint_name(first, self.second)
 
 
 def evaluation_of(
@@ -120,21 +129,22 @@ def _scores(
 ) -> dict[str, Score]:
     """The scores of the parts that were to be found out, in the order of the report."""
     scores = rubric_scores(verdicts.judgments, judges.raters)
+    verifier = judges.or_second(judges.verifier)
     if "nuggets" in parts:
-        scores |= _nugget_scores(case, verdicts, matches, judges.judge)
+        scores |= _nugget_scores(case, verdicts, matches, judges)
     if "sentences" in parts:
-        scores |= sentence_scores(verdicts.labels, judges.judge)
+        scores |= sentence_scores(verdicts.labels, judges.or_second(judges.judge))
     if "evidence" in parts:
-        scores |= evidence_scores(verdicts.evidence, judges.verifier)
+        scores |= evidence_scores(verdicts.evidence, verifier)
     if "correctness" in parts:
         scores |= correctness_scores(verdicts.correctness, judges.correctness)
     if "citations" in parts:
-        scores |= citation_scores(case.sentences, verdicts.citations, judges.verifier)
+        scores |= citation_scores(case.sentences, verdicts.citations, verifier)
     return scores
 
 
 def _nugget_scores(
-    case: Case, verdicts: Verdicts, matches: Sequence[NuggetMatch], judge: str
+    case: Case, verdicts: Verdicts, matches: Sequence[NuggetMatch], judges: Judges
 ) -> dict[str, Score]:
     n_unwritten, n_gold_unwritten = (
         sum(1 for found in verdicts.nuggets if found.failure and found.origin == origin)
@@ -143,12 +153,12 @@ def _nugget_scores(
     gold = case.gold or verdicts.reference_nuggets
     return {
         **nugget_scores(
-            verdicts.answer_nuggets, gold, matches, n_unwritten, judge, n_gold_unwritten
+            verdicts.answer_nuggets, gold, matches, n_unwritten, judges.judge, n_gold_unwritten
         ),
         **assignment_scores(
             [found.assignment for found in verdicts.assignments],
             [nugget.importance for nugget in case.gold],
-            judge,
+            judges.or_second(judges.judge),
         ),
     }
 
@@ -228,7 +238,33 @@ def _remarks(case: Case, verdicts: Verdicts, searches: Sequence[EvidenceSearch])
     if missing:
         message = f"{len(missing)} verdicts are unscored: {', '.join(sorted(set(missing)))}."
         found.append(Finding(kind="unscored", message=message))
-    return found
+    return found + _escalation_remarks(verdicts)
+
+
+def _escalation_remarks(verdicts: Verdicts) -> list[Finding]:
+    """What a second judge was to decide, and did not."""
+    sent = [
+        verdict.escalation
+        for group in (
+            verdicts.judgments,
+            verdicts.labels,
+            verdicts.evidence,
+            verdicts.citations,
+            [nugget for citation in verdicts.citations for nugget in citation.nuggets],
+            verdicts.assignments,
+        )
+        for verdict in group
+        if verdict.escalation is not None
+    ]
+    failed = [(one.judge, one.failure.reason) for one in sent if one.failure is not None]
+    if not failed:
+        return []
+    reasons = ", ".join(sorted({reason for _, reason in failed}))
+    message = (
+        f"{len(failed)} verdicts that {failed[0][0]} was to decide could not be had there: "
+        f"{reasons}. What the first judge said stands."
+    )
+    return [Finding(kind="escalation_failed", message=message)]
 
 
 def _search_remarks(searches: Sequence[EvidenceSearch]) -> list[Finding]:

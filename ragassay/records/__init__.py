@@ -18,6 +18,7 @@ from ragassay.records.audit import (
 )
 from ragassay.records.base import (
     ASSIGNMENTS,
+    NOT_HAD,
     NOTHING_TO_JUDGE,
     PARTS,
     RELEVANCE_LABELS,
@@ -94,6 +95,7 @@ __all__ = [
     "ASSIGNMENTS",
     "DESIRED_RATING",
     "NOTHING_TO_JUDGE",
+    "NOT_HAD",
     "PARTS",
     "RELEVANCE_LABELS",
     "VERDICTS",

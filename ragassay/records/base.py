@@ -38,6 +38,9 @@ FailureReason = Literal[
 NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "empty_answer")
 """Reasons that lie in the data: to ask again would not help."""
 
+NOT_HAD = ("unscored", "escalation_failed")
+"""Kinds of findings that say that a verdict could not be had; to ask again may help."""
+
 RELEVANCE_LABELS: tuple[RelevanceLabel, ...] = (
     "required",
     "borderline",

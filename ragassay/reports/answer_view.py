@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragassay.records import Evaluation, Judgment, Signals
+from ragassay.reports.cascade_view import decided_text
 from ragassay.reports.charts import spark_path
 from ragassay.reports.labels import (
     Severity,
@@ -160,10 +161,14 @@ def _rubric(judgment: Judgment) -> RubricView:
         rationale=judgment.rationale,
         shares=tuple(format_share(share) for share in shares),
         spark=spark_path(shares),
-        detail=judgment.failure.detail if judgment.failure else "",
+        detail=" ".join(filter(None, (_detail(judgment), decided_text(judgment)))),
         pointing=pointing_text(judgment),
         members=view_members(judgment),
     )
+
+
+def _detail(judgment: Judgment) -> str:
+    return judgment.failure.detail if judgment.failure else ""
 
 
 def _scores(evaluation: Evaluation) -> tuple[ScoreView, ...]:

@@ -11,7 +11,7 @@ from ragassay.reports.text import format_share
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A label, or "unscored (reason)"; the judge's probability; the failure's detail."""
+    """A label, or "unscored (reason)"; the judge's probability; the failure's detail, or a note."""
 
     word: str
     tone: Tone
@@ -19,11 +19,13 @@ class Chip:
     detail: str = ""
 
 
-def chip_of(label: str | None, confidence: float | None, failure: Failure | None) -> Chip:
-    """A label, or why there is none."""
+def chip_of(
+    label: str | None, confidence: float | None, failure: Failure | None, note: str = ""
+) -> Chip:
+    """A label, or why there is none; a note stands behind it as its detail."""
     return Chip(
         word=unscored_text(failure) if label is None else label_text(label),
         tone=label_tone(label),
         confidence="" if confidence is None else format_share(confidence),
-        detail=failure.detail if failure else "",
+        detail=" ".join(part for part in (failure.detail if failure else "", note) if part),
     )

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
+from ragassay.reports.cascade_view import CASCADE_COLUMNS, ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
 from ragassay.reports.labels import reason_text, without_controls
 from ragassay.reports.panel_view import INDEPENDENT
@@ -59,6 +60,8 @@ def render_html(
         unfold=len(evaluations) <= OPEN_UP_TO,
         averages_note=AVERAGES_NOTE,
         independent=INDEPENDENT,
+        cascade_columns=CASCADE_COLUMNS,
+        estimated=ESTIMATED,
     )
     return without_controls(page)
 

@@ -87,6 +87,11 @@ FINDINGS: dict[str, FindingWording] = {
     ),
     "preprint_citation": FindingWording("Citation of a preprint", "Citations of preprints", "note"),
     "unscored": FindingWording("Unscored verdict", "Unscored verdicts", "caution"),
+    "escalation_failed": FindingWording(
+        "Answer with verdicts that the second judge did not give",
+        "Answers with verdicts that the second judge did not give",
+        "caution",
+    ),
     "no_evidence": FindingWording(
         "Answer with claims without a passage", "Answers with claims without a passage", "note"
     ),

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
 from ragassay.reports.answer_view import AnswerView, RubricView
+from ragassay.reports.cascade_view import CASCADE_COLUMNS, ESTIMATED, CascadeView
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED, CertificateView
 from ragassay.reports.chips import Chip
 from ragassay.reports.labels import one_line, reason_text
@@ -82,6 +83,8 @@ def _blocks(report: ReportView) -> Iterator[str]:
     yield from _averages(report.averages)
     if report.panel:
         yield from _panel(report.panel)
+    if report.cascade:
+        yield from _cascade(report.cascade)
     if report.systems:
         yield from _systems(report.systems)
     yield from _judges(report.judges)
@@ -194,6 +197,26 @@ def _panel(panel: PanelView) -> Iterator[str]:
     ]
     header = ("Judge", "Mean of all rubrics", "95 % interval", "Ratings", "Unscored", "Given again")
     yield from table(header, rows, 5)
+
+
+def _cascade(cascade: CascadeView) -> Iterator[str]:
+    yield "## The cascade\n"
+    yield from (f"- {escape(line)}" for line in cascade.lines)
+    yield f"\n{ESTIMATED}\n"
+    rows = [
+        (
+            row.title,
+            f"{row.n:,}",
+            row.kept,
+            f"{row.n_escalated:,}",
+            f"{row.n_failed:,}" if row.n_failed else "none",
+            row.tokens,
+            row.cost,
+            row.full_cost,
+        )
+        for row in cascade.rows
+    ]
+    yield from table(CASCADE_COLUMNS, rows, len(CASCADE_COLUMNS) - 1)
 
 
 def _systems(systems: Systems) -> Iterator[str]:

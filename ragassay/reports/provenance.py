@@ -59,6 +59,9 @@ def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
     if manifest.rater:
         views.append(_judge(manifest.rater, "Rated the rubrics", manifest.rater_card))
     views += [_judge(seat.judge, "Rubrics rated too", seat.card) for seat in manifest.panel]
+    if manifest.second:
+        second = manifest.second
+        views.append(_judge(second.judge, "Where that was unsure, decided", second.card))
     if manifest.verifier not in ("", manifest.judge):
         views.append(_judge(manifest.verifier, "Verified", manifest.verifier_card))
     return tuple(views)
@@ -97,6 +100,7 @@ def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ..
         ProvenanceRow("Judge", manifest.judge),
         ProvenanceRow("Judge, SHA-256", manifest.judge_digest, code=True),
         *(ProvenanceRow("Judge of the rubrics too", seat.judge) for seat in manifest.panel),
+        *((ProvenanceRow("Second judge", manifest.second.judge),) if manifest.second else ()),
         ProvenanceRow("Judge's card, digest", manifest.card.digest if manifest.card else "", True),
         *(
             (

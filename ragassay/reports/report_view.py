@@ -18,6 +18,7 @@ from ragassay.records import (
     Summary,
 )
 from ragassay.reports.answer_view import AnswerView, view_answer
+from ragassay.reports.cascade_view import CascadeView, view_cascade
 from ragassay.reports.certificate import CertificateView, view_certificate
 from ragassay.reports.charts import MAX_SERIES, Plot, dot_plot
 from ragassay.reports.labels import (
@@ -144,6 +145,7 @@ class ReportView:
     averages: tuple[AverageRow, ...]
     plots: tuple[Plot, ...]
     panel: PanelView | None
+    cascade: CascadeView | None
     systems: Systems | None
     judges: tuple[JudgeView, ...]
     certificate: CertificateView | None
@@ -172,6 +174,7 @@ def view_report(
         averages=view_averages(summary),
         plots=view_plots(summary),
         panel=view_panel(summary.panel),
+        cascade=view_cascade(summary.cascade),
         systems=view_systems(summary.systems) if summary.systems else None,
         judges=view_judges(manifest),
         certificate=view_certificate(audit) if audit else None,

@@ -15,9 +15,11 @@ from ragassay.records import (
     Evaluation,
     EvidenceSpan,
     EvidenceVerdict,
+    NuggetVerdict,
     SentenceCorrectness,
     SentenceLabel,
 )
+from ragassay.reports.cascade_view import decided_text
 from ragassay.reports.chips import Chip, chip_of
 from ragassay.reports.search_view import SearchView, view_search
 
@@ -119,7 +121,12 @@ def article_url(document: str) -> str:
 def _label(label: SentenceLabel | None) -> Chip:
     if label is None:
         return chip_of(None, None, None)
-    return chip_of(label.label, label.confidence, label.failure)
+    return chip_of(label.label, label.confidence, label.failure, decided_text(label))
+
+
+def _chip(verdict: EvidenceVerdict | CitationVerdict | NuggetVerdict) -> Chip:
+    note = decided_text(verdict)
+    return chip_of(verdict.verdict, verdict.confidence, verdict.failure, note)
 
 
 def _evidence(
@@ -128,7 +135,7 @@ def _evidence(
     """The verdicts in their order; one that says so where nobody judged."""
     return tuple(
         VerdictView(
-            chip=chip_of(verdict.verdict, verdict.confidence, verdict.failure),
+            chip=_chip(verdict),
             side=verdict.side,
             passage=_passage(verdict.evidence, titles),
         )
@@ -153,13 +160,11 @@ def _citations(
     missing: Sequence[Citation] = () if sentence is None else sentence.citations
     views = [
         VerdictView(
-            chip=chip_of(verdict.verdict, verdict.confidence, verdict.failure),
+            chip=_chip(verdict),
             marker=verdict.citation.marker,
             target=verdict.citation.document or "",
             passage=_passage(verdict.evidence, titles),
-            nuggets=tuple(
-                (n.nugget, chip_of(n.verdict, n.confidence, n.failure)) for n in verdict.nuggets
-            ),
+            nuggets=tuple((n.nugget, _chip(n)) for n in verdict.nuggets),
         )
         for verdict in verdicts
     ]

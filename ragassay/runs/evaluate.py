@@ -13,13 +13,16 @@ from typing import Any, TypeVar
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records
+from ragassay.graphs.escalation import n_most_escalated
 from ragassay.graphs.nodes import case_of
 from ragassay.graphs.panel import n_rating_calls
 from ragassay.graphs.tasks import case_tasks, n_most_claims
 from ragassay.graphs.toolbox import Toolbox
+from ragassay.metrics.cascade import cascade_of
 from ragassay.metrics.summary import summarize
 from ragassay.model_names import DEFAULT_MODEL
 from ragassay.models.cards import load_card
+from ragassay.models.prices import listed_price_usd
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256, sha256_of
 from ragassay.records import (
     Evaluation,
@@ -103,12 +106,19 @@ class Plan:
             a panel hear each other only where they are far apart.
         n_prompt_tokens: About so many tokens sent.
         n_shared_tokens: Those of them that repeat the context of an answer.
+        n_escalated: Calls of a second judge at most: as if the first were sure of nothing.
+        n_escalated_tokens: About so many tokens sent with them.
+        escalated_usd: What they would cost at most by LiteLLM's price list, every reply as long as
+            it may be; None where the price is not known.
     """
 
     n_records: int
     n_calls: int
     n_prompt_tokens: int
     n_shared_tokens: int
+    n_escalated: int = 0
+    n_escalated_tokens: int = 0
+    escalated_usd: float | None = 0.0
 
     def __add__(self, other: Plan) -> Plan:
         """What both would take."""
@@ -117,6 +127,11 @@ class Plan:
             self.n_calls + other.n_calls,
             self.n_prompt_tokens + other.n_prompt_tokens,
             self.n_shared_tokens + other.n_shared_tokens,
+            self.n_escalated + other.n_escalated,
+            self.n_escalated_tokens + other.n_escalated_tokens,
+            None
+            if self.escalated_usd is None or other.escalated_usd is None
+            else self.escalated_usd + other.escalated_usd,
         )
 
 
@@ -164,15 +179,33 @@ def job_of(
 
 def plan(job: Job, tools: Toolbox) -> Plan:
     """Count calls and tokens without asking a model."""
-    n_calls = n_shared = 0
+    n_calls = n_shared = n_escalated = n_repeated = 0
     for record in job.records:
         case = case_of(record, tools)
         calls = len(case_tasks(case, tools.settings)) + n_rating_calls(case, tools)
         calls += n_most_claims(case, tools.settings, tools.has_corpus)
-        n_calls += calls
-        n_shared += calls * (len(case.context) // CHARS_A_TOKEN)
-    n_prompt = n_shared + n_calls * (TASK_CHARS // CHARS_A_TOKEN)
-    return Plan(len(job.records), n_calls, n_prompt, n_shared)
+        again, context = n_most_escalated(case, tools), len(case.context) // CHARS_A_TOKEN
+        n_calls, n_shared = n_calls + calls, n_shared + calls * context
+        n_escalated, n_repeated = n_escalated + again, n_repeated + again * context
+    a_task = TASK_CHARS // CHARS_A_TOKEN
+    n_sent_on = n_repeated + n_escalated * a_task
+    return Plan(
+        len(job.records),
+        n_calls,
+        n_shared + n_calls * a_task,
+        n_shared,
+        n_escalated,
+        n_sent_on,
+        _most_usd(tools.settings, n_escalated, n_sent_on),
+    )
+
+
+def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float | None:
+    """What calls of the second judge cost at most; 0 without one."""
+    if settings.escalated_to is None or not n_calls:
+        return 0.0
+    n_replied = n_calls * settings.max_reply_tokens
+    return listed_price_usd(settings.escalated_to, n_prompt_tokens, n_replied)
 
 
 async def run(
@@ -231,6 +264,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         judge=settings.model,
         judge_digest=SMOLLM2_GGUF_SHA256 if settings.model == DEFAULT_MODEL else "",
         panel=tuple(PanelSeat(judge=j, card=load_card(j)) for j in settings.panel_names),
+        second=_second_seat(settings),
         rater=tools.rater_name,
         rater_digest=tools.rater.rater.digest if tools.rater and tools.rater_name else "",
         verifier=tools.verifier_name,
@@ -247,6 +281,11 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         rater_card=load_card(tools.rater_name) if tools.rater_name else None,
         verifier_card=load_card(tools.encoder.model.name) if tools.encoder else None,
     )
+
+
+def _second_seat(settings: Settings) -> PanelSeat | None:
+    name = settings.escalated_to
+    return PanelSeat(judge=name, card=load_card(name)) if name else None
 
 
 def _plain(value: object) -> str | int | float | bool | None:
@@ -271,4 +310,8 @@ def _result(job: Job, outcome: Outcome, manifest: Manifest, tools: Toolbox) -> R
     evaluations = with_pooled_scores(evaluated, tools.embedder.encode)
     failures = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     summary = summarize(evaluations, len(ids), len(failures), len(job.rejections))
+    settings = tools.settings
+    if settings.escalated_to:
+        cascade = cascade_of(evaluations, settings.model, settings.escalated_to, settings.when)
+        summary = summary.model_copy(update={"cascade": cascade})
     return RunResult(summary, evaluations, failures, job.rejections, manifest)

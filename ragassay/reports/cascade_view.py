@@ -1,0 +1,163 @@
+"""A cascade as a page shows it: what stayed with the first judge, what went on, what that cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragassay.metrics.uncertainty import Weighed
+from ragassay.records import (
+    Cascade,
+    CascadePart,
+    Judgment,
+    NuggetAssignment,
+    QuestionKind,
+    SentenceLabel,
+    Usage,
+)
+from ragassay.reports.labels import label_text, reason_text, unscored_text
+from ragassay.reports.panel_view import scale_of
+from ragassay.reports.text import count_text, format_share, format_value, join_words
+
+ESTIMATED = (
+    "Had the second judge decided everything: an estimate, kind by kind the cost of a call that "
+    "was made times all questions of the kind."
+)
+
+CASCADE_COLUMNS = (
+    "Question",
+    "Asked",
+    "Stayed",
+    "Decided by the second",
+    "Came back without a verdict",
+    "Tokens there",
+    "Cost there",
+    "Cost of all there, estimated",
+)
+
+KINDS: dict[QuestionKind, str] = {
+    "rubric": "Rubric ratings",
+    "sentence": "Sentence labels",
+    "claim": "Sentences against passages",
+    "cited_nugget": "Nuggets against cited documents",
+    "gold_nugget": "Gold nuggets against the answer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeRow:
+    """One kind of question."""
+
+    title: str
+    n: int
+    kept: str
+    n_escalated: int
+    n_failed: int
+    tokens: str
+    cost: str
+    full_cost: str
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeView:
+    """What went on to the second judge: sentences, and a row for each kind of question."""
+
+    lines: tuple[str, ...]
+    rows: tuple[CascadeRow, ...]
+
+
+def view_cascade(cascade: Cascade | None) -> CascadeView | None:
+    """The cascade of a run; None where one judge judged alone, or a panel."""
+    if cascade is None:
+        return None
+    return CascadeView(cascade_lines(cascade), tuple(_row(part) for part in cascade.parts))
+
+
+def cascade_lines(cascade: Cascade) -> tuple[str, ...]:
+    """The cascade in sentences: what went on, what it cost, what all would have cost."""
+    n, n_kept = (sum(getattr(p, name) for p in cascade.parts) for name in ("n", "n_kept"))
+    n_failed = sum(part.n_failed for part in cascade.parts)
+    if not n:
+        return (f"Nothing was asked, so nothing went on to {cascade.second}.",)
+    split = (
+        f"Of {count_text(n, 'question')}, {n_kept:,} ({format_share(n_kept / n)}) stayed with "
+        f"{cascade.judge}; {n - n_kept:,} went on to {cascade.second} ({cascade.when})."
+    )
+    lines = [split]
+    if n_failed:
+        lines.append(
+            f"{n_failed:,} of these came back without a verdict: what the first judge said stands."
+        )
+    usage = cascade.usage
+    spent = (
+        f"Spent there: {count_text(usage.n_calls, 'call')}, {tokens_text(usage)}, "
+        f"{usd_text(usage.cost_usd)}. {_full_text(cascade)}"
+    )
+    return (*lines, spent)
+
+
+def _full_text(cascade: Cascade) -> str:
+    """What all would have cost; kinds of which nothing was decided there are left out by name."""
+    if cascade.usage.cost_usd is None:
+        return "What all would have cost there is unknown: its price is not listed."
+    silent = [KINDS[p.kind].lower() for p in cascade.parts if p.full_cost_usd is None]
+    if cascade.full_cost_usd is None:
+        return "What all would have cost there is unknown: it decided nothing."
+    without = f", without {join_words(silent)}, of which it decided none" if silent else ""
+    full = usd_text(cascade.full_cost_usd)
+    return f"Had it decided everything: about {full} (an estimate{without})."
+
+
+def tokens_text(usage: Usage) -> str:
+    """Tokens sent and received in words."""
+    return f"{usage.n_prompt_tokens:,} tokens sent and {usage.n_completion_tokens:,} received"
+
+
+def usd_text(cost: float | None) -> str:
+    """A price in words; one that is not known is never nothing.
+
+    Example:
+        >>> usd_text(0.1234), usd_text(0.00001), usd_text(None)
+        ('0.1234 USD', 'less than 0.0001 USD', 'price unknown')
+    """
+    if cost is None:
+        return "price unknown"
+    return "less than 0.0001 USD" if 0 < cost < 0.0001 else f"{cost:.4f} USD"
+
+
+def _row(part: CascadePart) -> CascadeRow:
+    return CascadeRow(
+        title=KINDS[part.kind],
+        n=part.n,
+        kept=f"{part.n_kept:,} ({format_share(part.n_kept / part.n)})" if part.n else "0",
+        n_escalated=part.n_escalated,
+        n_failed=part.n_failed,
+        tokens=f"{part.usage.n_prompt_tokens + part.usage.n_completion_tokens:,}",
+        cost=usd_text(part.usage.cost_usd),
+        full_cost="unknown" if part.full_cost_usd is None else usd_text(part.full_cost_usd),
+    )
+
+
+def decided_text(verdict: Weighed) -> str:
+    """Who decided, and what the first judge had said; "" where one judge was sure."""
+    escalation = verdict.escalation
+    if escalation is None:
+        return ""
+    if escalation.failure is not None:
+        reason = reason_text(escalation.failure.reason)
+        return f"{escalation.judge} was to decide, and did not ({reason})"
+    before = verdict.escalated_from
+    said = f"; the first judge had said {_said(before)}" if before is not None else ""
+    return f"decided by {escalation.judge}{said}"
+
+
+def _said(verdict: Weighed) -> str:
+    if isinstance(verdict, Judgment):
+        if verdict.score is None:
+            return unscored_text(verdict.failure)
+        return format_value(verdict.score, scale_of(verdict))
+    if isinstance(verdict, SentenceLabel):
+        label = verdict.label
+    else:
+        is_gold = isinstance(verdict, NuggetAssignment)
+        label = verdict.assignment if is_gold else verdict.verdict
+    return unscored_text(verdict.failure) if label is None else label_text(label)

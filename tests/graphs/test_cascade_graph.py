@@ -1,0 +1,390 @@
+"""A cascade: each of the two judges is a real HTTP model that is scripted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.agents.encoder_verifier import EncoderVerifier
+from ragassay.errors import FatalModelError, SettingsError
+from ragassay.graphs.escalation import n_most_escalated, unsure_tasks
+from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.state import Input, State, Task
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.metrics.uncertainty import entropy_of
+from ragassay.model_names import DEFAULT_MODEL
+from ragassay.records import (
+    AnswerSentence,
+    Case,
+    Document,
+    Evaluation,
+    Judgment,
+    Nugget,
+    Record,
+    Signals,
+    Usage,
+)
+from ragassay.retrievers.memory import Corpus
+from ragassay.runs.evaluate import job_of, plan, run
+from ragassay.runs.folder import RunFolder
+from ragassay.settings import load_settings
+from ragassay.testing import Fault, ScriptedModel, default_reply
+
+SECOND = "openai/gpt-4.1-mini"
+"""A name that LiteLLM knows the price of."""
+
+RECORD = Record(
+    id="one",
+    question="Does drug A lower blood pressure?",
+    answer="Drug A lowers blood pressure by 5 mmHg [1]. Some patients cough [2].",
+    sources=(
+        Document(id="11", title="Trial", text="Drug A lowered blood pressure by 5 mmHg in adults."),
+        Document(id="12", title="Safety", text="Cough was seen in some patients on drug A."),
+    ),
+)
+CASE = Case(
+    record_id="one",
+    question="q",
+    answer="x",
+    sentences=(AnswerSentence(index=1, text="x", start=0, end=1),),
+)
+ALWAYS, NEVER = "entropy>0", "entropy>5"
+
+
+def says(**fields: object):
+    """A judge that gives these values, where it is asked for them."""
+
+    def reply(messages: Sequence[Mapping[str, str]], schema: Mapping | None):
+        made = json.loads(default_reply(messages, schema))
+        return made | {name: value for name, value in fields.items() if name in made}
+
+    return reply
+
+
+def tools_of(
+    first: ScriptedModel, second: ScriptedModel, when: str = ALWAYS, **options: object
+) -> Toolbox:
+    given = {"only": ("rubrics",), "rubrics": ("cohesion", "relevancy"), "signals": False}
+    settings = load_settings(
+        model="openai/first",
+        api_base=first.base_url,
+        escalate=f"{SECOND}@{second.base_url}",
+        when=when,
+        **(given | options),
+    )
+    return replace(Toolbox.of(settings), embedder=WordEmbedder())  # type: ignore[arg-type]
+
+
+def silent(tools: Toolbox) -> Toolbox:
+    """The same, with a first judge that gives no log-probabilities: it is sure of nothing.
+
+    The scripted model's are as good as certain of every word but a rating.
+    """
+    for name in ("logprobs", "top_logprobs"):
+        tools.lm.kwargs.pop(name)
+    return tools
+
+
+async def evaluate(tools: Toolbox, record: Record = RECORD) -> Evaluation:
+    graph = build_evaluate_graph(tools.settings.max_attempts)
+    return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
+
+
+@pytest.mark.integration
+async def test_what_the_first_judge_is_not_sure_of_the_second_decides(make_model):
+    first, second = make_model(says(rating=2)), make_model(says(rating=5))
+    found = await evaluate(tools_of(first, second))
+    assert (first.n_requests, second.n_requests) == (2, 2)
+    for judgment in found.judgments:
+        assert (judgment.rating, judgment.escalated_from.rating) == (5, 2)
+        assert judgment.escalation.judge == SECOND
+        assert judgment.escalation.failure is None
+        assert judgment.escalation.usage.n_calls == 1
+        assert judgment.escalation.usage.cost_usd > 0
+        assert judgment.usage.n_calls == 2
+    assert found.usage.n_calls == 4
+    assert found.judge == "openai/first"
+    assert found.scores["rubric.cohesion"].judge == f"openai/first, where unsure {SECOND}"
+
+
+@pytest.mark.integration
+async def test_what_the_first_judge_is_sure_of_stays_with_it(make_model):
+    first, second = make_model(says(rating=2)), make_model(says(rating=5))
+    found = await evaluate(tools_of(first, second, NEVER))
+    assert (first.n_requests, second.n_requests) == (2, 0)
+    assert [(j.rating, j.escalation, j.escalated_from) for j in found.judgments] == [
+        (2, None, None)
+    ] * 2
+
+
+@pytest.mark.integration
+async def test_the_entropy_of_each_rating_decides_on_it_alone(make_model):
+    first, second = make_model(), make_model()
+    options = {"rubrics": ()}
+    alone = await evaluate(tools_of(first, second, NEVER, **options))
+    bits = {j.rubric: entropy_of(j) for j in alone.judgments}
+    bound = sorted(bits.values())[4]
+    found = await evaluate(tools_of(first, second, f"entropy>{bound:.4f}", **options))
+    sent = {j.rubric for j in found.judgments if j.escalation}
+    assert sent == {rubric for rubric, value in bits.items() if value > round(bound, 4)}
+    assert 0 < len(sent) < 9
+    assert second.n_requests == len(sent)
+
+
+@pytest.mark.integration
+async def test_every_kind_of_verdict_goes_on_and_a_passage_for_two_costs_one_call(make_model):
+    first = make_model(says(verdict="neutral", label="borderline", assignment="not_support"))
+    second = make_model(says(verdict="supports", label="required", assignment="support"))
+    record = RECORD.model_copy(update={"nuggets": (Nugget(text="Drug A lowers pressure"),)})
+    found = await evaluate(silent(tools_of(first, second, only=())), record)
+    assert {label.label for label in found.labels} == {"required"}
+    assert {label.escalated_from.label for label in found.labels} == {"borderline"}
+    assert {e.verdict for e in found.evidence} == {"supports"}
+    assert {c.verdict for c in found.citations} == {"supports"}
+    assert {c.escalated_from.verdict for c in found.citations} == {"neutral"}
+    assert found.assignments[0].assignment == "support"
+    # Two rubrics, two sentences, two passages that serve a citation each, one gold nugget.
+    assert second.n_requests == 2 + 2 + 2 + 1
+    assert sum(c.usage.n_calls for c in found.citations) == 0, "booked on the evidence"
+    assert sum(e.escalation.usage.n_calls for e in found.evidence) == 2
+    assert found.usage.n_calls == first.n_requests + second.n_requests
+    judges = {key: score.judge for key, score in found.scores.items()}
+    for key in ("sentences.required", "evidence.support", "citations.support"):
+        assert judges[key] == f"openai/first, where unsure {SECOND}"
+
+
+@pytest.mark.integration
+async def test_citations_by_nuggets_are_merged_from_what_was_decided(make_model):
+    first = make_model(says(verdict="neutral"))
+    second = make_model(says(verdict="supports"))
+    options = {"only": ("citations",), "citation_evidence": "nuggets"}
+    found = await evaluate(silent(tools_of(first, second, **options)))
+    assert [c.verdict for c in found.citations] == ["supports", "supports"]
+    nuggets = [n for c in found.citations for n in c.nuggets]
+    assert {(n.verdict, n.escalated_from.verdict) for n in nuggets} == {("supports", "neutral")}
+    assert second.n_requests == len(nuggets)
+    assert found.usage.n_calls == first.n_requests + second.n_requests
+
+
+@pytest.mark.integration
+async def test_where_the_second_judge_fails_the_first_one_s_verdict_stands(make_model):
+    first, second = make_model(says(rating=2)), make_model(faults=[Fault("refusal")])
+    found = await evaluate(tools_of(first, second))
+    for judgment in found.judgments:
+        assert (judgment.rating, judgment.failure, judgment.escalated_from) == (2, None, None)
+        assert judgment.escalation.failure.reason == "refused"
+    score = found.scores["rubric.cohesion"]
+    assert (score.n, score.n_unscored) == (1, 0)
+    (finding,) = found.findings
+    assert finding.kind == "escalation_failed"
+    assert finding.message == (
+        f"2 verdicts that {SECOND} was to decide could not be had there: refused. "
+        "What the first judge said stands."
+    )
+
+
+@pytest.mark.integration
+async def test_what_could_not_be_had_goes_on_whatever_the_condition(make_model):
+    first = make_model(faults=[Fault("refusal")])
+    second = make_model(says(rating=4), faults=[Fault("refusal", contains="relevancy. ")])
+    found = await evaluate(tools_of(first, second, "unscored"))
+    by_rubric = {j.rubric: j for j in found.judgments}
+    assert by_rubric["cohesion"].rating == 4
+    assert by_rubric["cohesion"].escalated_from.failure.reason == "refused"
+    lost = by_rubric["relevancy"]
+    assert (lost.rating, lost.failure.reason, lost.escalation.failure.reason) == (
+        None,
+        "refused",
+        "refused",
+    )
+    assert {f.kind for f in found.findings} == {"unscored", "escalation_failed"}
+    assert found.scores["rubric.relevancy"].n_unscored == 1
+
+
+@pytest.mark.integration
+async def test_a_wrong_key_of_the_second_judge_ends_the_run_and_names_it(make_model):
+    first, second = make_model(), make_model(faults=[Fault("unauthorized")])
+    with pytest.raises(FatalModelError, match=SECOND):
+        await run(job_of([RECORD], Corpus()), tools_of(first, second), None)
+
+
+@pytest.mark.integration
+async def test_an_empty_answer_is_sent_to_nobody(make_model):
+    first, second = make_model(), make_model()
+    found = await evaluate(tools_of(first, second), RECORD.model_copy(update={"answer": " "}))
+    assert (first.n_requests, second.n_requests) == (0, 0)
+    assert {j.failure.reason for j in found.judgments} == {"empty_answer"}
+
+
+@dataclass
+class Entailment:
+    """A verifier that is sure of the trial, and of nothing else."""
+
+    name: str = "entailment"
+    digest: str = ""
+    asked: list[tuple[str, str]] = field(default_factory=list)
+
+    def probabilities(self, pairs):
+        self.asked += pairs
+        sure, unsure = [0.98, 0.01, 0.01], [0.4, 0.3, 0.3]
+        return np.array([sure if "5 mmHg" in claim else unsure for claim, _ in pairs])
+
+
+@pytest.mark.integration
+async def test_a_model_of_inference_sends_on_what_its_three_probabilities_leave_open(make_model):
+    first, second = make_model(), make_model(says(verdict="contradicts"))
+    tools = tools_of(first, second, "entropy>1", only=("citations",))
+    encoder = EncoderVerifier(Entailment(), tools.embedder)
+    found = await evaluate(replace(tools, encoder=encoder))
+    sure, unsure = found.citations
+    # .98 log2(1/.98) + 2 * .01 log2(100) = .0286 + .1329 bits
+    assert (sure.verdict, sure.entropy_bits, sure.escalation) == ("supports", 0.1615, None)
+    assert (unsure.verdict, unsure.escalated_from.verdict) == ("contradicts", "supports")
+    # .4 log2(2.5) + 2 * .3 log2(10 / 3) = .5288 + 1.0422
+    assert unsure.escalated_from.entropy_bits == 1.571
+    assert (first.n_requests, second.n_requests) == (0, 1)
+
+
+@pytest.mark.integration
+async def test_a_run_counts_what_stayed_what_went_and_what_it_cost(make_model, tmp_path):
+    first = make_model(says(rating=2))
+    second = make_model(faults=[Fault("refusal", contains="relevancy. ")])
+    folder = RunFolder(tmp_path / "run")
+    result = await run(job_of([RECORD], Corpus()), tools_of(first, second), folder)
+    cascade = result.summary.cascade
+    assert (cascade.judge, cascade.second, cascade.when) == ("openai/first", SECOND, "entropy>0")
+    (part,) = cascade.parts
+    assert (part.n, part.n_kept, part.n_escalated, part.n_failed) == (2, 0, 1, 1)
+    asked = next(j for j in result.evaluations[0].judgments if j.rubric == "cohesion")
+    assert part.usage == cascade.usage == asked.escalation.usage
+    assert cascade.full_cost_usd == pytest.approx(2 * part.usage.cost_usd)
+    assert result.manifest.second.judge == SECOND
+    assert result.manifest.settings["escalated_when"] == "entropy>0"
+    assert "127.0.0.1" not in folder.manifest_file.read_text()
+    folder.forget_failures()
+    assert folder.evaluations() == []
+    mended = make_model(says(rating=5))
+    again = await run(job_of([RECORD], Corpus()), tools_of(first, mended), folder)
+    assert [j.rating for j in again.evaluations[0].judgments][1] == 5
+    assert (first.n_requests, mended.n_requests) == (2, 1), "only what had failed is asked again"
+
+
+@pytest.mark.integration
+async def test_a_cascade_that_was_stopped_asks_for_nothing_again(make_model, tmp_path):
+    """The second judge's key fails for one of its two questions; then it is right."""
+    first = make_model(says(rating=2))
+    broken = make_model(says(rating=5), faults=[Fault("unauthorized", contains="relevancy. ")])
+    job, folder = job_of([RECORD], Corpus()), RunFolder(tmp_path / "run")
+    with pytest.raises(FatalModelError):
+        await run(job, tools_of(first, broken), folder)
+    mended = make_model(says(rating=5))
+    result = await run(job, tools_of(first, mended), folder)
+    assert first.n_requests == 2
+    assert 1 <= mended.n_requests <= 2
+    assert [j.rating for j in result.evaluations[0].judgments] == [5, 5]
+    n_asked = mended.n_requests
+    again = await run(job, tools_of(first, mended), folder)
+    assert (first.n_requests, mended.n_requests) == (2, n_asked)
+    assert again.evaluations == result.evaluations
+
+
+@pytest.mark.integration
+async def test_progress_and_plan_know_the_calls_of_the_second_judge(make_model):
+    first, second = make_model(), make_model()
+    tools = silent(tools_of(first, second, only=("rubrics", "sentences", "citations")))
+    expected: list[int] = []
+    usage = Usage()
+    stream = build_evaluate_graph().astream(
+        Input(record=RECORD), context=tools, stream_mode="custom", subgraphs=True
+    )
+    async for _, event in stream:
+        expected.append(event.get("expected", 0) - event.get("done", 0))
+        usage += event.get("usage", Usage())
+    assert sum(expected) == 0
+    assert usage.n_calls == first.n_requests + second.n_requests == 12
+    found = plan(job_of([RECORD], Corpus()), tools)
+    assert (found.n_calls, found.n_escalated) == (6, 6)
+    assert found.n_escalated_tokens == found.n_prompt_tokens
+    # .4 and 1.6 USD for a million tokens, at most 256 in a reply.
+    most = (found.n_escalated_tokens * 0.4 + 6 * 256 * 1.6) / 1e6
+    assert found.escalated_usd == pytest.approx(most)
+
+
+@pytest.fixture
+def tools() -> Toolbox:
+    """Two judges that nobody asks."""
+    settings = load_settings(model="openai/a", escalate="openai/b", signals=False, when=ALWAYS)
+    return replace(Toolbox.of(settings), embedder=WordEmbedder())  # type: ignore[arg-type]
+
+
+def test_verdicts_of_the_second_judge_are_kept_by_it_by_what_was_said_and_measured(tools):
+    said = Judgment(rubric="cohesion", rating=3, score=3.0)
+    other = said.model_copy(update={"rating": 2})
+    task = Task("judge_rubric", CASE, rubric="cohesion")
+    third = Toolbox.of(tools.settings.model_copy(update={"escalate": "openai/c"}))
+    keys = [
+        tools.task_key(task),
+        tools.task_key(replace(task, said=(said,))),
+        tools.task_key(replace(task, said=(other,))),
+        tools.task_key(replace(task, said=(said,), signals=Signals(values={"x": 1.0}))),
+        third.task_key(replace(task, said=(said,))),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert third.task_key(task) == tools.task_key(task), "the first judge's do not depend on it"
+    assert third.identity != tools.identity
+
+
+def test_without_a_second_judge_nothing_is_unsure():
+    alone = Toolbox.of(load_settings(model="openai/a", signals=False))
+    state = State(record=RECORD, judgments=[Judgment(rubric="cohesion", rating=3, score=3.0)])
+    assert unsure_tasks(CASE, state, alone) == []
+    assert n_most_escalated(CASE, alone) == 0
+    assert (alone.settings.escalated_to, alone.settings.escalated_when) == (None, None)
+
+
+def test_what_lies_in_the_data_is_not_sent_on(tools):
+    judgments = [
+        Judgment.model_validate({"rubric": rubric, "failure": {"reason": reason}})
+        for rubric, reason in (("cohesion", "no_evidence"), ("relevancy", "timeout"))
+    ]
+    tasks = unsure_tasks(CASE, State(record=RECORD, judgments=judgments), tools)
+    assert [task.rubric for task in tasks] == ["relevancy"]
+    assert tasks[0].said == (judgments[1],)
+
+
+def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
+    here, there = "http://here/v1", "http://there/v1"
+    local = load_settings(model=DEFAULT_MODEL, escalate="openai/b", api_base=here)
+    assert local.of_second().api_base == here
+    assert local.of_second().model == "openai/b"
+    own = load_settings(model=DEFAULT_MODEL, escalate=f"openai/b@{there}", api_base=here)
+    assert (own.of_second().api_base, own.escalated_to) == (there, "openai/b")
+    other = load_settings(model="mistral/a", escalate="openai/b", api_base=here)
+    assert other.of_second().api_base is None
+    assert local.of_second().chosen_verifier == "judge"
+    assert (local.source_chars, other.of_second().escalate) == (load_settings().source_chars, "")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"panel": ("openai/b",), "escalate": "openai/c"}, "not with a panel of openai/a, open"),
+        ({"escalate": "openai/a"}, "no second judge beside openai/a"),
+        ({"escalate": "openai/a@http://there/v1"}, "no second judge beside openai/a"),
+        ({"escalate": "@http://there/v1"}, "no second judge"),
+        ({"escalate": "openai/b", "when": "doubt>1"}, "'when'.*'doubt>1' is no condition"),
+    ],
+)
+def test_an_unclear_cascade_is_refused_by_name(given, said):
+    with pytest.raises(SettingsError, match=said):
+        load_settings(model="openai/a", **given)
+
+
+def test_there_is_no_second_judge_to_ask_where_none_is_named():
+    with pytest.raises(SettingsError, match="set escalate"):
+        load_settings(model="openai/a").of_second()

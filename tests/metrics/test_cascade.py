@@ -1,0 +1,158 @@
+"""What stayed, what went on, what it cost and what all would have cost."""
+
+from __future__ import annotations
+
+import pytest
+from answers import answer
+
+from ragassay.metrics.cascade import cascade_of, full_cost_usd, joint_name, questions_of
+from ragassay.records import (
+    AnswerSentence,
+    Citation,
+    CitationVerdict,
+    Escalation,
+    Evaluation,
+    EvidenceSpan,
+    EvidenceVerdict,
+    Failure,
+    Judgment,
+    NuggetAssignment,
+    NuggetVerdict,
+    SentenceLabel,
+    Usage,
+)
+
+LOST = Failure(reason="timeout")
+ONE = AnswerSentence(index=1, text="x", start=0, end=1)
+SPAN = EvidenceSpan(document="d", start=0, end=4, text="text")
+CITED = Citation(marker="1", document="d")
+
+
+def sent(cost: float | None = 0.002, tokens: int = 100, failure: Failure | None = None):
+    """What a verdict keeps that went on."""
+    usage = Usage() if failure else Usage(n_calls=1, n_prompt_tokens=tokens, cost_usd=cost)
+    return Escalation(judge="b", usage=usage, failure=failure)
+
+
+def rated(escalation: Escalation | None = None, failure: Failure | None = None) -> Judgment:
+    rating = None if failure else 3
+    return Judgment(rubric="r", rating=rating, escalation=escalation, failure=failure)
+
+
+def of(*judgments: Judgment, **fields: object) -> Evaluation:
+    return answer(**fields).model_copy(update={"sentences": (ONE,), "judgments": judgments})
+
+
+def cascade(*evaluations: Evaluation):
+    return cascade_of(evaluations, "a", "b", "entropy>1")
+
+
+def test_counts_and_costs_by_hand():
+    # Five ratings: two stayed; two were decided for .002 and .004 USD; one came back.
+    found = cascade(
+        of(rated(), rated(sent(0.002, 100)), rated(sent(failure=LOST))),
+        of(rated(sent(0.004, 300)), rated()),
+    )
+    (part,) = found.parts
+    assert (part.kind, part.n) == ("rubric", 5)
+    assert (part.n_kept, part.n_escalated, part.n_failed) == (2, 2, 1)
+    assert part.usage == Usage(n_calls=2, n_prompt_tokens=400, cost_usd=pytest.approx(0.006))
+    # .006 for 2 calls is .003 a call; five of them.
+    assert part.full_cost_usd == pytest.approx(0.015)
+    assert found.full_cost_usd == pytest.approx(0.015)
+
+
+def test_each_kind_is_estimated_by_its_own_calls_and_one_without_any_is_left_out():
+    # Ratings: .002 a call, two of them. Labels: .0005 a call, three. Nothing is known of nuggets.
+    labels = tuple(SentenceLabel(sentence=n, label="required") for n in (1, 2))
+    cheap = SentenceLabel(sentence=3, label="required", escalation=sent(0.0005))
+    found = cascade(
+        of(rated(sent(0.002)), rated()).model_copy(
+            update={
+                "labels": (*labels, cheap),
+                "assignments": (NuggetAssignment(gold=0, assignment="support"),),
+            }
+        )
+    )
+    assert [(p.kind, p.n, p.full_cost_usd) for p in found.parts] == [
+        ("rubric", 2, pytest.approx(0.004)),
+        ("sentence", 3, pytest.approx(0.0015)),
+        ("gold_nugget", 1, None),
+    ]
+    assert found.full_cost_usd == pytest.approx(0.0055)
+    assert found.usage.cost_usd == pytest.approx(0.0025)
+
+
+def test_an_unknown_price_stays_unknown():
+    found = cascade(of(rated(sent(None)), rated()))
+    assert (found.usage.cost_usd, found.full_cost_usd) == (None, None)
+    assert found.usage.n_prompt_tokens == 100
+    assert full_cost_usd(Usage(n_calls=2, cost_usd=None), 10) is None
+
+
+def test_where_nothing_went_on_nothing_was_spent_and_nothing_can_be_estimated():
+    found = cascade(of(rated(), rated()))
+    assert (found.usage, found.full_cost_usd) == (Usage(), None)
+    assert found.parts[0].n_kept == 2
+    assert cascade().parts == ()
+
+
+def test_a_local_second_judge_costs_nothing_and_that_is_known():
+    assert cascade(of(rated(sent(0.0)), rated())).full_cost_usd == 0.0
+
+
+def test_a_passage_for_a_sentence_and_its_citation_is_one_question():
+    evidence = EvidenceVerdict(
+        sentence=1, verdict="supports", evidence=SPAN, escalation=sent(0.002)
+    )
+    free = Escalation(judge="b")
+    citations = tuple(
+        CitationVerdict(
+            sentence=1, citation=CITED, verdict="supports", evidence=span, escalation=escalation
+        )
+        for span, escalation in (
+            (SPAN, free),
+            (SPAN.model_copy(update={"start": 2}), sent(0.004)),
+        )
+    )
+    found = of().model_copy(update={"evidence": (evidence,), "citations": citations})
+    (part,) = cascade(found).parts
+    assert (part.kind, part.n, part.n_escalated) == ("claim", 2, 2)
+    assert part.usage.cost_usd == pytest.approx(0.006)
+
+
+def test_nuggets_of_a_citation_are_questions_and_the_citation_is_none():
+    nuggets = tuple(
+        NuggetVerdict(sentence=1, document="d", nugget=text, verdict="supports", escalation=e)
+        for text, e in (("a", None), ("b", sent()))
+    )
+    twice = tuple(
+        CitationVerdict(
+            sentence=1,
+            citation=CITED.model_copy(update={"marker": marker}),
+            verdict="supports",
+            evidence=SPAN,
+            nuggets=nuggets,
+        )
+        for marker in "12"
+    )
+    found = of().model_copy(update={"citations": twice})
+    assert [kind for kind, _ in questions_of(found)] == ["cited_nugget"] * 2
+
+
+def test_what_nobody_was_asked_is_no_question():
+    pointing_nowhere = CitationVerdict(sentence=1, citation=Citation(marker="9"), verdict="invalid")
+    without = EvidenceVerdict(sentence=1, failure=Failure(reason="no_evidence"))
+    found = of(rated(failure=Failure(reason="no_evidence")), rated(failure=LOST)).model_copy(
+        update={"evidence": (without,), "citations": (pointing_nowhere,)}
+    )
+    assert [v.failure for _, v in questions_of(found)] == [LOST]
+    empty = answer().model_copy(
+        update={"assignments": (NuggetAssignment(gold=0, assignment="not_support"),)}
+    )
+    assert list(questions_of(empty)) == []
+
+
+def test_two_judges_have_one_name():
+    assert joint_name("a", "b") == "a, where unsure b"
+    assert joint_name("a", None) == joint_name("a", "") == "a"

@@ -1,0 +1,149 @@
+"""A cascade on the report: what went on, who decided, what it cost."""
+
+from __future__ import annotations
+
+import pytest
+from answers import answer
+
+from ragassay.metrics.cascade import cascade_of
+from ragassay.metrics.summary import summarize
+from ragassay.records import (
+    AnswerSentence,
+    Escalation,
+    Evaluation,
+    Failure,
+    FileStamp,
+    Judgment,
+    Manifest,
+    PanelSeat,
+    SentenceLabel,
+    Summary,
+    Usage,
+)
+from ragassay.reports import render_html, render_markdown
+from ragassay.reports.cascade_view import cascade_lines, decided_text, usd_text, view_cascade
+
+HOSTILE = "<script>alert('x')</script> | **bold**"
+ONE = AnswerSentence(index=1, text="x", start=0, end=1)
+
+
+def rated(rating: int, **more: object) -> Judgment:
+    given = {"rubric": "cohesion", "rating": rating, "score": float(rating)}
+    return Judgment.model_validate(given | more)
+
+
+@pytest.fixture
+def evaluations() -> list[Evaluation]:
+    """One rating that stayed, one that was decided, one that came back, and a label that stayed."""
+    usage = Usage(n_calls=1, n_prompt_tokens=1000, n_completion_tokens=50, cost_usd=0.0012)
+    decided = rated(
+        5, escalation=Escalation(judge="b", usage=usage), escalated_from=rated(2), rationale=HOSTILE
+    )
+    back = rated(
+        3, escalation=Escalation(judge="b", failure=Failure(reason="timeout", detail=HOSTILE))
+    )
+    found = [answer(f"r{n}", judgments=(j,)) for n, j in enumerate((rated(4), decided, back))]
+    label = SentenceLabel(sentence=1, label="required")
+    return [e.model_copy(update={"sentences": (ONE,), "labels": (label,)}) for e in found]
+
+
+def summary_of(evaluations: list[Evaluation]) -> Summary:
+    found = summarize(evaluations, len(evaluations), 0, 0)
+    return found.model_copy(update={"cascade": cascade_of(evaluations, "a", "b", "entropy>1")})
+
+
+@pytest.fixture
+def manifest() -> Manifest:
+    stamp = FileStamp(name="answers.jsonl", sha256="0" * 64, n_items=3)
+    return Manifest(ragassay="0", judge="a", second=PanelSeat(judge="b"), answers=stamp)
+
+
+def test_the_cascade_in_words(evaluations):
+    split, back, spent = cascade_lines(summary_of(evaluations).cascade)
+    # Three ratings and three labels; one rating and all labels stayed.
+    assert split.replace("\N{NO-BREAK SPACE}", " ") == (
+        "Of 6 questions, 4 (67 %) stayed with a; 2 went on to b (entropy>1)."
+    )
+    assert back == "1 of these came back without a verdict: what the first judge said stands."
+    # .0012 for the one call, times three ratings; labels have no price.
+    assert spent == (
+        "Spent there: 1 call, 1,000 tokens sent and 50 received, 0.0012 USD. Had it decided "
+        "everything: about 0.0036 USD (an estimate, without sentence labels, of which it decided "
+        "none)."
+    )
+
+
+def test_a_price_that_is_not_listed_is_unknown_and_never_nothing(evaluations):
+    unknown = Escalation(judge="b", usage=Usage(n_calls=1, n_prompt_tokens=10, cost_usd=None))
+    told = evaluations[1].judgments[0].model_copy(update={"escalation": unknown})
+    found = summary_of([evaluations[1].model_copy(update={"judgments": (told,)})]).cascade
+    spent = cascade_lines(found)[-1]
+    assert "price unknown. What all would have cost there is unknown: its price is not" in spent
+    assert view_cascade(found).rows[0].full_cost == "unknown"
+    assert "0.0000" not in spent
+
+
+def test_where_nothing_went_on_that_is_said(evaluations):
+    lines = cascade_lines(summary_of(evaluations[:1]).cascade)
+    assert "0 went on to b" in lines[0]
+    assert lines[1].endswith("What all would have cost there is unknown: it decided nothing.")
+    assert cascade_lines(summary_of([]).cascade) == ("Nothing was asked, so nothing went on to b.",)
+    assert view_cascade(None) is None
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [
+        (None, "price unknown"),
+        (0.0, "0.0000 USD"),
+        (0.00004, "less than 0.0001 USD"),
+        (12.5, "12.5000 USD"),
+    ],
+)
+def test_prices_in_words(cost, text):
+    assert usd_text(cost) == text
+
+
+def test_a_verdict_says_who_decided_and_what_had_been_said(evaluations):
+    texts = [decided_text(e.judgments[0]) for e in evaluations]
+    assert texts == [
+        "",
+        "decided by b; the first judge had said 2.00",
+        "b was to decide, and did not (time-out)",
+    ]
+    lost = SentenceLabel(sentence=1, failure=Failure(reason="refused"))
+    label = SentenceLabel(
+        sentence=1, label="required", escalation=Escalation(judge="b"), escalated_from=lost
+    )
+    assert decided_text(label) == "decided by b; the first judge had said unscored (refused)"
+    borderline = label.model_copy(update={"escalated_from": label})
+    assert decided_text(borderline).endswith("had said required")
+
+
+def test_markdown_shows_the_cascade_and_keeps_its_tables(manifest, evaluations):
+    text = render_markdown(manifest, summary_of(evaluations), evaluations)
+    assert "## The cascade\n" in text
+    row = "| Rubric ratings | 3 | 1 (33\N{NO-BREAK SPACE}%) | 1 | 1 | 1,050 | 0.0012 USD | 0.0036"
+    assert row in text
+    assert "| Sentence labels | 3 |" in text
+    assert "decided by b; the first judge had said 2.00" in text
+    assert "Where that was unsure, decided by **b**" in text
+    assert "| Second judge | b |" in text
+    assert HOSTILE not in text
+
+
+def test_the_page_shows_the_cascade_and_escapes_what_its_judges_wrote(manifest, evaluations):
+    page = render_html(manifest, summary_of(evaluations), evaluations)
+    assert '<h2 id="h-cascade">The cascade <small>two judges</small></h2>' in page
+    assert "decided by b; the first judge had said 2.00" in page
+    assert "b was to decide, and did not (time-out)" in page
+    assert HOSTILE not in page
+
+
+def test_without_a_cascade_nothing_is_said_of_one(manifest, evaluations):
+    alone = manifest.model_copy(update={"second": None})
+    single = evaluations[:1]
+    summary = summarize(single, 1, 0, 0)
+    for text in (render_html(alone, summary, single), render_markdown(alone, summary, single)):
+        assert "cascade" not in text.lower()
+        assert "econd judge" not in text
