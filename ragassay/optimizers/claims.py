@@ -15,15 +15,22 @@ from scipy.cluster.hierarchy import DisjointSet
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.sentences import sentences_of
 
+NOT_RELEVANT = 3
+"""Of a claim beside a document of another subject; the sets that are read here have none."""
+
 _LABELS = {
-    "SUPPORT": SUPPORTS,
-    "Supports": SUPPORTS,
-    "CONTRADICT": CONTRADICTS,
-    "REFUTE": CONTRADICTS,
-    "Refutes": CONTRADICTS,
-    "NEI": NEUTRAL,
-    "Neutral": NEUTRAL,
+    "support": SUPPORTS,
+    "supports": SUPPORTS,
+    "contradict": CONTRADICTS,
+    "contradicts": CONTRADICTS,
+    "refute": CONTRADICTS,
+    "refutes": CONTRADICTS,
+    "nei": NEUTRAL,
+    "neutral": NEUTRAL,
+    "not_relevant": NOT_RELEVANT,
+    "not relevant": NOT_RELEVANT,
 }
+"""The words of several collections (SciFact, HealthVer, FEVER) in small letters."""
 
 _CITED = re.compile(r"\s*[\[(]?\s*<\|(?:multi_|other_)?cit\|>[^\])<]*[\])]?")
 """Where Citation-Integrity stands a mark in place of a citation."""
@@ -38,7 +45,7 @@ class LabelledClaim:
         title: The document's; may be empty.
         sentences: The document's.
         rationale: Which of them decide the label, 0-based; empty where nobody said so.
-        label: `SUPPORTS`, `CONTRADICTS` or `NEUTRAL`.
+        label: `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_RELEVANT`.
         group: Claims that share a text share it; no group may be on both sides of a split.
     """
 
@@ -67,7 +74,7 @@ def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
                 title=pair["title"],
                 sentences=tuple(sentence.strip() for sentence in sentences),
                 rationale=tuple(pair["evidence_sentences"]),
-                label=_LABELS[pair["label"]],
+                label=_LABELS[pair["label"].lower()],
                 group=f"scifact {group}",
             )
         )
@@ -96,7 +103,7 @@ def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:
                 title=document["title"],
                 sentences=tuple(document["abstract"]),
                 rationale=(),
-                label=_LABELS[labels[0]] if labels else NEUTRAL,
+                label=_LABELS[labels[0].lower()] if labels else NEUTRAL,
                 group=f"citation-integrity {part} {document['doc_id']}",
             )
         )
@@ -111,11 +118,21 @@ def read_healthver(shared: Path) -> list[LabelledClaim]:
             title="",
             sentences=(row["evidence"],),
             rationale=(),
-            label=_LABELS[row["label"]],
+            label=_LABELS[row["label"].lower()],
             group=f"healthver {row['claim']}",
         )
         for row in _rows(shared / "data" / "healthver" / "dev.jsonl")
     ]
+
+
+def label_of(text: str) -> int | None:
+    """The label that a word of some collection means; None for a word of none.
+
+    Example:
+        >>> label_of("REFUTES") == CONTRADICTS, label_of("maybe")
+        (True, None)
+    """
+    return _LABELS.get(text.strip().lower())
 
 
 def linked(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -1,0 +1,172 @@
+"""What a citation verifier learns from: labelled claims, and what can be made of them.
+
+People's sets hold few contradictions, and a verifier that saw few takes shared words for support.
+So a supported claim is also learnt turned into its contradiction, a contradicted one turned into
+what is supported, and some claims beside the document of another, which says nothing of them.
+Sentences that people marked as deciding the label are read even where others are closer.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import AliasChoices, Field
+
+from ragassay.agents.tuned_verifier import LABELS, N_READ, TunedVerifier, passage_for
+from ragassay.formats.items import iter_items
+from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.rows import Row
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.optimizers.claims import NOT_RELEVANT, LabelledClaim, label_of, linked
+from ragassay.optimizers.contradictions import contradict
+from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
+from ragassay.perturbations.swaps import turn_direction
+from ragassay.records import Rejection, Verdict
+from ragassay.retrievers.rerank import TextEncoder
+from ragassay.sentences import sentences_of
+
+FOREIGN = 0.15
+"""Share of the claims that are also learnt beside the document of another."""
+
+N_MARKED = N_READ - 1
+"""Most sentences that are read because people marked them; the closest fill up the rest."""
+
+WORDS: dict[int, Verdict] = {
+    SUPPORTS: "supports",
+    CONTRADICTS: "contradicts",
+    NEUTRAL: "neutral",
+    NOT_RELEVANT: "not_relevant",
+}
+
+
+class ClaimRow(Row):
+    """A claim, its document and the label: SciFact's pairs and HealthVer's rows are such rows."""
+
+    claim: str = Field(min_length=1)
+    text: str = Field(default="", validation_alias=AliasChoices("evidence", "passage", "abstract"))
+    sentences: list[str] = Field(default_factory=list[str])
+    title: str = ""
+    marked: list[int] = Field(
+        default_factory=list[int], validation_alias=AliasChoices("evidence_sentences", "rationale")
+    )
+    label: str
+
+
+def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
+    """Labelled claims of a file, grouped by claim and document.
+
+    Args:
+        path: JSON lines or an array, plain or gzip, of claim, evidence (or passage, abstract,
+            sentences), label, and perhaps title and evidence_sentences (0-based).
+
+    Returns:
+        The claims, and the rows that could not be read.
+
+    Raises:
+        InputError: The file cannot be opened.
+    """
+    claims: list[LabelledClaim] = []
+    rejections: list[Rejection] = []
+    for item in iter_items(path):
+        if isinstance(item, Rejection):
+            rejections.append(item)
+            continue
+        row = validate(ClaimRow, item.fields)
+        made = row if isinstance(row, Problem) else _claim(row)
+        if isinstance(made, Problem):
+            rejections.append(item.place.reject(made))
+        else:
+            claims.append(made)
+    return _grouped(claims), rejections
+
+
+def _claim(row: ClaimRow) -> LabelledClaim | Problem:
+    sentences = tuple(row.sentences or sentences_of(row.text))
+    if not sentences:
+        return Problem("evidence", "no text to compare the claim with", "evidence, or sentences")
+    label = label_of(row.label)
+    if label is None:
+        return Problem("label", f"found the text {found_text(row.label)}", " or ".join(LABELS))
+    if any(not 0 <= place < len(sentences) for place in row.marked):
+        wanted = f"numbers from 0 to {len(sentences) - 1}"
+        return Problem("evidence_sentences", f"found {row.marked}", wanted)
+    return LabelledClaim(row.claim, row.title, sentences, tuple(row.marked), label, "")
+
+
+def _grouped(claims: Sequence[LabelledClaim]) -> list[LabelledClaim]:
+    pairs = [(f"claim {c.claim}", f"document {' '.join(c.sentences)}") for c in claims]
+    groups = linked(pairs)
+    return [replace(c, group=groups[name]) for c, (name, _) in zip(claims, pairs, strict=True)]
+
+
+def verifier_examples(
+    claims: Sequence[LabelledClaim], embedder: TextEncoder, *, seed: int = 0
+) -> list[ChatExample]:
+    """Examples of claims, each with what its document says of it and of its contrary.
+
+    Args:
+        claims: Those to learn from, without the groups that are held out.
+        embedder: Chooses the sentences that are read.
+        seed: Of what is made of them.
+
+    Returns:
+        In the order of the claims; those of a claim are of its group.
+    """
+    rng = random.Random(seed)
+    found: list[ChatExample] = []
+    for claim in claims:
+        found.append(_example(claim, _passage(claim, embedder)))
+        marked = _passage(claim, embedder, claim.rationale[:N_MARKED])
+        if marked != _passage(claim, embedder):
+            found.append(_example(claim, marked, "marked"))
+        turned = _turned(claim, rng)
+        if turned:
+            passage = _passage(turned, embedder, claim.rationale[:N_MARKED])
+            found.append(_example(turned, passage, "turned"))
+        other = rng.choice(claims)
+        if other.group != claim.group and rng.random() < FOREIGN:
+            beside = replace(other, claim=claim.claim, group=claim.group, label=NOT_RELEVANT)
+            found.append(_example(beside, _passage(beside, embedder), "foreign"))
+    return found
+
+
+def _turned(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
+    """The claim's contrary; of what a document contradicts, no more than its direction turned.
+
+    Where a document says other than the claim, a negation of the claim is not yet what it says.
+    """
+    if claim.label == SUPPORTS:
+        text, label = contradict(claim.claim, rng), CONTRADICTS
+    elif claim.label == CONTRADICTS:
+        text, label = turn_direction(claim.claim, rng), SUPPORTS
+    else:
+        return None
+    return replace(claim, claim=text, label=label) if text else None
+
+
+def _passage(claim: LabelledClaim, embedder: TextEncoder, marked: Sequence[int] = ()) -> str:
+    """The marked sentences with the closest of the others, in the document's order."""
+    if not marked:
+        return passage_for(claim.claim, claim.title, claim.sentences, embedder)
+    texts = [claim.title, *claim.sentences] if claim.title else list(claim.sentences)
+    chosen = {place + bool(claim.title) for place in marked}
+    vectors = embedder.encode([claim.claim, *texts])
+    closest = sorted(range(len(texts)), key=lambda i: -float(vectors[i + 1] @ vectors[0]))
+    chosen.update([i for i in closest if i not in chosen][: N_READ - len(chosen)])
+    return " ".join(texts[i] for i in sorted(chosen))
+
+
+def _example(claim: LabelledClaim, passage: str, kind: str = "") -> ChatExample:
+    word = WORDS[claim.label]
+    return ChatExample(
+        messages=as_messages(_VERIFIER.messages(claim.claim, passage)),
+        reply=as_reply({"label": word}),
+        group=claim.group,
+        kind=f"{word}, {kind}" if kind else word,
+    )
+
+
+_VERIFIER = TunedVerifier()

@@ -1,0 +1,149 @@
+"""What a verifier learns from: claims as labelled, their contraries, documents of others."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.errors import InputError
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.optimizers.claims import NOT_RELEVANT, LabelledClaim
+from ragassay.optimizers.finetuning.examples import ChatExample
+from ragassay.optimizers.finetuning.verifier_data import read_claims, verifier_examples
+
+DOCUMENT = (
+    "Alpha gave higher pressure.",
+    "Alpha gave a rash.",
+    "Alpha gave some relief.",
+    "The rest was silence.",
+)
+
+
+def claim(
+    text: str, label: int, rationale: tuple[int, ...] = (), group: str = "a"
+) -> LabelledClaim:
+    return LabelledClaim(text, "", DOCUMENT, rationale, label, group)
+
+
+def made(*claims: LabelledClaim, seed: int = 0) -> list[ChatExample]:
+    return verifier_examples(claims, WordEmbedder(), seed=seed)  # type: ignore[arg-type]
+
+
+def asked(example: ChatExample) -> str:
+    return example.messages[-1][1]
+
+
+def write(path: Path, *rows: object) -> Path:
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_claim_is_learnt_with_its_closest_sentences_and_label() -> None:
+    example = made(claim("Alpha gave relief.", NEUTRAL))[0]
+    assert json.loads(example.reply) == {"label": "neutral"} and example.group == "a"
+    assert "Alpha gave some relief." in asked(example) and "silence" not in asked(example)
+
+
+def test_what_supports_a_claim_contradicts_its_contrary() -> None:
+    plain, turned = made(claim("Alpha gave higher pressure.", SUPPORTS))
+    assert json.loads(plain.reply) == {"label": "supports"}
+    assert json.loads(turned.reply) == {"label": "contradicts"}
+    assert turned.kind == "contradicts, turned" and turned.group == "a"
+    assert "claim: <data" in asked(turned) and "Alpha gave higher pressure." in asked(turned)
+
+
+def test_only_a_turned_direction_makes_support_of_a_contradiction() -> None:
+    both = made(claim("Alpha gave lower pressure.", CONTRADICTS))
+    assert [example.kind for example in both] == ["contradicts", "supports, turned"]
+    assert "\nAlpha gave higher pressure.\n" in asked(both[1])
+    assert len(made(claim("Alpha does not help.", CONTRADICTS))) == 1
+
+
+def test_marked_sentences_are_read_where_others_are_closer() -> None:
+    kinds = [(e.kind, "silence" in asked(e)) for e in made(claim("Alpha gave.", NEUTRAL, (3,)))]
+    assert kinds == [("neutral", False), ("neutral, marked", True)]
+
+
+def test_marks_are_counted_without_the_title() -> None:
+    titled = LabelledClaim("Alpha gave.", "Omega", DOCUMENT, (3,), NEUTRAL, "a")
+    marked = made(titled)[1]
+    assert "silence" in asked(marked) and "Omega" not in asked(marked)
+
+
+def test_claims_beside_documents_of_other_groups_are_of_another_subject() -> None:
+    claims = [claim(f"Beta {n} is.", NEUTRAL, group=str(n)) for n in range(60)]
+    found = Counter(example.kind for example in made(*claims))
+    # 15 of 100 claims whose drawn partner is of another group: 59 of 60 are.
+    assert 2 <= found["not_relevant, foreign"] <= 20
+    assert found["neutral"] == 60 and len(found) == 2
+    alone = made(*[claim(f"Beta {n} is.", NEUTRAL) for n in range(60)])
+    assert {example.kind for example in alone} == {"neutral"}
+
+
+def test_the_same_seed_makes_the_same_examples() -> None:
+    claims = [claim(f"Alpha {n} gave higher pressure.", SUPPORTS, group=str(n)) for n in range(20)]
+    assert made(*claims, seed=3) == made(*claims, seed=3) != made(*claims, seed=4)
+
+
+def test_no_claims_make_no_examples() -> None:
+    assert made() == []
+
+
+def test_rows_of_several_collections_are_read(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "claims.jsonl",
+        {
+            "claim": "A helps.",
+            "title": "On A",
+            "abstract": "A helps. It is cheap.",
+            "label": "SUPPORT",
+            "evidence_sentences": [0],
+        },
+        {"claim": "B helps.", "evidence": "B harms.", "label": "Refutes"},
+        {"claim": "C helps.", "sentences": ["Tea.", "Milk."], "label": "not_relevant"},
+    )
+    claims, rejections = read_claims(path)
+    assert not rejections
+    assert [c.label for c in claims] == [SUPPORTS, CONTRADICTS, NOT_RELEVANT]
+    assert claims[0].sentences == ("A helps.", "It is cheap.") and claims[0].rationale == (0,)
+    assert claims[0].title == "On A" and claims[2].sentences == ("Tea.", "Milk.")
+
+
+def test_claims_that_share_a_document_or_a_text_are_of_one_group(tmp_path: Path) -> None:
+    rows = [("A.", "One."), ("B.", "One."), ("B.", "Two."), ("C.", "Three.")]
+    path = write(
+        tmp_path / "claims.jsonl",
+        *({"claim": c, "evidence": e, "label": "neutral"} for c, e in rows),
+    )
+    groups = [c.group for c in read_claims(path)[0]]
+    assert len(set(groups[:3])) == 1 and groups[3] not in groups[:3]
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ({"claim": "A.", "evidence": "B.", "label": "perhaps"}, "label"),
+        ({"claim": "A.", "label": "neutral"}, "evidence"),
+        ({"claim": "", "evidence": "B.", "label": "neutral"}, "claim"),
+        (
+            {"claim": "A.", "evidence": "B.", "label": "neutral", "evidence_sentences": [1]},
+            "evidence_sentences",
+        ),
+    ],
+)
+def test_a_bad_row_is_named_and_the_rest_is_read(
+    row: dict[str, object], field: str, tmp_path: Path
+) -> None:
+    good = {"claim": "A.", "evidence": "B.", "label": "neutral"}
+    claims, rejections = read_claims(write(tmp_path / "claims.jsonl", row, good))
+    assert len(claims) == 1
+    assert [rejection.field for rejection in rejections] == [field]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.jsonl"):
+        read_claims(tmp_path / "none.jsonl")
