@@ -9,7 +9,7 @@ graph of `ragassay audit`:
 - made: damage made anew (rubric, clinical, injection), with texts of the side "audit", which no fit
   has seen (news, sports, recipes, law, code, other languages; blogs and tweets of their own)
 
-With --no-signals the bare language model rates.
+With --no-signals the language model rates alone; --model ragassay/judge is the fine-tuned one.
 """
 
 from __future__ import annotations
@@ -91,6 +91,24 @@ def print_table(title: str, groups: dict[str, list[Pair]]) -> None:
         )
 
 
+def print_named(result: AuditResult) -> None:
+    """How often a rating points to a sentence that was added or changed, by severity."""
+    evaluations = {e.record_id: e for e in result.evaluations}
+    print("\npoints to the damaged sentence\n| | ratings | named |\n|---|---|---|")
+    for severity in ("extreme", "subtle"):
+        named = [
+            bool(set(judgment.sentences) & set(one.sentences))
+            for one in result.damaged
+            if one.severity == severity and one.family == "rubric" and one.sentences
+            for judgment in evaluations[one.record.id].judgments
+            if judgment.rubric in one.record.rubrics and judgment.rating is not None
+        ]
+        if named:
+            low, high = share_interval(sum(named), len(named)) or (0, 1)
+            share = f"{fmean(named):.3f} ({low:.2f} to {high:.2f})"
+            print(f"| {severity} | {len(named)} | {share} |")
+
+
 def grouped(pairs: Iterable[Pair], *parts: str) -> dict[str, list[Pair]]:
     found: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
@@ -120,6 +138,7 @@ def main() -> None:
         options = AuditOptions(given.limit, 0, (), name == "given")
         result = audited(records, tools, options, given.out / name)
         print_audit(name, pairs_of(result))
+        print_named(result)
         print(json.dumps({"unchanged": result.audit.n_unchanged, "failed": result.audit.n_failed}))
 
 

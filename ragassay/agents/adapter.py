@@ -89,6 +89,24 @@ class SharedPrefixAdapter(dspy.Adapter):
         }
 
 
+class CompactAdapter(SharedPrefixAdapter):
+    """Renders `context` and the other inputs, and nothing else.
+
+    For a model that was fine-tuned on such prompts: it knows its task, and the schema of the reply
+    holds it to the shape.
+    """
+
+    def format(
+        self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """The two messages of a call; demonstrations are not shown."""
+        parts = [inputs[CONTEXT_FIELD], *_given(signature, inputs)]
+        return [
+            {"role": "system", "content": load_prompts().system},
+            {"role": "user", "content": "\n".join(parts)},
+        ]
+
+
 def _typed(name: str, value: Any, annotation: Any) -> Any:
     try:
         kind = _unbounded(annotation)
@@ -116,11 +134,16 @@ def _unbounded(annotation: Any) -> Any:
     return annotation
 
 
-def _task(signature: Any, inputs: Mapping[str, Any]) -> str:
+def _given(signature: Any, inputs: Mapping[str, Any]) -> list[str]:
     names = [name for name in signature.input_fields if name != CONTEXT_FIELD]
-    given = [f"{name}: {inputs[name]}" for name in names]
+    return [f"{name}: {inputs[name]}" for name in names]
+
+
+def _task(signature: Any, inputs: Mapping[str, Any]) -> str:
     # The shape before what is given: it is the same for all calls of an agent, and shared by them.
-    return "\n".join([f"Task: {signature.instructions}", _shape(signature), *given])
+    return "\n".join(
+        [f"Task: {signature.instructions}", _shape(signature), *_given(signature, inputs)]
+    )
 
 
 def _shape(signature: Any) -> str:

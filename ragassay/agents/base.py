@@ -14,6 +14,8 @@ from ragassay.prompts import load_prompts
 from ragassay.prompts.compiled import CompiledPrompt
 from ragassay.records import Usage
 
+ADAPTER = SharedPrefixAdapter()
+
 
 class Agent(dspy.Module):
     """An agent with one predictor.
@@ -25,6 +27,9 @@ class Agent(dspy.Module):
 
     name: ClassVar[str]
     """Key of the agent's prompt."""
+
+    adapter: ClassVar[SharedPrefixAdapter] = ADAPTER
+    """Renders its prompts."""
 
     wants_logprobs: ClassVar[bool] = True
     """Whether the agent reads a distribution off its reply; log-probabilities of long replies cost
@@ -81,7 +86,7 @@ class Agent(dspy.Module):
         chosen: dict[str, Any] = {} if signature is None else {"signature": signature}
         if demos is not None:
             chosen["demos"] = list(demos)
-        with metered() as meter, dspy.context(adapter=ADAPTER, disable_history=True):
+        with metered() as meter, dspy.context(adapter=self.adapter, disable_history=True):
             try:
                 prediction = await self.predict.acall(config=self._options(), **chosen, **inputs)
             except dspy.utils.exceptions.AdapterParseError as error:
@@ -92,6 +97,3 @@ class Agent(dspy.Module):
 
     def _options(self) -> dict[str, Any]:
         return {} if self.wants_logprobs else {"logprobs": None, "top_logprobs": None}
-
-
-ADAPTER = SharedPrefixAdapter()

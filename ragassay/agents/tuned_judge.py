@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 import dspy
 from pydantic import StringConstraints
 
-from ragassay.agents.base import ADAPTER, Agent
+from ragassay.agents.adapter import CompactAdapter
+from ragassay.agents.base import Agent
 from ragassay.agents.context import fence_mark, fenced
 from ragassay.agents.rubric_judge import Numbers, judgment_of
 from ragassay.prompts import load_prompts
@@ -41,6 +42,7 @@ class TunedJudge(Agent):
     """A case and a rubric's name in, a judgment out; for models that `ragassay finetune` made."""
 
     name = "tuned_judge"
+    adapter = CompactAdapter()
 
     def __init__(self) -> None:
         super().__init__(RateAnswer)
@@ -56,7 +58,7 @@ class TunedJudge(Agent):
 
     def messages(self, case: Case, rubric: str) -> list[dict[str, str]]:
         """The prompt as the model sees it, for whoever trains one."""
-        return ADAPTER.format(self.predict.signature, [], self.inputs(case, rubric))
+        return self.adapter.format(self.predict.signature, [], self.inputs(case, rubric))
 
     @staticmethod
     def inputs(case: Case, rubric: str) -> dict[str, str]:

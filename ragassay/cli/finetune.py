@@ -35,7 +35,7 @@ def finetune(
     ] = None,
     systems: Annotated[
         int, typer.Option(min=1, help="Of a judge's data: systems learnt from, of each question.")
-    ] = 1,
+    ] = 4,
     limit: Annotated[int, typer.Option(min=0, help="Only the first N examples; 0 for all.")] = 0,
     epochs: Annotated[float, typer.Option(min=0.01, help="How often each is seen.")] = 1.0,
     steps: Annotated[int, typer.Option(min=0, help="End after so many steps; 0 for all.")] = 0,

@@ -59,7 +59,7 @@ class FinetuneJob:
     recipe: Recipe = field(default_factory=Recipe)
     start: Path | None = None
     labels: Path | None = None
-    n_systems: int = 1
+    n_systems: int = 4
     limit: int = 0
     work: Path | None = None
 

@@ -23,11 +23,18 @@ from ragassay.optimizers.signal_rating import is_held_out
 from ragassay.perturbations import ATTACKS, damage_answers
 from ragassay.prompts.rationales import load_rationales
 from ragassay.records import Case, DamagedAnswer, Record
+from ragassay.sentences import sentences_of
 
-N_WHOLE = 5
+EXCERPTS = 0.85
+"""Share of the answers of which only the end is learnt from: most that is to be learnt shows there
+as well, at a third of the tokens."""
+
+EXCERPT_SENTENCES = (2, 4)
+
+N_WHOLE = 6
 """Rubrics of a whole answer that are learnt from."""
 
-N_DAMAGED = 7
+N_DAMAGED = 8
 """Damaged forms of each answer that are learnt from."""
 
 BESIDE = 0.5
@@ -50,7 +57,7 @@ def judge_examples(
     answers: Sequence[Path],
     tools: Toolbox,
     *,
-    n_systems: int = 1,
+    n_systems: int = 4,
     seed: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[ChatExample]:
@@ -70,7 +77,8 @@ def judge_examples(
     for path in answers:
         records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
         whole = [r for r in records if r.metadata.get("variant", "benign") == "benign"]
-        chosen, rated = some_systems(whole, n_systems), ratings_of(path)
+        rated = ratings_of(path)
+        chosen = [_excerpt(record, seed) for record in some_systems(whole, n_systems)]
         damaged: dict[str, list[DamagedAnswer]] = {}
         made = damage_answers(chosen, attacks=ATTACKS, pools="fit", seed=seed, among=whole).answers
         for one in (*made, *redundant(records, chosen)):
@@ -85,6 +93,15 @@ def judge_examples(
             for one in _drawn(damaged.get(record.id, []), rng):
                 found += _of_damaged(case_of(one.record, tools), one, rng)
     return found
+
+
+def _excerpt(record: Record, seed: int) -> Record:
+    """The answer, or its last sentences alone."""
+    rng = random.Random(f"excerpt:{seed}:{record.id}")
+    if rng.random() >= EXCERPTS or not isinstance(record.answer, str):
+        return record
+    last = sentences_of(record.answer)[-rng.randint(*EXCERPT_SENTENCES) :]
+    return record.model_copy(update={"answer": " ".join(last)})
 
 
 def _of_whole(
@@ -120,15 +137,26 @@ def _of_damaged(case: Case, one: DamagedAnswer, rng: random.Random) -> list[Chat
     others = [rubric for rubric in among if rubric != first]
     rubrics = [first, *(rng.sample(others, 1) if others and rng.random() < BESIDE else ())]
     rating = MIDDLE if one.attack in HARDLY_SEEN else DESIRED.get((one.family, one.severity), 1)
-    numbers = tuple(n for n in one.sentences if n <= len(case.sentences))[:MOST_NUMBERS]
+    numbers = _numbers(one, len(case.sentences))
     attack = "repeat_last" if one.attack == "redundant" else one.attack
     words = load_rationales()
-    reason = words.of_damaged(attack, numbers) if numbers or not one.sentences else ""
+    is_told = bool(numbers) or not (one.sentences or one.attack == "redundant")
+    reason = words.of_damaged(attack, numbers) if is_told else ""
     return [
         _example(case, one.record, rubric, rating, numbers, reason, one.severity)
         for rubric in rubrics
         if reason
     ]
+
+
+def _numbers(one: DamagedAnswer, n_sentences: int) -> tuple[int, ...]:
+    """Which sentences a reason names; of the file's redundant answers, those that say it again."""
+    added: Sequence[int] = one.sentences
+    if one.attack == "redundant" and one.severity == "subtle":
+        added = [n_sentences]
+    elif one.attack == "redundant" and n_sentences % 2 == 0:
+        added = range(2, n_sentences + 1, 2)
+    return tuple(n for n in added if n <= n_sentences)[:MOST_NUMBERS]
 
 
 def _example(
