@@ -3,8 +3,9 @@
     python benchmarks/compile_prompts.py --shared ../shared
     python benchmarks/compile_prompts.py --shared ../shared --scripted
 
-The first has the embedded model compare claims of SciFact with the two closest sentences of an
-abstract: 40 claims to learn from, 40 to measure on, no claim or abstract on both sides. The second
+The first has the embedded model compare claims of SciFact with the two sentences of an
+abstract that share most words with them: 40 claims, half of them to learn from and half to measure
+on, no claim or abstract on both sides. The second
 asks the scripted model, which says anything: what is left is the time of the optimizers. A job that
 was broken off goes on, and one that is done is only read again: --work decides.
 """
@@ -20,7 +21,6 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from ragassay.model_names import DEFAULT_MODEL
-from ragassay.models.embeddings import Embedder
 from ragassay.optimizers.claims import LabelledClaim, held_out, read_scifact_claims
 from ragassay.optimizers.compiling.job import (
     CompileJob,
@@ -33,7 +33,7 @@ from ragassay.optimizers.compiling.measuring import may_be_chance
 from ragassay.optimizers.compiling.searching import OPTIMIZERS
 from ragassay.optimizers.compiling.tasks import TaskOptions
 from ragassay.records import VERDICT_SETS, Score
-from ragassay.retrievers.closest import closest_sentences
+from ragassay.retrievers.bm25 import tokenize
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
@@ -42,9 +42,17 @@ LABELS = ("supports", "contradicts", "neutral")
 """In the order of their numbers in `LabelledClaim`."""
 
 
+def closest(claim: LabelledClaim) -> str:
+    """The sentences that share most words with the claim, in their order."""
+    words = set(tokenize(claim.claim))
+    shared = [len(words & set(tokenize(sentence))) for sentence in claim.sentences]
+    best = sorted(range(len(shared)), key=lambda n: (-shared[n], n))[:N_SENTENCES]
+    return " ".join(claim.sentences[n] for n in sorted(best))
+
+
 def write_claims(claims: Sequence[LabelledClaim], n: int, seed: int, path: Path) -> None:
     """Write claims, the labels as even as can be."""
-    rng, embedder = random.Random(seed), Embedder()
+    rng = random.Random(seed)
     by_label = [[claim for claim in claims if claim.label == label] for label in range(3)]
     for some in by_label:
         rng.shuffle(some)
@@ -53,7 +61,7 @@ def write_claims(claims: Sequence[LabelledClaim], n: int, seed: int, path: Path)
         for one in turns:
             row = {
                 "claim": one.claim,
-                "evidence": closest_sentences(one.claim, one.sentences, embedder, N_SENTENCES),
+                "evidence": closest(one),
                 "label": LABELS[one.label],
                 "topic": one.group,
             }
@@ -91,7 +99,7 @@ def main() -> None:
     )
     parser.add_argument("--shared", type=Path, required=True, help="holds data/")
     parser.add_argument("--work", type=Path, default=Path("runs/compile"))
-    parser.add_argument("--n", type=int, default=40, help="claims on either side")
+    parser.add_argument("--n", type=int, default=20, help="claims on either side")
     parser.add_argument("--budget", default="light")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", default=DEFAULT_MODEL)

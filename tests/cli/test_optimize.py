@@ -1,0 +1,187 @@
+"""`ragassay optimize`, its file in use, and `ragassay prompts`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from claims import WISE, verdict_reply, write_claims
+from fakes import WordEmbedder
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.prompts.compiled import read_compiled
+from ragassay.testing import ScriptedModel
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(autouse=True)
+def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragassay.graphs.toolbox.Embedder", lambda name: WordEmbedder(name))
+
+
+def call(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def arguments(folder: Path, model: ScriptedModel, name: str = "openai/scripted") -> list[str]:
+    train = write_claims(folder / "train.jsonl", 0, 12)
+    dev = write_claims(folder / "dev.jsonl", 100, 9)
+    parts = ["optimize", "verifier", "--labels", 3, "--data", train, "--dev", dev]
+    parts += ["--model", name, "--api-base", model.base_url, "--work", folder / "work"]
+    return [str(part) for part in parts]
+
+
+def test_a_better_prompt_is_written_shown_and_compared(tmp_path):
+    with ScriptedModel(verdict_reply) as model:
+        given = [*arguments(tmp_path, model), "--optimizer", "copro"]
+        code, out, err = call(*given, "--out", tmp_path / "p.json")
+    assert code == 0
+    assert "macro-F1" in out and "1.000" in out and "lies above 0" in out
+    assert "copro" in err and "the shipped prompt" in err
+    code, out, _ = call("prompts", "diff", tmp_path / "p.json")
+    assert code == 0
+    assert "--- shipped verifier_ternary" in out and f"+{WISE}" in out
+    code, out, _ = call("prompts", "show", "verifier_ternary", "--prompts", tmp_path / "p.json")
+    assert code == 0 and f"Task: {WISE}" in out and "passage: <passage>" in out
+
+
+def test_examples_are_part_of_the_difference(tmp_path):
+    with ScriptedModel(verdict_reply) as model:
+        code, out, _ = call(*arguments(tmp_path, model), "--json", "--quiet")
+    assert code == 0
+    assert json.loads(out)["is_better"] is True
+    code, out, _ = call("prompts", "diff", tmp_path / "work" / "prompt.json")
+    assert code == 0 and "+ example 1" in out and "+   verdict: " in out
+
+
+def test_a_prompt_that_is_no_better_is_not_written_unless_it_is_kept_anyway(tmp_path):
+    def stubborn(messages, schema):
+        said = verdict_reply(messages, schema)
+        return {"verdict": "neutral"} if "verdict" in said else said
+
+    written = tmp_path / "work" / "prompt.json"
+    with ScriptedModel(stubborn) as model:
+        given = [*arguments(tmp_path, model), "--optimizer", "gepa"]
+        code, out, _ = call(*given)
+        assert code == 3 and "Nothing was written." in out and not written.exists()
+        n_asked = len(model.requests)
+        code, out, _ = call(*given, "--keep-anyway")
+        assert (code, len(model.requests)) == (3, n_asked)
+    assert read_compiled(written).is_better is False
+
+
+def test_spent_money_is_said_and_costs_nothing_that_was_answered(tmp_path):
+    with ScriptedModel(verdict_reply) as model:
+        given = arguments(tmp_path, model, "openai/gpt-4.1-mini")
+        code, _, err = call(*given, "--max-usd", 0.001)
+        assert code == 1 and "error: --max-usd 0.001" in err and "goes on from here" in err
+        code, _, _ = call(*given, "--max-usd", 1)
+        assert code == 0
+        assert len({request.key for request in model.requests}) == len(model.requests)
+
+
+def test_wrong_lines_are_named_and_the_exit_code_says_so(tmp_path):
+    with ScriptedModel(verdict_reply) as model:
+        given = arguments(tmp_path, model)
+        with (tmp_path / "train.jsonl").open("a") as file:
+            file.write('{"claim": "A.", "evidence": "B.", "label": "perhaps"}\n')
+        code, _, err = call(*given)
+    assert code == 3
+    assert "train.jsonl:13: label: found the text" in err
+
+
+def test_a_killed_job_goes_on_and_asks_nothing_twice(tmp_path):
+    log = tmp_path / "log.jsonl"
+    with ScriptedModel(verdict_reply, latency_s=0.05, log=log) as model:
+        given = [*arguments(tmp_path, model), "--optimizer", "miprov2", "--quiet"]
+        command = [sys.executable, "-m", "ragassay", *given, "--concurrency", "2"]
+        environment = os.environ | {"RAGASSAY_SIGNALS": "false"}
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+        replies = tmp_path / "work" / "replies.jsonl"
+        while not (replies.exists() and replies.read_bytes().count(b"\n") >= 25):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert not (tmp_path / "work" / "prompt.json").exists()
+        n_kept = replies.read_bytes().count(b"\n")
+        n_before = len(model.requests)
+        code, _, _ = call(*given, "--concurrency", 2)
+        assert code == 0
+        # Only what was under way when it was killed is asked again.
+        assert n_before - n_kept <= 2
+        assert replies.read_bytes().count(b"\n") == n_kept + len(model.requests) - n_before
+        other = [*given, "--concurrency", "2", "--work", str(tmp_path / "other")]
+        assert call(*other)[0] == 0
+    texts = [(tmp_path / n / "prompt.json").read_text() for n in ("work", "other")]
+    assert texts[0] == texts[1]
+
+
+def compiled_in(folder: Path) -> Path:
+    with ScriptedModel(verdict_reply) as model:
+        given = [*arguments(folder, model), "--optimizer", "copro", "--quiet"]
+        assert call(*given)[0] == 0
+    return folder / "work" / "prompt.json"
+
+
+def test_evaluate_says_the_compiled_prompt_and_names_it(sample, tmp_path):
+    path = compiled_in(tmp_path)
+    with ScriptedModel() as model:
+        given = ["evaluate", sample / "answers.jsonl", "--only", "citations", "--limit", 2]
+        given += ["--corpus", sample / "abstracts.jsonl", "--model", "openai/scripted"]
+        given += ["--api-base", model.base_url, "--labels", 3]
+        assert call(*given, "--out", tmp_path / "plain", "--quiet")[0] in (0, 3)
+        plain = len(model.requests)
+        code, out, _ = call(*given, "--out", tmp_path / "run", "--prompts", path)
+        assert code in (0, 3)
+        assert "Compiled prompt: verifier_ternary (copro)" in out
+        said = [str(r.messages[1]["content"]) for r in model.requests]
+        assert plain and not any(WISE in text for text in said[:plain])
+        assert all(WISE in text for text in said[plain:]) and len(said) == 2 * plain
+        code, _, err = call(*given, "--out", tmp_path / "plain", "--prompts", path)
+        assert code == 1 and "prompts_sha256" in err
+    manifests = [json.loads((tmp_path / n / "run.json").read_text()) for n in ("plain", "run")]
+    assert manifests[0]["prompts_sha256"] != manifests[1]["prompts_sha256"]
+    (stamp,) = manifests[1]["prompts"]
+    assert (stamp["agent"], stamp["sha256"]) == ("verifier_ternary", read_compiled(path).sha256)
+    report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "verifier_ternary: found by copro for openai/scripted" in report
+
+
+def test_a_prompt_that_would_not_be_said_is_refused_by_name(sample, tmp_path, monkeypatch):
+    path = compiled_in(tmp_path)
+    given = ["evaluate", sample / "answers.jsonl", "--prompts", path, "--dry-run"]
+    code, _, err = call(*given, "--model", "openai/scripted")
+    assert code == 1 and "'verifier_ternary', which this run does not have" in err
+    code, _, err = call(*given, "--labels", 3)
+    assert code == 1 and "would not be said" in err and "--verifier judge" in err
+    monkeypatch.setenv("RAGASSAY_PROMPTS", json.dumps([str(tmp_path / "missing.json")]))
+    code, _, err = call("evaluate", sample / "answers.jsonl", "--dry-run")
+    assert code == 1 and "missing.json cannot be read" in err
+
+
+def test_an_audit_says_the_compiled_prompt_too(sample, tmp_path):
+    path = compiled_in(tmp_path)
+    code, _, err = call("audit", sample / "answers.jsonl", "--prompts", path, "--dry-run")
+    assert code == 1 and "'verifier_ternary', which this run does not have" in err
+
+
+def test_prompts_are_listed_and_an_unknown_one_is_named():
+    code, out, _ = call("prompts", "list")
+    assert code == 0
+    assert all(name in out for name in ("rubric_judge", "verifier", "query_writer"))
+    code, out, _ = call("prompts", "show", "rubric_judge")
+    assert code == 0 and "[system]" in out and "rubric: <rubric>" in out
+    code, _, err = call("prompts", "show", "poet")
+    assert code == 1 and "no agent 'poet'" in err
