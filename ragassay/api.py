@@ -42,6 +42,7 @@ def evaluate(
     reference: str | None = None,
     corpus: CorpusLike | None = None,
     model: str | Sequence[str] | None = None,
+    prompts: Sequence[str | Path] = (),
     escalate: str | None = None,
     when: str | None = None,
     out: str | Path | None = None,
@@ -63,6 +64,7 @@ def evaluate(
             built corpus, "pubmed", a LangChain retriever, or anything that fulfils `Literature`.
         model: LiteLLM name of the judge; the embedded one if not given. Several sit as a panel:
             all rate the rubrics, the first does all else; `NAME@URL` has an endpoint of its own.
+        prompts: Files that `ragassay optimize` wrote, each for its agent.
         escalate: A second judge that decides what the first is not sure of, as `model` names one.
         when: What counts as not sure: "entropy>1.0" if not given; "confidence<X", "unscored", and
             several of them joined by "and" or "or".
@@ -87,6 +89,7 @@ def evaluate(
             reference=reference,
             corpus=corpus,
             model=model,
+            prompts=prompts,
             escalate=escalate,
             when=when,
             out=out,
@@ -105,13 +108,14 @@ async def aevaluate(
     reference: str | None = None,
     corpus: CorpusLike | None = None,
     model: str | Sequence[str] | None = None,
+    prompts: Sequence[str | Path] = (),
     escalate: str | None = None,
     when: str | None = None,
     out: str | Path | None = None,
     settings: Settings | None = None,
 ) -> Results:
     """`evaluate` inside a running event loop; the same arguments, results and errors."""
-    chosen = _settings(settings, model, escalate, when)
+    chosen = _with_prompts(_settings(settings, model, escalate, when), prompts)
     is_one = answers is None
     if is_one:
         if question is None or answer is None:
@@ -141,6 +145,7 @@ def audit(
     *,
     corpus: CorpusLike | None = None,
     model: str | Sequence[str] | None = None,
+    prompts: Sequence[str | Path] = (),
     limit: int = N_ANSWERS,
     seed: int = 0,
     attacks: Sequence[str] = (),
@@ -156,6 +161,7 @@ def audit(
             damaged already, and are left out.
         corpus: As for `evaluate`.
         model: As for `evaluate`.
+        prompts: As for `evaluate`.
         limit: Whole answers to damage, spread over the questions; 0 for all.
         seed: Chooses the answers and draws the damage.
         attacks: Names or families ("rubric", "clinical", "injection"); empty for all.
@@ -179,6 +185,7 @@ def audit(
             answers,
             corpus=corpus,
             model=model,
+            prompts=prompts,
             limit=limit,
             seed=seed,
             attacks=attacks,
@@ -195,6 +202,7 @@ async def aaudit(
     *,
     corpus: CorpusLike | None = None,
     model: str | Sequence[str] | None = None,
+    prompts: Sequence[str | Path] = (),
     limit: int = N_ANSWERS,
     seed: int = 0,
     attacks: Sequence[str] = (),
@@ -204,7 +212,7 @@ async def aaudit(
     settings: Settings | None = None,
 ) -> Audit:
     """`audit` inside a running event loop; the same arguments, result and errors."""
-    chosen = _settings(settings, model)
+    chosen = _with_prompts(_settings(settings, model), prompts)
     job = _job(answers, corpus, chosen)
     tools = Toolbox.of(chosen, job.corpus)
     options = AuditOptions(limit, seed, tuple(attacks), given, paraphraser)
@@ -230,6 +238,10 @@ def _settings(
         judges = (model,) if isinstance(model, str) else tuple(model)
         given |= seated(judges, given.get("api_base"))
     return load_settings(**given)
+
+
+def _with_prompts(settings: Settings, prompts: Sequence[str | Path]) -> Settings:
+    return settings.model_copy(update={"prompts": tuple(map(Path, prompts))} if prompts else {})
 
 
 def _job(answers: Any, corpus: CorpusLike | None, settings: Settings) -> Job:
