@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,13 @@ from ragassay.errors import InputError
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.optimizers.claims import NOT_RELEVANT, LabelledClaim
 from ragassay.optimizers.finetuning.examples import ChatExample
-from ragassay.optimizers.finetuning.verifier_data import read_claims, verifier_examples
+from ragassay.optimizers.finetuning.verifier_data import (
+    read_claims,
+    read_verifier_examples,
+    verifier_examples,
+    write_claims,
+)
+from ragassay.optimizers.verifier import split_scifact
 
 DOCUMENT = (
     "Alpha gave higher pressure.",
@@ -147,3 +154,34 @@ def test_a_bad_row_is_named_and_the_rest_is_read(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.jsonl"):
         read_claims(tmp_path / "none.jsonl")
+
+
+def test_written_claims_are_read_as_they_were(tmp_path: Path) -> None:
+    claims = [
+        LabelledClaim("Alpha gave relief.", "On \u03b1", DOCUMENT, (2,), SUPPORTS, ""),
+        claim("Beta.", NEUTRAL, group=""),
+        claim("Gamma.", NOT_RELEVANT, group=""),
+    ]
+    write_claims(claims, tmp_path / "claims.jsonl")
+    read, rejections = read_claims(tmp_path / "claims.jsonl")
+    assert [replace(c, group="") for c in read] == claims and not rejections
+
+
+def test_files_that_share_a_claim_share_its_group(tmp_path: Path) -> None:
+    write_claims([claim("Alpha.", NEUTRAL)], tmp_path / "a.jsonl")
+    other = LabelledClaim("Alpha.", "", ("Zinc rose.",), (), NEUTRAL, "")
+    write_claims([other, replace(other, claim="Zinc.")], tmp_path / "b.jsonl")
+    write_claims([replace(other, claim="Gold.", sentences=("Tea.",))], tmp_path / "c.jsonl")
+    paths = [tmp_path / f"{name}.jsonl" for name in "abc"]
+    found, rejections = read_verifier_examples(paths, WordEmbedder())  # type: ignore[arg-type]
+    plain = [example.group for example in found if example.kind == "neutral"]
+    assert len(set(plain[:3])) == 1 and plain[3] != plain[0] and not rejections
+
+
+def test_the_claims_that_verifiers_are_measured_on_are_not_written(
+    shared: Path, tmp_path: Path
+) -> None:
+    train, held = split_scifact(shared)
+    write_claims(train, tmp_path / "claims.jsonl")
+    written = {c.claim for c in read_claims(tmp_path / "claims.jsonl")[0]}
+    assert len(written) > 500 and not written & {c.claim for c in held}
