@@ -8,7 +8,10 @@ PROVIDER = "ragassay"
 SMOLLM2 = "smollm2-135m"
 """SmolLM2-135M-Instruct, installed as a package."""
 
-DEFAULT_MODEL = f"{PROVIDER}/{SMOLLM2}"
+EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
+"""The model below the adapters that are shipped."""
+
+DEFAULT_MODEL = EMBEDDED_BASE
 """The judge where no other is named."""
 
 

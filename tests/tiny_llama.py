@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
+from peft import LoraConfig, PeftModel, get_peft_model
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from ragassay.models.tuned import TunedNote, save_adapter
 
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n"
@@ -43,3 +48,31 @@ def tiny_model(n_vocab: int) -> LlamaForCausalLM:
         eos_token_id=1,
     )
     return LlamaForCausalLM(config).eval()
+
+
+def tiny_adapter(folder: Path, n_vocab: int, base: str = "some/base") -> PeftModel:
+    """A random adapter of a judge that changes what the tiny model says, saved."""
+    config = LoraConfig(r=4, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM")
+    model = get_peft_model(tiny_model(n_vocab), config)
+    torch.manual_seed(3)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "lora_B" in name:
+                # Exact in half precision, in which adapters are kept.
+                parameter.copy_((torch.randn_like(parameter) * 0.3).half())
+            if "lora_A" in name:
+                parameter.copy_(parameter.half())
+    note = TunedNote(
+        task="judge",
+        base=base,
+        weights_sha256="",
+        method="sft",
+        recipe="{}",
+        data=("a.jsonl",),
+        data_sha256="0" * 64,
+        n_examples=1,
+        seed=0,
+        versions={},
+    )
+    save_adapter(model, folder, note)  # type: ignore[arg-type]
+    return model  # type: ignore[return-value]

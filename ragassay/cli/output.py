@@ -42,6 +42,7 @@ def print_run(
         print_certificate(audit)
     cards = (
         ("Judge", manifest.card),
+        ("All but the rubrics", manifest.base_card),
         ("Rater of the rubrics", manifest.rater_card),
         ("Verifier", manifest.verifier_card),
     )

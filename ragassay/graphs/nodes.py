@@ -21,10 +21,12 @@ from ragassay.graphs.state import State, Task, passage_of
 from ragassay.graphs.tasks import claim_verdicts, rubrics_of
 from ragassay.graphs.toolbox import Toolbox, task_text, toolbox
 from ragassay.metrics.evaluation import Judges, evaluation_of
+from ragassay.metrics.joint import joined
 from ragassay.metrics.nuggets import align_counted, first_of_each, same_probability
 from ragassay.metrics.verdicts import Verdicts, ordered
 from ragassay.records import (
     Case,
+    Judgment,
     Nugget,
     NuggetMatch,
     Record,
@@ -88,20 +90,28 @@ async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
 
 async def judge_rubric(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Rate the answer on one rubric; of a panel, as the judge that the task names."""
-    tools = toolbox(runtime)
-    rater = tools.rater_of(task.judge, task.rubric)
-    if rater is not None and task.signals is not None:
-        judgment = rater.judge(task.signals, task.rubric)
-    else:
-        with dspy.context(lm=tools.lm_of(task.judge)):
-            judgment = await tools.judge.acall(
-                case=task.case,
-                rubric=tools.rubrics[task.rubric],
-                facts=_facts(task),
-                others=task.others,
-            )
+    judgment = await _rated(task, toolbox(runtime))
     seated = judgment.model_copy(update={"judge": task.judge, "first": task.first})
     return _filed(runtime, judgment.usage, {"judgments": [seated]})
+
+
+async def _rated(task: Task, tools: Toolbox) -> Judgment:
+    """By signals, by a fine-tuned judge, by both; or by a judge that is told what was measured."""
+    rater = tools.rater_of(task.judge, task.rubric)
+    measured = rater.judge(task.signals, task.rubric) if rater and task.signals else None
+    with dspy.context(lm=tools.lm_of(task.judge)):
+        if tools.is_tuned(task.judge):
+            tuned: Any = await tools.tuned_judge.acall(case=task.case, rubric=task.rubric)
+            return joined(tuned, measured) if measured else tuned
+        if measured is not None:
+            return measured
+        judgment: Any = await tools.judge.acall(
+            case=task.case,
+            rubric=tools.rubrics[task.rubric],
+            facts=_facts(task),
+            others=task.others,
+        )
+        return judgment
 
 
 def _facts(task: Task) -> str:
@@ -169,6 +179,11 @@ async def check_correctness(state: State, runtime: Runtime[Toolbox]) -> Update:
     }
 
 
+async def hold(state: State) -> Update:
+    """Keep deferred nodes waiting: LangGraph defers them behind nodes, and not behind a `Send`."""
+    return {}
+
+
 async def gather(state: State) -> Update:
     """Wait until the verdicts that others are made of are there."""
     return {}
@@ -202,11 +217,11 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
         state.searches,
         state.notices,
         Judges(
-            tools.settings.model,
+            tools.lm.model,
             tools.verifier_name,
             tools.correctness_name,
             tools.judges,
-            tools.rater_name,
+            tools.rated_by,
             tools.settings.escalated_to or "",
         ),
         tools.fingerprint(state.record),

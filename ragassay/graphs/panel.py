@@ -17,7 +17,8 @@ def confer_tasks(
 ) -> list[Task]:
     """One task for each member of a disputed rubric that gave a rating.
 
-    What was rated by signals is heard by the others, and hears nobody: it would rate the same.
+    What was rated by signals, or by a fine-tuned judge, is heard by the others, and hears nobody:
+    it would rate the same.
 
     Args:
         case: The answer.
@@ -35,7 +36,9 @@ def confer_tasks(
         if not is_disputed(rated):
             continue
         for one in rated:
-            if signals is not None and tools.rater_of(one.judge, rubric) is not None:
+            if tools.is_tuned(one.judge) or (
+                signals is not None and not tools.listens(one.judge, rubric)
+            ):
                 continue
             others = others_text([other for other in rated if other is not one])
             task = Task(
@@ -57,7 +60,7 @@ def n_rating_calls(case: Case, tools: Toolbox) -> int:
     What is rated by signals takes none.
     """
     tasks = rubric_tasks(case, tools.rubrics, tools.judges)
-    n_asked = sum(tools.rater_of(task.judge, task.rubric) is None for task in tasks)
+    n_asked = sum(tools.asks(task.judge, task.rubric) for task in tasks)
     return 2 * n_asked if tools.judges else n_asked
 
 

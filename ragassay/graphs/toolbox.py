@@ -22,13 +22,14 @@ from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
 from ragassay.agents.signal_judge import SignalJudge
 from ragassay.agents.signals import SignalMeter
+from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.agents.verifier import Verifier
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.graphs.compiled import use_compiled
 from ragassay.graphs.evidence_state import QueryTask
 from ragassay.graphs.state import Task
 from ragassay.metrics.cascade import joint_name
-from ragassay.model_names import DEFAULT_MODEL
+from ragassay.model_names import EMBEDDED_BASE
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import EMBEDDED, Embedder
 from ragassay.models.entailment import EMBEDDED as EMBEDDED_VERIFIER
@@ -36,6 +37,7 @@ from ragassay.models.entailment import Remembered, entailment_model
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.nugget_matcher import opened_matcher
 from ragassay.models.signal_rater import shipped_rater
+from ragassay.models.tuned import base_of, note_of
 from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
 from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256, read_all_compiled
 from ragassay.records import NuggetMatcher, Record
@@ -53,9 +55,11 @@ class Toolbox:
     Attributes:
         encoder: Compares claims with passages in place of the judge; None where the judge does.
         correctness: Says whether sentences are correct; None where the judge's verdicts do.
-        panel: All judges that rate the rubrics, `lm` first; empty where it rates alone.
+        lm: Answers all but the rubrics; of a fine-tuned judge the model below it.
+        rating_lm: Rates the rubrics; None where `lm` does.
+        panel: All judges that rate the rubrics, `rating_lm` first; empty where it rates alone.
         meter: Measures answers before their rubrics are judged; None where that is not wanted.
-        rater: Rates by what was measured, in the embedded judge's place.
+        rater: Rates by what was measured, in the embedded model's place or beside a tuned judge.
         compiled: Prompts that `ragassay optimize` wrote, in place of the shipped ones.
         second: What the second judge of a cascade works with; None without one.
     """
@@ -68,12 +72,14 @@ class Toolbox:
     encoder: EncoderVerifier | None = None
     correctness: CorrectnessModel | None = None
     matcher: NuggetMatcher | None = None
+    rating_lm: JudgeLM | None = None
     panel: tuple[JudgeLM, ...] = ()
     meter: SignalMeter | None = None
     rater: SignalJudge | None = None
     compiled: tuple[CompiledPrompt, ...] = ()
     second: Toolbox | None = None
     judge: RubricJudge = field(default_factory=RubricJudge)
+    tuned_judge: TunedJudge = field(default_factory=TunedJudge)
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
     writer: NuggetWriter = field(default_factory=NuggetWriter)
     assigner: NuggetAssigner = field(default_factory=NuggetAssigner)
@@ -101,9 +107,14 @@ class Toolbox:
         found: dict[str, str] = {}
         if self.encoder is not None and not self.settings.escalate:
             found[self.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
-        judges = {self.lm.model, *self.judges}
-        if self.rater is not None and judges == {DEFAULT_MODEL} and not self.settings.escalate:
-            found[self.judge.prompt] = "signals rate in its judge's place; add --no-signals"
+        seats = self.judges or ("",)
+        is_asked = any(self.listens(seat, rubric) for seat in seats for rubric in self.rubrics)
+        if self.rubrics and not is_asked and not self.settings.escalate:
+            found[self.judge.prompt] = (
+                "a fine-tuned judge has a prompt of its own; name another judge"
+                if self.is_tuned("")
+                else "signals rate in its judge's place; add --no-signals"
+            )
         return found
 
     @functools.cached_property
@@ -124,7 +135,10 @@ class Toolbox:
         if unknown:
             raise SettingsError(f"unknown rubric {unknown[0]!r}; there are {', '.join(rubrics)}")
         chosen = settings.rubrics or tuple(rubrics)
-        lm = JudgeLM(settings.of_judge(0))
+        own = settings.of_judge(0)
+        rating_lm = JudgeLM(own)
+        base = base_of(own.model)
+        lm = rating_lm if base == own.model else JudgeLM(own.model_copy(update={"model": base}))
         if settings.evidence == "agent" and not lm.calls_tools:
             raise SettingsError(
                 f"{settings.model} cannot call tools, so no agent can search with it: name a judge "
@@ -135,7 +149,8 @@ class Toolbox:
         return cls(
             settings=settings,
             lm=lm,
-            panel=_panel(settings, lm),
+            rating_lm=rating_lm,
+            panel=_panel(settings, rating_lm),
             second=cls.of(settings.of_second(), corpus) if settings.escalate else None,
             meter=meter,
             rater=SignalJudge(shipped_rater()) if meter else None,
@@ -163,8 +178,23 @@ class Toolbox:
         return own + (self.second.n_slots if self.second else 0)
 
     def lm_of(self, judge: str) -> JudgeLM:
-        """A judge of the panel; the run's own where no name is given."""
-        return next((lm for lm in self.panel if lm.model == judge), self.lm)
+        """What rates the rubrics: a judge of the panel; the run's own where no name is given."""
+        own = self.rating_lm or self.lm
+        return next((lm for lm in self.panel if lm.model == judge), own)
+
+    def is_tuned(self, judge: str) -> bool:
+        """Whether a judge was fine-tuned to rate the rubrics of this run."""
+        note = note_of(self.lm_of(judge).model)
+        is_known = self.settings.rubric_set == "yescieval"
+        return note is not None and note.task == "judge" and is_known
+
+    def asks(self, judge: str, rubric: str) -> bool:
+        """Whether a rating takes a call of a model."""
+        return self.is_tuned(judge) or self.rater_of(judge, rubric) is None
+
+    def listens(self, judge: str, rubric: str) -> bool:
+        """Whether a judge can be told what others said."""
+        return not self.is_tuned(judge) and self.rater_of(judge, rubric) is None
 
     @property
     def measures(self) -> bool:
@@ -172,21 +202,35 @@ class Toolbox:
         return self.meter is not None and self.settings.measures
 
     def rater_of(self, judge: str, rubric: str) -> SignalJudge | None:
-        """What rates a rubric by signals in a judge's place; None where the judge does."""
-        if self.lm_of(judge).model != DEFAULT_MODEL or self.rater is None:
+        """What rates a rubric by signals: in the place of the embedded model, beside a tuned judge.
+
+        None where the judge rates, whatever was measured.
+        """
+        is_ours = self.lm_of(judge).model == EMBEDDED_BASE or self.is_tuned(judge)
+        if not is_ours or self.rater is None:
             return None
         return self.rater if self.rater.knows(rubric) else None
 
     @property
     def rater_name(self) -> str:
-        """What rates the rubrics in the place of one of the judges; empty where nothing does."""
-        is_embedded = DEFAULT_MODEL in (self.lm.model, *self.judges)
-        return self.rater.rater.model if self.rater and is_embedded else ""
+        """What rates the rubrics by signals, for one of the judges; empty where nothing does."""
+        seats = self.judges or ("",)
+        is_asked = any(self.rater_of(seat, rubric) for seat in seats for rubric in self.rubrics)
+        return self.rater.rater.model if self.rater and is_asked else ""
+
+    @property
+    def rated_by(self) -> str:
+        """Who rates the rubrics where there is no panel, in words."""
+        own = (self.rating_lm or self.lm).model
+        if not self.is_tuned(""):
+            return self.rater_name or own
+        return f"{own} with {self.rater_name}" if self.rater_name else own
 
     @property
     def fatal(self) -> FatalModelError | None:
         """Why the run cannot go on; of a panel, the first judge that cannot be asked."""
-        judges = (self.lm, *self.panel, *((self.second.lm,) if self.second else ()))
+        second = (self.second.lm,) if self.second else ()
+        judges = (self.lm, self.lm_of(""), *self.panel, *second)
         return next((lm.fatal for lm in judges if lm.fatal is not None), None)
 
     @property
@@ -202,7 +246,7 @@ class Toolbox:
     @property
     def verifier_name(self) -> str:
         """What compares claims with passages."""
-        return self.encoder.model.name if self.encoder else self.settings.model
+        return self.encoder.model.name if self.encoder else self.lm.model
 
     @property
     def correctness_name(self) -> str:
@@ -228,7 +272,13 @@ class Toolbox:
         encoder = (self.encoder.model.name, self.encoder.model.digest) if self.encoder else ()
         beside = (self.correctness.name, self.correctness.digest) if self.correctness else ()
         rater = (self.rater.rater.model, self.rater.rater.digest) if self.rater else ()
-        return (*encoder, *beside, *rater)
+        return (*encoder, *beside, *rater, *self._tuned_weights)
+
+    @property
+    def _tuned_weights(self) -> tuple[str, ...]:
+        """Digests of the adapters among the judges, whose names may be those of folders."""
+        notes = [note_of(name) for name in self.settings.judges]
+        return tuple(note.weights_sha256 for note in notes if note)
 
     def fingerprint(self, record: Record) -> str:
         """Hash of everything that the evaluation of a record depends on."""
@@ -256,6 +306,7 @@ class Toolbox:
             *(self.verifier_name, str(self.settings.verdict_labels)),
             *(self.settings.rubric_set, self.settings.strategy),
             *seat_key(task),
+            *(self._tuned_weights if task.kind in ("judge_rubric", "confer") else ()),
             *self._measured_key(task),
         )
 

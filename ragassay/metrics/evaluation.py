@@ -43,7 +43,7 @@ class Judges:
         verifier: What compared sentences and citations with passages.
         correctness: What said whether sentences are correct.
         panel: All that rated the rubrics, where several did.
-        rater: What rated the rubrics in the judge's place; empty where the judge did.
+        rater: What rated the rubrics where no panel did; empty where the judge did.
         second: Who decided where those were not sure; empty without a cascade.
     """
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.model_names import DEFAULT_MODEL, PROVIDER
+from ragassay.model_names import EMBEDDED_BASE, PROVIDER
+from ragassay.models import tuned
 from ragassay.models.adapters import SHAPE, VERIFIER, WEIGHTS
 from ragassay.models.cards import load_card
 from ragassay.models.embeddings import EMBEDDED
@@ -25,14 +26,8 @@ from ragassay.models.weights import (
 )
 from ragassay.records import ModelCard
 
-NOTE = "ragassay.json"
-"""What marks a folder as an adapter of ragassay's, and says what it is."""
-
-ADAPTER_WEIGHTS = "adapter_model.safetensors"
-ADAPTER_SHAPE = "adapter_config.json"
-
 State = Literal["ok", "damaged", "missing", "unproven"]
-"""Of a file; "unproven" where nobody noted what its digest should be."""
+"""Of a file; "unproven" where it can be read and nobody noted what its digest should be."""
 
 _ROLES = {
     "judge": "rates answers by rubrics, with a rationale",
@@ -48,7 +43,7 @@ class ShelfFile:
     Attributes:
         path: Where it is, or should be; None where its package is not installed.
         expected: SHA-256 that it should have; empty where nobody noted it.
-        digest: Computes the SHA-256.
+        digest: Computes the SHA-256; a `ValueError` says that the file is damaged.
     """
 
     path: Path | None
@@ -66,6 +61,7 @@ class ShelfItem:
         source: Where it comes from.
         files: What it is made of.
         card: What is known of it.
+        folder: Of an adapter on a language model; None for anything else.
     """
 
     name: str
@@ -73,6 +69,7 @@ class ShelfItem:
     source: str
     files: tuple[ShelfFile, ...]
     card: ModelCard | None = None
+    folder: Path | None = None
 
     @property
     def is_installed(self) -> bool:
@@ -110,7 +107,7 @@ def shelf() -> tuple[ShelfItem, ...]:
 
 def served_models() -> tuple[str, ...]:
     """LiteLLM names of the local chat models: the shipped adapters, then their base."""
-    return (*(item.name for item in _adapters()), DEFAULT_MODEL)
+    return (*(item.name for item in _adapters()), EMBEDDED_BASE)
 
 
 def item_of(name: str) -> ShelfItem:
@@ -124,10 +121,10 @@ def item_of(name: str) -> ShelfItem:
         if name in (item.name, item.name.removeprefix(f"{PROVIDER}/")):
             return item
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
-    if (folder / NOTE).is_file():
+    if (folder / tuned.NOTE).is_file():
         return _adapter(folder, f"{PROVIDER}/{folder}", "a folder of yours")
     names = ", ".join(item.name for item in known)
-    raise InputError(f"no model {name!r}: {names} are known, and folders that hold a {NOTE}")
+    raise InputError(f"no model {name!r}: {names} are known, and folders that hold a {tuned.NOTE}")
 
 
 def check(item: ShelfItem) -> tuple[FileCheck, ...]:
@@ -159,11 +156,11 @@ def _bases() -> tuple[ShelfItem, ...]:
     weights = ShelfFile(_packaged(MINILM_PACKAGE, "model.safetensors"), MINILM_SAFETENSORS_SHA256)
     return (
         ShelfItem(
-            DEFAULT_MODEL,
+            EMBEDDED_BASE,
             "writes and judges, without fine-tuning; base of the adapters",
             _package(SMOLLM2_PACKAGE),
             (gguf,),
-            load_card(DEFAULT_MODEL),
+            load_card(EMBEDDED_BASE),
         ),
         ShelfItem(
             EMBEDDED,
@@ -186,7 +183,7 @@ def _fitted() -> tuple[ShelfItem, ...]:
             "says whether a passage supports a claim",
             shipped,
             (
-                ShelfFile(VERIFIER.folder / SHAPE),
+                ShelfFile(VERIFIER.folder / SHAPE, digest=_json_digest),
                 ShelfFile(VERIFIER.folder / WEIGHTS, str(shape.get("weights_sha256", ""))),
             ),
             load_card(VERIFIER.model),
@@ -219,6 +216,16 @@ def _fitted() -> tuple[ShelfItem, ...]:
     )
 
 
+def _json_digest(path: Path) -> str:
+    json.loads(path.read_text(encoding="utf-8"))
+    return sha256_of(path)
+
+
+def _note_digest(path: Path) -> str:
+    tuned.TunedNote.model_validate_json(path.read_bytes())
+    return sha256_of(path)
+
+
 def _rater_digest(path: Path) -> str:
     from ragassay.models.signal_rater import rater_of
 
@@ -230,12 +237,12 @@ def _adapters() -> tuple[ShelfItem, ...]:
     room = Path(str(files("ragassay.models.adapters")))
     return tuple(
         _adapter(note.parent, f"{PROVIDER}/{note.parent.name}", "shipped with ragassay")
-        for note in sorted(room.glob(f"*/{NOTE}"))
+        for note in sorted(room.glob(f"*/{tuned.NOTE}"))
     )
 
 
 def _adapter(folder: Path, name: str, source: str) -> ShelfItem:
-    note = _noted(folder / NOTE)
+    note = _noted(folder / tuned.NOTE)
     task = str(note.get("task", ""))
     base = str(note.get("base", ""))
     return ShelfItem(
@@ -243,11 +250,12 @@ def _adapter(folder: Path, name: str, source: str) -> ShelfItem:
         _ROLES.get(task, task) + (f", over {base}" if base else ""),
         source,
         (
-            ShelfFile(folder / ADAPTER_SHAPE),
-            ShelfFile(folder / NOTE),
-            ShelfFile(folder / ADAPTER_WEIGHTS, str(note.get("weights_sha256", ""))),
+            ShelfFile(folder / tuned.SHAPE, digest=_json_digest),
+            ShelfFile(folder / tuned.NOTE, digest=_note_digest),
+            ShelfFile(folder / tuned.WEIGHTS, str(note.get("weights_sha256", ""))),
         ),
         load_card(name),
+        folder,
     )
 
 

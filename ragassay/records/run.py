@@ -122,6 +122,7 @@ class Manifest(Frozen):
         packages: Versions of the libraries that bear on the result.
         judge: LiteLLM name of the judging model.
         judge_digest: SHA-256 of its weights where they are local; else empty.
+        base: What answered all but the rubrics, where the judge was fine-tuned to rate them.
         panel: Judges that rated the rubrics beside it.
         second: Who was asked where the judge was not sure; None without a cascade.
         rater: What rated the rubrics by signals, in the embedded judge's place; empty where nothing
@@ -138,6 +139,7 @@ class Manifest(Frozen):
         corpus: The corpus, if any.
         settings: The settings that bear on the result; no key, no endpoint.
         card: What is known of the judge; None for a model without a card.
+        base_card: What is known of `base`.
         rater_card: What is known of the rater.
         verifier_card: What is known of a verifier beside the judge.
     """
@@ -148,6 +150,7 @@ class Manifest(Frozen):
     judge_digest: str = ""
     panel: tuple[PanelSeat, ...] = ()
     second: PanelSeat | None = None
+    base: str = ""
     rater: str = ""
     rater_digest: str = ""
     verifier: str = ""
@@ -161,6 +164,7 @@ class Manifest(Frozen):
     corpus: FileStamp | None = None
     settings: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     card: ModelCard | None = None
+    base_card: ModelCard | None = None
     rater_card: ModelCard | None = None
     verifier_card: ModelCard | None = None
 

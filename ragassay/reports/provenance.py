@@ -56,6 +56,8 @@ class ProvenanceRow:
 def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
     """The judge, what rates for it, those beside it, a verifier: each card, or a notice."""
     views = [_judge(manifest.judge, "Judged", manifest.card)]
+    if manifest.base:
+        views.append(_judge(manifest.base, "Judged all but the rubrics", manifest.base_card))
     if manifest.rater:
         views.append(_judge(manifest.rater, "Rated the rubrics", manifest.rater_card))
     views += [_judge(seat.judge, "Rubrics rated too", seat.card) for seat in manifest.panel]
@@ -99,6 +101,7 @@ def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ..
         ProvenanceRow("ragassay", manifest.ragassay),
         ProvenanceRow("Judge", manifest.judge),
         ProvenanceRow("Judge, SHA-256", manifest.judge_digest, code=True),
+        *((ProvenanceRow("All but the rubrics", manifest.base),) if manifest.base else ()),
         *(ProvenanceRow("Judge of the rubrics too", seat.judge) for seat in manifest.panel),
         *((ProvenanceRow("Second judge", manifest.second.judge),) if manifest.second else ()),
         ProvenanceRow("Judge's card, digest", manifest.card.digest if manifest.card else "", True),

@@ -17,7 +17,7 @@ from pathlib import Path
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.audit import attack_figures, audit_pairs, variant_ratings
 from ragassay.metrics.certificate import certify
-from ragassay.model_names import DEFAULT_MODEL
+from ragassay.model_names import EMBEDDED_BASE
 from ragassay.records import (
     Audit,
     DamagedAnswer,
@@ -164,9 +164,16 @@ def audit_manifest(job: AuditJob, tools: Toolbox) -> Manifest:
 
 
 def raters(tools: Toolbox) -> str:
-    """Who rates: the judges, and what rates the rubrics by signals in the embedded one's place."""
+    """Who rates: the judges, and what rates the rubrics by signals for one of them."""
     rater = f", rubrics by {tools.rater_name}" if tools.rater_name else ""
-    seats = (f"{name}{rater if name == DEFAULT_MODEL else ''}" for name in tools.settings.judges)
+    seats = [
+        name
+        if tools.is_tuned(name) and not tools.rater_name
+        else f"{name} with {tools.rater_name}"
+        if tools.is_tuned(name)
+        else f"{name}{rater if name == EMBEDDED_BASE else ''}"
+        for name in tools.settings.judges
+    ]
     return ("; " if rater else ", ").join(seats)
 
 

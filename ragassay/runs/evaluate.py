@@ -20,9 +20,10 @@ from ragassay.graphs.tasks import case_tasks, n_most_claims
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.cascade import cascade_of
 from ragassay.metrics.summary import summarize
-from ragassay.model_names import DEFAULT_MODEL
+from ragassay.model_names import EMBEDDED_BASE
 from ragassay.models.cards import load_card
 from ragassay.models.prices import listed_price_usd
+from ragassay.models.tuned import note_of
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256, sha256_of
 from ragassay.records import (
     Evaluation,
@@ -262,7 +263,8 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         ragassay=importlib.metadata.version("ragassay"),
         packages=_versions(),
         judge=settings.model,
-        judge_digest=SMOLLM2_GGUF_SHA256 if settings.model == DEFAULT_MODEL else "",
+        judge_digest=_digest_of(settings.model),
+        base=tools.lm.model if tools.lm.model != settings.model else "",
         panel=tuple(PanelSeat(judge=j, card=load_card(j)) for j in settings.panel_names),
         second=_second_seat(settings),
         rater=tools.rater_name,
@@ -278,9 +280,18 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         corpus=job.corpus_stamp,
         settings={name: _plain(getattr(settings, name)) for name in RESULT_FIELDS},
         card=load_card(settings.model),
+        base_card=load_card(tools.lm.model) if tools.lm.model != settings.model else None,
         rater_card=load_card(tools.rater_name) if tools.rater_name else None,
         verifier_card=load_card(tools.encoder.model.name) if tools.encoder else None,
     )
+
+
+def _digest_of(model: str) -> str:
+    """SHA-256 of a local judge's weights; empty for another's."""
+    note = note_of(model)
+    if note is not None:
+        return note.weights_sha256
+    return SMOLLM2_GGUF_SHA256 if model == EMBEDDED_BASE else ""
 
 
 def _second_seat(settings: Settings) -> PanelSeat | None:

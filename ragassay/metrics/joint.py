@@ -1,0 +1,42 @@
+"""A rating of a fine-tuned judge and one by signals, as one."""
+
+from __future__ import annotations
+
+from ragassay.records import Judgment
+
+TUNED_SHARE = 0.5
+"""Weight of the fine-tuned judge; the rest is that of the signals."""
+
+CLEARLY_LOWER = 0.5
+"""Points by which a rating must stay below the other for its reasons alone to be given."""
+
+
+def joined(tuned: Judgment, measured: Judgment, share: float = TUNED_SHARE) -> Judgment:
+    """The mixture of two judgments of the same answer on the same scale.
+
+    The score is the expectation of the mixed distribution. The reasons are those of both, or of the
+    one that rates clearly lower, for it saw something.
+
+    Args:
+        tuned: Of the fine-tuned judge.
+        measured: By signals; where it is unscored, `tuned` stands alone.
+        share: Weight of `tuned`, in [0, 1].
+    """
+    if measured.score is None or tuned.score is None:
+        return tuned if tuned.score is not None else measured
+    low, high = tuned.scale
+    pairs = zip(tuned.distribution or (), measured.distribution or (), strict=False)
+    mixed = tuple(round(share * a + (1 - share) * b, 6) for a, b in pairs)
+    score = share * tuned.score + (1 - share) * measured.score
+    gap = tuned.score - measured.score
+    said = [tuned] if gap <= -CLEARLY_LOWER else [measured] if gap >= CLEARLY_LOWER else []
+    reasons = said or [tuned, measured]
+    return tuned.model_copy(
+        update={
+            "rating": min(high, max(low, round(score))),
+            "score": round(score, 4),
+            "distribution": mixed or None,
+            "rationale": " ".join(dict.fromkeys(one.rationale for one in reasons if one.rationale)),
+            "sentences": tuple(dict.fromkeys(n for one in reasons for n in one.sentences)),
+        }
+    )

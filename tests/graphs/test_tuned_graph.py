@@ -1,0 +1,81 @@
+"""A fine-tuned judge rates the rubrics; the model below it does all else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tiny_llama import tiny_adapter, tiny_model, tiny_tokenizer
+
+from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.records import Document, Evaluation, Record
+from ragassay.runs.evaluate import job_of, manifest_of
+from ragassay.settings import load_settings
+
+pytestmark = pytest.mark.integration
+
+RECORD = Record(
+    id="one",
+    question="Does the drug help?",
+    answer="The drug helps in migraine. The match was lost.",
+    sources=(Document(id="1", text="The drug helped in migraine."),),
+)
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> str:
+    tokenizer, base = tiny_tokenizer(), tmp_path / "base"
+    tiny_model(len(tokenizer)).save_pretrained(base)
+    tokenizer.save_pretrained(base)
+    tiny_adapter(tmp_path / "judge", len(tokenizer), str(base))
+    return f"ragassay/{tmp_path / 'judge'}"
+
+
+async def evaluated(tools: Toolbox) -> Evaluation:
+    state = await build_evaluate_graph().ainvoke({"record": RECORD}, context=tools)
+    return state["evaluation"]
+
+
+async def test_it_rates_and_its_base_answers_what_else_is_asked(judge: str, tmp_path: Path):
+    chosen = {"rubrics": ("relevancy",), "only": ("rubrics", "sentences"), "signals": False}
+    tools = Toolbox.of(load_settings(model=judge, local_dtype="float32", **chosen))
+    assert tools.is_tuned("") and tools.lm.model == f"ragassay/{tmp_path / 'base'}"
+    found = await evaluated(tools)
+    [judgment] = found.judgments
+    assert judgment.distribution is not None and judgment.usage.n_calls == 1
+    assert found.scores["rubric.relevancy"].judge == judge
+    assert all(label.label for label in found.labels)
+    assert found.scores["sentences.required"].judge == tools.lm.model
+    manifest = manifest_of(job_of([RECORD], tools.corpus), tools)
+    assert (manifest.judge, manifest.base) == (judge, tools.lm.model)
+    assert len(manifest.judge_digest) == 64
+
+
+async def test_with_signals_both_rate_and_are_named(judge: str) -> None:
+    chosen = {"rubrics": ("relevancy",), "only": ("rubrics",), "local_dtype": "float32"}
+    alone = await evaluated(Toolbox.of(load_settings(model=judge, signals=False, **chosen)))
+    tools = Toolbox.of(load_settings(model=judge, signals=True, **chosen))
+    both = await evaluated(tools)
+    measured = tools.rater.judge(both.signals, "relevancy")  # type: ignore[union-attr, arg-type]
+    mean = (alone.judgments[0].score + measured.score) / 2  # type: ignore[operator]
+    assert both.judgments[0].score == pytest.approx(mean, abs=1e-3)
+    assert both.scores["rubric.relevancy"].judge == f"{judge} with ragassay/signals"
+
+
+async def test_it_is_asked_but_not_told_what_others_say(judge: str) -> None:
+    tools = Toolbox.of(load_settings(model=judge, signals=True, only=("rubrics",)))
+    assert tools.asks("", "relevancy") and not tools.listens("", "relevancy")
+    embedded = Toolbox.of(load_settings(signals=True, model="ragassay/smollm2-135m"))
+    assert not embedded.asks("", "relevancy") and not embedded.listens("", "relevancy")
+    hosted = Toolbox.of(load_settings(signals=True, model="openai/a"))
+    assert hosted.asks("", "relevancy") and hosted.listens("", "relevancy")
+
+
+async def test_another_adapter_in_the_same_folder_gives_other_verdicts(
+    judge: str, tmp_path: Path
+) -> None:
+    first = Toolbox.of(load_settings(model=judge)).identity
+    assert Toolbox.of(load_settings(model=judge)).identity == first
+    tiny_adapter(tmp_path / "judge", len(tiny_tokenizer()) - 1, str(tmp_path / "base"))
+    assert Toolbox.of(load_settings(model=judge)).identity != first
