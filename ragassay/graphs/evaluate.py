@@ -61,6 +61,7 @@ def build_evaluate_graph(
     builder.add_node("check_citations", nodes.check_citations)
     builder.add_node("measure", nodes.measure)
     builder.add_node("check_correctness", nodes.check_correctness)
+    builder.add_node("hold", nodes.hold)
     builder.add_node("gather", nodes.gather, defer=True)
     builder.add_node("weigh", weigh, defer=True)
     builder.add_node("aggregate", nodes.aggregate, defer=True)
@@ -80,10 +81,11 @@ def build_evaluate_graph(
     builder.add_conditional_edges(
         "segment", route_case, [*VERDICT_NODES, "find_evidence", "check_citations", "measure"]
     )
-    builder.add_conditional_edges("measure", route_rubrics, ["judge_rubric", "gather"])
+    builder.add_conditional_edges("measure", route_rubrics, ["judge_rubric", "hold", "gather"])
     builder.add_edge("check_citations", "gather")
+    builder.add_edge("hold", "gather")
     builder.add_conditional_edges(
-        "find_evidence", route_evidence, [*VERDICT_NODES, "check_correctness", "gather"]
+        "find_evidence", route_evidence, [*VERDICT_NODES, "check_correctness", "hold", "gather"]
     )
     builder.add_edge("check_correctness", "gather")
     builder.add_conditional_edges("gather", route_final, [*FINAL_NODES, "weigh"])
@@ -109,13 +111,13 @@ def route_case(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
     return ["find_evidence", *beside, *_sends(runtime, tasks)]
 
 
-def route_rubrics(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
+def route_rubrics(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
     """Fan out over the rubrics of a measured answer."""
     if state.case is None:
-        return "gather"
+        return ["gather"]
     tools = toolbox(runtime)
     tasks = rubric_tasks(state.case, tools.rubrics, tools.judges, state.signals)
-    return _sends(runtime, tasks) or "gather"
+    return _held(_sends(runtime, tasks)) or ["gather"]
 
 
 def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
@@ -127,7 +129,7 @@ def route_evidence(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
     if settings.cites_by_nuggets:
         tasks += citation_nuggets.fact_tasks(state.case, state.cited)
     beside = ["check_correctness"] if state.found and settings.wants("correctness") else []
-    return [*beside, *_sends(runtime, tasks)] or ["gather"]
+    return [*beside, *_held(_sends(runtime, tasks))] or ["gather"]
 
 
 def route_final(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
@@ -146,6 +148,11 @@ def route_unsure(state: State, runtime: Runtime[Toolbox]) -> list[Send] | str:
     if state.case is None:
         return "aggregate"
     return _sends(runtime, unsure_tasks(state.case, state, toolbox(runtime))) or "aggregate"
+
+
+def _held(sends: list[Send]) -> list[Send | str]:
+    """Tasks, with a node beside them that keeps what is deferred waiting for them."""
+    return [*sends, "hold"] if sends else []
 
 
 def _sends(runtime: Runtime[Toolbox], tasks: list[Task]) -> list[Send]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from ragassay.agents.signals.facts import facts_text
 from ragassay.errors import InputError
 from ragassay.graphs.beside import beside
 from ragassay.graphs.citation_nuggets import citations_by_nugget
+from ragassay.graphs.comparing import compare
 from ragassay.graphs.correctness import correctness_of
 from ragassay.graphs.panel import joint_judgments
 from ragassay.graphs.state import State, Task, passage_of
@@ -151,14 +151,8 @@ async def assign_nugget(task: Task, runtime: Runtime[Toolbox]) -> Update:
 
 async def verify_claim(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Compare a sentence with a passage."""
-    tools = toolbox(runtime)
-    if tools.encoder is not None:
-        found = await asyncio.to_thread(tools.encoder.verify, task_text(task), passage_of(task))
-    else:
-        with dspy.context(lm=tools.lm):
-            found = await tools.verifier.acall(
-                case=task.case, claim=task_text(task), passage=task.passage
-            )
+    passage = passage_of(task)
+    found = await compare(toolbox(runtime), task.case, task_text(task), passage.text, passage.title)
     verdicts = claim_verdicts(
         task,
         verdict=found.verdict,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -242,10 +243,10 @@ async def test_a_model_of_inference_sends_on_what_its_three_probabilities_leave_
     encoder = EncoderVerifier(Entailment(), tools.embedder)
     found = await evaluate(replace(tools, encoder=encoder))
     sure, unsure = found.citations
-    # .98 log2(1/.98) + 2 * .01 log2(100) = .0286 + .1329 bits
-    assert (sure.verdict, sure.entropy_bits, sure.escalation) == ("supports", 0.1615, None)
+    # .98 log2(1/.98) + 2 * .01 log2(100) = .02856 + .13288 bits
+    assert (sure.verdict, sure.entropy_bits, sure.escalation) == ("supports", 0.1614, None)
     assert (unsure.verdict, unsure.escalated_from.verdict) == ("contradicts", "supports")
-    # .4 log2(2.5) + 2 * .3 log2(10 / 3) = .5288 + 1.0422
+    # .4 log2(2.5) + 2 * .3 log2(10 / 3) = .52877 + 1.04218
     assert unsure.escalated_from.entropy_bits == 1.571
     assert (first.n_requests, second.n_requests) == (0, 1)
 
@@ -313,6 +314,33 @@ async def test_progress_and_plan_know_the_calls_of_the_second_judge(make_model):
     # .4 and 1.6 USD for a million tokens, at most 256 in a reply.
     most = (found.n_escalated_tokens * 0.4 + 6 * 256 * 1.6) / 1e6
     assert found.escalated_usd == pytest.approx(most)
+
+
+PARTS: list[dict[str, object]] = [
+    {"only": ("rubrics",)},
+    {"only": ("rubrics", "sentences", "citations")},
+    {"only": ("sentences", "evidence")},
+    {"only": ("citations", "nuggets"), "citation_evidence": "nuggets"},
+    {"only": ()},
+]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("options", PARTS)
+async def test_verdicts_are_gathered_and_weighed_once_and_nothing_is_asked_twice(
+    make_model, options
+):
+    first, second = make_model(), make_model()
+    tools = silent(tools_of(first, second, **options))
+    visits: Counter[str] = Counter()
+    stream = build_evaluate_graph().astream(
+        Input(record=RECORD), context=tools, stream_mode="updates"
+    )
+    async for update in stream:
+        visits.update(update.keys())
+    assert [visits[name] for name in ("gather", "weigh", "aggregate")] == [1, 1, 1]
+    for model in (first, second):
+        assert model.n_requests == len({request.key for request in model.requests})
 
 
 @pytest.fixture
