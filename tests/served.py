@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ class Served:
         """An address of the server beside the API, such as `/metrics`."""
         return self.url.removesuffix("/v1") + path
 
-    def end(self, wait_s: float = 60) -> int:
+    def end(self, wait_s: float = 300) -> int:
         """Send SIGTERM; the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(wait_s)
@@ -83,6 +84,8 @@ def served(arguments: Sequence[str], folder: Path, key: str | None = KEY) -> Ite
     listener.start()
     try:
         url = process.stdout.readline().strip()
+        while process.poll() is None and not any("Ctrl-C" in line for line in told):
+            time.sleep(0.01)
         assert url, "".join(told)
         yield Served(url, process, outside, told)
     finally:

@@ -12,6 +12,7 @@ from ragassay.cli.evaluate import evaluate
 from ragassay.cli.finetune import finetune
 from ragassay.cli.matrix import matrix
 from ragassay.cli.meta_evaluate import meta_evaluate
+from ragassay.cli.models import app as models_app
 from ragassay.cli.nuggets import app as nuggets_app
 from ragassay.cli.optimize import optimize
 from ragassay.cli.prompts import app as prompts_app
@@ -46,6 +47,7 @@ app.command()(finetune)
 app.command()(serve)
 app.add_typer(corpus_app)
 app.add_typer(nuggets_app)
+app.add_typer(models_app)
 app.add_typer(prompts_app)
 
 

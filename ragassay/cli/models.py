@@ -1,0 +1,227 @@
+"""`ragassay models`: what models are at hand, what is known of them, whether they are intact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+
+if TYPE_CHECKING:
+    from ragassay.models.shelf import FileCheck, ShelfItem
+    from ragassay.records import CardFigure
+
+app = typer.Typer(
+    name="models",
+    help="The models that are at hand: list them, read their cards, check and merge them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Name = Annotated[
+    str, typer.Argument(help="A model's name, such as ragassay/judge, or an adapter's folder.")
+]
+
+
+@app.command("list")
+def list_models(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one model a line.")] = False,
+) -> None:
+    """List every model that is embedded or shipped: what it is for, its size, where it is from."""
+    with errors_as_lines():
+        import json
+
+        from ragassay.models.shelf import shelf
+
+        items = shelf()
+        if as_json:
+            for item in items:
+                typer.echo(json.dumps(_fields(item)))
+        else:
+            _print_shelf(items)
+
+
+@app.command()
+def show(
+    name: Name,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
+) -> None:
+    """Show what is known of a model: how it was made, its figures with 95 % intervals, its limits.
+
+    For example:
+
+      ragassay models show ragassay/signals
+    """
+    with errors_as_lines():
+        from ragassay.models.shelf import item_of
+
+        item = item_of(name)
+        if as_json:
+            typer.echo(item.card.model_dump_json(indent=2) if item.card else "null")
+        else:
+            _print_card(item)
+
+
+@app.command()
+def check(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of models, or adapters' folders; all models where none is."),
+    ] = None,
+) -> None:
+    """Compute the SHA-256 of every file of the models anew, and compare.
+
+    OK is a file with the digest that it should have, READ one whose digest nobody noted but that
+    can be read.
+
+    Exit codes: 0 all is as it should be; 1 no such model; 3 a file is damaged or missing.
+    """
+    with errors_as_lines():
+        from ragassay.models.shelf import check as check_files
+        from ragassay.models.shelf import is_sound, item_of, shelf
+
+        items = [item_of(name) for name in names] if names else shelf()
+        results = [(item, check_files(item)) for item in items]
+        for item, found in results:
+            _print_check(item, found)
+    if not all(is_sound(found) for _, found in results):
+        raise typer.Exit(PARTIAL)
+
+
+@app.command()
+def merge(
+    name: Name,
+    hf: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a Hugging Face folder, as vLLM loads it."),
+    ] = None,
+    gguf: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a GGUF file, as llama.cpp loads it.")
+    ] = None,
+    dtype: Annotated[
+        Literal["bfloat16", "float16", "float32"], typer.Option(help="Of the folder's weights.")
+    ] = "bfloat16",
+) -> None:
+    """Write an adapter and its base as one model, for other servers.
+
+    For example:
+
+      ragassay models merge ragassay/judge --hf merged-judge
+
+      vllm serve merged-judge --served-model-name judge
+    """
+    with errors_as_lines():
+        from ragassay.errors import InputError
+        from ragassay.models.merging import merge as merge_adapter
+        from ragassay.models.merging import write_gguf, write_hf
+        from ragassay.models.shelf import item_of
+        from ragassay.settings import load_settings
+
+        if hf is None and gguf is None:
+            raise InputError("say what to write: --hf DIR, --gguf FILE, or both")
+        item = item_of(name)
+        if item.folder is None:
+            raise InputError(f"{item.name} is no adapter on a language model: nothing to merge")
+        merged = merge_adapter(item.folder, load_settings().cache_dir)
+        if gguf is not None:
+            write_gguf(merged, gguf)
+            typer.echo(f"wrote {gguf}")
+        if hf is not None:
+            write_hf(merged, hf, dtype)
+            typer.echo(f"wrote {hf}")
+
+
+def _fields(item: ShelfItem) -> dict[str, object]:
+    return {
+        "name": item.name,
+        "role": item.role,
+        "bytes": item.n_bytes,
+        "source": item.source,
+        "installed": item.is_installed,
+    }
+
+
+def _print_shelf(items: Sequence[ShelfItem]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("model", "what it does", "size", "from", box=None)
+    table.columns[0].no_wrap = True
+    table.columns[2].justify = "right"
+    for item in items:
+        size = _size(item.n_bytes) if item.is_installed else "missing"
+        table.add_row(*(Text(cell) for cell in (item.name, item.role, size, item.source)))
+    Console().print(table)
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 2**20:,.1f} MiB" if n_bytes >= 2**20 else f"{n_bytes / 2**10:,.1f} KiB"
+
+
+def _print_card(item: ShelfItem) -> None:
+    from rich.console import Console
+
+    console = Console()
+    console.print(item.name, style="bold", markup=False, highlight=False)
+    lines = [f"{item.role}; {item.source}, {_size(item.n_bytes)}"]
+    card = item.card
+    if card is None:
+        lines.append("It has no card: nothing was measured of it.")
+    else:
+        lines += ["", card.description, "", "Limits"]
+        lines += [f"- {limit}" for limit in card.limits]
+        lines += ["", "Figures on data that it was not tuned on, with 95 % intervals"]
+    for line in lines:
+        console.print(line, markup=False, highlight=False)
+    if card is not None:
+        _print_figures(card.figures)
+        if card.digest:
+            console.print(f"SHA-256 {card.digest}", markup=False, highlight=False, soft_wrap=True)
+    if item.folder is not None:
+        _print_note(item.folder)
+
+
+def _print_figures(figures: Sequence[CardFigure]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("task", "data", "metric", "value", "interval", "n", box=None)
+    for figure in figures:
+        ends = (figure.low, figure.high)
+        interval = "" if None in ends else f"{figure.low:.3g} to {figure.high:.3g}"
+        told = (figure.task, figure.data, figure.metric, f"{figure.value:.3g}", interval)
+        table.add_row(*(Text(cell) for cell in (*told, f"{figure.n:,}")))
+    console = Console()
+    console.print(table)
+    for command in dict.fromkeys(figure.command for figure in figures):
+        console.print(f"again by: {command}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_note(folder: Path) -> None:
+    """How an adapter was made."""
+    from ragassay.models.tuned import read_note
+
+    note = read_note(folder)
+    data = ", ".join(note.data)
+    typer.echo(
+        f"trained by {note.method} on {note.n_examples:,} examples from {data} "
+        f"(SHA-256 {note.data_sha256}), seed {note.seed}"
+    )
+
+
+def _print_check(item: ShelfItem, found: Sequence[FileCheck]) -> None:
+    words = {
+        "ok": "OK",
+        "damaged": "DAMAGED",
+        "missing": "MISSING",
+        "unproven": "READ",
+    }
+    for file in found:
+        typer.echo(f"{words[file.state]:<7} {item.name}  {file.name}  {file.found}".rstrip())
+        if file.state in ("damaged", "missing") and file.expected:
+            typer.echo(f"{'':<7} expected {file.expected}")

@@ -1,0 +1,78 @@
+"""`ragassay models` as a person sees it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.models import shelf
+
+RUN = CliRunner()
+
+
+def test_models_are_listed() -> None:
+    done = RUN.invoke(app, ["models", "list"])
+    assert done.exit_code == 0
+    assert "ragassay/minilm-verifier" in done.output and "MiB" in done.output
+    lines = RUN.invoke(app, ["models", "list", "--json"]).output.splitlines()
+    fields = {entry["name"]: entry for entry in map(json.loads, lines)}
+    assert fields["ragassay/signals"]["installed"] is True
+    assert fields["ragassay/signals"]["bytes"] > 10_000
+
+
+def test_a_card_shows_figures_intervals_limits_and_digest() -> None:
+    done = RUN.invoke(app, ["models", "show", "minilm-verifier"])
+    assert done.exit_code == 0
+    text = " ".join(done.output.split())
+    for told in ("SciFact", "0.638", "0.553 to 0.714", "188", "It misses most contradictions"):
+        assert told in text
+    assert "7729152330" in text and "benchmarks/verifier.py" in text
+    card = json.loads(RUN.invoke(app, ["models", "show", "minilm-verifier", "--json"]).output)
+    assert card["model"] == "ragassay/minilm-verifier"
+
+
+def test_a_model_without_a_card_is_shown_as_such() -> None:
+    done = RUN.invoke(app, ["models", "show", "all-MiniLM-L6-v2"])
+    assert done.exit_code == 0 and "no card" in done.output
+
+
+def test_a_check_that_finds_nothing_wrong_ends_with_0() -> None:
+    done = RUN.invoke(app, ["models", "check", "ragassay/signals", "ragassay/reranker"])
+    assert done.exit_code == 0
+    assert [line.split()[:2] for line in done.output.splitlines()] == [
+        ["OK", "ragassay/signals"],
+        ["OK", "ragassay/reranker"],
+    ]
+
+
+def test_damage_ends_with_3_and_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "weights.json"
+    file.write_text("{}")
+    item = shelf.ShelfItem("ragassay/x", "a test", "nowhere", (shelf.ShelfFile(file, "f" * 64),))
+    monkeypatch.setattr(shelf, "shelf", lambda: (item,))
+    done = RUN.invoke(app, ["models", "check"])
+    assert done.exit_code == 3
+    assert "DAMAGED ragassay/x  weights.json" in done.output and "expected ffff" in done.output
+    file.unlink()
+    assert "MISSING" in RUN.invoke(app, ["models", "check"]).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["show", "nope"], "no model 'nope'"),
+        (["check", "nope"], "no model 'nope'"),
+        (["merge", "signals"], "--hf DIR, --gguf FILE"),
+        (["merge", "signals", "--hf", "out"], "no adapter on a language model"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: list[str], problem: str) -> None:
+    done = RUN.invoke(app, ["models", *arguments])
+    assert done.exit_code == 1
+    assert problem in done.stderr and len(done.stderr.splitlines()) == 1

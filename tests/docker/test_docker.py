@@ -1,0 +1,212 @@
+"""The image and the compose file: their manners, and every command run as a plain process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from served import KEY
+from typer.main import get_command
+
+from ragassay.cli import app
+
+ROOT = Path(__file__).parents[2]
+DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text("utf-8"))
+SERVICES: dict[str, Any] = COMPOSE["services"]
+OURS = sorted(name for name, service in SERVICES.items() if service["image"].startswith("ragassay"))
+WAIT_S = 300
+
+VLLM_FLAGS = {
+    "--served-model-name",
+    "--host",
+    "--port",
+    "--max-model-len",
+    "--enable-prefix-caching",
+}
+"""Of `vllm serve`, as its documentation has them (docs.vllm.ai, CLI reference, serve)."""
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's instructions, continued lines joined."""
+    joined = re.sub(r"\\\n\s*", "", DOCKERFILE)
+    lines = (line.strip() for line in joined.splitlines())
+    return [tuple(line.split(None, 1)) for line in lines if line and line[0] != "#"]  # type: ignore[misc]
+
+
+def test_images_are_pinned_by_version() -> None:
+    bases = [rest.split()[0] for word, rest in instructions() if word == "FROM"]
+    images = [service["image"] for service in SERVICES.values()]
+    assert len(bases) == 2 and len(set(bases)) == 1
+    for image in (*bases, *images):
+        assert re.search(r":v?\d+\.\d+\.\d+", image), image
+        assert "latest" not in image
+
+
+def test_the_image_runs_as_nobody_special_and_says_how_it_is() -> None:
+    last = max(i for i, (word, _) in enumerate(instructions()) if word == "FROM")
+    final = instructions()[last:]
+    users = [rest for word, rest in final if word == "USER"]
+    assert users and users[-1] not in ("root", "0")
+    words = [word for word, _ in final]
+    assert words.index("USER") < words.index("ENTRYPOINT")
+    (health,) = [rest for word, rest in final if word == "HEALTHCHECK"]
+    assert "/health/liveliness" in health
+    (entry,) = [rest for word, rest in final if word == "ENTRYPOINT"]
+    assert json.loads(entry) == ["ragassay"]
+    # A command that is no JSON list runs under a shell, which swallows SIGTERM.
+    assert all(rest.startswith("[") for word, rest in final if word == "CMD")
+
+
+def test_the_image_is_built_from_what_it_needs() -> None:
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert "*" in ignored
+    wanted = {line[1:] for line in ignored if line.startswith("!")}
+    copied = {
+        source
+        for word, rest in instructions()
+        if word == "COPY" and "--from" not in rest
+        for source in rest.split()[:-1]
+    }
+    assert copied == wanted
+    assert all((ROOT / name).exists() for name in wanted)
+    assert re.search(r"torch==\$\{TORCH_VERSION\}", DOCKERFILE)
+    assert "--no-deps" in DOCKERFILE and ".[server]" in DOCKERFILE
+
+
+def test_services_open_no_port_to_other_machines_and_need_a_key() -> None:
+    for name, service in SERVICES.items():
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), name
+        if "proxy" in name:
+            assert ":?" in service["environment"]["RAGASSAY_SERVER_KEY"]
+        if name in OURS:
+            assert service["read_only"] and service["cap_drop"] == ["ALL"]
+    volumes = {v.split(":")[0] for s in SERVICES.values() for v in s.get("volumes", ())}
+    assert {v for v in volumes if "/" not in v} == set(COMPOSE["volumes"])
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_option_of_a_ragassay_command_exists(name: str) -> None:
+    command: Any = get_command(app)
+    words = list(SERVICES[name]["command"])
+    while hasattr(command, "commands"):
+        command = command.commands[words.pop(0)]
+    known = {option for parameter in command.params for option in parameter.opts}
+    flags = [word for word in words if word.startswith("--")]
+    assert flags and set(flags) <= known
+
+
+def test_vllm_is_called_with_flags_that_it_documents() -> None:
+    service = SERVICES["vllm"]
+    assert service["entrypoint"] == ["vllm", "serve"] and service["profiles"] == ["gpu"]
+    model, *words = service["command"]
+    assert {word for word in words if word.startswith("--")} <= VLLM_FLAGS
+    merged = SERVICES["merge"]["command"]
+    assert merged[merged.index("--hf") + 1] == model
+    served = words[words.index("--served-model-name") + 1]
+    port = words[words.index("--port") + 1]
+    behind = SERVICES["proxy-gpu"]["command"]
+    assert f"hosted_vllm/{served}@http://vllm:{port}/v1" in behind
+
+
+class Plain:
+    """The compose file's commands on this machine: loopback for hosts, a folder for volumes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ports = {name: _free_port() for name in ("proxy", "chroma")}
+
+    def words(self, name: str) -> list[str]:
+        service = SERVICES[name]
+        program = "chroma" if name == "chroma" else "ragassay"
+        found = [str(Path(sys.executable).parent / program)]
+        return found + [self.here(name, word) for word in service["command"]]
+
+    def here(self, name: str, word: str) -> str:
+        """A word of a service's command or environment, as it must be on this machine."""
+        for host, port in self.ports.items():
+            word = re.sub(rf"^http://{host}:\d+", f"http://127.0.0.1:{port}", word)
+        if name in self.ports and word in ("4000", "8000"):
+            return str(self.ports[name])
+        word = re.sub(r"^\$\{RAGASSAY_SERVER_KEY:.*\}$", KEY, word)
+        word = re.sub(r"^\$\{\w+:-\}$", "", word)
+        word = re.sub(r"^/sample", str(ROOT / "examples" / "sample"), word)
+        word = re.sub(r"^/(work|data)\b", rf"{self.folder}/\1", word)
+        return "127.0.0.1" if word == "0.0.0.0" else word
+
+    def environment(self, name: str) -> dict[str, str]:
+        own = SERVICES[name].get("environment", {})
+        mine = {key: self.here(name, value) for key, value in own.items()}
+        return {**os.environ, "OMP_NUM_THREADS": "1", **{k: v for k, v in mine.items() if v}}
+
+    def run(self, name: str, *further: str) -> str:
+        """Run a command to its end; what it printed."""
+        done = subprocess.run(
+            [*self.words(name), *further],
+            env=self.environment(name),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{shlex.join(done.args)}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+    @contextmanager
+    def running(self, name: str, health: str) -> Iterator[None]:
+        """Keep a service running, from when it answers."""
+        with (self.folder / f"{name}.log").open("w") as log:
+            process = subprocess.Popen(
+                self.words(name), env=self.environment(name), stdout=log, stderr=log
+            )
+            try:
+                _await_answer(f"http://127.0.0.1:{self.ports[name]}{health}", process)
+                yield
+            finally:
+                process.terminate()
+                process.wait(WAIT_S)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        return held.getsockname()[1]
+
+
+def _await_answer(url: str, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + WAIT_S
+    while time.monotonic() < end:
+        assert process.poll() is None, f"{process.args} ended with {process.returncode}"
+        try:
+            if httpx.get(url, timeout=WAIT_S).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.2)
+    raise AssertionError(f"{url} did not answer")
+
+
+@pytest.mark.integration
+def test_the_commands_of_the_compose_file_work_together(
+    tmp_path: Path, weights_cache: Path
+) -> None:
+    plain = Plain(tmp_path)
+    with plain.running("chroma", "/api/v2/heartbeat"):
+        plain.run("corpus")
+        assert "up to date" in plain.run("embed")
+        with plain.running("proxy", "/health/liveliness"):
+            plain.run("ragassay", "--limit", "2", "--only", "rubrics", "--quiet")
+    lines = (tmp_path / "work" / "runs" / "sample" / "evaluations.jsonl").read_text().splitlines()
+    judgments = [j for line in lines for j in json.loads(line)["judgments"]]
+    assert len(lines) == 2 and judgments
+    assert any(judgment.get("distribution") for judgment in judgments)
