@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.prompts.compiled import read_compiled
+from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
 pytestmark = pytest.mark.integration
@@ -185,3 +186,27 @@ def test_prompts_are_listed_and_an_unknown_one_is_named():
     assert code == 0 and "[system]" in out and "rubric: <rubric>" in out
     code, _, err = call("prompts", "show", "poet")
     assert code == 1 and "no agent 'poet'" in err
+
+
+def test_python_takes_compiled_prompts_too(sample, tmp_path):
+    import ragassay
+
+    path = compiled_in(tmp_path)
+    with ScriptedModel() as model:
+        settings = load_settings(
+            model="openai/scripted",
+            api_base=model.base_url,
+            signals=False,
+            only=("citations",),
+            verdict_labels=3,
+        )
+        found = ragassay.evaluate(
+            question="Does it work?",
+            answer="It works [1].",
+            sources=["It works in mice."],
+            prompts=[path],
+            settings=settings,
+        )
+        assert model.requests
+        assert all(WISE in str(request.messages[1]["content"]) for request in model.requests)
+    assert found.manifest.prompts[0].agent == "verifier_ternary"

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import threading
 from collections.abc import Coroutine
 from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
+
+
+class BridgeClosed(BaseException):
+    """The job has ended, and a thread of it has not noticed yet. No `Exception`: it is no mark."""
 
 
 class Bridge:
@@ -20,6 +25,8 @@ class Bridge:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="bridge")
+        self._lock = threading.Lock()
+        self._is_closed = False
 
     def __enter__(self) -> Self:
         """Start the loop."""
@@ -28,6 +35,8 @@ class Bridge:
 
     def __exit__(self, *error: object) -> None:
         """Stop the loop; what is under way in it is given up."""
+        with self._lock:
+            self._is_closed = True
         asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -37,8 +46,19 @@ class Bridge:
         """Run a coroutine in the loop, from any other thread, and wait for what it gives.
 
         The caller's context variables, and so DSPy's settings, hold in it.
+
+        Raises:
+            BridgeClosed: The loop has ended, or ended meanwhile: nobody may wait for it for ever.
         """
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        with self._lock:
+            if self._is_closed:
+                coroutine.close()
+                raise BridgeClosed
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError as error:
+            raise BridgeClosed from error
 
 
 async def _cancel_others() -> None:

@@ -24,6 +24,7 @@ from ragassay.records import (
     LabelTask,
     Nugget,
     NuggetAssignment,
+    Rejection,
     SentenceLabel,
 )
 
@@ -47,6 +48,7 @@ class AnswerLabelTask(CompileTask):
         """Answers in any known form, and the labels that people gave them."""
         found = read_labelled(path, self.gold, self.kind)
         items: list[CompileItem] = []
+        rejections = list(found.rejections)
         for record in found.records:
             labels = found.labels.get(record.id)
             if not labels:
@@ -55,10 +57,13 @@ class AnswerLabelTask(CompileTask):
             group = record.topic or record.question
             for place, label in sorted(labels.items()):
                 key = f"{record.id}/{place[0] or place[1]}"
-                items += self._items(case, place, label, key, group)
+                made = self._items(case, place, label, key, group)
+                items += made
+                if not made:
+                    rejections.append(_beside(self.gold or path, record.id, place[0]))
         if not items:
             raise InputError(f"no label of {path} is about what its answers have")
-        return ItemResult(tuple(items), found.rejections)
+        return ItemResult(tuple(items), tuple(rejections))
 
     @abstractmethod
     def _items(
@@ -115,6 +120,17 @@ class AssignmentTask(AnswerLabelTask):
     ) -> list[CompileItem]:
         nugget = Nugget(text=place[1])
         return [_item(case, (case, 0, nugget), label, key, group, "assignment")]
+
+
+def _beside(path: Path, record: str, sentence: int) -> Rejection:
+    """A label on a sentence that the answer does not have."""
+    return Rejection(
+        file=str(path),
+        line=0,
+        field="sentence",
+        problem=f"the answer {record} has no sentence {sentence}",
+        expected="a sentence of the answer, counted from 1",
+    )
 
 
 def _item(

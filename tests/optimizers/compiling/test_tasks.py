@@ -94,7 +94,9 @@ def test_sentences_with_labels_of_people(tools, tmp_path):
         {"task": "relevance", "label": "required", "record_id": "q2", "sentence": 9},
     )
     task = task_of("sentence_labeller", tools, TaskOptions(gold=gold))
-    items = task.read(answers).items
+    found = task.read(answers)
+    items = found.items
+    assert [r.problem for r in found.rejections] == ["the answer q2 has no sentence 9"]
     assert [(i.arguments[1].text, i.right) for i in items] == [
         ("It helps.", "required"),
         ("It is cheap.", "unnecessary"),
@@ -179,7 +181,8 @@ def test_questions_with_their_articles(tmp_path):
     from ragassay.graphs.toolbox import Toolbox
     from ragassay.settings import load_settings
 
-    corpus = Corpus([Document(id="11", text="zinc and colds"), Document(id="12", text="aspirin")])
+    texts = {"11": "zinc and colds", "12": "aspirin", "13": "gold", "14": "silver"}
+    corpus = Corpus([Document(id=name, text=text) for name, text in texts.items()])
     tools = Toolbox.of(load_settings(model="openai/scripted", signals=False), corpus)
     path = jsonl(
         tmp_path / "q.jsonl",
