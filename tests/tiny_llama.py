@@ -9,7 +9,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from ragassay.models.tuned import TunedNote, save_adapter
+from ragassay.models.tuned import TunedNote, TunedTask, save_adapter
 
 TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n"
@@ -50,8 +50,10 @@ def tiny_model(n_vocab: int) -> LlamaForCausalLM:
     return LlamaForCausalLM(config).eval()
 
 
-def tiny_adapter(folder: Path, n_vocab: int, base: str = "some/base") -> PeftModel:
-    """A random adapter of a judge that changes what the tiny model says, saved."""
+def tiny_adapter(
+    folder: Path, n_vocab: int, base: str = "some/base", task: TunedTask = "judge"
+) -> PeftModel:
+    """A random adapter that changes what the tiny model says, saved."""
     config = LoraConfig(r=4, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM")
     model = get_peft_model(tiny_model(n_vocab), config)
     torch.manual_seed(3)
@@ -63,7 +65,7 @@ def tiny_adapter(folder: Path, n_vocab: int, base: str = "some/base") -> PeftMod
             if "lora_A" in name:
                 parameter.copy_(parameter.half())
     note = TunedNote(
-        task="judge",
+        task=task,
         base=base,
         weights_sha256="",
         method="sft",

@@ -7,7 +7,6 @@ compared with all facts of each document that it cites.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from langgraph.runtime import Runtime
 
 from ragassay.agents.fact_lister import fact_windows
 from ragassay.agents.verifier import Finding
+from ragassay.graphs.comparing import compare
 from ragassay.graphs.state import Cited, State, Task, passage_of
 from ragassay.graphs.toolbox import Toolbox, toolbox
 from ragassay.metrics.citations import merged_citations
@@ -114,11 +114,7 @@ def unlisted(task: Task, failure: Failure) -> DocumentFacts:
 async def verify_nugget(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Compare a nugget of a sentence with the facts of a document that the sentence cites."""
     tools, facts = toolbox(runtime), "\n".join(task.facts)
-    if tools.encoder is not None:
-        found = await asyncio.to_thread(tools.encoder.compare, task.nugget, facts)
-    else:
-        with dspy.context(lm=tools.lm):
-            found = await tools.verifier.compare(task.case, task.nugget, facts)
+    found = await compare(tools, task.case, task.nugget, facts)
     runtime.stream_writer({"done": 1, "usage": found.usage})
     return {"nugget_verdicts": [nugget_verdict(task, found)]}
 

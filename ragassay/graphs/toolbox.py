@@ -23,13 +23,14 @@ from ragassay.agents.sentence_labeller import SentenceLabeller
 from ragassay.agents.signal_judge import SignalJudge
 from ragassay.agents.signals import SignalMeter
 from ragassay.agents.tuned_judge import TunedJudge
+from ragassay.agents.tuned_verifier import TunedVerifier
 from ragassay.agents.verifier import Verifier
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.graphs.compiled import use_compiled
 from ragassay.graphs.evidence_state import QueryTask
 from ragassay.graphs.state import Task
 from ragassay.metrics.cascade import joint_name
-from ragassay.model_names import EMBEDDED_BASE
+from ragassay.model_names import EMBEDDED_BASE, is_local
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import EMBEDDED, Embedder
 from ragassay.models.entailment import EMBEDDED as EMBEDDED_VERIFIER
@@ -53,7 +54,8 @@ class Toolbox:
     """The graph's run-time context. Build it with `Toolbox.of`.
 
     Attributes:
-        encoder: Compares claims with passages in place of the judge; None where the judge does.
+        encoder: Compares claims with passages in place of the judge; None where another does.
+        verifier_lm: A fine-tuned verifier that does; None where another does.
         correctness: Says whether sentences are correct; None where the judge's verdicts do.
         lm: Answers all but the rubrics; of a fine-tuned judge the model below it.
         rating_lm: Rates the rubrics; None where `lm` does.
@@ -70,6 +72,7 @@ class Toolbox:
     corpus: Literature
     rubrics: dict[str, Rubric]
     encoder: EncoderVerifier | None = None
+    verifier_lm: JudgeLM | None = None
     correctness: CorrectnessModel | None = None
     matcher: NuggetMatcher | None = None
     rating_lm: JudgeLM | None = None
@@ -86,6 +89,7 @@ class Toolbox:
     creator: NuggetCreator = field(default_factory=NuggetCreator)
     importance_scorer: ImportanceScorer = field(default_factory=ImportanceScorer)
     verifier: Verifier = field(default_factory=Verifier)
+    tuned_verifier: TunedVerifier = field(default_factory=TunedVerifier)
     fact_lister: FactLister = field(default_factory=FactLister)
     query_writer: QueryWriter = field(default_factory=QueryWriter)
     searcher: EvidenceSearcher = field(default_factory=EvidenceSearcher)
@@ -160,6 +164,7 @@ class Toolbox:
             corpus=Corpus() if corpus is None else corpus,
             rubrics={name: rubrics[name] for name in chosen if settings.wants("rubrics")},
             encoder=_encoder(settings, embedder),
+            verifier_lm=_verifier_lm(settings),
             correctness=correctness_model(settings.correctness, embedder),
             judge=RubricJudge(settings.strategy),
             verifier=Verifier(settings.verdict_labels),
@@ -230,7 +235,8 @@ class Toolbox:
     def fatal(self) -> FatalModelError | None:
         """Why the run cannot go on; of a panel, the first judge that cannot be asked."""
         second = (self.second.lm,) if self.second else ()
-        judges = (self.lm, self.lm_of(""), *self.panel, *second)
+        verifier = (self.verifier_lm,) if self.verifier_lm else ()
+        judges = (self.lm, self.lm_of(""), *self.panel, *second, *verifier)
         return next((lm.fatal for lm in judges if lm.fatal is not None), None)
 
     @property
@@ -246,7 +252,9 @@ class Toolbox:
     @property
     def verifier_name(self) -> str:
         """What compares claims with passages."""
-        return self.encoder.model.name if self.encoder else self.lm.model
+        if self.encoder:
+            return self.encoder.model.name
+        return (self.verifier_lm or self.lm).model
 
     @property
     def correctness_name(self) -> str:
@@ -277,7 +285,8 @@ class Toolbox:
     @property
     def _tuned_weights(self) -> tuple[str, ...]:
         """Digests of the adapters among the judges, whose names may be those of folders."""
-        notes = [note_of(name) for name in self.settings.judges]
+        names = (*self.settings.judges, self.settings.chosen_verifier)
+        notes = [note_of(name) for name in names]
         return tuple(note.weights_sha256 for note in notes if note)
 
     def fingerprint(self, record: Record) -> str:
@@ -306,7 +315,7 @@ class Toolbox:
             *(self.verifier_name, str(self.settings.verdict_labels)),
             *(self.settings.rubric_set, self.settings.strategy),
             *seat_key(task),
-            *(self._tuned_weights if task.kind in ("judge_rubric", "confer") else ()),
+            *self._tuned_weights,
             *self._measured_key(task),
         )
 
@@ -354,10 +363,27 @@ def _meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
 
 def _encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:
     """The verifier beside the judge; None where the judge verifies."""
-    if settings.chosen_verifier == "judge":
+    if settings.chosen_verifier == "judge" or is_local(settings.chosen_verifier):
         return None
     model = entailment_model(settings.chosen_verifier)
     return EncoderVerifier(model, embedder, settings.verdict_labels)
+
+
+def _verifier_lm(settings: Settings) -> JudgeLM | None:
+    """The fine-tuned verifier that the settings name; None where they name another.
+
+    Raises:
+        SettingsError: What they name was not fine-tuned to verify.
+    """
+    name = settings.chosen_verifier
+    if not is_local(name):
+        return None
+    note = note_of(name)
+    if note is None or note.task != "verifier":
+        raise SettingsError(
+            f"{name} was not fine-tuned to verify: name an adapter of `ragassay finetune verifier`"
+        )
+    return JudgeLM(settings.model_copy(update={"model": name, "panel": (), "api_base": None}))
 
 
 def toolbox(runtime: Runtime[Toolbox]) -> Toolbox:

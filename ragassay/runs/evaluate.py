@@ -270,7 +270,9 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         rater=tools.rater_name,
         rater_digest=tools.rater.rater.digest if tools.rater and tools.rater_name else "",
         verifier=tools.verifier_name,
-        verifier_digest=tools.encoder.model.digest if tools.encoder else "",
+        verifier_digest=tools.encoder.model.digest
+        if tools.encoder
+        else _digest_of(settings.chosen_verifier),
         correctness=tools.correctness_name,
         embedder=tools.embedder.name,
         embedder_digest=tools.embedder.digest,
@@ -282,7 +284,9 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         card=load_card(settings.model),
         base_card=load_card(tools.lm.model) if tools.lm.model != settings.model else None,
         rater_card=load_card(tools.rater_name) if tools.rater_name else None,
-        verifier_card=load_card(tools.encoder.model.name) if tools.encoder else None,
+        verifier_card=load_card(tools.verifier_name)
+        if settings.chosen_verifier != "judge"
+        else None,
     )
 
 

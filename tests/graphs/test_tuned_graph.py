@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from tiny_llama import tiny_adapter, tiny_model, tiny_tokenizer
 
+from ragassay.errors import SettingsError
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.toolbox import Toolbox
-from ragassay.records import Document, Evaluation, Record
+from ragassay.records import VERDICT_SETS, Document, Evaluation, Record
 from ragassay.runs.evaluate import job_of, manifest_of
 from ragassay.settings import load_settings
 
@@ -70,6 +71,33 @@ async def test_it_is_asked_but_not_told_what_others_say(judge: str) -> None:
     assert not embedded.asks("", "relevancy") and not embedded.listens("", "relevancy")
     hosted = Toolbox.of(load_settings(signals=True, model="openai/a"))
     assert hosted.asks("", "relevancy") and hosted.listens("", "relevancy")
+
+
+async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> None:
+    tiny_adapter(tmp_path / "verifier", len(tiny_tokenizer()), str(tmp_path / "base"), "verifier")
+    name = f"ragassay/{tmp_path / 'verifier'}"
+    cited = RECORD.model_copy(update={"answer": "The drug helps in migraine [1]."})
+    for n_labels, citations in ((4, "passage"), (3, "passage"), (2, "document")):
+        settings = load_settings(
+            model=judge,
+            verifier=name,
+            only=("citations",),
+            verdict_labels=n_labels,
+            citation_evidence=citations,
+            local_dtype="float32",
+        )
+        tools = Toolbox.of(settings)
+        state = await build_evaluate_graph().ainvoke({"record": cited}, context=tools)
+        [verdict] = state["evaluation"].citations
+        assert verdict.verdict in VERDICT_SETS[n_labels] and verdict.confidence is not None
+        manifest = manifest_of(job_of([cited], tools.corpus), tools)
+        assert manifest.verifier == name and len(manifest.verifier_digest) == 64
+
+
+def test_what_was_not_tuned_to_verify_is_refused(judge: str) -> None:
+    for name in (judge, "ragassay/smollm2-135m"):
+        with pytest.raises(SettingsError, match="not fine-tuned to verify"):
+            Toolbox.of(load_settings(verifier=name))
 
 
 async def test_another_adapter_in_the_same_folder_gives_other_verdicts(

@@ -27,6 +27,7 @@ from ragassay.optimizers.finetuning.agent_data import agent_examples
 from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
 from ragassay.optimizers.finetuning.judge_data import judge_examples
 from ragassay.optimizers.finetuning.training import Recipe, train
+from ragassay.optimizers.finetuning.verifier_data import read_verifier_examples
 from ragassay.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -138,7 +139,11 @@ def _examples(
         return judge_examples(
             job.data, tools, n_systems=job.n_systems, seed=job.recipe.seed, say=say
         ), 0
-    examples, rejections = agent_examples(SentenceLabelTask(tools, job.labels), job.data)
+    if job.task == "verifier":
+        read = read_verifier_examples(job.data, tools.embedder, seed=job.recipe.seed)
+    else:
+        read = agent_examples(SentenceLabelTask(tools, job.labels), job.data)
+    examples, rejections = read
     return examples, len(rejections)
 
 

@@ -1,0 +1,47 @@
+"""A claim and a text, compared by whatever verifies in a run."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import dspy
+
+from ragassay.agents.tuned_verifier import passage_for
+from ragassay.agents.verifier import Finding
+from ragassay.graphs.beside import beside
+from ragassay.graphs.toolbox import Toolbox
+from ragassay.records import VERDICT_SETS, Case, Verdict
+from ragassay.sentences import sentences_of
+
+
+async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str = "") -> Finding:
+    """What a text says of a claim: by an encoder, a fine-tuned verifier, or the judge.
+
+    Args:
+        tools: Know who verifies.
+        case: Whose claim it is; the judge sees it.
+        claim: A sentence, or a fact of one.
+        text: A passage.
+        title: Of the passage's document.
+
+    Raises:
+        ModelError: A model gave no usable reply.
+    """
+    if tools.encoder is not None:
+        return await asyncio.to_thread(tools.encoder.compare, claim, text, title)
+    if tools.verifier_lm is None:
+        with dspy.context(lm=tools.lm):
+            return await tools.verifier.compare(case, claim, text)
+    read = await beside(passage_for, claim, title, sentences_of(text), tools.embedder)
+    with dspy.context(lm=tools.verifier_lm):
+        found: Any = await tools.tuned_verifier.acall(claim=claim, passage=read)
+    return replace(found, verdict=_among(found.verdict, tools.settings.verdict_labels))
+
+
+def _among(verdict: Verdict, n_labels: int) -> Verdict:
+    """The verdict in a smaller set of labels."""
+    if verdict in VERDICT_SETS[n_labels]:
+        return verdict
+    return "neutral" if n_labels == 3 else "not_attributable"
