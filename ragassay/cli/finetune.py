@@ -113,5 +113,6 @@ def finetune(
         f"{found.note.weights_sha256[:12]}; use it as ragassay/{out}"
     )
     if found.n_rejected:
-        say(f"{found.n_rejected} lines of the data could not be read")
+        n = found.n_rejected
+        say(f"{n} {'line' if n == 1 else 'lines'} of the data could not be read")
         raise typer.Exit(PARTIAL)

@@ -71,6 +71,23 @@ def test_a_labeller_learns_from_labelled_sentences(base: Path, tmp_path: Path) -
     assert note is not None and (note.task, note.n_examples) == ("labeller", 2)
 
 
+@pytest.mark.integration
+def test_a_verifier_learns_from_claims_and_says_which_could_not_be_read(
+    base: Path, tmp_path: Path
+) -> None:
+    rows = [
+        {"claim": "It helps.", "evidence": "It helped in most patients.", "label": "supports"},
+        {"claim": "It harms.", "evidence": "No harm was seen.", "label": "REFUTE"},
+        {"claim": "It is blue.", "evidence": "It helped.", "label": "perhaps"},
+    ]
+    data = tmp_path / "claims.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run("verifier", "--data", data, "--base", base, "--out", tmp_path / "v", "--steps", 1)
+    assert done.exit_code == 3 and "1 line of the data" in done.output
+    note = note_of(f"ragassay/{tmp_path / 'v'}")
+    assert note is not None and note.task == "verifier" and note.n_examples >= 2
+
+
 def test_bad_input_is_one_line(base: Path, answers: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     missing = run("judge", "--data", tmp_path / "none.jsonl", "--out", out, "--base", base)
