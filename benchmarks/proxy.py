@@ -80,7 +80,8 @@ def server(model: str | None, nice: int) -> Iterator[tuple[str, str, psutil.Proc
         text=True,
     ) as process:
         assert process.stdout is not None
-        psutil.Process(process.pid).nice(nice)
+        if nice:
+            psutil.Process(process.pid).nice(nice)
         yield process.stdout.readline().strip(), key, psutil.Process(process.pid)
         process.send_signal(signal.SIGTERM)
         print(f"server ended with code {process.wait(600)}")
@@ -177,7 +178,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--model", help="a local model, such as ragassay/judge")
-    parser.add_argument("--nice", type=int, default=0, help="niceness of the server")
+    parser.add_argument("--nice", type=int, default=0, help="of the server; 0 leaves it")
     parser.add_argument("--readings", help="file for the memory readings: s and bytes, one a line")
     given = parser.parse_args()
     found = asyncio.run(measure(given.clients, given.seconds, given.model, given.nice))
