@@ -14,12 +14,13 @@ from ragassay.perturbations.numbers import change_number
 from ragassay.perturbations.swaps import Change, turn_direction
 
 
-def contradict(sentence: str, rng: random.Random) -> str | None:
+def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> str | None:
     """One change that turns a sentence against what bore it out.
 
     Args:
         sentence: Any.
         rng: Draws the change, the turn of a direction twice as often as any other.
+        numbers: Whether a number may be changed.
 
     Returns:
         None where no change applies.
@@ -30,6 +31,8 @@ def contradict(sentence: str, rng: random.Random) -> str | None:
         >>> contradict("Drug A gave higher pressure.", random.Random(0))
         'Drug A gave lower pressure.'
     """
-    changes: list[Change] = [turn_direction, turn_direction, turn_negation, change_number]
+    changes: list[Change] = [turn_direction, turn_direction, turn_negation]
+    if numbers:
+        changes.append(change_number)
     found = [changed for change in changes if (changed := change(sentence, rng))]
     return rng.choice(found) if found else None

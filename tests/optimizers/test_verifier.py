@@ -38,6 +38,15 @@ def test_a_sentence_is_turned_against_what_bore_it_out(sentence: str, possible: 
     assert found == possible
 
 
+def test_numbers_are_left_where_they_are_to_be():
+    found = {
+        contradict("Alpha was safe in 40 people.", random.Random(seed), numbers=False)
+        for seed in range(20)
+    }
+    assert found == {"Alpha was unsafe in 40 people.", "Alpha was not safe in 40 people."}
+    assert contradict("Alpha helped 40 people.", random.Random(0), numbers=False) is None
+
+
 def test_the_same_seed_gives_the_same_contradiction():
     sentence = "Alpha was safe and gave 3 times higher pressure in 40 people."
     assert contradict(sentence, random.Random(7)) == contradict(sentence, random.Random(7))

@@ -39,6 +39,10 @@ from ragassay.sentences import sentences_of
 FOREIGN = 0.15
 """Share of the claims that are also learnt beside the document of another."""
 
+NUMBERS = 0.1
+"""Share of the supported claims whose number may be what is changed: a verifier that saw many such
+takes any sentence full of figures for a contradiction."""
+
 N_MARKED = N_READ - 1
 """Most sentences that are read because people marked them; the closest fill up the rest."""
 
@@ -162,7 +166,8 @@ def _turned(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
     Where a document says other than the claim, a negation of the claim is not yet what it says.
     """
     if claim.label == SUPPORTS:
-        text, label = contradict(claim.claim, rng), CONTRADICTS
+        numbers = rng.random() < NUMBERS
+        text, label = contradict(claim.claim, rng, numbers=numbers), CONTRADICTS
     elif claim.label == CONTRADICTS:
         text, label = turn_direction(claim.claim, rng), SUPPORTS
     else:
