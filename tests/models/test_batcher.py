@@ -181,3 +181,20 @@ def test_an_error_in_a_batch_reaches_its_callers_and_the_next_batch_works(
         assert isinstance(raised, expected)
         assert error in (raised, raised.__cause__)
     assert texts([batcher.submit(ask("same 1"))]) == ["same 1"]
+
+
+def test_the_load_tells_batches_and_who_waits() -> None:
+    engine = EchoEngine()
+    engine.gate.clear()
+    batcher = Batcher(lambda: engine)  # type: ignore[arg-type, return-value]
+    futures = [batcher.submit(ask(f"{'a' * 20} {n}")) for n in range(5)]
+    assert engine.started.wait(WAIT_S)
+    assert (batcher.load.n_submitted, batcher.load.n_waiting) == (5, 5)
+    assert batcher.load in batcher_module.loads()
+    engine.gate.set()
+    assert len(texts(futures)) == 5
+    end = time.monotonic() + WAIT_S
+    while batcher.load.n_waiting and time.monotonic() < end:
+        time.sleep(0.01)
+    load = batcher.load
+    assert (load.n_ended, load.n_batches, load.n_batched, load.n_largest) == (5, 1, 5, 5)

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from ragassay.errors import RefusedError
+from ragassay.models.local import grammar
 from ragassay.models.local.engine import Engine, Prompt
 
 
@@ -122,3 +123,13 @@ def test_what_a_schema_forces_in_the_middle_is_seen_at_its_place(engine: Engine,
             n_compared += 1
         known = [*known, engine._chooser._book.pieces.index(token.text)]
     assert n_compared == 3
+
+
+def test_only_the_latest_schemas_are_kept(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grammar, "N_KEPT", 3)
+    book = engine._chooser._book
+    schemas = [closed(only={"const": str(n)}) for n in range(5)]
+    for schema in (*schemas[:3], schemas[0], *schemas[3:]):
+        book.matcher(schema)
+    # The first was asked for again, so that the second and third went.
+    assert list(book._compiled) == [schemas[0], *schemas[3:]]

@@ -1,0 +1,158 @@
+"""An adapter added into its base says what the two say together, whatever reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ragassay.errors import InputError, SettingsError
+from ragassay.models.merging import Merged, gguf_name, merge, rotated, write_gguf, write_hf
+from ragassay.models.tuned import TunedNote, save_adapter
+
+MODULES = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+
+
+def note(base: str) -> TunedNote:
+    return TunedNote(
+        task="judge",
+        base=base,
+        weights_sha256="",
+        method="sft",
+        recipe="{}",
+        data=("none",),
+        data_sha256="",
+        n_examples=0,
+        seed=3,
+        versions={},
+    )
+
+
+def random_adapter(model: Any, folder: Path, base: str, size: float) -> Any:
+    """An adapter with random factors, saved; the base with it, as PEFT computes it."""
+    from peft import LoraConfig, get_peft_model
+
+    torch.manual_seed(3)
+    config = LoraConfig(r=4, lora_alpha=8, target_modules=MODULES, task_type="CAUSAL_LM")
+    tuned = get_peft_model(model, config)
+    with torch.no_grad():
+        for name, parameter in tuned.named_parameters():
+            if "lora_B" in name:
+                # Rounded to half precision, as it is saved.
+                parameter.copy_((torch.randn_like(parameter) * size).half().float())
+            elif "lora_A" in name:
+                parameter.copy_(parameter.half().float())
+    save_adapter(tuned, folder, note(base))
+    return tuned.eval()
+
+
+@torch.inference_mode()
+def logits(model: Any, tokens: list[int]) -> torch.Tensor:
+    """Shape (n_tokens, n_vocab), float32."""
+    return model(input_ids=torch.tensor([tokens])).logits[0].float()
+
+
+@pytest.fixture
+def tiny(plain: Any, tokenizer: Any, tmp_path: Path) -> Path:
+    folder = tmp_path / "base"
+    plain.model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_a_merged_folder_gives_the_logits_of_base_and_adapter(tiny: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    base = AutoModelForCausalLM.from_pretrained(tiny, dtype=torch.float32)
+    tokens = [5, 80, 90, 17, 201, 33]
+    before = logits(base, tokens)
+    expected = logits(random_adapter(base, tmp_path / "adapter", str(tiny), 0.05), tokens)
+    assert (expected - before).abs().max() > 0.1
+
+    merged = merge(tmp_path / "adapter", tmp_path)
+    assert len(merged.changed) == 3 * len(MODULES)
+    write_hf(merged, tmp_path / "out" / "merged", "float32")
+    again = AutoModelForCausalLM.from_pretrained(tmp_path / "out" / "merged")
+    assert again.dtype == torch.float32
+    torch.testing.assert_close(logits(again, tokens), expected, atol=1e-4, rtol=1e-4)
+
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out" / "merged")
+    chat = [{"role": "user", "content": "a"}]
+    assert "<|im_start|>user" in tokenizer.apply_chat_template(chat, tokenize=False)
+    assert not (tmp_path / "out" / "merged" / "adapter_config.json").exists()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["merged"]
+
+    with pytest.raises(InputError, match="is there already"):
+        write_hf(merged, tmp_path / "out" / "merged")
+    with pytest.raises(SettingsError, match="convert_hf_to_gguf"):
+        write_gguf(merged, tmp_path / "x.gguf")
+
+
+def test_what_fails_half_way_leaves_nothing(tmp_path: Path, tokenizer: Any) -> None:
+    class Broken:
+        def to(self, dtype: object) -> None:
+            raise OSError("disk full")
+
+    merged = Merged("x", "base", Broken(), tokenizer, ())  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="disk full"):
+        write_hf(merged, tmp_path / "merged")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_modules_have_their_names_in_gguf() -> None:
+    assert gguf_name("model.layers.12.self_attn.o_proj") == "blk.12.attn_output.weight"
+    for unknown in ("lm_head", "model.embed_tokens", "model.layers.0.self_attn.qk_proj"):
+        with pytest.raises(SettingsError, match="no known place"):
+            gguf_name(unknown)
+
+
+def test_rows_of_the_two_halves_of_a_head_come_side_by_side() -> None:
+    # Two heads of four rows. Head 0 is rows 0 1 | 2 3: side by side that is 0 2 1 3; head 1 is
+    # rows 4 5 | 6 7: that is 4 6 5 7.
+    weight = np.arange(8.0)[:, None]
+    assert rotated(weight, 2)[:, 0].tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
+
+
+def test_transformers_turns_the_rows_back() -> None:
+    from transformers.modeling_gguf_pytorch_utils import LlamaTensorProcessor
+
+    weight = np.random.default_rng(1).normal(size=(24, 5))
+    processor = LlamaTensorProcessor({"num_attention_heads": 6, "num_key_value_heads": 2})
+    back = processor._reverse_permute_weights(rotated(weight, 6), 6, 6)
+    np.testing.assert_array_equal(back, weight)
+
+
+@pytest.mark.integration
+def test_folder_and_gguf_of_the_packaged_model_agree(weights_cache: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    from ragassay.models.weights import smollm2_folder
+
+    base = AutoModelForCausalLM.from_pretrained(smollm2_folder(weights_cache), dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(smollm2_folder(weights_cache))
+    tokens = tokenizer.encode("Brelozant lowered monthly migraine days in a trial of adults.")
+    before = logits(base, tokens)
+    expected = logits(random_adapter(base, tmp_path / "adapter", "smollm2-135m", 0.02), tokens)
+    effect = float((expected - before).abs().mean())
+
+    merged = merge(tmp_path / "adapter", weights_cache)
+    write_gguf(merged, tmp_path / "merged.gguf")
+    write_hf(merged, tmp_path / "merged")
+    folder = AutoModelForCausalLM.from_pretrained(tmp_path / "merged", dtype=torch.float32)
+    gguf = AutoModelForCausalLM.from_pretrained(
+        tmp_path,
+        gguf_file="merged.gguf",
+        dtype=torch.float32,
+        quantization_config=GgufConfig(dequantize=True),
+    )
+    # Rounding (to bfloat16 in the folder; of the base, unpacked to bfloat16, in the file) must be
+    # small beside what the adapter does.
+    assert effect > 0.5
+    for read in (folder, gguf):
+        assert float((logits(read, tokens) - expected).abs().mean()) < effect / 10
+    of_file = AutoTokenizer.from_pretrained(tmp_path, gguf_file="merged.gguf")
+    chat = [{"role": "user", "content": "How many?"}]
+    assert of_file.apply_chat_template(chat) == tokenizer.apply_chat_template(chat)
