@@ -2,21 +2,23 @@
 
 The prompt is as short as it can be: a small model has learnt what the rubrics mean, and its context
 is the question and the answer, sentence by sentence, so that it can point to them. It sees no
-sources.
+sources. It says first what each sentence is, which is easier to see and to learn than a rating.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import functools
+from typing import Annotated, Any, Literal
 
 import dspy
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
 from ragassay.agents.adapter import CompactAdapter
 from ragassay.agents.base import Agent
 from ragassay.agents.context import fence_mark, fenced
 from ragassay.agents.rubric_judge import Numbers, judgment_of
 from ragassay.prompts import load_prompts
+from ragassay.prompts.rationales import MARKS
 from ragassay.records import Case, Judgment
 
 Rating = Literal[1, 2, 3, 4, 5]
@@ -26,16 +28,27 @@ Reason = Annotated[
         pattern=rf"^[A-Z].{{10,{load_prompts().agents['tuned_judge'].rationale_chars}}}$"
     ),
 ]
+MarkText = Annotated[str, StringConstraints(pattern=rf"^[0-9]{{1,3}} ({'|'.join(MARKS)})$")]
+
+MOST_SENTENCES = 40
+"""Sentences of an answer that are shown; a small model loses the thread in a longer one."""
 
 
-class RateAnswer(dspy.Signature):
-    """Rate an answer on a rubric."""
-
-    context: str = dspy.InputField()
-    rubric: str = dspy.InputField()
-    rating: Rating = dspy.OutputField()
-    sentences: Numbers = dspy.OutputField()
-    rationale: Reason = dspy.OutputField()
+@functools.lru_cache(maxsize=MOST_SENTENCES + 1)
+def rating_signature(n_sentences: int) -> type[dspy.Signature]:
+    """The signature of a rating: what is to be said of each sentence, then of the whole."""
+    n = n_sentences
+    marks: Any = Annotated[list[MarkText], Field(min_length=n, max_length=n)]
+    fields: dict[str, Any] = {
+        "context": (str, dspy.InputField()),
+        "rubric": (str, dspy.InputField()),
+        "marks": (marks, dspy.OutputField()),
+        "rating": (Rating, dspy.OutputField()),
+        "sentences": (Numbers, dspy.OutputField()),
+        "rationale": (Reason, dspy.OutputField()),
+    }
+    task = load_prompts().agents["tuned_judge"].task
+    return dspy.make_signature(fields, task, signature_name="RateAnswer")
 
 
 class TunedJudge(Agent):
@@ -45,7 +58,7 @@ class TunedJudge(Agent):
     adapter = CompactAdapter()
 
     def __init__(self) -> None:
-        super().__init__(RateAnswer)
+        super().__init__(rating_signature(1))
 
     async def aforward(self, case: Case, rubric: str) -> Judgment:
         """Rate the case's answer; the score is the expectation over the five ratings.
@@ -53,7 +66,8 @@ class TunedJudge(Agent):
         Raises:
             ModelError: The model gave no usable reply.
         """
-        found, usage = await self.ask(**self.inputs(case, rubric))
+        signature = rating_signature(min(len(case.sentences), MOST_SENTENCES))
+        found, usage = await self.ask(signature, **self.inputs(case, rubric))
         return judgment_of(found, usage, case, rubric, (1, 5))
 
     def messages(self, case: Case, rubric: str) -> list[dict[str, str]]:
@@ -64,7 +78,8 @@ class TunedJudge(Agent):
     def inputs(case: Case, rubric: str) -> dict[str, str]:
         """What the signature is given."""
         words = load_prompts().context
-        lines = "\n".join(f"{sentence.index}. {sentence.text}" for sentence in case.sentences)
+        shown = case.sentences[:MOST_SENTENCES]
+        lines = "\n".join(f"{sentence.index}. {sentence.text}" for sentence in shown)
         # Answers to the same question share their prompts' start.
         mark = fence_mark([case.question, lines], case.question)
         parts = [words.question, fenced(case.question, mark), words.answer, fenced(lines, mark)]

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 import yaml
 
 from ragassay.prompts.texts import prompt_text
 from ragassay.records.base import Frozen
+
+Mark = Literal["fine", "subject", "question", "chatty", "post", "again", "judge"]
+
+MARKS: tuple[Mark, ...] = get_args(Mark)
+"""What a sentence is: at its place, on another subject, on another question of the field, chatty,
+a post of social media, a repetition, or text that talks to the judge."""
+
+FINE: Mark = "fine"
 
 HIGH, LOW = 4, 2
 """Ratings from and up to which a whole answer is called good or bad."""
@@ -29,12 +38,14 @@ class Rationales(Frozen):
         verbs: Plurals by singular.
         whole: By rubric.
         damaged: By attack.
+        marks: What the sentences are that an attack put in, by attack; those of others are fine.
     """
 
     version: int
     verbs: dict[str, str]
     whole: dict[str, WholeWords]
     damaged: dict[str, str]
+    marks: dict[str, Mark]
 
     def of_whole(self, rubric: str, rating: int) -> str:
         """Why a whole answer got a rating."""

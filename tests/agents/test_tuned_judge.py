@@ -7,7 +7,8 @@ import json
 import dspy
 import pytest
 
-from ragassay.agents.tuned_judge import TunedJudge
+from ragassay.agents.adapter import response_format
+from ragassay.agents.tuned_judge import MOST_SENTENCES, TunedJudge, rating_signature
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import AnswerSentence, Case
 from ragassay.settings import load_settings
@@ -50,9 +51,25 @@ def test_no_answer_can_hold_its_own_mark() -> None:
     assert other != mark and forged.count(f"</data {other}>") == 2
 
 
+def test_the_schema_has_a_mark_for_each_sentence() -> None:
+    schema = response_format(rating_signature(3))["json_schema"]["schema"]["properties"]
+    assert (schema["marks"]["minItems"], schema["marks"]["maxItems"]) == (3, 3)
+    assert list(schema) == ["marks", "rating", "sentences", "rationale"]
+
+
+def test_of_a_very_long_answer_the_first_sentences_are_shown() -> None:
+    shown = prompt(case(*(f"Fact {n}." for n in range(1, 60))))
+    assert f"\n{MOST_SENTENCES}. Fact" in shown and f"\n{MOST_SENTENCES + 1}. " not in shown
+
+
 @pytest.mark.integration
 async def test_a_reply_becomes_a_judgment_with_its_sentences() -> None:
-    reply = {"rating": 2, "sentences": [2, 9], "rationale": "Sentence 2 is about another subject."}
+    reply = {
+        "marks": ["1 fine", "2 subject"],
+        "rating": 2,
+        "sentences": [2, 9],
+        "rationale": "Sentence 2 is about another subject.",
+    }
     with ScriptedModel(lambda request, rng: json.dumps(reply)) as model:
         settings = load_settings(model="openai/scripted", api_base=model.base_url)
         with dspy.context(lm=JudgeLM(settings)):

@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ragassay.agents.tuned_judge import TunedJudge
+from ragassay.agents.tuned_judge import MOST_SENTENCES, TunedJudge
 from ragassay.formats import read_records
 from ragassay.graphs.nodes import case_of
 from ragassay.graphs.toolbox import Toolbox
@@ -21,7 +21,7 @@ from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as
 from ragassay.optimizers.rating_examples import DESIRED, ratings_of, redundant, some_systems
 from ragassay.optimizers.signal_rating import is_held_out
 from ragassay.perturbations import ATTACKS, damage_answers
-from ragassay.prompts.rationales import load_rationales
+from ragassay.prompts.rationales import FINE, Mark, load_rationales
 from ragassay.records import Case, DamagedAnswer, Record
 from ragassay.sentences import sentences_of
 
@@ -109,7 +109,7 @@ def _of_whole(
 ) -> list[ChatExample]:
     words = load_rationales()
     return [
-        _example(case, record, rubric, ratings[rubric], (), words.of_whole(rubric, ratings[rubric]))
+        _example(case, record, rubric, ratings[rubric], words.of_whole(rubric, ratings[rubric]))
         for rubric in sorted(rng.sample(sorted(ratings), min(N_WHOLE, len(ratings))))
     ]
 
@@ -141,9 +141,9 @@ def _of_damaged(case: Case, one: DamagedAnswer, rng: random.Random) -> list[Chat
     attack = "repeat_last" if one.attack == "redundant" else one.attack
     words = load_rationales()
     is_told = bool(numbers) or not (one.sentences or one.attack == "redundant")
-    reason = words.of_damaged(attack, numbers) if is_told else ""
+    reason = words.of_damaged(attack, numbers[:MOST_NUMBERS]) if is_told else ""
     return [
-        _example(case, one.record, rubric, rating, numbers, reason, one.severity)
+        _example(case, one.record, rubric, rating, reason, one.severity, numbers, attack)
         for rubric in rubrics
         if reason
     ]
@@ -156,7 +156,7 @@ def _numbers(one: DamagedAnswer, n_sentences: int) -> tuple[int, ...]:
         added = [n_sentences]
     elif one.attack == "redundant" and n_sentences % 2 == 0:
         added = range(2, n_sentences + 1, 2)
-    return tuple(n for n in added if n <= n_sentences)[:MOST_NUMBERS]
+    return tuple(n for n in added if n <= n_sentences)
 
 
 def _example(
@@ -164,20 +164,31 @@ def _example(
     record: Record,
     rubric: str,
     rating: int,
-    sentences: tuple[int, ...],
     reason: str,
     kind: str = "whole",
+    sentences: tuple[int, ...] = (),
+    attack: str = "",
 ) -> ChatExample:
     words = load_rationales()
     other = TOO_LOW if kind == "whole" else TOO_HIGH
-    worse = {"rating": other, "sentences": [], "rationale": words.of_whole(rubric, other)}
     return ChatExample(
         messages=as_messages(_JUDGE.messages(case, rubric)),
-        reply=as_reply({"rating": rating, "sentences": list(sentences), "rationale": reason}),
-        rejected=as_reply(worse),
+        reply=_reply(case, rating, reason, sentences, words.marks.get(attack, FINE)),
+        rejected=_reply(case, other, words.of_whole(rubric, other)),
         group=record.topic or record.id,
         kind=f"{rubric}, {kind}",
     )
+
+
+def _reply(
+    case: Case, rating: int, reason: str, sentences: tuple[int, ...] = (), mark: Mark = FINE
+) -> str:
+    marks = [
+        f"{sentence.index} {mark if sentence.index in sentences else FINE}"
+        for sentence in case.sentences[:MOST_SENTENCES]
+    ]
+    fields = {"marks": marks, "rating": rating, "sentences": sentences[:MOST_NUMBERS]}
+    return as_reply({**fields, "rationale": reason})
 
 
 _JUDGE = TunedJudge()
