@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import SettingsError
-from ragassay.model_names import is_local, split_endpoint
+from ragassay.model_names import PROVIDER, is_local, split_endpoint
 from ragassay.models.serving.keys import ServerKey, server_key
 from ragassay.models.serving.settings import enter_environment, proxy_config, write_config
 
@@ -103,7 +103,8 @@ def _bound(host: str, port: int) -> socket.socket:
 
 def _prepare_local_models(names: Sequence[str], settings: Settings) -> None:
     """Convert the packaged weights now: a missing package is told before a client asks."""
-    if any(map(is_local, names)):
+    local = [name.removeprefix(f"{PROVIDER}/") for name in names if is_local(name)]
+    if not all((Path(name) / "config.json").is_file() for name in local):
         from ragassay.models.weights import smollm2_folder
 
         smollm2_folder(settings.cache_dir)
