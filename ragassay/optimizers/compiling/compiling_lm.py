@@ -119,6 +119,10 @@ class Desk:
         default_factory=dict[str, "asyncio.Future[Remembered]"]
     )
 
+    async def settle(self) -> None:
+        """Wait for the calls that are under way: they are paid for, so they are kept."""
+        await asyncio.gather(*self.under_way.values(), return_exceptions=True)
+
 
 class CompilingLM(dspy.BaseLM):
     """A judge as DSPy's optimizers and the agents see it.

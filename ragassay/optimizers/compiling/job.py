@@ -156,6 +156,7 @@ def run_compile_job(
         try:
             return _Job(job, task, data, desk, plain, steps).run(work)
         except JobStopped as stopped:
+            bridge.wait(desk.settle())
             raise stopped.reason from stopped
 
 
