@@ -14,7 +14,7 @@ from ragassay.models.gateway import JudgeLM
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
-SENTENCES = ("Iron rose.", "Zinc rose.", "Alpha fell.", "Gold fell.", "Lead alpha.")
+SENTENCES = ("Iron rose.", "Alpha rose.", "Zinc rose.", "Alpha fell.", "Gold fell.", "Lead alpha.")
 
 
 def passage(claim: str, title: str = "", sentences: tuple[str, ...] = SENTENCES) -> str:
@@ -23,7 +23,7 @@ def passage(claim: str, title: str = "", sentences: tuple[str, ...] = SENTENCES)
 
 def test_the_closest_sentences_are_read_in_their_order() -> None:
     found = passage("Alpha fell.")
-    assert found == "Alpha fell. Gold fell. Lead alpha." and found.count(".") == N_READ
+    assert found == "Alpha rose. Alpha fell. Gold fell. Lead alpha." and found.count(".") == N_READ
 
 
 def test_a_title_is_read_where_it_is_close() -> None:

@@ -26,6 +26,7 @@ DOCUMENT = (
     "Alpha gave higher pressure.",
     "Alpha gave a rash.",
     "Alpha gave some relief.",
+    "Alpha gave them sleep.",
     "The rest was silence.",
 )
 
@@ -71,12 +72,12 @@ def test_only_a_turned_direction_makes_support_of_a_contradiction() -> None:
 
 
 def test_marked_sentences_are_read_where_others_are_closer() -> None:
-    kinds = [(e.kind, "silence" in asked(e)) for e in made(claim("Alpha gave.", NEUTRAL, (3,)))]
+    kinds = [(e.kind, "silence" in asked(e)) for e in made(claim("Alpha gave.", NEUTRAL, (4,)))]
     assert kinds == [("neutral", False), ("neutral, marked", True)]
 
 
 def test_marks_are_counted_without_the_title() -> None:
-    titled = LabelledClaim("Alpha gave.", "Omega", DOCUMENT, (3,), NEUTRAL, "a")
+    titled = LabelledClaim("Alpha gave.", "Omega", DOCUMENT, (4,), NEUTRAL, "a")
     marked = made(titled)[1]
     assert "silence" in asked(marked) and "Omega" not in asked(marked)
 
