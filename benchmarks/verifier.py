@@ -87,7 +87,7 @@ def word_svm(train: Sequence[Example]) -> Predict:
 
     model = LinearSVC(class_weight="balanced", random_state=0)
     model.fit(features(train), [row.label for row in train])
-    return lambda rows: model.predict(features(rows)).tolist()
+    return lambda rows: np.asarray(model.predict(features(rows))).tolist()
 
 
 def shown(score: Score) -> str:
