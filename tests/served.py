@@ -67,7 +67,8 @@ def served(arguments: Sequence[str], folder: Path, key: str | None = KEY) -> Ite
     """
     outside = folder / "outside.log"
     outside.touch()
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    # In bfloat16 a reply can depend on what else is in its batch.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "RAGASSAY_LOCAL_DTYPE": "float32"}
     environment.pop("RAGASSAY_SERVER_KEY", None)
     if key is not None:
         environment["RAGASSAY_SERVER_KEY"] = key
