@@ -177,18 +177,21 @@ def _miprov2(student: Student, given: Search) -> Student:
 def _gepa(student: Student, given: Search) -> Student:
     from dspy.teleprompt import GEPA
 
+    # It wants DSPy's own LM by type, and any BaseLM by use.
+    writer: Any = given.writer
     # Without a log_dir: it would pickle its state, and what was asked is on disk already.
     optimizer = GEPA(
         metric=given.remark,
         max_metric_calls=given.n_calls,
         reflection_minibatch_size=min(REFLECTED, len(given.taught)),
-        reflection_lm=given.writer,
+        reflection_lm=writer,
         instruction_proposer=propose_instructions,
         use_merge=False,
         num_threads=given.n_threads,
         seed=given.seed,
     )
-    return optimizer.compile(student, trainset=list(given.taught), valset=list(given.tried))
+    found: Any = optimizer.compile(student, trainset=list(given.taught), valset=list(given.tried))
+    return found
 
 
 def _copro(student: Student, given: Search) -> Student:
