@@ -143,8 +143,9 @@ class Plain:
             return str(self.ports[name])
         word = re.sub(r"^\$\{RAGASSAY_SERVER_KEY:.*\}$", KEY, word)
         word = re.sub(r"^\$\{\w+:-\}$", "", word)
-        word = re.sub(r"^/sample", str(ROOT / "examples" / "sample"), word)
-        word = re.sub(r"^/(work|data)\b", rf"{self.folder}/\1", word)
+        places = {"sample": ROOT / "examples" / "sample"}
+        places |= {name: self.folder / name for name in ("work", "data")}
+        word = re.sub(r"^/(sample|work|data)\b", lambda found: str(places[found[1]]), word)
         return "127.0.0.1" if word == "0.0.0.0" else word
 
     def environment(self, name: str) -> dict[str, str]:

@@ -43,8 +43,12 @@ def test_a_host_that_is_not_here_is_named() -> None:
 
 
 def test_a_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> None:
-        raise ModuleNotFoundError("No module named 'apscheduler'", name="apscheduler")
+    found = server.importlib.import_module
+
+    def absent(name: str, package: str | None = None) -> object:
+        if name == "litellm.proxy.proxy_server":
+            raise ModuleNotFoundError("No module named 'apscheduler'", name="apscheduler")
+        return found(name, package)
 
     monkeypatch.setattr(server.importlib, "import_module", absent)
     done = RUN.invoke(app, ["serve", "--port", "0"])
