@@ -168,8 +168,8 @@ def test_health_and_metrics(server: Served, client: openai.OpenAI) -> None:
         time.sleep(0.2)
     assert int(found[1]) >= 2
     figures = page(server, "/metrics")
-    assert float(re.findall(r"ragassay_local_largest_batch (\S+)", figures)[0]) >= 1
-    assert float(re.findall(r"process_resident_memory_bytes (\S+)", figures)[0]) > 1e8
+    assert float(re.findall(r"\nragassay_local_largest_batch (\S+)", figures)[0]) >= 1
+    assert float(re.findall(r"\nprocess_resident_memory_bytes (\S+)", figures)[0]) > 1e8
 
 
 def test_ragassay_elsewhere_asks_it(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
