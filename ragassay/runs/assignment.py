@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from langchain_core.runnables import RunnableConfig
-
 from ragassay.errors import FatalModelError, InputError
 from ragassay.formats import (
     AssignedAnswer,
@@ -90,8 +88,7 @@ async def _assign(
 ) -> AssignedAnswer:
     async with slots:
         graph = build_assign_graph(tools.settings.max_attempts)
-        config: RunnableConfig = {"max_concurrency": tools.settings.n_slots}
-        found = await graph.ainvoke(Input(record=record), config, context=tools)
+        found = await graph.ainvoke(Input(record=record), context=tools)
     assigned: tuple[NuggetAssignment, ...] = found["assigned"]
     usage = [one.usage for one in assigned]
     listen(Event(len(assigned), len(assigned), 1, sum(usage[1:], usage[0])))

@@ -154,9 +154,10 @@ class _Runner:
             append_line(self._folder.failures_file, failure)
 
     async def _evaluate(self, record: Record) -> Evaluation:
+        # Each judge bounds its own calls. A bound of LangGraph's would also hold back what keeps
+        # finished verdicts, until the last call of a step has begun.
         config: RunnableConfig = {
             "configurable": {"thread_id": self._tools.fingerprint(record)},
-            "max_concurrency": self._tools.n_slots,
         }
         start: Input | None = Input(record=record)
         if self._checkpointer is not None and await self._checkpointer.aget_tuple(config):

@@ -188,7 +188,6 @@ class _Writer:
     def _config(self, job: NuggetJob) -> RunnableConfig:
         return {
             "configurable": {"thread_id": self._thread(job)},
-            "max_concurrency": self._tools.settings.n_slots,
         }
 
     def _thread(self, job: NuggetJob) -> str:

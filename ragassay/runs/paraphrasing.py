@@ -11,8 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
-
 from ragassay.graphs.paraphrase import ParaphraseTools, Sentences, build_paraphrase_graph
 from ragassay.model_names import split_endpoint
 from ragassay.models.gateway import JudgeLM
@@ -108,10 +106,9 @@ async def _asked(sentences: Sequence[str], settings: Settings) -> AsyncIterator[
     if not sentences:
         return
     graph = build_paraphrase_graph(settings.max_attempts)
-    config: RunnableConfig = {"max_concurrency": settings.n_slots}
     tools = ParaphraseTools(JudgeLM(settings))
     stream: AsyncIterator[Any] = graph.astream(
-        Sentences(tuple(sentences)), config, context=tools, stream_mode="custom"
+        Sentences(tuple(sentences)), context=tools, stream_mode="custom"
     )
     async for chunk in stream:
         yield chunk["paraphrase"]

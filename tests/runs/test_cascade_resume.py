@@ -41,11 +41,13 @@ def test_a_killed_cascade_goes_on_in_the_middle_of_its_second_judge(tmp_path):
     answers.write_text('{"id": "a", "question": "q?", "answer": "It is. It was."}\n')
     with (
         ScriptedModel(rates(2)) as first,
-        ScriptedModel(rates(5), latency_s=0.5) as second,
+        ScriptedModel(rates(5), latency_s=1.5) as second,
     ):
         process = start(answers, tmp_path / "run", first, second)
         while second.n_requests < 5 and process.poll() is None:
             time.sleep(0.02)
+        # What the first ones said is on its way to the disk while the next are waited for.
+        time.sleep(0.7)
         was_alive = process.poll() is None
         process.kill()
         process.wait()
