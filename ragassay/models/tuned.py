@@ -106,8 +106,9 @@ def note_of(model: str) -> TunedNote | None:
 
 
 def base_of(model: str) -> str:
-    """LiteLLM name of the model below a fine-tuned one, which answers all that it was not tuned
-    for; the name itself of any other model.
+    """The LiteLLM name of what answers all that a model was not fine-tuned for.
+
+    The model below a fine-tuned one; any other model itself.
     """
     note = note_of(model)
     return f"{PROVIDER}/{note.base}" if note else model

@@ -1,7 +1,7 @@
 """The embedded judge as a LiteLLM provider: `ragassay/NAME` is answered in this process.
 
-`ragassay/smollm2-135m` is the packaged model and `ragassay/judge` an adapter on it that is shipped; any
-other name is a folder, of an adapter or of a whole model, or a Hugging Face id:
+`ragassay/smollm2-135m` is the packaged model. Any other name is that of a shipped adapter, a folder
+of an adapter or of a whole model, or a Hugging Face id:
 `ragassay/HuggingFaceTB/SmolLM2-360M-Instruct`.
 """
 
