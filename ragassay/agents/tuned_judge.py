@@ -79,7 +79,8 @@ class TunedJudge(Agent):
         """What the signature is given."""
         words = load_prompts().context
         shown = case.sentences[:MOST_SENTENCES]
-        lines = "\n".join(f"{sentence.index}. {sentence.text}" for sentence in shown)
+        # The number stands behind the sentence too: a causal model knows there what it has read.
+        lines = "\n".join(f"{s.index}. {s.text} [{s.index}]" for s in shown)
         # Answers to the same question share their prompts' start.
         mark = fence_mark([case.question, lines], case.question)
         parts = [words.question, fenced(case.question, mark), words.answer, fenced(lines, mark)]

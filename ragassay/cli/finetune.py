@@ -40,12 +40,12 @@ def finetune(
     epochs: Annotated[float, typer.Option(min=0.01, help="How often each is seen.")] = 1.0,
     steps: Annotated[int, typer.Option(min=0, help="End after so many steps; 0 for all.")] = 0,
     learning_rate: Annotated[
-        float | None, typer.Option(min=0, help="By default 6e-4 for sft and 5e-5 for cpo.")
+        float | None, typer.Option(min=0, help="By default 2e-3 for sft and 5e-5 for cpo.")
     ] = None,
     rank: Annotated[int, typer.Option(min=1, max=256, help="Of the low-rank factors.")] = 16,
     layers: Annotated[
         float, typer.Option(min=0.01, max=1, help="Share of the layers, the upper ones.")
-    ] = 0.5,
+    ] = 2 / 3,
     cap: Annotated[
         int, typer.Option(min=0, help="Of cpo: most pairs of a rubric and severity; 0 for all.")
     ] = 100,

@@ -33,7 +33,7 @@ def prompt(case: Case, rubric: str = "relevancy") -> str:
 
 def test_sentences_are_numbered_and_no_source_is_shown() -> None:
     shown = prompt(case("It helps.", "The match was lost."))
-    assert "\n1. It helps.\n2. The match was lost.\n" in shown
+    assert "\n1. It helps. [1]\n2. The match was lost. [2]\n" in shown
     assert shown.endswith("rubric: relevancy") and "Sources" not in shown
 
 

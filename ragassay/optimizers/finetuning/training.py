@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from peft import PeftModel
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-LEARNING_RATES: Mapping[Method, float] = {"sft": 6e-4, "cpo": 5e-5}
+LEARNING_RATES: Mapping[Method, float] = {"sft": 2e-3, "cpo": 5e-5}
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class Recipe:
 
     method: Method = "sft"
     epochs: float = 1.0
-    learning_rate: float = 6e-4
+    learning_rate: float = 2e-3
     rank: int = 16
-    share_of_layers: float = 0.5
-    row_tokens: int = 1280
+    share_of_layers: float = 2 / 3
+    row_tokens: int = 1024
     rows: int = 1
     beta: float = 0.1
     cap: int = 100
