@@ -135,7 +135,7 @@ def test_folder_and_gguf_of_the_packaged_model_agree(weights_cache: Path, tmp_pa
     tokenizer = AutoTokenizer.from_pretrained(smollm2_folder(weights_cache))
     tokens = tokenizer.encode("Brelozant lowered monthly migraine days in a trial of adults.")
     before = logits(base, tokens)
-    expected = logits(random_adapter(base, tmp_path / "adapter", "smollm2-135m", 0.02), tokens)
+    expected = logits(random_adapter(base, tmp_path / "adapter", "smollm2-135m", 0.1), tokens)
     effect = float((expected - before).abs().mean())
 
     merged = merge(tmp_path / "adapter", weights_cache)
