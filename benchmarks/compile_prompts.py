@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import time
 from collections.abc import Iterator, Sequence
@@ -107,6 +108,7 @@ def main() -> None:
     parser.add_argument("--scripted", action="store_true")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, action="append")
     arguments = parser.parse_args()
+    os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
     arguments.work.mkdir(parents=True, exist_ok=True)
     train, dev = arguments.work / "train.jsonl", arguments.work / "dev.jsonl"
     claims = read_scifact_claims(arguments.shared)
