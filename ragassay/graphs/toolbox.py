@@ -26,15 +26,14 @@ from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.agents.tuned_verifier import TunedVerifier
 from ragassay.agents.verifier import Verifier
 from ragassay.errors import FatalModelError, SettingsError
+from ragassay.graphs.building import build_encoder, build_meter, build_panel, build_verifier_lm
 from ragassay.graphs.compiled import use_compiled
 from ragassay.graphs.evidence_state import QueryTask
 from ragassay.graphs.state import Task
 from ragassay.metrics.cascade import joint_name
-from ragassay.model_names import EMBEDDED_BASE, is_local
+from ragassay.model_names import EMBEDDED_BASE
 from ragassay.models.correctness import CorrectnessModel, correctness_model
-from ragassay.models.embeddings import EMBEDDED, Embedder
-from ragassay.models.entailment import EMBEDDED as EMBEDDED_VERIFIER
-from ragassay.models.entailment import Remembered, entailment_model
+from ragassay.models.embeddings import Embedder
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.nugget_matcher import opened_matcher
 from ragassay.models.signal_rater import shipped_rater
@@ -149,12 +148,12 @@ class Toolbox:
                 "that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
             )
         embedder = Embedder(settings.embedder)
-        meter = _meter(settings, embedder)
+        meter = build_meter(settings, embedder)
         return cls(
             settings=settings,
             lm=lm,
             rating_lm=rating_lm,
-            panel=_panel(settings, rating_lm),
+            panel=build_panel(settings, rating_lm),
             second=cls.of(settings.of_second(), corpus) if settings.escalate else None,
             meter=meter,
             rater=SignalJudge(shipped_rater()) if meter else None,
@@ -163,8 +162,8 @@ class Toolbox:
             embedder=embedder,
             corpus=Corpus() if corpus is None else corpus,
             rubrics={name: rubrics[name] for name in chosen if settings.wants("rubrics")},
-            encoder=_encoder(settings, embedder),
-            verifier_lm=_verifier_lm(settings),
+            encoder=build_encoder(settings, embedder),
+            verifier_lm=build_verifier_lm(settings),
             correctness=correctness_model(settings.correctness, embedder),
             judge=RubricJudge(settings.strategy),
             verifier=Verifier(settings.verdict_labels),
@@ -342,48 +341,6 @@ class Toolbox:
     def _search_key(self) -> tuple[str, ...]:
         bounds = self.settings.evidence_turns, self.settings.evidence_tokens
         return self.corpus.sha256, *map(str, bounds)
-
-
-def _panel(settings: Settings, lm: JudgeLM) -> tuple[JudgeLM, ...]:
-    """The run's judge and the further ones; none where there is no further one."""
-    further = [JudgeLM(settings.of_judge(n)) for n in range(1, len(settings.judges))]
-    return (lm, *further) if further else ()
-
-
-def _meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
-    """What measures answers; None where nothing is to be measured.
-
-    The models that it feeds were fitted on the embedded ones, whatever else the settings choose.
-    """
-    if not settings.measures:
-        return None
-    own = embedder if embedder.name == EMBEDDED else Embedder(EMBEDDED)
-    return SignalMeter(own, Remembered(entailment_model(EMBEDDED_VERIFIER)), shipped_rater())
-
-
-def _encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:
-    """The verifier beside the judge; None where the judge verifies."""
-    if settings.chosen_verifier == "judge" or is_local(settings.chosen_verifier):
-        return None
-    model = entailment_model(settings.chosen_verifier)
-    return EncoderVerifier(model, embedder, settings.verdict_labels)
-
-
-def _verifier_lm(settings: Settings) -> JudgeLM | None:
-    """The fine-tuned verifier that the settings name; None where they name another.
-
-    Raises:
-        SettingsError: What they name was not fine-tuned to verify.
-    """
-    name = settings.chosen_verifier
-    if not is_local(name):
-        return None
-    note = note_of(name)
-    if note is None or note.task != "verifier":
-        raise SettingsError(
-            f"{name} was not fine-tuned to verify: name an adapter of `ragassay finetune verifier`"
-        )
-    return JudgeLM(settings.model_copy(update={"model": name, "panel": (), "api_base": None}))
 
 
 def toolbox(runtime: Runtime[Toolbox]) -> Toolbox:

@@ -1,0 +1,57 @@
+"""What a toolbox is made of, by the settings; no model is loaded yet."""
+
+from __future__ import annotations
+
+from ragassay.agents.encoder_verifier import EncoderVerifier
+from ragassay.agents.signals import SignalMeter
+from ragassay.errors import SettingsError
+from ragassay.model_names import is_local
+from ragassay.models.embeddings import EMBEDDED, Embedder
+from ragassay.models.entailment import EMBEDDED as EMBEDDED_VERIFIER
+from ragassay.models.entailment import Remembered, entailment_model
+from ragassay.models.gateway import JudgeLM
+from ragassay.models.signal_rater import shipped_rater
+from ragassay.models.tuned import note_of
+from ragassay.settings import Settings
+
+
+def build_panel(settings: Settings, lm: JudgeLM) -> tuple[JudgeLM, ...]:
+    """The run's judge and the further ones; none where there is no further one."""
+    further = [JudgeLM(settings.of_judge(n)) for n in range(1, len(settings.judges))]
+    return (lm, *further) if further else ()
+
+
+def build_meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
+    """What measures answers; None where nothing is to be measured.
+
+    The models that it feeds were fitted on the embedded ones, whatever else the settings choose.
+    """
+    if not settings.measures:
+        return None
+    own = embedder if embedder.name == EMBEDDED else Embedder(EMBEDDED)
+    return SignalMeter(own, Remembered(entailment_model(EMBEDDED_VERIFIER)), shipped_rater())
+
+
+def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:
+    """The verifier beside the judge; None where the judge verifies."""
+    if settings.chosen_verifier == "judge" or is_local(settings.chosen_verifier):
+        return None
+    model = entailment_model(settings.chosen_verifier)
+    return EncoderVerifier(model, embedder, settings.verdict_labels)
+
+
+def build_verifier_lm(settings: Settings) -> JudgeLM | None:
+    """The fine-tuned verifier that the settings name; None where they name another.
+
+    Raises:
+        SettingsError: What they name was not fine-tuned to verify.
+    """
+    name = settings.chosen_verifier
+    if not is_local(name):
+        return None
+    note = note_of(name)
+    if note is None or note.task != "verifier":
+        raise SettingsError(
+            f"{name} was not fine-tuned to verify: name an adapter of `ragassay finetune verifier`"
+        )
+    return JudgeLM(settings.model_copy(update={"model": name, "panel": (), "api_base": None}))
