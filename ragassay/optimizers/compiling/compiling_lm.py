@@ -183,20 +183,12 @@ class CompilingLM(dspy.BaseLM):
     ) -> Remembered:
         """Ask, unless somebody else is asking the same."""
         waiting = self.desk.under_way.get(key)
-        if waiting is not None:
-            return await waiting
-        waiting = self.desk.under_way[key] = asyncio.get_running_loop().create_future()
-        try:
-            found = await self._ask(key, messages, options)
-        except BaseException as error:
-            waiting.set_exception(error)
-            waiting.exception()  # Read once, so that nobody need wait for it.
-            raise
-        else:
-            waiting.set_result(found)
-            return found
-        finally:
-            del self.desk.under_way[key]
+        if waiting is None:
+            waiting = asyncio.ensure_future(self._ask(key, messages, options))
+            self.desk.under_way[key] = waiting
+            waiting.add_done_callback(lambda done: self.desk.under_way.pop(key, None))
+        # Who no longer waits takes it from nobody else.
+        return await asyncio.shield(waiting)
 
     async def _ask(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
