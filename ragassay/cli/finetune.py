@@ -46,6 +46,10 @@ def finetune(
     layers: Annotated[
         float, typer.Option(min=0.01, max=1, help="Share of the layers, the upper ones.")
     ] = 2 / 3,
+    row_tokens: Annotated[
+        int,
+        typer.Option(min=64, help="Longest example; on a row so long those on an answer share."),
+    ] = 1024,
     cap: Annotated[
         int, typer.Option(min=0, help="Of cpo: most pairs of a rubric and severity; 0 for all.")
     ] = 100,
@@ -86,6 +90,7 @@ def finetune(
             learning_rate=LEARNING_RATES[method] if learning_rate is None else learning_rate,
             rank=rank,
             share_of_layers=layers,
+            row_tokens=row_tokens,
             cap=cap,
             seed=seed,
             steps=steps,

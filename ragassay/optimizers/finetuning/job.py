@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError
+from ragassay.formats import read_records
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import SMOLLM2
 from ragassay.models.tuned import (
@@ -98,9 +99,8 @@ def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -
         examples = examples[: job.limit]
     say(f"{len(examples)} examples, of {len({e.group for e in examples})} groups")
     model, tokenizer = trainable_base(job.base, settings)
-    tuned = train(
-        examples, model, tokenizer, job.recipe, job.work or job.out / "checkpoints", job.start
-    )
+    work = job.work or job.out / "checkpoints"
+    tuned = train(examples, model, tokenizer, job.recipe, work, job.start, say)
     note = TunedNote(
         task=job.task,
         base=job.base,
@@ -136,9 +136,10 @@ def _examples(
 ) -> tuple[Sequence[ChatExample], int]:
     """What the job's files teach, and how many of their lines could not be read."""
     if job.task == "judge":
+        rejected = sum(len(read_records(path).rejections) for path in job.data)
         return judge_examples(
             job.data, tools, n_systems=job.n_systems, seed=job.recipe.seed, say=say
-        ), 0
+        ), rejected
     if job.task == "verifier":
         read = read_verifier_examples(job.data, tools.embedder, seed=job.recipe.seed)
     else:

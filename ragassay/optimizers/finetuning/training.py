@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,27 +57,29 @@ class Recipe:
     steps: int = 0
 
 
-def tokenised(
+def tokenised(example: ChatExample, tokenizer: PreTrainedTokenizerFast) -> Tokens:
+    """An example as tokens, its reply with the token that ends it."""
+    end: Any = tokenizer.eos_token_id
+    reply = tokenizer.encode(example.reply, add_special_tokens=False)
+    return Tokens(tuple(ChatEncoder(tokenizer).encode(example.messages)), (*reply, end))
+
+
+def that_fit(
     examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFast, n_most: int
-) -> list[Tokens]:
-    """Examples as tokens, those left out that are longer than a row.
+) -> list[ChatExample]:
+    """The examples that are not longer than a row.
 
     Raises:
         InputError: None is short enough.
     """
-    chat = ChatEncoder(tokenizer)
-    end: Any = tokenizer.eos_token_id
-    found = [
-        Tokens(
-            tuple(chat.encode(example.messages)),
-            (*tokenizer.encode(example.reply, add_special_tokens=False), end),
-        )
-        for example in examples
-    ]
-    fitting = [t for t in found if len(t.prompt) + len(t.reply) <= n_most]
-    if not fitting:
-        raise InputError(f"no example of {len(found)} fits into a row of {n_most} tokens")
-    return fitting
+    found = []
+    for example in examples:
+        tokens = tokenised(example, tokenizer)
+        if len(tokens.prompt) + len(tokens.reply) <= n_most:
+            found.append(example)
+    if not found:
+        raise InputError(f"no example of {len(examples)} fits into a row of {n_most} tokens")
+    return found
 
 
 def train(
@@ -87,6 +89,7 @@ def train(
     recipe: Recipe,
     work: Path,
     start: Path | None = None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> PeftModel:
     """Train an adapter, with progress; goes on from the last checkpoint in `work`.
 
@@ -97,6 +100,7 @@ def train(
         recipe: How.
         work: Holds checkpoints, of this data and recipe alone.
         start: Folder of an adapter to begin with, as CPO begins with one of SFT.
+        say: Told what is left out.
 
     Raises:
         InputError: There is nothing to learn, or the checkpoints are of other data.
@@ -114,8 +118,11 @@ def train(
     set_seed(recipe.seed)
     _claim(work, examples, recipe)
     adapted = with_adapter(model, recipe, start)
+    fitting = that_fit(examples, tokenizer, recipe.row_tokens)
+    if n_long := len(examples) - len(fitting):
+        say(f"left out: {n_long} that are longer than a row of {recipe.row_tokens} tokens")
     build = _sft if recipe.method == "sft" else _cpo
-    trainer = build(examples, adapted, tokenizer, recipe, work)
+    trainer = build(fitting, adapted, tokenizer, recipe, work)
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
     return trainer.model
 
@@ -190,7 +197,7 @@ def _sft(
     from trl.trainer.sft_config import SFTConfig
     from trl.trainer.sft_trainer import SFTTrainer
 
-    rows = pack(tokenised(examples, tokenizer, recipe.row_tokens), recipe.row_tokens)
+    rows = pack([tokenised(example, tokenizer) for example in examples], recipe.row_tokens)
     data = {
         "prompts": [[list(tokens.prompt) for tokens in row] for row in rows],
         "replies": [[list(tokens.reply) for tokens in row] for row in rows],

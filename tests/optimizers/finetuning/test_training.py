@@ -29,7 +29,7 @@ RECIPE = Recipe(row_tokens=400, learning_rate=1e-2, steps=4, rank=4, share_of_la
 @torch.inference_mode()
 def likelihood(model: Any, tokenizer: Any, reply: str) -> float:
     """Mean log-likelihood of a reply to the first example's prompt."""
-    [found] = tokenised([replace(EXAMPLES[0], reply=reply)], tokenizer, 400)
+    found = tokenised(replace(EXAMPLES[0], reply=reply), tokenizer)
     ids = torch.tensor([[*found.prompt, *found.reply]])
     logits = model(input_ids=ids).logits[0].log_softmax(-1)
     start = len(found.prompt) - 1
@@ -91,6 +91,14 @@ def test_nothing_to_learn_is_said(tmp_path: Path) -> None:
     bare = [replace(example, rejected="") for example in EXAMPLES]
     with pytest.raises(InputError, match="there are none"):
         trained(tmp_path / "cpo", replace(RECIPE, method="cpo"), bare)
+
+
+def test_what_is_too_long_for_a_row_is_said(tmp_path: Path) -> None:
+    tokenizer, told = tiny_tokenizer(), list[str]()
+    longer = replace(EXAMPLES[0], messages=(("user", "the drug " * 500),))
+    model = tiny_model(len(tokenizer))
+    train([*EXAMPLES, longer], model, tokenizer, RECIPE, tmp_path, say=told.append)
+    assert told == ["left out: 1 that are longer than a row of 400 tokens"]
 
 
 def test_without_trl_it_says_what_to_install(
