@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ValidationError
 
 from ragassay.errors import SettingsError
-from ragassay.model_names import PROVIDER, SMOLLM2, is_local
+from ragassay.model_names import PROVIDER, SMOLLM2, is_ours
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256, check_digest, sha256_of
 from ragassay.records.base import Frozen
 
@@ -96,12 +96,14 @@ def read_note(folder: Path) -> TunedNote:
 def note_of(model: str) -> TunedNote | None:
     """What a model was fine-tuned for, by its LiteLLM name; None where it was not, by us.
 
+    Of a served one by the same name here: that of a shipped adapter, or of the same folder.
+
     Raises:
         SettingsError: It was, and cannot be used.
     """
-    if not is_local(model):
+    if not is_ours(model):
         return None
-    folder = adapter_folder(model.removeprefix(f"{PROVIDER}/"))
+    folder = adapter_folder(model.partition(f"{PROVIDER}/")[2])
     return read_note(folder) if folder else None
 
 
@@ -111,7 +113,8 @@ def base_of(model: str) -> str:
     The model below a fine-tuned one; any other model itself.
     """
     note = note_of(model)
-    return f"{PROVIDER}/{note.base}" if note else model
+    server, ours, _ = model.partition(f"{PROVIDER}/")
+    return f"{server}{ours}{note.base}" if note else model
 
 
 def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:

@@ -43,6 +43,8 @@ def test_a_model_s_note_is_found_by_its_name(tmp_path: Path) -> None:
     note = note_of(f"ragassay/{tmp_path}")
     assert note is not None and note.task == "judge" and len(note.weights_sha256) == 64
     assert base_of(f"ragassay/{tmp_path}") == "ragassay/some/base"
+    served = f"litellm_proxy/ragassay/{tmp_path}"
+    assert note_of(served) == note and base_of(served) == "litellm_proxy/ragassay/some/base"
     for other in ("openai/gpt-4.1-mini", "ragassay/smollm2-135m", "ragassay/some/model"):
         assert note_of(other) is None and base_of(other) == other
 
