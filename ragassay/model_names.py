@@ -32,6 +32,11 @@ def is_ours(model: str) -> bool:
     return is_local(model) or is_local(model.partition("/")[2])
 
 
+def is_embedded_base(model: str) -> bool:
+    """Whether a model is `EMBEDDED_BASE`, in this process or served by `ragassay serve`."""
+    return is_ours(model) and model.endswith(EMBEDDED_BASE)
+
+
 def provider_of(model: str) -> str:
     """The provider in a LiteLLM name; empty where it names none."""
     return model.partition("/")[0] if "/" in model else ""

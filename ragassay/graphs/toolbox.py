@@ -31,7 +31,7 @@ from ragassay.graphs.compiled import use_compiled
 from ragassay.graphs.evidence_state import QueryTask
 from ragassay.graphs.state import Task
 from ragassay.metrics.cascade import joint_name
-from ragassay.model_names import EMBEDDED_BASE
+from ragassay.model_names import is_embedded_base
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import Embedder
 from ragassay.models.gateway import JudgeLM
@@ -210,7 +210,7 @@ class Toolbox:
 
         None where the judge rates, whatever was measured.
         """
-        is_ours = self.lm_of(judge).model == EMBEDDED_BASE or self.is_tuned(judge)
+        is_ours = is_embedded_base(self.lm_of(judge).model) or self.is_tuned(judge)
         if not is_ours or self.rater is None:
             return None
         return self.rater if self.rater.knows(rubric) else None

@@ -17,7 +17,7 @@ from pathlib import Path
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.audit import attack_figures, audit_pairs, variant_ratings
 from ragassay.metrics.certificate import certify
-from ragassay.model_names import EMBEDDED_BASE
+from ragassay.model_names import is_embedded_base
 from ragassay.records import (
     Audit,
     DamagedAnswer,
@@ -171,7 +171,7 @@ def raters(tools: Toolbox) -> str:
         if tools.is_tuned(name) and not tools.rater_name
         else f"{name} with {tools.rater_name}"
         if tools.is_tuned(name)
-        else f"{name}{rater if name == EMBEDDED_BASE else ''}"
+        else f"{name}{rater if is_embedded_base(name) else ''}"
         for name in tools.settings.judges
     ]
     return ("; " if rater else ", ").join(seats)

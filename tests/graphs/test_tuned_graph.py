@@ -67,8 +67,9 @@ async def test_with_signals_both_rate_and_are_named(judge: str) -> None:
 async def test_it_is_asked_but_not_told_what_others_say(judge: str) -> None:
     tools = Toolbox.of(load_settings(model=judge, signals=True, only=("rubrics",)))
     assert tools.asks("", "relevancy") and not tools.listens("", "relevancy")
-    embedded = Toolbox.of(load_settings(signals=True, model="ragassay/smollm2-135m"))
-    assert not embedded.asks("", "relevancy") and not embedded.listens("", "relevancy")
+    for name in ("ragassay/smollm2-135m", "litellm_proxy/ragassay/smollm2-135m"):
+        embedded = Toolbox.of(load_settings(signals=True, model=name))
+        assert not embedded.asks("", "relevancy") and not embedded.listens("", "relevancy")
     hosted = Toolbox.of(load_settings(signals=True, model="openai/a"))
     assert hosted.asks("", "relevancy") and hosted.listens("", "relevancy")
 
