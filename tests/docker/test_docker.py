@@ -144,8 +144,8 @@ class Plain:
         word = re.sub(r"^\$\{RAGASSAY_SERVER_KEY:.*\}$", KEY, word)
         word = re.sub(r"^\$\{\w+:-\}$", "", word)
         places = {"sample": ROOT / "examples" / "sample"}
-        places |= {name: self.folder / name for name in ("work", "data")}
-        word = re.sub(r"^/(sample|work|data)\b", lambda found: str(places[found[1]]), word)
+        places |= {name: self.folder / name for name in ("runs", "data")}
+        word = re.sub(r"^/(sample|runs|data)\b", lambda found: str(places[found[1]]), word)
         return "127.0.0.1" if word == "0.0.0.0" else word
 
     def environment(self, name: str) -> dict[str, str]:
@@ -207,7 +207,7 @@ def test_the_commands_of_the_compose_file_work_together(
         assert "up to date" in plain.run("embed")
         with plain.running("proxy", "/health/liveliness"):
             plain.run("ragassay", "--limit", "2", "--only", "rubrics", "--quiet")
-    lines = (tmp_path / "work" / "runs" / "sample" / "evaluations.jsonl").read_text().splitlines()
+    lines = (tmp_path / "runs" / "sample" / "evaluations.jsonl").read_text().splitlines()
     judgments = [j for line in lines for j in json.loads(line)["judgments"]]
     assert len(lines) == 2 and judgments
     assert any(judgment.get("distribution") for judgment in judgments)

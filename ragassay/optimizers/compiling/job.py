@@ -36,7 +36,7 @@ from ragassay.optimizers.compiling.searching import (
 from ragassay.optimizers.compiling.student import Student, example_of, predictor_of, rendered
 from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.optimizers.compiling.tasks import TaskOptions, task_of
-from ragassay.prompts.compiled import PREDICTOR, CompiledPredictor, CompiledPrompt
+from ragassay.prompts.compiled import PREDICTOR, Comparison, CompiledPredictor, CompiledPrompt
 from ragassay.records import Rejection, Usage
 from ragassay.retrievers.literature import Literature
 from ragassay.settings import Settings
@@ -228,31 +228,40 @@ class _Job:
         figures = comparisons(self._task, before, after)
         self._steps.phase("done")
         return CompileResult(
-            prompt=CompiledPrompt(
-                agent=self._student.agent.prompt,
-                rubrics=self._task.rubrics,
-                predictors={PREDICTOR: found},
-                optimizer=self._job.optimizer,
-                model=shown_name(self._settings.model),
-                reflection_model=shown_name(self._writer.model),
-                seed=self._job.seed,
-                budget=n_calls,
-                n_train=len(self._data.train),
-                n_dev=len(self._data.dev),
-                data_sha256=self._sha256(self._data.train),
-                dev_sha256=self._sha256(self._data.dev),
-                before_sha256=shipped.sha256,
-                after_sha256=found.sha256,
-                comparisons=figures,
-                is_better=found != shipped and is_better(figures[0]),
-                usage=self._desk.memory.usage,
-                ragassay=importlib.metadata.version("ragassay"),
-                packages={name: importlib.metadata.version(name) for name in NOTED_PACKAGES},
-            ),
+            prompt=self._prompt(shipped, found, figures, n_calls),
             is_same=_same(found, shipped),
             rejections=self._data.rejections,
             n_shared=self._data.n_shared,
             n_asked=self._desk.memory.n_asked,
+        )
+
+    def _prompt(
+        self,
+        shipped: CompiledPredictor,
+        found: CompiledPredictor,
+        figures: tuple[Comparison, ...],
+        n_calls: int,
+    ) -> CompiledPrompt:
+        return CompiledPrompt(
+            agent=self._student.agent.prompt,
+            rubrics=self._task.rubrics,
+            predictors={PREDICTOR: found},
+            optimizer=self._job.optimizer,
+            model=shown_name(self._settings.model),
+            reflection_model=shown_name(self._writer.model),
+            seed=self._job.seed,
+            budget=n_calls,
+            n_train=len(self._data.train),
+            n_dev=len(self._data.dev),
+            data_sha256=self._sha256(self._data.train),
+            dev_sha256=self._sha256(self._data.dev),
+            before_sha256=shipped.sha256,
+            after_sha256=found.sha256,
+            comparisons=figures,
+            is_better=found != shipped and is_better(figures[0]),
+            usage=self._desk.memory.usage,
+            ragassay=importlib.metadata.version("ragassay"),
+            packages={name: importlib.metadata.version(name) for name in NOTED_PACKAGES},
         )
 
     def _measured(self, student: Student):

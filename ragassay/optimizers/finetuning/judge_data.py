@@ -81,7 +81,10 @@ def judge_examples(
         chosen = [_excerpt(record, seed) for record in some_systems(whole, n_systems)]
         damaged: dict[str, list[DamagedAnswer]] = {}
         made = damage_answers(chosen, attacks=ATTACKS, pools="fit", seed=seed, among=whole).answers
-        for one in (*made, *redundant(records, chosen)):
+        whole_ids = {record.id: record for record in whole}
+        uncut = [record for record in chosen if record == whole_ids[record.id]]
+        # Beside the end of an answer, a whole redundant one would be known by its length.
+        for one in (*made, *redundant(records, uncut)):
             # Whether a figure is right is not to be seen without the sources.
             if one.family != "clinical":
                 damaged.setdefault(one.original, []).append(one)

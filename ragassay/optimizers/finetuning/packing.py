@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ragassay.models.local.passes import Part, ancestor_mask
-from ragassay.models.local.radix import Node, RadixTree
+from ragassay.models.local.radix import Node, RadixTree, common_prefix_length
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,31 +45,18 @@ def pack(examples: Iterable[Tokens], n_most: int) -> list[list[Tokens]]:
         Rows; neighbours in the order of their tokens stand together.
     """
     rows: list[list[Tokens]] = []
-    room, tree = 0, RadixTree()
+    room = 0
     for example in sorted(examples, key=lambda e: (e.prompt, e.reply)):
-        n_new = _n_new(tree, example)
+        # In this order none of the row shares more with an example than the one before it.
+        stem = rows[-1][-1].prompt[:-1] if rows else ()
+        n_whole = len(example.prompt) + len(example.reply)
+        n_new = n_whole - common_prefix_length(stem, example.prompt[:-1])
         if not rows or n_new > room:
             rows.append([])
-            room, tree = n_most, RadixTree()
-            n_new = _n_new(tree, example)
-        tree.insert(example.prompt[:-1])
+            room, n_new = n_most, n_whole
         room -= n_new
         rows[-1].append(example)
     return rows
-
-
-def _n_new(tree: RadixTree, example: Tokens) -> int:
-    """Tokens that an example adds to a row."""
-    shared, node, prompt = 0, tree.root, example.prompt[:-1]
-    while shared < len(prompt) and (child := node.children.get(prompt[shared])) is not None:
-        run = child.tokens
-        n = next((i for i, (a, b) in enumerate(zip(run, prompt[shared:], strict=False)) if a != b),
-                 min(len(run), len(prompt) - shared))  # fmt: skip
-        shared += n
-        if n < len(run):
-            break
-        node = child
-    return len(prompt) - shared + 1 + len(example.reply)
 
 
 def as_row(examples: Sequence[Tokens]) -> dict[str, Any]:

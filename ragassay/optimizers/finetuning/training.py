@@ -57,11 +57,17 @@ class Recipe:
     steps: int = 0
 
 
-def tokenised(example: ChatExample, tokenizer: PreTrainedTokenizerFast) -> Tokens:
-    """An example as tokens, its reply with the token that ends it."""
+def tokenised(examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFast) -> list[Tokens]:
+    """Examples as tokens, each reply with the token that ends it."""
+    chat = ChatEncoder(tokenizer)
     end: Any = tokenizer.eos_token_id
-    reply = tokenizer.encode(example.reply, add_special_tokens=False)
-    return Tokens(tuple(ChatEncoder(tokenizer).encode(example.messages)), (*reply, end))
+    return [
+        Tokens(
+            tuple(chat.encode(example.messages)),
+            (*tokenizer.encode(example.reply, add_special_tokens=False), end),
+        )
+        for example in examples
+    ]
 
 
 def that_fit(
@@ -72,11 +78,8 @@ def that_fit(
     Raises:
         InputError: None is short enough.
     """
-    found = []
-    for example in examples:
-        tokens = tokenised(example, tokenizer)
-        if len(tokens.prompt) + len(tokens.reply) <= n_most:
-            found.append(example)
+    lengths = [len(t.prompt) + len(t.reply) for t in tokenised(examples, tokenizer)]
+    found = [e for e, length in zip(examples, lengths, strict=True) if length <= n_most]
     if not found:
         raise InputError(f"no example of {len(examples)} fits into a row of {n_most} tokens")
     return found
@@ -197,7 +200,7 @@ def _sft(
     from trl.trainer.sft_config import SFTConfig
     from trl.trainer.sft_trainer import SFTTrainer
 
-    rows = pack([tokenised(example, tokenizer) for example in examples], recipe.row_tokens)
+    rows = pack(tokenised(examples, tokenizer), recipe.row_tokens)
     data = {
         "prompts": [[list(tokens.prompt) for tokens in row] for row in rows],
         "replies": [[list(tokens.reply) for tokens in row] for row in rows],

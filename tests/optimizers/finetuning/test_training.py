@@ -29,7 +29,7 @@ RECIPE = Recipe(row_tokens=400, learning_rate=1e-2, steps=4, rank=4, share_of_la
 @torch.inference_mode()
 def likelihood(model: Any, tokenizer: Any, reply: str) -> float:
     """Mean log-likelihood of a reply to the first example's prompt."""
-    found = tokenised(replace(EXAMPLES[0], reply=reply), tokenizer)
+    [found] = tokenised([replace(EXAMPLES[0], reply=reply)], tokenizer)
     ids = torch.tensor([[*found.prompt, *found.reply]])
     logits = model(input_ids=ids).logits[0].log_softmax(-1)
     start = len(found.prompt) - 1
