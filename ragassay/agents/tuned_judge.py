@@ -1,87 +1,75 @@
 """Rates an answer on one rubric, as a model that was fine-tuned for it is asked.
 
 The prompt is as short as it can be: a small model has learnt what the rubrics mean, and its context
-is the question and the answer, sentence by sentence, so that it can point to them. It sees no
-sources. It says first what each sentence is, which is easier to see and to learn than a rating.
+is the question, the answer sentence by sentence, and what it saw in them when it read them. It sees
+no sources.
 """
 
 from __future__ import annotations
 
-import functools
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
 import dspy
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
 from ragassay.agents.adapter import CompactAdapter
+from ragassay.agents.answer_reader import read_context
 from ragassay.agents.base import Agent
-from ragassay.agents.context import fence_mark, fenced
 from ragassay.agents.rubric_judge import Numbers, judgment_of
 from ragassay.prompts import load_prompts
-from ragassay.prompts.rationales import MARKS
-from ragassay.records import Case, Judgment
+from ragassay.records import Case, Judgment, Mark, Reading
 
-Rating = Literal[1, 2, 3, 4, 5]
 Reason = Annotated[
     str,
     StringConstraints(
         pattern=rf"^[A-Z].{{10,{load_prompts().agents['tuned_judge'].rationale_chars}}}$"
     ),
 ]
-MarkText = Annotated[str, StringConstraints(pattern=rf"^[0-9]{{1,3}} ({'|'.join(MARKS)})$")]
-
-MOST_SENTENCES = 40
-"""Sentences of an answer that are shown; a small model loses the thread in a longer one."""
 
 
-@functools.lru_cache(maxsize=MOST_SENTENCES + 1)
-def rating_signature(n_sentences: int) -> type[dspy.Signature]:
-    """The signature of a rating: what is to be said of each sentence, then of the whole."""
-    n = n_sentences
-    marks: Any = Annotated[list[MarkText], Field(min_length=n, max_length=n)]
-    fields: dict[str, Any] = {
-        "context": (str, dspy.InputField()),
-        "rubric": (str, dspy.InputField()),
-        "marks": (marks, dspy.OutputField()),
-        "rating": (Rating, dspy.OutputField()),
-        "sentences": (Numbers, dspy.OutputField()),
-        "rationale": (Reason, dspy.OutputField()),
-    }
-    task = load_prompts().agents["tuned_judge"].task
-    return dspy.make_signature(fields, task, signature_name="RateAnswer")
+class RateAnswer(dspy.Signature):
+    """An answer that was read in, its rating on one rubric out."""
+
+    context: str = dspy.InputField()
+    marks: str = dspy.InputField()
+    rubric: str = dspy.InputField()
+    rating: Literal[1, 2, 3, 4, 5] = dspy.OutputField()
+    sentences: Numbers = dspy.OutputField()
+    rationale: Reason = dspy.OutputField()
 
 
 class TunedJudge(Agent):
-    """A case and a rubric's name in, a judgment out; for models that `ragassay finetune` made."""
+    """A case, its reading and a rubric's name in, a judgment out; for fine-tuned models."""
 
     name = "tuned_judge"
     adapter = CompactAdapter()
 
     def __init__(self) -> None:
-        super().__init__(rating_signature(1))
+        super().__init__(RateAnswer)
 
-    async def aforward(self, case: Case, rubric: str) -> Judgment:
+    async def aforward(self, case: Case, reading: Reading, rubric: str) -> Judgment:
         """Rate the case's answer; the score is the expectation over the five ratings.
 
         Raises:
             ModelError: The model gave no usable reply.
         """
-        signature = rating_signature(min(len(case.sentences), MOST_SENTENCES))
-        found, usage = await self.ask(signature, **self.inputs(case, rubric))
+        found, usage = await self.ask(**rating_inputs(case, reading.faults, rubric))
         return judgment_of(found, usage, case, rubric, (1, 5))
 
-    def messages(self, case: Case, rubric: str) -> list[dict[str, str]]:
+    def messages(self, case: Case, faults: Mapping[int, Mark], rubric: str) -> list[dict[str, str]]:
         """The prompt as the model sees it, for whoever trains one."""
-        return self.adapter.format(self.predict.signature, [], self.inputs(case, rubric))
+        inputs = rating_inputs(case, faults, rubric)
+        return self.adapter.format(self.predict.signature, [], inputs)
 
-    @staticmethod
-    def inputs(case: Case, rubric: str) -> dict[str, str]:
-        """What the signature is given."""
-        words = load_prompts().context
-        shown = case.sentences[:MOST_SENTENCES]
-        # The number stands behind the sentence too: a causal model knows there what it has read.
-        lines = "\n".join(f"{s.index}. {s.text} [{s.index}]" for s in shown)
-        # Answers to the same question share their prompts' start.
-        mark = fence_mark([case.question, lines], case.question)
-        parts = [words.question, fenced(case.question, mark), words.answer, fenced(lines, mark)]
-        return {"context": "\n".join(parts), "rubric": rubric.replace("_", " ")}
+
+def rating_inputs(case: Case, faults: Mapping[int, Mark], rubric: str) -> dict[str, str]:
+    """What a rating is asked with.
+
+    Args:
+        case: The case.
+        faults: What is not fine of its sentences, by their numbers.
+        rubric: The rubric's name.
+    """
+    marks = ", ".join(f"{n} {mark}" for n, mark in sorted(faults.items())) or "none"
+    return {"context": read_context(case), "marks": marks, "rubric": rubric.replace("_", " ")}

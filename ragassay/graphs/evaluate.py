@@ -97,14 +97,14 @@ def build_evaluate_graph(
 def route_case(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
     """Fan out what needs no evidence; look for evidence and cited articles beside it.
 
-    Rubrics wait until the answer is measured, where it is to be.
+    Rubrics wait until the answer is measured or read, where it is to be.
     """
     if state.case is None:
         return ["find_evidence"]
     tools = toolbox(runtime)
     tasks = case_tasks(state.case, tools.settings)
     beside = ["check_citations"] if tools.settings.wants("citations") else []
-    if tools.measures:
+    if tools.measures or tools.readers:
         beside.append("measure")
     else:
         tasks += rubric_tasks(state.case, tools.rubrics, tools.judges)
@@ -112,11 +112,11 @@ def route_case(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
 
 
 def route_rubrics(state: State, runtime: Runtime[Toolbox]) -> list[Send | str]:
-    """Fan out over the rubrics of a measured answer."""
+    """Fan out over the rubrics of an answer that was measured or read."""
     if state.case is None:
         return ["gather"]
     tools = toolbox(runtime)
-    tasks = rubric_tasks(state.case, tools.rubrics, tools.judges, state.signals)
+    tasks = rubric_tasks(state.case, tools.rubrics, tools.judges, state.signals, state.readings)
     return _held(_sends(runtime, tasks)) or ["gather"]
 
 

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from ragassay.agents.context import build_case
 from ragassay.agents.segmenter import segment as segment_record
 from ragassay.agents.signals.facts import facts_text
-from ragassay.errors import InputError
+from ragassay.errors import InputError, ModelError
 from ragassay.graphs.beside import beside
 from ragassay.graphs.citation_nuggets import citations_by_nugget
 from ragassay.graphs.comparing import compare
@@ -29,6 +29,7 @@ from ragassay.records import (
     Judgment,
     Nugget,
     NuggetMatch,
+    Reading,
     Record,
     Usage,
 )
@@ -81,11 +82,26 @@ async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
 
 
 async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
-    """Measure the answer before its rubrics are judged."""
-    tools = toolbox(runtime)
-    if tools.meter is None:
-        return {}
-    return {"signals": await beside(tools.meter.signals, _case(state))}
+    """Measure the answer, and have fine-tuned judges read it, before its rubrics are judged."""
+    case, tools = _case(state), toolbox(runtime)
+    readings = {
+        seat: reading for seat in tools.readers if (reading := await _reading(case, seat, tools))
+    }
+    signals = await beside(tools.meter.signals, case) if tools.meter and tools.measures else None
+    return {"signals": signals, "readings": readings}
+
+
+async def _reading(case: Case, judge: str, tools: Toolbox) -> Reading | None:
+    """What a judge sees in an answer; None where it could not be had.
+
+    The ratings ask for it again then, each with its own tries, and say what is wrong.
+    """
+    with dspy.context(lm=tools.lm_of(judge)):
+        try:
+            reading: Any = await tools.reader.acall(case=case)
+        except ModelError:
+            return None
+    return reading
 
 
 async def judge_rubric(task: Task, runtime: Runtime[Toolbox]) -> Update:
@@ -101,7 +117,7 @@ async def _rated(task: Task, tools: Toolbox) -> Judgment:
     measured = rater.judge(task.signals, task.rubric) if rater and task.signals else None
     with dspy.context(lm=tools.lm_of(task.judge)):
         if tools.is_tuned(task.judge):
-            tuned: Any = await tools.tuned_judge.acall(case=task.case, rubric=task.rubric)
+            tuned = await _tuned(task, tools)
             return joined(tuned, measured) if measured else tuned
         if measured is not None:
             return measured
@@ -112,6 +128,15 @@ async def _rated(task: Task, tools: Toolbox) -> Judgment:
             others=task.others,
         )
         return judgment
+
+
+async def _tuned(task: Task, tools: Toolbox) -> Judgment:
+    """A fine-tuned judge's rating of what it read, with what reading took."""
+    reading: Any = task.reading or await tools.reader.acall(case=task.case)
+    judgment: Any = await tools.tuned_judge.acall(
+        case=task.case, reading=reading, rubric=task.rubric
+    )
+    return judgment.model_copy(update={"usage": judgment.usage + reading.usage})
 
 
 def _facts(task: Task) -> str:

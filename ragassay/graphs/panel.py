@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragassay.agents.answer_reader import shown_lines
 from ragassay.graphs.state import State, Task
 from ragassay.graphs.tasks import rubric_tasks
 from ragassay.graphs.toolbox import Toolbox
@@ -57,11 +58,12 @@ def confer_tasks(
 def n_rating_calls(case: Case, tools: Toolbox) -> int:
     """How many calls the rubrics of an answer take at most: twice as many where a panel may confer.
 
-    What is rated by signals takes none.
+    What is rated by signals takes none; a fine-tuned judge also reads each sentence.
     """
     tasks = rubric_tasks(case, tools.rubrics, tools.judges)
     n_asked = sum(tools.asks(task.judge, task.rubric) for task in tasks)
-    return 2 * n_asked if tools.judges else n_asked
+    n_read = len(tools.readers) * len(shown_lines(case)) if tasks else 0
+    return n_read + (2 * n_asked if tools.judges else n_asked)
 
 
 def others_text(others: Sequence[Judgment]) -> str:

@@ -23,6 +23,7 @@ from ragassay.records import (
     NuggetAssignment,
     NuggetOrigin,
     NuggetVerdict,
+    Reading,
     Record,
     SentenceCorrectness,
     SentenceLabel,
@@ -86,6 +87,8 @@ class State:
         searches: How evidence was looked for.
         notices: What is known against cited articles.
         signals: What was measured of the answer; None where nothing was.
+        readings: What fine-tuned judges saw in the answer, by their seats in a panel; "" where
+            there is none.
         correctness: Whether the passages bear the sentences out, by a model beside the judge.
         facts: Of the cited documents, where citations are checked nugget by nugget.
         nuggets, judgments, labels, assignments, evidence, citations, nugget_verdicts: Verdicts.
@@ -99,6 +102,7 @@ class State:
     searches: tuple[EvidenceSearch, ...] = ()
     notices: tuple[Finding, ...] = ()
     signals: Signals | None = None
+    readings: dict[str, Reading] = field(default_factory=dict)
     correctness: tuple[SentenceCorrectness, ...] = ()
     facts: Annotated[list[DocumentFacts], operator.add] = field(default_factory=list)
     nuggets: Annotated[list[SentenceNuggets], operator.add] = field(default_factory=list)
@@ -147,6 +151,7 @@ class Task:
         others: What the panel's other judges said, where this one hears them.
         first: What it said before.
         signals: What was measured of the answer, where a rubric is judged with it.
+        reading: What a fine-tuned judge saw in the answer; None where it reads it for this rubric.
         said: The first judge's verdicts, where it was not sure and a second one is asked.
     """
 
@@ -167,6 +172,7 @@ class Task:
     others: str = ""
     first: Judgment | None = None
     signals: Signals | None = None
+    reading: Reading | None = None
     said: tuple[Weighed, ...] = ()
 
 

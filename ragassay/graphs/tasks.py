@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from ragassay.records import (
     CitationVerdict,
     EvidenceVerdict,
     Failure,
+    Reading,
     Signals,
     Usage,
     Verdict,
@@ -26,6 +27,7 @@ def rubric_tasks(
     rubrics: Iterable[str],
     judges: Sequence[str] = (),
     signals: Signals | None = None,
+    readings: Mapping[str, Reading] | None = None,
 ) -> list[Task]:
     """One task for each rubric, or for each rubric and judge; none without a sentence.
 
@@ -34,13 +36,26 @@ def rubric_tasks(
         rubrics: Names of the run's rubrics.
         judges: Names of a panel's judges; each rates every rubric. Empty for a single judge.
         signals: What was measured of the answer.
+        readings: What fine-tuned judges saw in it. What reading took counts with the first rubric.
     """
     chosen = rubrics_of(case, rubrics) if case.sentences else ()
+    paid = {judge: _paid(reading) for judge, reading in (readings or {}).items()}
     return [
-        Task(kind="judge_rubric", case=case, rubric=name, judge=judge, signals=signals)
+        Task(
+            kind="judge_rubric",
+            case=case,
+            rubric=name,
+            judge=judge,
+            signals=signals,
+            reading=((readings or {}) if name == chosen[0] else paid).get(judge),
+        )
         for name in chosen
         for judge in judges or ("",)
     ]
+
+
+def _paid(reading: Reading) -> Reading:
+    return reading.model_copy(update={"usage": Usage()})
 
 
 def case_tasks(case: Case, settings: Settings) -> list[Task]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from langgraph.runtime import Runtime
 
+from ragassay.agents.answer_reader import AnswerReader
 from ragassay.agents.base import Agent
 from ragassay.agents.encoder_verifier import EncoderVerifier
 from ragassay.agents.evidence_searcher import EvidenceSearcher
@@ -47,6 +48,9 @@ from ragassay.retrievers.rerank import Reranker
 from ragassay.retrievers.reranked import reranker_of
 from ragassay.settings import RESULT_FIELDS, Settings, load_settings
 
+TUNED_RUBRICS = "yescieval"
+"""The rubrics that fine-tuned judges know; others are left to the model below them."""
+
 
 @dataclass(frozen=True)
 class Toolbox:
@@ -81,6 +85,7 @@ class Toolbox:
     compiled: tuple[CompiledPrompt, ...] = ()
     second: Toolbox | None = None
     judge: RubricJudge = field(default_factory=RubricJudge)
+    reader: AnswerReader = field(default_factory=AnswerReader)
     tuned_judge: TunedJudge = field(default_factory=TunedJudge)
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
     writer: NuggetWriter = field(default_factory=NuggetWriter)
@@ -142,6 +147,8 @@ class Toolbox:
         rating_lm = JudgeLM(own)
         base = base_of(own.model)
         lm = rating_lm if base == own.model else JudgeLM(own.model_copy(update={"model": base}))
+        if settings.rubric_set != TUNED_RUBRICS:
+            rating_lm = lm
         if settings.evidence == "agent" and not lm.calls_tools:
             raise SettingsError(
                 f"{settings.model} cannot call tools, so no agent can search with it: name a judge "
@@ -189,7 +196,7 @@ class Toolbox:
     def is_tuned(self, judge: str) -> bool:
         """Whether a judge was fine-tuned to rate the rubrics of this run."""
         note = note_of(self.lm_of(judge).model)
-        is_known = self.settings.rubric_set == "yescieval"
+        is_known = self.settings.rubric_set == TUNED_RUBRICS
         return note is not None and note.task == "judge" and is_known
 
     def asks(self, judge: str, rubric: str) -> bool:
@@ -204,6 +211,12 @@ class Toolbox:
     def measures(self) -> bool:
         """Whether answers are measured before their rubrics are judged."""
         return self.meter is not None and self.settings.measures
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Seats of the judges that read answers before they rate them: those fine-tuned for it."""
+        seats = self.judges or ("",)
+        return tuple(seat for seat in seats if self.rubrics and self.is_tuned(seat))
 
     def rater_of(self, judge: str, rubric: str) -> SignalJudge | None:
         """What rates a rubric by signals: in the place of the embedded model, beside a tuned judge.
@@ -316,6 +329,7 @@ class Toolbox:
             *seat_key(task),
             *self._tuned_weights,
             *self._measured_key(task),
+            *(task.reading.marks if task.reading else ()),
         )
 
     def _measured_key(self, task: Task) -> tuple[str, ...]:

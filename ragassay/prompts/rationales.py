@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Literal, get_args
 
 import yaml
 
 from ragassay.prompts.texts import prompt_text
+from ragassay.records import Mark
 from ragassay.records.base import Frozen
-
-Mark = Literal["fine", "subject", "question", "chatty", "post", "again", "judge"]
-
-MARKS: tuple[Mark, ...] = get_args(Mark)
-"""What a sentence is: at its place, on another subject, on another question of the field, chatty,
-a post of social media, a repetition, or text that talks to the judge."""
-
-FINE: Mark = "fine"
 
 HIGH, LOW = 4, 2
 """Ratings from and up to which a whole answer is called good or bad."""

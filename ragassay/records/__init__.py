@@ -60,6 +60,7 @@ from ragassay.records.matching import (
     MixtureComponent,
     NuggetMatcher,
 )
+from ragassay.records.reading import FINE, MARKS, Mark, Reading
 from ragassay.records.run import (
     CardFigure,
     FileStamp,
@@ -94,6 +95,8 @@ from ragassay.records.verdicts import (
 __all__ = [
     "ASSIGNMENTS",
     "DESIRED_RATING",
+    "FINE",
+    "MARKS",
     "NOTHING_TO_JUDGE",
     "NOT_HAD",
     "PARTS",
@@ -134,6 +137,7 @@ __all__ = [
     "LabelTask",
     "LinkKind",
     "Manifest",
+    "Mark",
     "MatchAgreement",
     "MatchObjectives",
     "MixtureComponent",
@@ -152,6 +156,7 @@ __all__ = [
     "Paraphrase",
     "Part",
     "QuestionKind",
+    "Reading",
     "Record",
     "RecordFailure",
     "Rejection",

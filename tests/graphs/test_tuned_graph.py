@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from tiny_llama import tiny_adapter, tiny_model, tiny_tokenizer
 
-from ragassay.errors import SettingsError
+from ragassay.agents.answer_reader import AnswerReader
+from ragassay.errors import ModelError, SettingsError
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.toolbox import Toolbox
-from ragassay.records import VERDICT_SETS, Document, Evaluation, Record
-from ragassay.runs.evaluate import job_of, manifest_of
+from ragassay.records import VERDICT_SETS, Case, Document, Evaluation, Reading, Record
+from ragassay.runs.evaluate import job_of, manifest_of, plan
 from ragassay.settings import load_settings
 
 pytestmark = pytest.mark.integration
@@ -44,7 +45,8 @@ async def test_it_rates_and_its_base_answers_what_else_is_asked(judge: str, tmp_
     assert tools.is_tuned("") and tools.lm.model == f"ragassay/{tmp_path / 'base'}"
     found = await evaluated(tools)
     [judgment] = found.judgments
-    assert judgment.distribution is not None and judgment.usage.n_calls == 1
+    # Two sentences are read, then the answer is rated.
+    assert judgment.distribution is not None and judgment.usage.n_calls == 3
     assert found.scores["rubric.relevancy"].judge == judge
     assert all(label.label for label in found.labels)
     assert found.scores["sentences.required"].judge == tools.lm.model
@@ -62,6 +64,40 @@ async def test_with_signals_both_rate_and_are_named(judge: str) -> None:
     mean = (alone.judgments[0].score + measured.score) / 2  # type: ignore[operator]
     assert both.judgments[0].score == pytest.approx(mean, abs=1e-3)
     assert both.scores["rubric.relevancy"].judge == f"{judge} with ragassay/signals"
+
+
+async def test_an_answer_is_read_once_for_all_rubrics(judge: str) -> None:
+    chosen = {"only": ("rubrics",), "signals": False, "local_dtype": "float32"}
+    tools = Toolbox.of(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
+    found = await evaluated(tools)
+    assert [judgment.usage.n_calls for judgment in found.judgments] == [3, 1]
+    assert plan(job_of([RECORD], tools.corpus), tools).n_calls == 4
+    alone = Toolbox.of(load_settings(model=judge, rubrics=("cohesion",), **chosen))
+    assert (await evaluated(alone)).judgments[0].score == found.judgments[1].score
+
+
+async def test_what_could_not_be_read_is_read_again_for_each_rubric(
+    judge: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = {"only": ("rubrics",), "signals": False, "local_dtype": "float32"}
+    tools = Toolbox.of(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
+    read, failures = AnswerReader.aforward, ["once"]
+
+    async def fails_once(self: AnswerReader, case: Case) -> Reading:
+        if failures:
+            raise ModelError(failures.pop())
+        return await read(self, case)
+
+    monkeypatch.setattr(AnswerReader, "aforward", fails_once)
+    found = await evaluated(tools)
+    assert not failures
+    assert [judgment.usage.n_calls for judgment in found.judgments] == [3, 3]
+
+
+async def test_rubrics_that_it_does_not_know_are_left_to_its_base(judge: str) -> None:
+    tools = Toolbox.of(load_settings(model=judge, rubric_set="usr"))
+    assert not tools.is_tuned("") and not tools.readers
+    assert tools.lm_of("").model == tools.lm.model != judge
 
 
 async def test_it_is_asked_but_not_told_what_others_say(judge: str) -> None:

@@ -10,10 +10,11 @@ wrote for each, are taken from the file.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ragassay.agents.tuned_judge import MOST_SENTENCES, TunedJudge
+from ragassay.agents.answer_reader import AnswerReader, shown_lines
+from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.formats import read_records
 from ragassay.graphs.nodes import case_of
 from ragassay.graphs.toolbox import Toolbox
@@ -21,8 +22,8 @@ from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as
 from ragassay.optimizers.rating_examples import DESIRED, ratings_of, redundant, some_systems
 from ragassay.optimizers.signal_rating import is_held_out
 from ragassay.perturbations import ATTACKS, damage_answers
-from ragassay.prompts.rationales import FINE, Mark, load_rationales
-from ragassay.records import Case, DamagedAnswer, Record
+from ragassay.prompts.rationales import load_rationales
+from ragassay.records import FINE, Case, DamagedAnswer, Mark, Record
 from ragassay.sentences import sentences_of
 
 EXCERPTS = 0.85
@@ -49,6 +50,13 @@ HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")
 MIDDLE = 3
 TOO_HIGH, TOO_LOW = 5, 1
 """What is not to be said of a damaged answer, and of a whole one."""
+
+WORSE: Mark = "subject"
+"""What is not to be said of a sentence that is fine."""
+
+OVERLOOKED = 0.2
+"""How often a rating is learnt without the marks that ought to be there: the judge is to look for
+itself as well."""
 
 MOST_NUMBERS = 8
 
@@ -95,7 +103,9 @@ def judge_examples(
             found += _of_whole(case, record, rated.get(record.id, {}), rng)
             for one in _drawn(damaged.get(record.id, []), rng):
                 found += _of_damaged(case_of(one.record, tools), one, rng)
-    return found
+    # The prompts on what stands before the damage are those of the whole answer.
+    first = {(example.group, example.messages): example for example in reversed(found)}
+    return list(first.values())[::-1]
 
 
 def _excerpt(record: Record, seed: int) -> Record:
@@ -110,10 +120,14 @@ def _excerpt(record: Record, seed: int) -> Record:
 def _of_whole(
     case: Case, record: Record, ratings: dict[str, int], rng: random.Random
 ) -> list[ChatExample]:
-    words = load_rationales()
+    words, chosen = load_rationales(), rng.sample(sorted(ratings), min(N_WHOLE, len(ratings)))
     return [
-        _example(case, record, rubric, ratings[rubric], words.of_whole(rubric, ratings[rubric]))
-        for rubric in sorted(rng.sample(sorted(ratings), min(N_WHOLE, len(ratings))))
+        *_marked(case, record, {}, "whole"),
+        *(
+            _rated(case, record, rubric, {}, "whole", rating, words.of_whole(rubric, rating))
+            for rubric in sorted(chosen)
+            for rating in [ratings[rubric]]
+        ),
     ]
 
 
@@ -135,6 +149,7 @@ def _drawn(damaged: Sequence[DamagedAnswer], rng: random.Random) -> list[Damaged
 
 
 def _of_damaged(case: Case, one: DamagedAnswer, rng: random.Random) -> list[ChatExample]:
+    words = load_rationales()
     first = one.targets[0].removeprefix("rubric.")
     among = FOREIGN_TO if one.family == "injection" else one.record.rubrics
     others = [rubric for rubric in among if rubric != first]
@@ -142,13 +157,18 @@ def _of_damaged(case: Case, one: DamagedAnswer, rng: random.Random) -> list[Chat
     rating = MIDDLE if one.attack in HARDLY_SEEN else DESIRED.get((one.family, one.severity), 1)
     numbers = _numbers(one, len(case.sentences))
     attack = "repeat_last" if one.attack == "redundant" else one.attack
-    words = load_rationales()
-    is_told = bool(numbers) or not (one.sentences or one.attack == "redundant")
-    reason = words.of_damaged(attack, numbers[:MOST_NUMBERS]) if is_told else ""
+    if not numbers and (one.sentences or one.attack == "redundant"):
+        return []
+    mark = words.marks.get(attack)
+    faults = dict.fromkeys(numbers, mark) if mark else {}
+    reason = words.of_damaged(attack, numbers[:MOST_NUMBERS])
     return [
-        _example(case, one.record, rubric, rating, reason, one.severity, numbers, attack)
-        for rubric in rubrics
-        if reason
+        *(_marked(case, one.record, faults, one.severity) if faults else ()),
+        *(
+            _rated(case, one.record, rubric, told, one.severity, rating, reason, numbers)
+            for rubric in rubrics
+            for told in [{} if rng.random() < OVERLOOKED else faults]
+        ),
     ]
 
 
@@ -162,36 +182,45 @@ def _numbers(one: DamagedAnswer, n_sentences: int) -> tuple[int, ...]:
     return tuple(n for n in added if n <= n_sentences)
 
 
-def _example(
+def _marked(case: Case, record: Record, faults: Mapping[int, Mark], kind: str) -> list[ChatExample]:
+    """What each sentence of an answer is."""
+    return [
+        ChatExample(
+            messages=as_messages(_READER.messages(case, n)),
+            reply=as_reply({"mark": mark}),
+            rejected=as_reply({"mark": WORSE if mark == FINE else FINE}),
+            group=record.topic or record.id,
+            kind=f"{mark}, {kind}",
+        )
+        for n in range(1, len(shown_lines(case)) + 1)
+        for mark in [faults.get(n, FINE)]
+    ]
+
+
+def _rated(
     case: Case,
     record: Record,
     rubric: str,
+    faults: Mapping[int, Mark],
+    kind: str,
     rating: int,
     reason: str,
-    kind: str = "whole",
-    sentences: tuple[int, ...] = (),
-    attack: str = "",
+    sentences: Sequence[int] = (),
 ) -> ChatExample:
-    words = load_rationales()
+    """A rating of an answer in whose sentences these faults were seen."""
     other = TOO_LOW if kind == "whole" else TOO_HIGH
     return ChatExample(
-        messages=as_messages(_JUDGE.messages(case, rubric)),
-        reply=_reply(case, rating, reason, sentences, words.marks.get(attack, FINE)),
-        rejected=_reply(case, other, words.of_whole(rubric, other)),
+        messages=as_messages(_JUDGE.messages(case, faults, rubric)),
+        reply=_reply(rating, reason, sentences),
+        rejected=_reply(other, load_rationales().of_whole(rubric, other)),
         group=record.topic or record.id,
         kind=f"{rubric}, {kind}",
     )
 
 
-def _reply(
-    case: Case, rating: int, reason: str, sentences: tuple[int, ...] = (), mark: Mark = FINE
-) -> str:
-    marks = [
-        f"{sentence.index} {mark if sentence.index in sentences else FINE}"
-        for sentence in case.sentences[:MOST_SENTENCES]
-    ]
-    fields = {"marks": marks, "rating": rating, "sentences": sentences[:MOST_NUMBERS]}
+def _reply(rating: int, reason: str, sentences: Sequence[int] = ()) -> str:
+    fields = {"rating": rating, "sentences": list(sentences[:MOST_NUMBERS])}
     return as_reply({**fields, "rationale": reason})
 
 
-_JUDGE = TunedJudge()
+_READER, _JUDGE = AnswerReader(), TunedJudge()

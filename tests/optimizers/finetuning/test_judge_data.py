@@ -14,6 +14,7 @@ from ragassay.optimizers.signal_rating import is_held_out
 from ragassay.perturbations import ATTACKS
 from ragassay.prompts import load_rubrics
 from ragassay.prompts.rationales import load_rationales, numbered
+from ragassay.records import MARKS
 from ragassay.settings import load_settings
 
 
@@ -26,13 +27,21 @@ def reply(example: ChatExample) -> dict[str, object]:
     return json.loads(example.reply)
 
 
+def ratings(examples: list[ChatExample]) -> list[ChatExample]:
+    return [example for example in examples if "rating" in reply(example)]
+
+
+def marks(examples: list[ChatExample]) -> list[ChatExample]:
+    return [example for example in examples if "mark" in reply(example)]
+
+
 def test_no_answer_to_a_held_out_question_is_learnt_from(examples: list[ChatExample]) -> None:
     groups = {example.group for example in examples}
     assert groups == {f"question-{n}" for n in range(10) if not is_held_out(f"question-{n}")}
 
 
 def test_whole_answers_keep_the_rating_that_others_gave(examples: list[ChatExample]) -> None:
-    whole = [e for e in examples if e.kind.endswith("whole")]
+    whole = [e for e in ratings(examples) if e.kind.endswith("whole")]
     assert len(whole) == N_WHOLE * len({e.group for e in examples})
     for example in whole:
         assert reply(example)["rating"] == 5 and reply(example)["sentences"] == []
@@ -42,7 +51,7 @@ def test_whole_answers_keep_the_rating_that_others_gave(examples: list[ChatExamp
 def test_damaged_answers_get_the_desired_rating_and_a_reason_that_names_sentences(
     examples: list[ChatExample],
 ) -> None:
-    damaged = [e for e in examples if not e.kind.endswith("whole")]
+    damaged = [e for e in ratings(examples) if not e.kind.endswith("whole")]
     extreme = [e for e in damaged if e.kind.endswith("extreme")]
     assert extreme and all(reply(e)["rating"] == 1 for e in extreme)
     assert all(reply(e)["rating"] <= 3 for e in damaged)  # type: ignore[operator]
@@ -52,6 +61,30 @@ def test_damaged_answers_get_the_desired_rating_and_a_reason_that_names_sentence
             assert f"\n{number}. " in example.messages[-1][1]
             reason = str(reply(example)["rationale"])
             assert str(number) in reason or "onnective" in reason
+
+
+def test_each_sentence_of_an_answer_is_marked_once(examples: list[ChatExample]) -> None:
+    prompts = [(example.group, example.messages) for example in marks(examples)]
+    assert len(prompts) == len(set(prompts))
+    said = {str(reply(example)["mark"]) for example in marks(examples)}
+    assert {"fine", "subject", "again", "judge"} <= said <= set(MARKS)
+    for example in marks(examples):
+        worse = json.loads(example.rejected)["mark"]
+        assert worse != reply(example)["mark"]
+        if example.kind.endswith("whole"):
+            assert reply(example)["mark"] == "fine"
+
+
+def test_most_ratings_of_damage_are_told_what_was_seen(
+    examples: list[ChatExample],
+) -> None:
+    seen = load_rationales().marks.values()
+    told = [
+        any(f" {mark}" in example.messages[-1][1].split("\nmarks: ")[1] for mark in seen)
+        for example in ratings(examples)
+        if "another subject" in str(reply(example)["rationale"])
+    ]
+    assert any(told) and not all(told)
 
 
 def test_the_file_s_own_damage_is_not_learnt_from_but_for_redundant_answers(

@@ -1,0 +1,71 @@
+"""Reads an answer sentence by sentence, as a model that was fine-tuned for it is asked.
+
+What a sentence is shows best where it ends: a causal model has just read it there, with all before
+it. So there is a prompt for each sentence, which ends with it; they share all that they have in
+common, and reading an answer costs little more than the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import dspy
+
+from ragassay.agents.adapter import CompactAdapter
+from ragassay.agents.base import Agent
+from ragassay.agents.context import fence_mark, fenced
+from ragassay.prompts import load_prompts
+from ragassay.records import Case, Mark, Reading, Usage
+
+MOST_SENTENCES = 40
+"""Sentences of an answer that are read; a small model loses the thread in a longer one."""
+
+
+class MarkSentence(dspy.Signature):
+    """An answer up to one of its sentences in, what that sentence is out."""
+
+    context: str = dspy.InputField()
+    mark: Mark = dspy.OutputField()
+
+
+class AnswerReader(Agent):
+    """A case in, a reading out; for models that `ragassay finetune judge` made."""
+
+    name = "answer_reader"
+    adapter = CompactAdapter()
+
+    def __init__(self) -> None:
+        super().__init__(MarkSentence)
+
+    async def aforward(self, case: Case) -> Reading:
+        """Say of each sentence what it is.
+
+        Raises:
+            ModelError: The model gave no usable reply for one of them.
+        """
+        numbers = range(1, len(shown_lines(case)) + 1)
+        replies = await asyncio.gather(*(self.ask(context=read_context(case, n)) for n in numbers))
+        return Reading(
+            marks=tuple(found.mark for found, _ in replies),
+            usage=sum((usage for _, usage in replies), Usage()),
+        )
+
+    def messages(self, case: Case, n: int) -> list[dict[str, str]]:
+        """The prompt for a sentence as the model sees it, for whoever trains one."""
+        inputs: dict[str, Any] = {"context": read_context(case, n)}
+        return self.adapter.format(self.predict.signature, [], inputs)
+
+
+def shown_lines(case: Case) -> list[str]:
+    """The sentences that are read, each with its number."""
+    return [f"{s.index}. {s.text}" for s in case.sentences[:MOST_SENTENCES]]
+
+
+def read_context(case: Case, n: int = MOST_SENTENCES) -> str:
+    """The question and the answer up to its n-th sentence, which counts from 1."""
+    words, lines = load_prompts().context, shown_lines(case)
+    # Answers to the same question share their prompts' start, wherever they end.
+    mark = fence_mark([case.question, *lines], case.question)
+    answer = fenced("\n".join(lines[:n]), mark)
+    return "\n".join([words.question, fenced(case.question, mark), words.answer, answer])
