@@ -135,7 +135,7 @@ class Tuned:
         with dspy.context(lm=JudgeLM(self._settings)):
             for row, one in enumerate(claims):
                 passage = passage_for(one.claim, one.title, one.sentences, self._embedder)
-                finding = await self._agent.acall(claim=one.claim, passage=passage)
+                finding = await self._agent.acall(claim=one.claim, sentences=passage)
                 share = 1.0 if finding.confidence is None else finding.confidence
                 found[row] = (1 - share) / 2
                 found[row, COLUMNS[finding.verdict]] = share

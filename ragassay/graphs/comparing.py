@@ -36,7 +36,7 @@ async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str 
             return await tools.verifier.compare(case, claim, text)
     read = await beside(passage_for, claim, title, sentences_of(text), tools.embedder)
     with dspy.context(lm=tools.verifier_lm):
-        found: Any = await tools.tuned_verifier.acall(claim=claim, passage=read)
+        found: Any = await tools.tuned_verifier.acall(claim=claim, sentences=read)
     return replace(found, verdict=_among(found.verdict, tools.settings.verdict_labels))
 
 

@@ -50,7 +50,7 @@ def claim_examples(claims: Iterable[LabelledClaim], embedder: TextEncoder) -> li
 
 
 def _closest(claim: LabelledClaim, embedder: TextEncoder) -> str:
-    return closest_sentences(claim.claim, claim.sentences, embedder, N_SENTENCES)
+    return " ".join(closest_sentences(claim.claim, claim.sentences, embedder, N_SENTENCES))
 
 
 def pair_examples(pairs: Iterable[CorrectnessPair], rng: random.Random) -> list[Example]:

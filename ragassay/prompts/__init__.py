@@ -46,6 +46,8 @@ class ContextWords(Frozen):
     no_sources: str
     answer: str
     facts: str
+    claim: str
+    passage: str
 
 
 class PanelWords(Frozen):

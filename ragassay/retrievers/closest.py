@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ragassay.retrievers.rerank import TextEncoder
 
 
-def closest_sentences(claim: str, sentences: Sequence[str], embedder: TextEncoder, n: int) -> str:
+def closest_sentences(
+    claim: str,
+    sentences: Sequence[str],
+    embedder: TextEncoder,
+    n: int,
+    wanted: Collection[int] = (),
+) -> list[str]:
     """At most `n` sentences, those closest to a claim, in their order.
 
     Args:
@@ -15,9 +21,12 @@ def closest_sentences(claim: str, sentences: Sequence[str], embedder: TextEncode
         sentences: May be empty.
         embedder: Measures the cosine.
         n: At least 1.
+        wanted: Places of those that are chosen before others.
     """
     if len(sentences) <= n:
-        return " ".join(sentences)
+        return list(sentences)
     vectors = embedder.encode([claim, *sentences])
-    order = sorted(range(len(sentences)), key=lambda i: -float(vectors[i + 1] @ vectors[0]))
-    return " ".join(sentences[i] for i in sorted(order[:n]))
+    order = sorted(
+        range(len(sentences)), key=lambda i: (i not in wanted, -float(vectors[i + 1] @ vectors[0]))
+    )
+    return [sentences[i] for i in sorted(order[:n])]

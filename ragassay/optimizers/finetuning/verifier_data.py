@@ -2,10 +2,11 @@
 
 python -m ragassay.optimizers.finetuning.verifier_data --shared ../shared --out claims.jsonl
 
-People's sets hold few contradictions, and a verifier that saw few takes shared words for support.
-So a supported claim is also learnt turned into its contradiction, a contradicted one turned into
-what is supported, and some claims beside the document of another, which says nothing of them.
-Sentences that people marked as deciding the label are read even where others are closer.
+A sentence that people marked as deciding the label gets that label, any other says nothing of the
+claim; where nobody marked one, the closest one decides. People's sets hold few contradictions, and
+a verifier that saw few takes shared words for support. So a supported claim is also learnt turned
+into its contradiction, a contradicted one turned into what is supported, and some claims beside the
+document of another, which says nothing of them.
 
 The command writes SciFact's claims for `ragassay finetune verifier`, but for the fifth of their
 groups that every verifier here is measured on.
@@ -33,6 +34,7 @@ from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as
 from ragassay.optimizers.verifier import split_scifact
 from ragassay.perturbations.swaps import turn_direction
 from ragassay.records import Rejection, Verdict
+from ragassay.retrievers.closest import closest_sentences
 from ragassay.retrievers.rerank import TextEncoder
 from ragassay.sentences import sentences_of
 
@@ -145,18 +147,14 @@ def verifier_examples(
     rng = random.Random(seed)
     found: list[ChatExample] = []
     for claim in claims:
-        found.append(_example(claim, _passage(claim, embedder)))
-        marked = _passage(claim, embedder, claim.rationale[:N_MARKED])
-        if marked != _passage(claim, embedder):
-            found.append(_example(claim, marked, "marked"))
+        found += _examples(claim, embedder)
         turned = _turned(claim, rng)
         if turned:
-            passage = _passage(turned, embedder, claim.rationale[:N_MARKED])
-            found.append(_example(turned, passage, "turned"))
+            found += _examples(turned, embedder, "turned")
         other = rng.choice(claims)
         if other.group != claim.group and rng.random() < FOREIGN:
             beside = replace(other, claim=claim.claim, group=claim.group, label=NOT_RELEVANT)
-            found.append(_example(beside, _passage(beside, embedder), "foreign"))
+            found += _examples(replace(beside, rationale=()), embedder, "foreign")
     return found
 
 
@@ -175,22 +173,26 @@ def _turned(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
     return replace(claim, claim=text, label=label) if text else None
 
 
-def _passage(claim: LabelledClaim, embedder: TextEncoder, marked: Sequence[int] = ()) -> str:
-    """The marked sentences with the closest of the others, in the document's order."""
-    if not marked:
-        return passage_for(claim.claim, claim.title, claim.sentences, embedder)
-    texts = [claim.title, *claim.sentences] if claim.title else list(claim.sentences)
-    chosen = {place + bool(claim.title) for place in marked}
-    vectors = embedder.encode([claim.claim, *texts])
-    closest = sorted(range(len(texts)), key=lambda i: -float(vectors[i + 1] @ vectors[0]))
-    chosen.update([i for i in closest if i not in chosen][: N_READ - len(chosen)])
-    return " ".join(texts[i] for i in sorted(chosen))
+def _examples(claim: LabelledClaim, embedder: TextEncoder, kind: str = "") -> list[ChatExample]:
+    """One example for each sentence that is read."""
+    marked = claim.rationale[:N_MARKED]
+    read = passage_for(claim.claim, claim.title, claim.sentences, embedder, marked)
+    decisive = {claim.sentences[place] for place in marked}
+    if not decisive:
+        decisive = set(closest_sentences(claim.claim, read, embedder, 1))
+    return [
+        _example(claim, read, n, claim.label if is_said else NEUTRAL, kind)
+        for n, sentence in enumerate(read, 1)
+        for is_said in [claim.label == NOT_RELEVANT or sentence in decisive]
+    ]
 
 
-def _example(claim: LabelledClaim, passage: str, kind: str = "") -> ChatExample:
-    word = WORDS[claim.label]
+def _example(
+    claim: LabelledClaim, read: Sequence[str], n: int, label: int, kind: str
+) -> ChatExample:
+    word = WORDS[label]
     return ChatExample(
-        messages=as_messages(_VERIFIER.messages(claim.claim, passage)),
+        messages=as_messages(_VERIFIER.messages(claim.claim, read, n)),
         reply=as_reply({"label": word}),
         group=claim.group,
         kind=f"{word}, {kind}" if kind else word,
