@@ -9,7 +9,8 @@ graph of `ragassay audit`:
 - made: damage made anew (rubric, clinical, injection), with texts of the side "audit", which no fit
   has seen (news, sports, recipes, law, code, other languages; blogs and tweets of their own)
 
-With --no-signals the language model rates alone; --model ragassay/judge is the fine-tuned one.
+By default the fine-tuned judge rates with signals. With --no-signals it rates alone; with
+--model ragassay/smollm2-135m signals do.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from ragassay.model_names import DEFAULT_MODEL
+from ragassay.model_names import EMBEDDED_BASE
 from ragassay.optimizers.claims import LabelledClaim, held_out, read_scifact_claims
 from ragassay.optimizers.compiling.job import (
     CompileJob,
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=20, help="claims on either side")
     parser.add_argument("--budget", default="light")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--model", default=DEFAULT_MODEL)
+    parser.add_argument("--model", default=EMBEDDED_BASE)
     parser.add_argument("--api-base")
     parser.add_argument("--scripted", action="store_true")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, action="append")

@@ -29,6 +29,7 @@ from ragassay.agents.segmenter import segment
 from ragassay.formats import read_records
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.intervals import share_interval
+from ragassay.model_names import EMBEDDED_BASE
 from ragassay.records import Case, Document, Record
 from ragassay.retrievers.evidence import best_passages
 from ragassay.retrievers.passages import condense
@@ -166,7 +167,7 @@ async def measure(given: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, required=True, help="folder that holds data/")
-    parser.add_argument("--model", default=None)
+    parser.add_argument("--model", default=EMBEDDED_BASE)
     parser.add_argument("--pairs", type=int, default=150)
     parser.add_argument("--questions", type=int, default=6)
     asyncio.run(measure(parser.parse_args()))

@@ -1,9 +1,10 @@
-"""Nine rubrics an answer: by signals, against the bare language model, side by side in one run.
+"""Nine rubrics an answer, rated three ways, side by side in one run.
 
     python benchmarks/rubrics.py
 
-The answers are the sample's, each with its five abstracts; the models are loaded by a first answer
-that is not counted. Every answer's sources are new to the process.
+By signals alone; by the fine-tuned judge with signals, as a run rates without further options; and
+by the bare language model. The answers are the sample's, each with its five abstracts; the models
+are loaded by a first answer that is not counted. Every answer's sources are new to the process.
 """
 
 from __future__ import annotations
@@ -16,13 +17,22 @@ from pathlib import Path
 
 import ragassay
 from ragassay.formats import read_records
+from ragassay.model_names import DEFAULT_MODEL, EMBEDDED_BASE
 from ragassay.settings import load_settings
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "sample"
 
 
-def seconds(record: ragassay.Record, signals: bool) -> float:
-    settings = load_settings(only=("rubrics",), signals=signals)
+WAYS = {
+    "signals": (EMBEDDED_BASE, True),
+    "judge_with_signals": (DEFAULT_MODEL, True),
+    "language_model": (EMBEDDED_BASE, False),
+}
+"""A model, and whether answers are measured."""
+
+
+def seconds(record: ragassay.Record, model: str, signals: bool) -> float:
+    settings = load_settings(model=model, only=("rubrics",), signals=signals)
     start = time.perf_counter()
     result = ragassay.evaluate([record], settings=settings)
     found = time.perf_counter() - start
@@ -37,22 +47,20 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=4, help="answers that are counted")
     given = parser.parse_args()
     first, *records = read_records(SAMPLE / "answers.jsonl").records[: given.answers + 1]
-    by_signals, by_model = [], []
-    for name, times in ((True, by_signals), (False, by_model)):
-        seconds(first, name)
-        times += [seconds(record, name) for record in records]
-    ratios = [m / s for m, s in zip(by_model, by_signals, strict=True)]
-    print(
-        json.dumps(
-            {
-                "signals_s": round(statistics.median(by_signals), 2),
-                "signals_most_s": round(max(by_signals), 2),
-                "language_model_s": round(statistics.median(by_model), 2),
-                "ratio_median": round(statistics.median(ratios), 2),
-                "answers": len(records),
-            }
-        )
-    )
+    times: dict[str, list[float]] = {}
+    for name, way in WAYS.items():
+        seconds(first, *way)
+        times[name] = [seconds(record, *way) for record in records]
+    slowest = times["language_model"]
+    for name, taken in times.items():
+        ratios = [s / t for s, t in zip(slowest, taken, strict=True)]
+        figures = {
+            "median_s": round(statistics.median(taken), 2),
+            "most_s": round(max(taken), 2),
+            "times_faster_than_language_model": round(statistics.median(ratios), 2),
+            "answers": len(records),
+        }
+        print(json.dumps({"by": name, **figures}), flush=True)
 
 
 if __name__ == "__main__":

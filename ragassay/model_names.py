@@ -11,7 +11,7 @@ SMOLLM2 = "smollm2-135m"
 EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
 """The model below the adapters that are shipped."""
 
-DEFAULT_MODEL = EMBEDDED_BASE
+DEFAULT_MODEL = f"{PROVIDER}/judge"
 """The judge where no other is named."""
 
 

@@ -35,7 +35,7 @@ def evaluate(
             "--judge",
             metavar="NAME",
             help="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini or hosted_vllm/NAME; "
-            "by default the embedded SmolLM2-135M. Repeat for a panel: all rate the rubrics, the "
+            "by default ragassay/judge, embedded. Repeat for a panel: all rate the rubrics, the "
             "first does all else. NAME@URL is a judge at an endpoint of its own.",
         ),
     ] = None,

@@ -54,7 +54,7 @@ def serve(
 
     And on another machine, with the key in LITELLM_PROXY_API_KEY:
 
-      ragassay evaluate answers.jsonl --model litellm_proxy/ragassay/smollm2-135m --api-base
+      ragassay evaluate answers.jsonl --model litellm_proxy/ragassay/judge --api-base
       http://HOST:4000/v1
     """
     with errors_as_lines():

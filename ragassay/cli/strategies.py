@@ -21,7 +21,8 @@ def strategies(
             "--judge",
             "--model",
             metavar="NAME",
-            help="LiteLLM name of the judge; by default the embedded SmolLM2-135M.",
+            help="LiteLLM name of the judge; by default the embedded SmolLM2-135M; "
+            "of a fine-tuned one the model below it is asked.",
         ),
     ] = None,
     api_base: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,

@@ -38,7 +38,7 @@ from ragassay.models.embeddings import Embedder
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.nugget_matcher import opened_matcher
 from ragassay.models.signal_rater import shipped_rater
-from ragassay.models.tuned import base_of, note_of
+from ragassay.models.tuned import note_of, untuned
 from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
 from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256, read_all_compiled
 from ragassay.records import NuggetMatcher, Record
@@ -144,11 +144,9 @@ class Toolbox:
             raise SettingsError(f"unknown rubric {unknown[0]!r}; there are {', '.join(rubrics)}")
         chosen = settings.rubrics or tuple(rubrics)
         own = settings.of_judge(0)
-        rating_lm = JudgeLM(own)
-        base = base_of(own.model)
-        lm = rating_lm if base == own.model else JudgeLM(own.model_copy(update={"model": base}))
-        if settings.rubric_set != TUNED_RUBRICS:
-            rating_lm = lm
+        lm = JudgeLM(untuned(own))
+        is_rated_by_it = lm.model == own.model or settings.rubric_set != TUNED_RUBRICS
+        rating_lm = lm if is_rated_by_it else JudgeLM(own)
         if settings.evidence == "agent" and not lm.calls_tools:
             raise SettingsError(
                 f"{settings.model} cannot call tools, so no agent can search with it: name a judge "

@@ -21,6 +21,8 @@ from ragassay.records.base import Frozen
 if TYPE_CHECKING:
     from peft import PeftModel
 
+    from ragassay.settings import Settings
+
 NOTE, SHAPE, WEIGHTS = "ragassay.json", "adapter_config.json", "adapter_model.safetensors"
 
 TunedTask = Literal["judge", "verifier", "labeller"]
@@ -115,6 +117,11 @@ def base_of(model: str) -> str:
     note = note_of(model)
     server, ours, _ = model.partition(f"{PROVIDER}/")
     return f"{server}{ours}{note.base}" if note else model
+
+
+def untuned(settings: Settings) -> Settings:
+    """The settings with the model that answers all that theirs was not fine-tuned for."""
+    return settings.model_copy(update={"model": base_of(settings.model)})
 
 
 def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:

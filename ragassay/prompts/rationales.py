@@ -11,6 +11,9 @@ from ragassay.prompts.texts import prompt_text
 from ragassay.records import Mark
 from ragassay.records.base import Frozen
 
+MOST_NAMED = 3
+"""Sentences that a reason names: in a longer list a small model loses count."""
+
 HIGH, LOW = 4, 2
 """Ratings from and up to which a whole answer is called good or bad."""
 
@@ -59,13 +62,15 @@ class Rationales(Frozen):
 
 
 def numbered(sentences: Sequence[int]) -> str:
-    """Sentences by their numbers.
+    """Sentences by their numbers; of many the first ones.
 
     Example:
-        >>> numbered([3, 5, 6])
-        'Sentences 3, 5 and 6'
+        >>> numbered([3, 5, 6]), numbered([2, 4, 6, 8])
+        ('Sentences 3, 5 and 6', 'Sentences 2, 4, 6 and others')
     """
-    *first, last = [str(number) for number in sentences] or [""]
+    named = [str(number) for number in sentences[:MOST_NAMED]]
+    named += ["others"] if len(sentences) > MOST_NAMED else []
+    *first, last = named or [""]
     return f"Sentences {', '.join(first)} and {last}" if first else f"Sentence {last}"
 
 

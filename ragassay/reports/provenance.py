@@ -55,11 +55,14 @@ class ProvenanceRow:
 
 def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
     """The judge, what rates for it, those beside it, a verifier: each card, or a notice."""
-    views = [_judge(manifest.judge, "Judged", manifest.card)]
-    if manifest.base:
+    is_tuned = bool(manifest.base)
+    own = "Rated the rubrics" if is_tuned else "Judged"
+    views = [_judge(manifest.judge, own, manifest.card)]
+    if is_tuned:
         views.append(_judge(manifest.base, "Judged all but the rubrics", manifest.base_card))
     if manifest.rater:
-        views.append(_judge(manifest.rater, "Rated the rubrics", manifest.rater_card))
+        role = "Rated the rubrics with it" if is_tuned else "Rated the rubrics"
+        views.append(_judge(manifest.rater, role, manifest.rater_card))
     views += [_judge(seat.judge, "Rubrics rated too", seat.card) for seat in manifest.panel]
     if manifest.second:
         second = manifest.second

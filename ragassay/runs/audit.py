@@ -165,16 +165,15 @@ def audit_manifest(job: AuditJob, tools: Toolbox) -> Manifest:
 
 def raters(tools: Toolbox) -> str:
     """Who rates: the judges, and what rates the rubrics by signals for one of them."""
-    rater = f", rubrics by {tools.rater_name}" if tools.rater_name else ""
-    seats = [
-        name
-        if tools.is_tuned(name) and not tools.rater_name
-        else f"{name} with {tools.rater_name}"
-        if tools.is_tuned(name)
-        else f"{name}{rater if is_embedded_base(name) else ''}"
-        for name in tools.settings.judges
-    ]
+    rater = tools.rater_name
+    seats = [_rater(name, rater, tools) for name in tools.settings.judges]
     return ("; " if rater else ", ").join(seats)
+
+
+def _rater(name: str, rater: str, tools: Toolbox) -> str:
+    if rater and tools.is_tuned(name):
+        return f"{name} with {rater}"
+    return f"{name}, rubrics by {rater}" if rater and is_embedded_base(name) else name
 
 
 def write_audit(folder: Path, audit: Audit) -> None:

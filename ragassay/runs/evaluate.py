@@ -258,13 +258,14 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def manifest_of(job: Job, tools: Toolbox) -> Manifest:
     """Everything that the run's result depends on."""
-    settings = tools.settings
+    settings, judge = tools.settings, tools.lm_of("").model
+    is_tuned = judge != tools.lm.model
     return Manifest(
         ragassay=importlib.metadata.version("ragassay"),
         packages=_versions(),
-        judge=settings.model,
-        judge_digest=_digest_of(settings.model),
-        base=tools.lm.model if tools.lm.model != settings.model else "",
+        judge=judge,
+        judge_digest=_digest_of(judge),
+        base=tools.lm.model if is_tuned else "",
         panel=tuple(PanelSeat(judge=j, card=load_card(j)) for j in settings.panel_names),
         second=_second_seat(settings),
         rater=tools.rater_name,
@@ -281,8 +282,8 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         answers=job.answers,
         corpus=job.corpus_stamp,
         settings={name: _plain(getattr(settings, name)) for name in RESULT_FIELDS},
-        card=load_card(settings.model),
-        base_card=load_card(tools.lm.model) if tools.lm.model != settings.model else None,
+        card=load_card(judge),
+        base_card=load_card(tools.lm.model) if is_tuned else None,
         rater_card=load_card(tools.rater_name) if tools.rater_name else None,
         verifier_card=load_card(tools.verifier_name)
         if settings.chosen_verifier != "judge"

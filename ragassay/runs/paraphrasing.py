@@ -14,6 +14,7 @@ from typing import Any
 from ragassay.graphs.paraphrase import ParaphraseTools, Sentences, build_paraphrase_graph
 from ragassay.model_names import split_endpoint
 from ragassay.models.gateway import JudgeLM
+from ragassay.models.tuned import untuned
 from ragassay.perturbations import Rephrase, damage_answers
 from ragassay.perturbations.redundancy import REDUNDANCY
 from ragassay.records import DamagedAnswer, Paraphrase
@@ -106,7 +107,7 @@ async def _asked(sentences: Sequence[str], settings: Settings) -> AsyncIterator[
     if not sentences:
         return
     graph = build_paraphrase_graph(settings.max_attempts)
-    tools = ParaphraseTools(JudgeLM(settings))
+    tools = ParaphraseTools(JudgeLM(untuned(settings)))
     stream: AsyncIterator[Any] = graph.astream(
         Sentences(tuple(sentences)), context=tools, stream_mode="custom"
     )

@@ -19,6 +19,7 @@ from ragassay.metrics.strategies import (
     Said,
     rubric_robustness,
 )
+from ragassay.models.tuned import untuned
 from ragassay.perturbations.misleading import perturbed_rating
 from ragassay.prompts import RUBRIC_SETS, STRATEGIES, Rubric, RubricSet
 from ragassay.records import Evaluation, HumanLabel, Record, RecordFailure, Rejection
@@ -146,8 +147,10 @@ def study_strategies(
         RunMismatchError: A run folder holds another run.
         FatalModelError: The judge cannot be asked.
     """
-    # Signals would rate in an embedded judge's place, and in no strategy's words.
-    asked = settings.model_copy(update={"only": ("rubrics",), "panel": (), "signals": False})
+    # Signals would rate in an embedded judge's place, and in no strategy's words; and a fine-tuned
+    # judge has words of its own.
+    chosen = {"only": ("rubrics",), "panel": (), "signals": False}
+    asked = untuned(settings).model_copy(update=chosen)
     rubrics = Toolbox.of(asked).rubrics
     people, n_strange = _people(given.job.records, given.labels, rubrics)
     said: dict[str, dict[Place, Said]] = {}
@@ -164,7 +167,7 @@ def study_strategies(
     said[PERTURBED] = _said(misled, tools, out and out / PERTURBED, listen, failures)
     answers = {name: _answers(given.job.records, name, people, said, hints) for name in rubrics}
     return StrategyStudy(
-        judge=settings.model,
+        judge=asked.model,
         n_answers=len(given.job.records),
         n_labels=sum(map(len, people.values())),
         rubrics=tuple(

@@ -9,6 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from ragassay.cli import app
+from ragassay.model_names import DEFAULT_MODEL, EMBEDDED_BASE
+from ragassay.models.cards import load_card
 from ragassay.models.signal_rater import shipped_rater
 
 pytestmark = pytest.mark.integration
@@ -23,7 +25,7 @@ def evaluate(sample: Path, out: Path, *options: str) -> dict:
 
 
 def test_the_run_and_its_report_name_what_rated(sample: Path, tmp_path: Path):
-    run = evaluate(sample, tmp_path / "run", "--signals")
+    run = evaluate(sample, tmp_path / "run", "--signals", "--judge", "ragassay/smollm2-135m")
     assert (run["rater"], run["rater_digest"]) == (shipped_rater().model, shipped_rater().digest)
     assert run["settings"]["signals"] is True
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
@@ -33,3 +35,14 @@ def test_the_run_and_its_report_name_what_rated(sample: Path, tmp_path: Path):
     for line in lines:
         judgments = json.loads(line)["judgments"]
         assert len(judgments) == 9 and all(j["rating"] and j["rationale"] for j in judgments)
+
+
+def test_by_default_the_shipped_judge_rates_with_signals(sample: Path, tmp_path: Path):
+    run = evaluate(sample, tmp_path / "run")
+    assert (run["judge"], run["base"]) == (DEFAULT_MODEL, EMBEDDED_BASE)
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    for name in (DEFAULT_MODEL, EMBEDDED_BASE, shipped_rater().model):
+        assert f"{name}" in page
+    card = load_card(DEFAULT_MODEL)
+    assert card is not None and card.digest == run["judge_digest"]
+    assert all(figure.task in page for figure in card.figures)

@@ -14,7 +14,7 @@ from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.panel import confer_tasks, n_rating_calls, others_text
 from ragassay.graphs.state import Input, Task
 from ragassay.graphs.toolbox import Toolbox
-from ragassay.model_names import DEFAULT_MODEL
+from ragassay.model_names import DEFAULT_MODEL, EMBEDDED_BASE
 from ragassay.records import (
     AnswerSentence,
     Case,
@@ -351,10 +351,10 @@ def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
         def knows(self, rubric: str) -> bool:
             return True
 
-    seats = {"model": "openai/a", "panel": (DEFAULT_MODEL,), "rubrics": ("cohesion",)}
+    seats = {"model": "openai/a", "panel": (EMBEDDED_BASE,), "rubrics": ("cohesion",)}
     made = Toolbox.of(load_settings(**seats, signals=False))
     tools = replace(made, rater=KnowsAll())  # type: ignore[arg-type]
-    ratings = (("openai/a", 5), (DEFAULT_MODEL, 1))
+    ratings = (("openai/a", 5), (EMBEDDED_BASE, 1))
     said = [Judgment(rubric="cohesion", judge=j, rating=r, score=float(r)) for j, r in ratings]
     signals = Signals()
     (task,) = confer_tasks(CASE, said, tools, signals)

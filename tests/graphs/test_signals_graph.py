@@ -11,6 +11,7 @@ from ragassay.graphs.nodes import case_of
 from ragassay.graphs.state import Input
 from ragassay.graphs.tasks import rubric_tasks
 from ragassay.graphs.toolbox import Toolbox
+from ragassay.model_names import EMBEDDED_BASE
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.records import Document, Evaluation, Record, Signals
 from ragassay.runs.evaluate import job_of, manifest_of, plan
@@ -42,7 +43,8 @@ def record(answer: str = WHOLE, name: str = "one") -> Record:
 
 
 def tools(**options: object) -> Toolbox:
-    return Toolbox.of(load_settings(**{"only": ("rubrics",), "signals": True, **options}))
+    chosen = {"model": EMBEDDED_BASE, "only": ("rubrics",), "signals": True}
+    return Toolbox.of(load_settings(**(chosen | options)))
 
 
 async def evaluate(tools: Toolbox, one: Record) -> Evaluation:

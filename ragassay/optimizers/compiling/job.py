@@ -15,6 +15,7 @@ from ragassay.errors import InputError
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import PROVIDER, is_local
 from ragassay.models.gateway import JudgeLM
+from ragassay.models.tuned import untuned
 from ragassay.optimizers.compiling.bridge import Bridge
 from ragassay.optimizers.compiling.compiling_lm import CompilingLM, Desk, JobStopped, Purse
 from ragassay.optimizers.compiling.items import (
@@ -197,7 +198,8 @@ class _Job:
     ) -> None:
         self._job, self._task, self._data, self._desk = job, task, data, desk
         self._steps, self._settings = steps, settings
-        self._lm = CompilingLM(JudgeLM(settings.of_judge(0)), desk)
+        own = untuned(settings.of_judge(0))
+        self._model, self._lm = shown_name(own.model), CompilingLM(JudgeLM(own), desk)
         self._writer = CompilingLM(JudgeLM(writer_settings(settings)), desk)
         self._n_threads = min(MOST_THREADS, settings.n_slots)
         self._student = Student(task.make_agent())
@@ -247,7 +249,7 @@ class _Job:
             rubrics=self._task.rubrics,
             predictors={PREDICTOR: found},
             optimizer=self._job.optimizer,
-            model=shown_name(self._settings.model),
+            model=self._model,
             reflection_model=shown_name(self._writer.model),
             seed=self._job.seed,
             budget=n_calls,
@@ -287,7 +289,7 @@ def _same(found: CompiledPredictor, shipped: CompiledPredictor) -> bool:
 
 def writer_settings(settings: Settings) -> Settings:
     """Settings of what writes candidates: the second judge of the panel, or the first."""
-    chosen = settings.of_judge(1 if settings.panel else 0)
+    chosen = untuned(settings.of_judge(1 if settings.panel else 0))
     longest = WRITTEN_TOKENS_LOCAL if is_local(chosen.model) else WRITTEN_TOKENS
     return chosen.model_copy(update={"max_reply_tokens": longest})
 

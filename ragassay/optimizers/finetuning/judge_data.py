@@ -38,6 +38,10 @@ N_WHOLE = 6
 N_DAMAGED = 8
 """Damaged forms of each answer that are learnt from."""
 
+ADDED = ("same_domain", "same_domain", "off_topic", "blog", "tweet")
+"""Further damage of which only the mark of the sentence that it adds is learnt: that costs little
+more than the sentence. What is hardest to see is learnt most often."""
+
 BESIDE = 0.5
 """How often a damaged answer is learnt from on a second rubric that the damage touches."""
 
@@ -96,6 +100,7 @@ def judge_examples(
             # Whether a figure is right is not to be seen without the sources.
             if one.family != "clinical":
                 damaged.setdefault(one.original, []).append(one)
+        added = _added(chosen, whole, seed)
         for n, record in enumerate(chosen, 1):
             say(f"{path.name}: {n} of {len(chosen)}")
             rng = random.Random(f"{seed}:{record.id}")
@@ -103,6 +108,8 @@ def judge_examples(
             found += _of_whole(case, record, rated.get(record.id, {}), rng)
             for one in _drawn(damaged.get(record.id, []), rng):
                 found += _of_damaged(case_of(one.record, tools), one, rng)
+            for one in added[record.id]:
+                found += _of_added(case_of(one.record, tools), one)
     # The prompts on what stands before the damage are those of the whole answer.
     first = {(example.group, example.messages): example for example in reversed(found)}
     return list(first.values())[::-1]
@@ -115,6 +122,25 @@ def _excerpt(record: Record, seed: int) -> Record:
         return record
     last = sentences_of(record.answer)[-rng.randint(*EXCERPT_SENTENCES) :]
     return record.model_copy(update={"answer": " ".join(last)})
+
+
+def _added(
+    chosen: Sequence[Record], whole: Sequence[Record], seed: int
+) -> dict[str, list[DamagedAnswer]]:
+    """Answers to which a sentence was added, by the id of the whole one."""
+    found: dict[str, list[DamagedAnswer]] = {record.id: [] for record in chosen}
+    for n, name in enumerate(ADDED, 1):
+        attacks = [attack for attack in ATTACKS if attack.name == name]
+        made = damage_answers(chosen, attacks=attacks, pools="fit", seed=seed + n, among=whole)
+        for one in made.answers:
+            found[one.original].append(one)
+    return found
+
+
+def _of_added(case: Case, one: DamagedAnswer) -> list[ChatExample]:
+    faults = dict.fromkeys(one.sentences, load_rationales().marks[one.attack])
+    marked = _marked(case, one.record, faults, one.severity)
+    return [example for n, example in enumerate(marked, 1) if n in faults]
 
 
 def _of_whole(
