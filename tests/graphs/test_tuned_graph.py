@@ -11,6 +11,7 @@ from ragassay.agents.answer_reader import AnswerReader
 from ragassay.errors import ModelError, SettingsError
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.toolbox import Toolbox
+from ragassay.metrics.joint import TUNED_SHARE
 from ragassay.records import VERDICT_SETS, Case, Document, Evaluation, Reading, Record
 from ragassay.runs.evaluate import job_of, manifest_of, plan
 from ragassay.settings import load_settings
@@ -61,7 +62,8 @@ async def test_with_signals_both_rate_and_are_named(judge: str) -> None:
     tools = Toolbox.of(load_settings(model=judge, signals=True, **chosen))
     both = await evaluated(tools)
     measured = tools.rater.judge(both.signals, "relevancy")  # type: ignore[union-attr, arg-type]
-    mean = (alone.judgments[0].score + measured.score) / 2  # type: ignore[operator]
+    mean = TUNED_SHARE * alone.judgments[0].score  # type: ignore[operator]
+    mean += (1 - TUNED_SHARE) * measured.score
     assert both.judgments[0].score == pytest.approx(mean, abs=1e-3)
     assert both.scores["rubric.relevancy"].judge == f"{judge} with ragassay/signals"
 

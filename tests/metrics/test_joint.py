@@ -29,7 +29,7 @@ def judgment(
 
 def test_the_score_is_the_expectation_of_the_mixture() -> None:
     # (2 + 4.5) / 2 = 3.25; half of [0, 1, 0, 0, 0] and half of [0, 0, 0, .5, .5]
-    found = joined(judgment(2, "a"), judgment(4.5, "b"))
+    found = joined(judgment(2, "a"), judgment(4.5, "b"), share=0.5)
     assert found.score == 3.25 and found.rating == 3
     assert found.distribution == (0, 0.5, 0, 0.25, 0.25)
     assert sum((n + 1) * p for n, p in enumerate(found.distribution)) == pytest.approx(found.score)
