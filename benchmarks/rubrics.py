@@ -34,7 +34,7 @@ WAYS = {
 def seconds(record: ragassay.Record, model: str, signals: bool) -> float:
     settings = load_settings(model=model, only=("rubrics",), signals=signals)
     start = time.perf_counter()
-    result = ragassay.evaluate([record], settings=settings)
+    result = ragassay.evaluate([record], corpus=SAMPLE / "abstracts.jsonl", settings=settings)
     found = time.perf_counter() - start
     n_scored = sum(judgment.rating is not None for judgment in result[0].judgments)
     if n_scored != 9:
