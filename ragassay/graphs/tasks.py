@@ -47,7 +47,7 @@ def rubric_tasks(
             rubric=name,
             judge=judge,
             signals=signals,
-            reading=((readings or {}) if name == chosen[0] else paid).get(judge),
+            reading=((readings or {}) if name in chosen[:1] else paid).get(judge),
         )
         for name in chosen
         for judge in judges or ("",)

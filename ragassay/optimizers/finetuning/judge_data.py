@@ -138,7 +138,8 @@ def _added(
 
 
 def _of_added(case: Case, one: DamagedAnswer) -> list[ChatExample]:
-    faults = dict.fromkeys(one.sentences, load_rationales().marks[one.attack])
+    mark = load_rationales().marks[one.attack]
+    faults: dict[int, Mark] = dict.fromkeys(one.sentences, mark)
     marked = _marked(case, one.record, faults, one.severity)
     return [example for n, example in enumerate(marked, 1) if n in faults]
 
@@ -186,7 +187,7 @@ def _of_damaged(case: Case, one: DamagedAnswer, rng: random.Random) -> list[Chat
     if not numbers and (one.sentences or one.attack == "redundant"):
         return []
     mark = words.marks.get(attack)
-    faults = dict.fromkeys(numbers, mark) if mark else {}
+    faults: dict[int, Mark] = dict.fromkeys(numbers, mark) if mark else {}
     reason = words.of_damaged(attack, numbers[:MOST_NUMBERS])
     return [
         *(_marked(case, one.record, faults, one.severity) if faults else ()),
