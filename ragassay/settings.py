@@ -45,7 +45,7 @@ class Settings(BaseSettings):
             ("zero_shot"), with what it means and what each rating shows ("knowledge"), with two
             examples besides ("few_shot"), or to think step by step first ("chain_of_thought").
         signals: Whether answers are measured before their rubrics are judged: a hosted judge is
-            told what was measured, the embedded one rates by it.
+            told what was measured, beside the embedded one it rates.
         verifier: What compares sentences with passages: "judge" asks the judging model, "embedded"
             the verifier that is installed with ragassay, any other name a model of natural
             language inference on Hugging Face's hub; "auto" is "embedded" beside an embedded

@@ -111,7 +111,7 @@ def evaluate(
         typer.Option(
             "--signals/--no-signals",
             help="Measure each answer before its rubrics are judged: a hosted judge is told what "
-            "was measured, the embedded one rates by it. On by default.",
+            "was measured, beside the embedded one it rates. On by default.",
         ),
     ] = None,
     rubric: Annotated[

@@ -42,7 +42,7 @@ def test_by_default_the_shipped_judge_rates_with_signals(sample: Path, tmp_path:
     assert (run["judge"], run["base"]) == (DEFAULT_MODEL, EMBEDDED_BASE)
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     for name in (DEFAULT_MODEL, EMBEDDED_BASE, shipped_rater().model):
-        assert f"{name}" in page
+        assert name in page
     card = load_card(DEFAULT_MODEL)
     assert card is not None and card.digest == run["judge_digest"]
     assert all(figure.task in page for figure in card.figures)

@@ -1,7 +1,8 @@
 """Low-rank adapters that are shipped in the package: what ragassay adds to its base models.
 
-Each has a folder here: `adapter.safetensors` with the two factors of each changed matrix and the
-head, `adapter.json` with what is needed to read them. What each was trained on stands in its card.
+Each has a folder here. Those on SmolLM2 are PEFT's, with a note (`ragassay.models.tuned`). That on
+MiniLM is read here: `adapter.safetensors` with the two factors of each changed matrix and the head,
+`adapter.json` with what is needed to read them. What each was trained on stands in its card.
 """
 
 from __future__ import annotations
