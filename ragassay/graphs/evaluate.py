@@ -16,6 +16,7 @@ from ragassay.graphs import citation_nuggets, nodes
 from ragassay.graphs.escalation import escalate, unsure_tasks, weigh
 from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.graphs.failures import after, file_failure, retry_policies
+from ragassay.graphs.keys import task_key
 from ragassay.graphs.panel import confer_tasks
 from ragassay.graphs.state import Input, Output, State, Task
 from ragassay.graphs.tasks import case_tasks, claim_tasks, rubric_tasks, wanted_passages
@@ -159,7 +160,7 @@ def _sends(runtime: Runtime[Toolbox], tasks: list[Task]) -> list[Send]:
     tools = toolbox(runtime)
     runtime.stream_writer({"expected": len(tasks)})
     return [
-        Send("escalate" if task.said else task.kind, replace(task, key=tools.task_key(task)))
+        Send("escalate" if task.said else task.kind, replace(task, key=task_key(tools, task)))
         for task in tasks
     ]
 

@@ -24,6 +24,7 @@ from ragassay.graphs.evidence_state import (
     QueryTask,
 )
 from ragassay.graphs.failures import file_failed_query, file_failed_search, retry_policies
+from ragassay.graphs.keys import query_key
 from ragassay.graphs.toolbox import Toolbox, toolbox
 from ragassay.records import Case
 
@@ -125,7 +126,7 @@ def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
 def _sends(node: str, tasks: list[QueryTask], runtime: Runtime[Toolbox]) -> list[Send | str]:
     tools = toolbox(runtime)
     runtime.stream_writer({"expected": len(tasks)})
-    return [Send(node, replace(task, key=tools.query_key(node, task))) for task in tasks]
+    return [Send(node, replace(task, key=query_key(tools, node, task))) for task in tasks]
 
 
 def _cache_key(task: QueryTask) -> str:

@@ -16,10 +16,11 @@ from ragassay.graphs.beside import beside
 from ragassay.graphs.citation_nuggets import citations_by_nugget
 from ragassay.graphs.comparing import compare
 from ragassay.graphs.correctness import correctness_of
+from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.panel import joint_judgments
 from ragassay.graphs.state import State, Task, passage_of
 from ragassay.graphs.tasks import claim_verdicts, rubrics_of
-from ragassay.graphs.toolbox import Toolbox, task_text, toolbox
+from ragassay.graphs.toolbox import Toolbox, toolbox
 from ragassay.metrics.evaluation import Judges, evaluation_of
 from ragassay.metrics.joint import joined
 from ragassay.metrics.nuggets import align_counted, first_of_each, same_probability
@@ -161,7 +162,7 @@ async def nuggetize(task: Task, runtime: Runtime[Toolbox]) -> Update:
     tools = toolbox(runtime)
     with dspy.context(lm=tools.lm):
         nuggets = await tools.writer.acall(
-            case=task.case, origin=task.origin, index=task.item, sentence=task_text(task)
+            case=task.case, origin=task.origin, index=task.item, sentence=task.text
         )
     return _filed(runtime, nuggets.usage, {"nuggets": [nuggets]})
 
@@ -177,7 +178,7 @@ async def assign_nugget(task: Task, runtime: Runtime[Toolbox]) -> Update:
 async def verify_claim(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Compare a sentence with a passage."""
     passage = passage_of(task)
-    found = await compare(toolbox(runtime), task.case, task_text(task), passage.text, passage.title)
+    found = await compare(toolbox(runtime), task.case, task.text, passage.text, passage.title)
     verdicts = claim_verdicts(
         task,
         verdict=found.verdict,
@@ -243,7 +244,7 @@ async def aggregate(state: State, runtime: Runtime[Toolbox]) -> Update:
             tools.rated_by,
             tools.settings.escalated_to or "",
         ),
-        tools.fingerprint(state.record),
+        fingerprint(tools, state.record),
         parts,
     )
     return {"evaluation": evaluation.model_copy(update={"signals": state.signals})}

@@ -175,6 +175,17 @@ class Task:
     reading: Reading | None = None
     said: tuple[Weighed, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """The sentence, or the gold nugget, that it is about; empty where it is about neither."""
+        if not self.item:
+            return ""
+        if self.kind == "assign_nugget":
+            return self.case.gold[self.item - 1].text
+        if self.origin == "reference":
+            return self.case.reference_sentences[self.item - 1]
+        return self.case.sentences[self.item - 1].text
+
 
 def passage_of(task: Task) -> EvidenceSpan:
     """The passage of a task that has one.

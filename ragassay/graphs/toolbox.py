@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from langgraph.runtime import Runtime
 
@@ -29,8 +29,6 @@ from ragassay.agents.verifier import Verifier
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.graphs.building import build_encoder, build_meter, build_panel, build_verifier_lm
 from ragassay.graphs.compiled import use_compiled
-from ragassay.graphs.evidence_state import QueryTask
-from ragassay.graphs.state import Task
 from ragassay.metrics.cascade import joint_name
 from ragassay.model_names import is_embedded_base
 from ragassay.models.correctness import CorrectnessModel, correctness_model
@@ -41,7 +39,7 @@ from ragassay.models.signal_rater import shipped_rater
 from ragassay.models.tuned import note_of, untuned
 from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
 from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256, read_all_compiled
-from ragassay.records import NuggetMatcher, Record
+from ragassay.records import NuggetMatcher
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.rerank import Reranker
@@ -282,7 +280,7 @@ class Toolbox:
             self.corpus.sha256,
             *self._weights,
         ]
-        return _hash(*parts)
+        return hash_of(*parts)
 
     @property
     def _weights(self) -> tuple[str, ...]:
@@ -290,69 +288,14 @@ class Toolbox:
         encoder = (self.encoder.model.name, self.encoder.model.digest) if self.encoder else ()
         beside = (self.correctness.name, self.correctness.digest) if self.correctness else ()
         rater = (self.rater.rater.model, self.rater.rater.digest) if self.rater else ()
-        return (*encoder, *beside, *rater, *self._tuned_weights)
+        return (*encoder, *beside, *rater, *self.tuned_weights)
 
     @property
-    def _tuned_weights(self) -> tuple[str, ...]:
+    def tuned_weights(self) -> tuple[str, ...]:
         """Digests of the adapters among the judges, whose names may be those of folders."""
         names = (*self.settings.judges, self.settings.chosen_verifier)
         notes = [note_of(name) for name in names]
         return tuple(note.weights_sha256 for note in notes if note)
-
-    def fingerprint(self, record: Record) -> str:
-        """Hash of everything that the evaluation of a record depends on."""
-        return _hash(self.identity, record.model_dump_json())
-
-    def task_key(self, task: Task) -> str:
-        """Hash of everything that one verdict depends on; a key of the node cache.
-
-        The second judge's depends on what the first had said, which is kept in it.
-        """
-        if task.said and self.second is not None:
-            said = (verdict.model_dump_json() for verdict in task.said)
-            return _hash(self.second.task_key(replace(task, said=())), *said)
-        passage = task.passage.text if task.passage else ""
-        text = task_text(task) if task.item else ""
-        return _hash(
-            self.settings.model,
-            self.settings.local_dtype,
-            str(self.settings.max_reply_tokens),
-            self.prompts_sha256,
-            task.case.context,
-            *(task.kind, task.rubric, task.origin, str(task.item), text, passage),
-            *(str(task.side), str(task.rank), *task.markers),
-            *(task.document, task.nugget, *task.facts),
-            *(self.verifier_name, str(self.settings.verdict_labels)),
-            *(self.settings.rubric_set, self.settings.strategy),
-            *seat_key(task),
-            *self._tuned_weights,
-            *self._measured_key(task),
-            *(task.reading.marks if task.reading else ()),
-        )
-
-    def _measured_key(self, task: Task) -> tuple[str, ...]:
-        """What a rating depends on where the answer was measured; empty where it was not."""
-        if task.signals is None:
-            return ()
-        digest = self.rater.rater.digest if self.rater else ""
-        return digest, task.signals.model_dump_json()
-
-    def query_key(self, node: str, task: QueryTask) -> str:
-        """Hash of everything that the queries for a sentence, or an agent's search, depend on."""
-        return _hash(
-            self.settings.model,
-            self.settings.local_dtype,
-            str(self.settings.max_reply_tokens),
-            self.prompts_sha256,
-            task.case.context,
-            *(node, str(task.item), str(task.round), *task.tried, *task.found),
-            *(self._search_key if node == "run_agent" else ()),
-        )
-
-    @property
-    def _search_key(self) -> tuple[str, ...]:
-        bounds = self.settings.evidence_turns, self.settings.evidence_tokens
-        return self.corpus.sha256, *map(str, bounds)
 
 
 def toolbox(runtime: Runtime[Toolbox]) -> Toolbox:
@@ -365,21 +308,6 @@ def _default_toolbox() -> Toolbox:
     return Toolbox.of(load_settings())
 
 
-def seat_key(task: Task) -> tuple[str, ...]:
-    """What the rating of a panel's judge depends on beside the case; empty for a single judge."""
-    if not task.judge:
-        return ()
-    return task.judge, task.others, task.first.model_dump_json() if task.first else ""
-
-
-def task_text(task: Task) -> str:
-    """The sentence, or the gold nugget, that a task is about."""
-    if task.kind == "assign_nugget":
-        return task.case.gold[task.item - 1].text
-    if task.origin == "reference":
-        return task.case.reference_sentences[task.item - 1]
-    return task.case.sentences[task.item - 1].text
-
-
-def _hash(*parts: str) -> str:
+def hash_of(*parts: str) -> str:
+    """SHA-256 of texts, in hexadecimal; where one ends and the next begins counts."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

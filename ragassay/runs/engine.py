@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 
 from ragassay.errors import FatalModelError, ModelError, RagassayError
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
+from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
 from ragassay.graphs.state import Input
 from ragassay.graphs.toolbox import Toolbox
@@ -88,7 +89,7 @@ def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | Non
     """What an earlier start of the same run has left, by the hash of all that it depends on."""
     if folder is None:
         return Outcome()
-    wanted = {record.id: tools.fingerprint(record) for record in records}
+    wanted = {record.id: fingerprint(tools, record) for record in records}
     return Outcome(
         {e.record_id: e for e in folder.evaluations() if wanted.get(e.record_id) == e.fingerprint},
         {f.record_id: f for f in folder.failures() if f.record_id in wanted},
@@ -146,7 +147,7 @@ class _Runner:
     async def forget(self, record: Record) -> None:
         """Drop the states of an evaluation; its verdicts stay in the cache."""
         if self._checkpointer is not None:
-            await self._checkpointer.adelete_thread(self._tools.fingerprint(record))
+            await self._checkpointer.adelete_thread(fingerprint(self._tools, record))
 
     def _keep_failure(self, failure: RecordFailure) -> None:
         self._outcome.failures[failure.record_id] = failure
@@ -157,7 +158,7 @@ class _Runner:
         # Each judge bounds its own calls. A bound of LangGraph's would also hold back what keeps
         # finished verdicts, until the last call of a step has begun.
         config: RunnableConfig = {
-            "configurable": {"thread_id": self._tools.fingerprint(record)},
+            "configurable": {"thread_id": fingerprint(self._tools, record)},
         }
         start: Input | None = Input(record=record)
         if self._checkpointer is not None and await self._checkpointer.aget_tuple(config):

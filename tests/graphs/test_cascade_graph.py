@@ -15,6 +15,7 @@ from ragassay.agents.encoder_verifier import EncoderVerifier
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.graphs.escalation import n_most_escalated, unsure_tasks
 from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input, State, Task
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.uncertainty import entropy_of
@@ -356,14 +357,14 @@ def test_verdicts_of_the_second_judge_are_kept_by_it_by_what_was_said_and_measur
     task = Task("judge_rubric", CASE, rubric="cohesion")
     third = Toolbox.of(tools.settings.model_copy(update={"escalate": "openai/c"}))
     keys = [
-        tools.task_key(task),
-        tools.task_key(replace(task, said=(said,))),
-        tools.task_key(replace(task, said=(other,))),
-        tools.task_key(replace(task, said=(said,), signals=Signals(values={"x": 1.0}))),
-        third.task_key(replace(task, said=(said,))),
+        task_key(tools, task),
+        task_key(tools, replace(task, said=(said,))),
+        task_key(tools, replace(task, said=(other,))),
+        task_key(tools, replace(task, said=(said,), signals=Signals(values={"x": 1.0}))),
+        task_key(third, replace(task, said=(said,))),
     ]
     assert len(set(keys)) == len(keys)
-    assert third.task_key(task) == tools.task_key(task), "the first judge's do not depend on it"
+    assert task_key(third, task) == task_key(tools, task), "the first judge's do not depend on it"
     assert third.identity != tools.identity
 
 

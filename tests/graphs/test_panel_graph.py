@@ -11,6 +11,7 @@ from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.keys import task_key
 from ragassay.graphs.panel import confer_tasks, n_rating_calls, others_text
 from ragassay.graphs.state import Input, Task
 from ragassay.graphs.toolbox import Toolbox
@@ -297,7 +298,7 @@ def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(tools):
         replace(task, kind="confer", others="1. It rated the answer 1."),
         replace(task, kind="confer", others="1. It rated the answer 1.", first=said),
     ]
-    assert len({tools.task_key(t) for t in tasks}) == len(tasks)
+    assert len({task_key(tools, t) for t in tasks}) == len(tasks)
 
 
 def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(tools):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.keys import task_key
 from ragassay.graphs.nodes import case_of
 from ragassay.graphs.state import Input
 from ragassay.graphs.tasks import rubric_tasks
@@ -104,7 +105,7 @@ async def test_the_signals_of_an_answer_are_part_of_a_verdicts_key():
     other = Signals(values={"order": -1.0}, sentences=found.signals.sentences)
     cut = case_of(record(), chosen)
     keys = {
-        chosen.task_key(rubric_tasks(cut, ["cohesion"], (), signals)[0])
+        task_key(chosen, rubric_tasks(cut, ["cohesion"], (), signals)[0])
         for signals in (None, found.signals, other)
     }
     assert len(keys) == 3
