@@ -1,17 +1,14 @@
 """Says whether a passage bears out a claim, as a model that was fine-tuned for it is asked.
 
-As a fine-tuned judge reads an answer, so here a passage is read sentence by sentence: what a
-sentence says of the claim shows best where it ends. There is a prompt for each, which ends with it
-and shares with the others what they have in common. The verdict is that of the sentence which says
-most. No question is shown and no other source, and of a document only what is closest to the claim.
+The passage comes first and the claim last: a causal model that reads the claim has then just read
+what it is compared with. No question is shown and no other source, and of a document only what is
+closest to the claim.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import dspy
 
@@ -32,32 +29,14 @@ sentence of the rationale for 85 of 100 of SciFact's training claims that have o
 
 LABELS: tuple[Verdict, ...] = VERDICT_SETS[4]
 
-DECISIVE: tuple[Verdict, ...] = ("supports", "contradicts")
-"""Labels of a sentence that says something of the claim."""
-
 Label = Literal["supports", "contradicts", "neutral", "not_relevant"]
 
 
-class CompareSentence(dspy.Signature):
-    """A claim and a passage up to one of its sentences in, what that sentence says of it out."""
+class CompareClaim(dspy.Signature):
+    """A passage and a claim in, what the passage says of the claim out."""
 
     context: str = dspy.InputField()
     label: Label = dspy.OutputField()
-
-
-@dataclass(frozen=True)
-class _Said:
-    """What a sentence says of a claim: its label, and how likely each label was."""
-
-    label: Verdict
-    weights: dict[str, float] | None
-
-    @property
-    def share(self) -> float:
-        """How likely it says anything of the claim."""
-        if self.weights is None:
-            return float(self.label in DECISIVE)
-        return sum(self.weights[label] for label in DECISIVE)
 
 
 class TunedVerifier(Agent):
@@ -67,7 +46,7 @@ class TunedVerifier(Agent):
     adapter = CompactAdapter()
 
     def __init__(self) -> None:
-        super().__init__(CompareSentence)
+        super().__init__(CompareClaim)
 
     async def aforward(self, claim: str, sentences: Sequence[str]) -> Finding:
         """Compare a claim with a passage that `passage_for` has cut.
@@ -77,34 +56,25 @@ class TunedVerifier(Agent):
         """
         if not sentences:
             return Finding("not_relevant", None, Usage())
-        numbers = range(1, len(sentences) + 1)
-        replies = await asyncio.gather(
-            *(self.ask(context=_context(claim, sentences, n)) for n in numbers)
-        )
-        said = [_said(found) for found, _ in replies]
-        most = max(said, key=lambda one: one.share)
+        found, usage = await self.ask(context=_context(claim, sentences))
+        weights = choice_distribution(found.get("logprobs"), "label", LABELS)
         return Finding(
-            most.label,
-            round(most.weights[most.label], 4) if most.weights else None,
-            sum((usage for _, usage in replies), Usage()),
-            rounded_bits(most.weights.values() if most.weights else None),
+            found.label,
+            round(weights[found.label], 4) if weights else None,
+            usage,
+            rounded_bits(weights.values() if weights else None),
         )
 
-    def messages(self, claim: str, sentences: Sequence[str], n: int) -> list[dict[str, str]]:
-        """The prompt for a sentence as the model sees it, for whoever trains one."""
-        inputs: dict[str, Any] = {"context": _context(claim, sentences, n)}
+    def messages(self, claim: str, sentences: Sequence[str]) -> list[dict[str, str]]:
+        """The prompt as the model sees it, for whoever trains one."""
+        inputs = {"context": _context(claim, sentences)}
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
-def _said(found: dspy.Prediction) -> _Said:
-    return _Said(found.label, choice_distribution(found.get("logprobs"), "label", LABELS))
-
-
-def _context(claim: str, sentences: Sequence[str], n: int) -> str:
-    """The claim, and the passage up to its n-th sentence, which counts from 1."""
+def _context(claim: str, sentences: Sequence[str]) -> str:
     words, mark = load_prompts().context, fence_mark([claim, *sentences], claim)
-    passage = fenced("\n".join(sentences[:n]), mark)
-    return "\n".join([words.claim, fenced(claim, mark), words.passage, passage])
+    passage = fenced("\n".join(sentences), mark)
+    return "\n".join([words.passage, passage, words.claim, fenced(claim, mark)])
 
 
 def passage_for(

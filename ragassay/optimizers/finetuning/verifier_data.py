@@ -2,11 +2,11 @@
 
 python -m ragassay.optimizers.finetuning.verifier_data --shared ../shared --out claims.jsonl
 
-A sentence that people marked as deciding the label gets that label, any other says nothing of the
-claim; where nobody marked one, the closest one decides. People's sets hold few contradictions, and
-a verifier that saw few takes shared words for support. So a supported claim is also learnt turned
-into its contradiction, a contradicted one turned into what is supported, and some claims beside the
-document of another, which says nothing of them.
+Of a document the closest sentences are read, and with them those that people marked as deciding
+the label. People's sets hold few contradictions, and a verifier that saw few takes shared words for
+support. So a supported claim is also learnt turned into its contradiction, a contradicted one
+turned into what is supported, and some claims beside the document of another, which says nothing of
+them.
 
 The command writes SciFact's claims for `ragassay finetune verifier`, but for the fifth of their
 groups that every verifier here is measured on.
@@ -34,11 +34,10 @@ from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as
 from ragassay.optimizers.verifier import split_scifact
 from ragassay.perturbations.swaps import turn_direction
 from ragassay.records import Rejection, Verdict
-from ragassay.retrievers.closest import closest_sentences
 from ragassay.retrievers.rerank import TextEncoder
 from ragassay.sentences import sentences_of
 
-FOREIGN = 0.15
+FOREIGN = 0.1
 """Share of the claims that are also learnt beside the document of another."""
 
 NUMBERS = 0.1
@@ -147,14 +146,14 @@ def verifier_examples(
     rng = random.Random(seed)
     found: list[ChatExample] = []
     for claim in claims:
-        found += _examples(claim, embedder)
+        found.append(_example(claim, embedder))
         turned = _turned(claim, rng)
         if turned:
-            found += _examples(turned, embedder, "turned")
+            found.append(_example(turned, embedder, "turned"))
         other = rng.choice(claims)
         if other.group != claim.group and rng.random() < FOREIGN:
             beside = replace(other, claim=claim.claim, group=claim.group, label=NOT_RELEVANT)
-            found += _examples(replace(beside, rationale=()), embedder, "foreign")
+            found.append(_example(replace(beside, rationale=()), embedder, "foreign"))
     return found
 
 
@@ -173,26 +172,12 @@ def _turned(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
     return replace(claim, claim=text, label=label) if text else None
 
 
-def _examples(claim: LabelledClaim, embedder: TextEncoder, kind: str = "") -> list[ChatExample]:
-    """One example for each sentence that is read."""
+def _example(claim: LabelledClaim, embedder: TextEncoder, kind: str = "") -> ChatExample:
     marked = claim.rationale[:N_MARKED]
     read = passage_for(claim.claim, claim.title, claim.sentences, embedder, marked)
-    decisive = {claim.sentences[place] for place in marked}
-    if not decisive:
-        decisive = set(closest_sentences(claim.claim, read, embedder, 1))
-    return [
-        _example(claim, read, n, claim.label if is_said else NEUTRAL, kind)
-        for n, sentence in enumerate(read, 1)
-        for is_said in [claim.label == NOT_RELEVANT or sentence in decisive]
-    ]
-
-
-def _example(
-    claim: LabelledClaim, read: Sequence[str], n: int, label: int, kind: str
-) -> ChatExample:
-    word = WORDS[label]
+    word = WORDS[claim.label]
     return ChatExample(
-        messages=as_messages(_VERIFIER.messages(claim.claim, read, n)),
+        messages=as_messages(_VERIFIER.messages(claim.claim, read)),
         reply=as_reply({"label": word}),
         group=claim.group,
         kind=f"{word}, {kind}" if kind else word,

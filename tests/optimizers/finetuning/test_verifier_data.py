@@ -51,42 +51,34 @@ def write(path: Path, *rows: object) -> Path:
 
 
 def labels(examples: list[ChatExample], kind: str = "") -> list[str]:
-    """Labels of the sentences of one kind of passage, in their order."""
+    """Labels of one kind of passage, in their order."""
     chosen = [e for e in examples if e.kind.partition(", ")[2] == kind]
     return [json.loads(example.reply)["label"] for example in chosen]
 
 
-def test_the_marked_sentence_decides_and_the_others_say_nothing() -> None:
-    found = made(claim("Alpha gave relief.", SUPPORTS, (2,)))
-    # The first four sentences are closest, and the third is marked.
-    assert labels(found) == ["neutral", "neutral", "supports", "neutral"]
-    assert asked(found[2]).count("Alpha gave some relief.\n</data") == 1
-    assert {example.group for example in found} == {"a"}
-
-
-def test_where_none_is_marked_the_closest_decides() -> None:
-    found = made(claim("Alpha gave some relief.", SUPPORTS))
-    assert labels(found) == ["neutral", "neutral", "supports", "neutral"]
-    assert set(labels(made(claim("Alpha gave some relief.", NEUTRAL)))) == {"neutral"}
+def test_a_claim_is_learnt_beside_what_is_closest_to_it() -> None:
+    [found] = made(claim("Alpha gave relief.", NEUTRAL))
+    assert json.loads(found.reply) == {"label": "neutral"} and found.group == "a"
+    assert "\n".join(DOCUMENT[:4]) in asked(found) and DOCUMENT[4] not in asked(found)
 
 
 def test_what_supports_a_claim_contradicts_its_contrary() -> None:
     found = made(claim("Alpha gave higher pressure.", SUPPORTS, (0,)))
-    assert labels(found)[0] == "supports" and labels(found, "turned")[0] == "contradicts"
+    assert labels(found) == ["supports"] and labels(found, "turned") == ["contradicts"]
     turned = next(e for e in found if e.kind == "contradicts, turned")
     assert turned.group == "a" and "Alpha gave higher pressure." in asked(turned)
 
 
 def test_only_a_turned_direction_makes_support_of_a_contradiction() -> None:
     both = made(claim("Alpha gave lower pressure.", CONTRADICTS, (0,)))
-    assert labels(both)[0] == "contradicts" and labels(both, "turned")[0] == "supports"
+    assert labels(both) == ["contradicts"] and labels(both, "turned") == ["supports"]
     assert "\nAlpha gave higher pressure.\n" in asked(both[-1])
     assert labels(made(claim("Alpha does not help.", CONTRADICTS)), "turned") == []
 
 
 def test_marked_sentences_are_read_where_others_are_closer() -> None:
     found = made(claim("Alpha gave.", SUPPORTS, (4,)))
-    assert labels(found)[-1] == "supports" and "silence" in asked(found[-1])
+    assert labels(found) == ["supports"] and "silence" in asked(found[0])
 
 
 def test_marks_are_counted_without_the_title() -> None:
@@ -99,9 +91,9 @@ def test_marks_are_counted_without_the_title() -> None:
 def test_claims_beside_documents_of_other_groups_are_of_another_subject() -> None:
     claims = [claim(f"Beta {n} is.", NEUTRAL, group=str(n)) for n in range(60)]
     found = Counter(example.kind for example in made(*claims))
-    # 15 of 100 claims whose drawn partner is of another group: 59 of 60 are. Each has 4 sentences.
-    assert 8 <= found["not_relevant, foreign"] <= 80
-    assert found["neutral"] == 240 and len(found) == 2
+    # One of ten claims whose drawn partner is of another group: 59 of 60 are.
+    assert 1 <= found["not_relevant, foreign"] <= 18
+    assert found["neutral"] == 60 and len(found) == 2
     alone = made(*[claim(f"Beta {n} is.", NEUTRAL) for n in range(60)])
     assert {example.kind for example in alone} == {"neutral"}
 
@@ -190,8 +182,7 @@ def test_files_that_share_a_claim_share_its_group(tmp_path: Path) -> None:
     paths = [tmp_path / f"{name}.jsonl" for name in "abc"]
     found, rejections = read_verifier_examples(paths, WordEmbedder())  # type: ignore[arg-type]
     plain = [example.group for example in found if example.kind == "neutral"]
-    # Four sentences of the first, one of each other.
-    assert len(set(plain[:6])) == 1 and plain[6] != plain[0] and not rejections
+    assert len(set(plain[:3])) == 1 and plain[3] != plain[0] and not rejections
 
 
 def test_the_claims_that_verifiers_are_measured_on_are_not_written(
