@@ -7,6 +7,7 @@ no sources.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -16,7 +17,7 @@ from pydantic import StringConstraints
 from ragassay.agents.adapter import CompactAdapter
 from ragassay.agents.answer_reader import read_context
 from ragassay.agents.base import Agent
-from ragassay.agents.rubric_judge import Numbers, judgment_of
+from ragassay.agents.rubric_judge import judgment_of
 from ragassay.prompts import load_prompts
 from ragassay.records import Case, Judgment, Mark, Reading
 
@@ -35,7 +36,6 @@ class RateAnswer(dspy.Signature):
     marks: str = dspy.InputField()
     rubric: str = dspy.InputField()
     rating: Literal[1, 2, 3, 4, 5] = dspy.OutputField()
-    sentences: Numbers = dspy.OutputField()
     rationale: Reason = dspy.OutputField()
 
 
@@ -55,7 +55,10 @@ class TunedJudge(Agent):
             ModelError: The model gave no usable reply.
         """
         found, usage = await self.ask(**rating_inputs(case, reading.faults, rubric))
-        return judgment_of(found, usage, case, rubric, (1, 5))
+        judgment = judgment_of(found, usage, case, rubric, (1, 5))
+        named = sentences_named(judgment.rationale, reading.faults)
+        there = tuple(n for n in named if 1 <= n <= len(case.sentences))
+        return judgment.model_copy(update={"sentences": there})
 
     def messages(self, case: Case, faults: Mapping[int, Mark], rubric: str) -> list[dict[str, str]]:
         """The prompt as the model sees it, for whoever trains one."""
@@ -73,3 +76,17 @@ def rating_inputs(case: Case, faults: Mapping[int, Mark], rubric: str) -> dict[s
     """
     marks = ", ".join(f"{n} {mark}" for n, mark in sorted(faults.items())) or "none"
     return {"context": read_context(case), "marks": marks, "rubric": rubric.replace("_", " ")}
+
+
+def sentences_named(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:
+    """Sentences that a reason points to, by their numbers, in order.
+
+    A reason names a few and says "and others"; those are the ones that were marked alike.
+
+    Example:
+        >>> sentences_named("Sentence 2 is about another subject.", {2: "subject", 5: "subject"})
+        (2, 5)
+    """
+    named = {int(number) for number in re.findall(r"\d+", rationale)}
+    alike = {faults[n] for n in named if n in faults}
+    return tuple(sorted(named | {n for n, mark in faults.items() if mark in alike}))

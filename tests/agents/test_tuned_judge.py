@@ -39,22 +39,20 @@ def test_the_prompt_goes_on_where_reading_ended_and_names_what_was_seen() -> Non
 
 def test_the_reply_rates_before_it_reasons() -> None:
     schema = response_format(RateAnswer)["json_schema"]["schema"]["properties"]
-    assert list(schema) == ["rating", "sentences", "rationale"]
+    assert list(schema) == ["rating", "rationale"]
 
 
 @pytest.mark.integration
-async def test_a_reply_becomes_a_judgment_with_its_sentences() -> None:
-    reply = {
-        "rating": 2,
-        "sentences": [2, 9],
-        "rationale": "Sentence 2 is about another subject.",
-    }
-    reading = Reading(marks=("fine", "subject"))
+async def test_a_reply_becomes_a_judgment_with_the_sentences_that_it_names() -> None:
+    reply = {"rating": 2, "rationale": "Sentences 2 and 9 are about another subject."}
+    reading = Reading(marks=("fine", "subject", "subject", "again"))
     with ScriptedModel(lambda request, rng: json.dumps(reply)) as model:
         settings = load_settings(model="openai/scripted", api_base=model.base_url)
         with dspy.context(lm=JudgeLM(settings)):
             found = await TunedJudge().acall(
-                case=case("It helps.", "Goal!"), reading=reading, rubric="relevancy"
+                case=case("It helps.", "Goal!", "Goal!", "Goal!"),
+                reading=reading,
+                rubric="relevancy",
             )
-    assert (found.rubric, found.rating, found.sentences) == ("relevancy", 2, (2,))
+    assert (found.rubric, found.rating, found.sentences) == ("relevancy", 2, (2, 3))
     assert found.rationale == reply["rationale"] and found.distribution is not None

@@ -48,21 +48,18 @@ BESIDE = 0.5
 FOREIGN_TO = ("relevancy", "coherence", "readability")
 """Rubrics on which text that talks to the judge makes an answer bad."""
 
-HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")
-"""Attacks that leave an answer such as another system might have written; rated in the middle."""
+UNSEEN = ("drop_last", "drop_inside", "first_connective")
+"""Attacks that leave an answer such as another system might have written: a judge that is told to
+rate it low rates every answer lower."""
 
-MIDDLE = 3
+MIDDLE = {"swap_last": 3}
+"""Ratings by attack, of what is hardly seen; others get those of `DESIRED`."""
+
 TOO_HIGH, TOO_LOW = 5, 1
 """What is not to be said of a damaged answer, and of a whole one."""
 
 WORSE: Mark = "subject"
 """What is not to be said of a sentence that is fine."""
-
-OVERLOOKED = 0.2
-"""How often a rating is learnt without the marks that ought to be there: the judge is to look for
-itself as well."""
-
-MOST_NUMBERS = 8
 
 
 def judge_examples(
@@ -98,7 +95,7 @@ def judge_examples(
         # Beside the end of an answer, a whole redundant one would be known by its length.
         for one in (*made, *redundant(records, uncut)):
             # Whether a figure is right is not to be seen without the sources.
-            if one.family != "clinical":
+            if one.family != "clinical" and one.attack not in UNSEEN:
                 damaged.setdefault(one.original, []).append(one)
         added = _added(chosen, whole, seed)
         for n, record in enumerate(chosen, 1):
@@ -181,20 +178,19 @@ def _of_damaged(case: Case, one: DamagedAnswer, rng: random.Random) -> list[Chat
     among = FOREIGN_TO if one.family == "injection" else one.record.rubrics
     others = [rubric for rubric in among if rubric != first]
     rubrics = [first, *(rng.sample(others, 1) if others and rng.random() < BESIDE else ())]
-    rating = MIDDLE if one.attack in HARDLY_SEEN else DESIRED.get((one.family, one.severity), 1)
+    rating = MIDDLE.get(one.attack, DESIRED.get((one.family, one.severity), 1))
     numbers = _numbers(one, len(case.sentences))
     attack = "repeat_last" if one.attack == "redundant" else one.attack
     if not numbers and (one.sentences or one.attack == "redundant"):
         return []
     mark = words.marks.get(attack)
     faults: dict[int, Mark] = dict.fromkeys(numbers, mark) if mark else {}
-    reason = words.of_damaged(attack, numbers[:MOST_NUMBERS])
+    reason = words.of_damaged(attack, numbers)
     return [
         *(_marked(case, one.record, faults, one.severity) if faults else ()),
         *(
-            _rated(case, one.record, rubric, told, one.severity, rating, reason, numbers)
+            _rated(case, one.record, rubric, faults, one.severity, rating, reason)
             for rubric in rubrics
-            for told in [{} if rng.random() < OVERLOOKED else faults]
         ),
     ]
 
@@ -232,22 +228,18 @@ def _rated(
     kind: str,
     rating: int,
     reason: str,
-    sentences: Sequence[int] = (),
 ) -> ChatExample:
     """A rating of an answer in whose sentences these faults were seen."""
     other = TOO_LOW if kind == "whole" else TOO_HIGH
     return ChatExample(
         messages=as_messages(_JUDGE.messages(case, faults, rubric)),
-        reply=_reply(rating, reason, sentences),
-        rejected=_reply(other, load_rationales().of_whole(rubric, other)),
+        reply=as_reply({"rating": rating, "rationale": reason}),
+        rejected=as_reply(
+            {"rating": other, "rationale": load_rationales().of_whole(rubric, other)}
+        ),
         group=record.topic or record.id,
         kind=f"{rubric}, {kind}",
     )
-
-
-def _reply(rating: int, reason: str, sentences: Sequence[int] = ()) -> str:
-    fields = {"rating": rating, "sentences": list(sentences[:MOST_NUMBERS])}
-    return as_reply({**fields, "rationale": reason})
 
 
 _READER, _JUDGE = AnswerReader(), TunedJudge()

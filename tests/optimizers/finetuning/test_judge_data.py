@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ragassay.agents.tuned_judge import sentences_named
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.optimizers.finetuning.examples import ChatExample
-from ragassay.optimizers.finetuning.judge_data import N_WHOLE, judge_examples
+from ragassay.optimizers.finetuning.judge_data import N_WHOLE, UNSEEN, judge_examples
 from ragassay.optimizers.signal_rating import is_held_out
 from ragassay.perturbations import ATTACKS
 from ragassay.prompts import load_rubrics
@@ -31,6 +32,10 @@ def ratings(examples: list[ChatExample]) -> list[ChatExample]:
     return [example for example in examples if "rating" in reply(example)]
 
 
+def named(example: ChatExample) -> tuple[int, ...]:
+    return sentences_named(str(reply(example)["rationale"]), {})
+
+
 def marks(examples: list[ChatExample]) -> list[ChatExample]:
     return [example for example in examples if "mark" in reply(example)]
 
@@ -44,7 +49,7 @@ def test_whole_answers_keep_the_rating_that_others_gave(examples: list[ChatExamp
     whole = [e for e in ratings(examples) if e.kind.endswith("whole")]
     assert len(whole) == N_WHOLE * len({e.group for e in examples})
     for example in whole:
-        assert reply(example)["rating"] == 5 and reply(example)["sentences"] == []
+        assert reply(example)["rating"] == 5 and not named(example)
         assert json.loads(example.rejected)["rating"] == 1
 
 
@@ -57,10 +62,9 @@ def test_damaged_answers_get_the_desired_rating_and_a_reason_that_names_sentence
     assert all(reply(e)["rating"] <= 3 for e in damaged)  # type: ignore[operator]
     assert all(json.loads(e.rejected)["rating"] == 5 for e in damaged)
     for example in damaged:
-        for number in reply(example)["sentences"]:  # type: ignore[attr-defined]
+        for number in named(example):
             assert f"\n{number}. " in example.messages[-1][1]
-            reason = str(reply(example)["rationale"])
-            assert str(number) in reason or "others" in reason or "onnective" in reason
+    assert sum(bool(named(example)) for example in damaged) > len(damaged) / 2
 
 
 def test_each_sentence_of_an_answer_is_marked_once(examples: list[ChatExample]) -> None:
@@ -75,16 +79,19 @@ def test_each_sentence_of_an_answer_is_marked_once(examples: list[ChatExample]) 
             assert reply(example)["mark"] == "fine"
 
 
-def test_most_ratings_of_damage_are_told_what_was_seen(
-    examples: list[ChatExample],
-) -> None:
-    seen = load_rationales().marks.values()
+def test_a_rating_of_damage_is_told_what_was_seen(examples: list[ChatExample]) -> None:
     told = [
-        any(f" {mark}" in example.messages[-1][1].split("\nmarks: ")[1] for mark in seen)
+        example.messages[-1][1].split("\nmarks: ")[1]
         for example in ratings(examples)
         if "another subject" in str(reply(example)["rationale"])
     ]
-    assert any(told) and not all(told)
+    assert told and all(" subject" in marks for marks in told)
+
+
+def test_what_leaves_no_trace_is_not_learnt_from(examples: list[ChatExample]) -> None:
+    words = load_rationales().damaged
+    said = {str(reply(example)["rationale"]) for example in ratings(examples)}
+    assert not said & {words[attack] for attack in UNSEEN}
 
 
 def test_the_file_s_own_damage_is_not_learnt_from_but_for_redundant_answers(
