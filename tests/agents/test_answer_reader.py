@@ -9,10 +9,10 @@ from typing import Any
 import dspy
 import pytest
 
-from ragassay.agents.answer_reader import MOST_SENTENCES, AnswerReader, shown_lines
+from ragassay.agents.answer_reader import MOST_SENTENCES, AnswerReader, shown_lines, sure_mark
 from ragassay.errors import ModelError
 from ragassay.models.gateway import JudgeLM
-from ragassay.records import AnswerSentence, Case, Reading
+from ragassay.records import MARKS, AnswerSentence, Case, Reading
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
@@ -55,6 +55,15 @@ def test_no_answer_can_hold_its_own_mark() -> None:
 
 def test_of_a_very_long_answer_the_first_sentences_are_read() -> None:
     assert len(shown_lines(case(*(f"Fact {n}." for n in range(1, 60))))) == MOST_SENTENCES
+
+
+def test_a_sentence_is_marked_where_it_is_surely_not_fine() -> None:
+    doubtful = dict.fromkeys(MARKS, 0.0) | {"fine": 0.2, "question": 0.5, "subject": 0.3}
+    assert sure_mark("question", doubtful) == "fine"
+    sure = doubtful | {"fine": 0.05, "subject": 0.6, "question": 0.35}
+    assert sure_mark("question", sure) == "subject"
+    # A model that tells no probabilities is taken at its word.
+    assert sure_mark("question", None) == "question"
 
 
 @pytest.mark.integration
