@@ -116,12 +116,12 @@ async def _rated(task: Task, tools: Toolbox) -> Judgment:
     """By signals, by a fine-tuned judge, by both; or by a judge that is told what was measured."""
     rater = tools.rater_of(task.judge, task.rubric)
     measured = rater.judge(task.signals, task.rubric) if rater and task.signals else None
+    if measured and not tools.asks(task.judge, task.rubric):
+        return measured
     with dspy.context(lm=tools.lm_of(task.judge)):
         if tools.is_tuned(task.judge):
             tuned = await _tuned(task, tools)
             return joined(tuned, measured) if measured else tuned
-        if measured is not None:
-            return measured
         judgment: Any = await tools.judge.acall(
             case=task.case,
             rubric=tools.rubrics[task.rubric],

@@ -9,6 +9,7 @@ from typing import Any
 from ragassay.agents.fact_lister import fact_windows
 from ragassay.agents.nugget_writer import MOST_NUGGETS
 from ragassay.graphs.state import Cited, Found, State, Task
+from ragassay.metrics.joint import BEYOND_SENTENCES
 from ragassay.records import (
     Case,
     CitationVerdict,
@@ -36,10 +37,12 @@ def rubric_tasks(
         rubrics: Names of the run's rubrics.
         judges: Names of a panel's judges; each rates every rubric. Empty for a single judge.
         signals: What was measured of the answer.
-        readings: What fine-tuned judges saw in it. What reading took counts with the first rubric.
+        readings: What fine-tuned judges saw in it. What reading took counts with the first rubric
+            that they rate.
     """
     chosen = rubrics_of(case, rubrics) if case.sentences else ()
     paid = {judge: _paid(reading) for judge, reading in (readings or {}).items()}
+    payer = min(chosen, key=lambda name: name in BEYOND_SENTENCES, default="")
     return [
         Task(
             kind="judge_rubric",
@@ -47,7 +50,7 @@ def rubric_tasks(
             rubric=name,
             judge=judge,
             signals=signals,
-            reading=((readings or {}) if name in chosen[:1] else paid).get(judge),
+            reading=((readings or {}) if name == payer else paid).get(judge),
         )
         for name in chosen
         for judge in judges or ("",)

@@ -30,6 +30,7 @@ from ragassay.errors import FatalModelError, SettingsError
 from ragassay.graphs.building import build_encoder, build_meter, build_panel, build_verifier_lm
 from ragassay.graphs.compiled import use_compiled
 from ragassay.metrics.cascade import joint_name
+from ragassay.metrics.joint import BEYOND_SENTENCES
 from ragassay.model_names import is_embedded_base
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import Embedder
@@ -197,7 +198,9 @@ class Toolbox:
 
     def asks(self, judge: str, rubric: str) -> bool:
         """Whether a rating takes a call of a model."""
-        return self.is_tuned(judge) or self.rater_of(judge, rubric) is None
+        if self.rater_of(judge, rubric) is None:
+            return True
+        return self.is_tuned(judge) and rubric not in BEYOND_SENTENCES
 
     def listens(self, judge: str, rubric: str) -> bool:
         """Whether a judge can be told what others said."""
@@ -211,8 +214,8 @@ class Toolbox:
     @property
     def readers(self) -> tuple[str, ...]:
         """Seats of the judges that read answers before they rate them: those fine-tuned for it."""
-        seats = self.judges or ("",)
-        return tuple(seat for seat in seats if self.rubrics and self.is_tuned(seat))
+        seats = [seat for seat in self.judges or ("",) if self.is_tuned(seat)]
+        return tuple(seat for seat in seats if any(self.asks(seat, r) for r in self.rubrics))
 
     def rater_of(self, judge: str, rubric: str) -> SignalJudge | None:
         """What rates a rubric by signals: in the place of the embedded model, beside a tuned judge.

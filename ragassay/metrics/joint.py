@@ -9,6 +9,10 @@ TUNED_SHARE = 0.25
 extreme and .969 of subtle damage on 16 held-out questions, where signals alone find .991 and .969;
 from .4 on less (`benchmarks/audit.py --only given --limit 16`)."""
 
+BEYOND_SENTENCES = ("cohesion", "completeness", "integration")
+"""Rubrics that no sentence decides by itself: how sentences hang together, and what none of them
+says. A judge that reads them one by one is blind for these; beside signals it is not asked."""
+
 
 def joined(tuned: Judgment, measured: Judgment, share: float = TUNED_SHARE) -> Judgment:
     """The mixture of two judgments of the same answer on the same scale.

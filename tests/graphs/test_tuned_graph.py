@@ -78,6 +78,19 @@ async def test_an_answer_is_read_once_for_all_rubrics(judge: str) -> None:
     assert (await evaluated(alone)).judgments[0].score == found.judgments[1].score
 
 
+async def test_how_sentences_hang_together_is_rated_by_signals_alone(judge: str) -> None:
+    chosen = {"only": ("rubrics",), "signals": True, "local_dtype": "float32"}
+    tools = Toolbox.of(load_settings(model=judge, rubrics=("cohesion", "relevancy"), **chosen))
+    found = await evaluated(tools)
+    cohesion, relevancy = found.judgments
+    assert cohesion == tools.rater.judge(found.signals, "cohesion")  # type: ignore[union-attr, arg-type]
+    # Reading counts with a rubric that was judged.
+    assert (cohesion.usage.n_calls, relevancy.usage.n_calls) == (0, 3)
+    assert plan(job_of([RECORD], tools.corpus), tools).n_calls == 3
+    alone = Toolbox.of(load_settings(model=judge, rubrics=("cohesion",), **chosen))
+    assert not alone.readers and (await evaluated(alone)).usage.n_calls == 0
+
+
 async def test_what_could_not_be_read_is_read_again_for_each_rubric(
     judge: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
