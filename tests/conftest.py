@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Iterator
@@ -22,6 +23,11 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 ROOT = Path(__file__).parent.parent
+
+
+def pytest_unconfigure() -> None:
+    """What LiteLLM leaves open is collected at exit: it would speak after the closing line."""
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
 
 @pytest.fixture(autouse=True)
