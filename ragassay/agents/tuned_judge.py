@@ -55,10 +55,8 @@ class TunedJudge(Agent):
             ModelError: The model gave no usable reply.
         """
         found, usage = await self.ask(**rating_inputs(case, reading.faults, rubric))
-        judgment = judgment_of(found, usage, case, rubric, (1, 5))
-        named = sentences_named(judgment.rationale, reading.faults)
-        there = tuple(n for n in named if 1 <= n <= len(case.sentences))
-        return judgment.model_copy(update={"sentences": there})
+        found["sentences"] = sentences_named(found.rationale, reading.faults)
+        return judgment_of(found, usage, case, rubric, (1, 5))
 
     def messages(self, case: Case, faults: Mapping[int, Mark], rubric: str) -> list[dict[str, str]]:
         """The prompt as the model sees it, for whoever trains one."""

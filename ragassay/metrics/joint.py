@@ -7,7 +7,7 @@ from ragassay.records import Judgment
 TUNED_SHARE = 0.25
 """Weight of the fine-tuned judge; the rest is that of the signals. From .25 to .5 a mixture finds
 .995 of extreme and .924 of subtle damage on 48 held-out questions, where signals alone find .995
-and .926; from .8 on less (`benchmarks/audit.py --only given --limit 48`)."""
+and .926; at .8 it finds less (`benchmarks/audit.py --only given --limit 48`, with this changed)."""
 
 BEYOND_SENTENCES = ("cohesion", "completeness", "integration")
 """Rubrics that no sentence decides by itself: how sentences hang together, and what none of them
