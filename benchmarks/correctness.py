@@ -4,11 +4,11 @@
 
 1. A sentence with its evidence against the same sentence with the best other fragment. The
    classical baselines are fitted to four fifths of the questions of SciFact and BioASQ and measured
-   on the others. The embedded verifier has learnt from all of BioASQ's, so that it is measured on
+   on the others. MiniLM's verifier has learnt from all of BioASQ's, so that it is measured on
    the groups of SciFact that it has not seen, and on PubMedQA; the baselines have seen neither. The
    embedded language model, zero-shot, is asked about a sample.
 2. Algorithm 1 on PubMedQA: the best fragment of a conclusion's own abstract against that of another
-   question's, by cosine and by the embedded verifier.
+   question's, by cosine and by MiniLM's verifier.
 3. Correctness at k: answers of MedAESQA against the k best abstracts of 31,932.
 """
 
@@ -29,6 +29,7 @@ import ragassay
 from ragassay.graphs.nodes import case_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.correctness import separation
+from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import Embedder
 from ragassay.optimizers.adapting import SEED
@@ -88,7 +89,8 @@ def compare_classifiers(shared: Path, unseen: dict[str, list[CorrectnessPair]]) 
     sets = {"SciFact and BioASQ, held out": [p for p in pairs if held[p.group]], **unseen}
     fitted = [p for p in pairs if not held[p.group]]
     embedder = Embedder()
-    verifier, cosine = (correctness_model(name, embedder) for name in ("embedded", "cosine"))
+    names, cache_dir = (MINILM_VERIFIER, "cosine"), load_settings().cache_dir
+    verifier, cosine = (correctness_model(name, embedder, cache_dir) for name in names)
     assert verifier is not None and cosine is not None
     svm, logistic = fit_classifier(fitted, "svm"), fit_classifier(fitted, "logistic")
     for name, chosen in sets.items():
@@ -124,8 +126,8 @@ def semantic_route(answers: Sequence[BioasqAnswer]) -> None:
     """Algorithm 1, a seeded other question's abstract as the negative."""
     chosen = random.Random(SEED).sample(list(answers), N_QUESTIONS)
     embedder = Embedder()
-    for name in ("cosine", "embedded"):
-        model = correctness_model(name, embedder)
+    for name in ("cosine", MINILM_VERIFIER):
+        model = correctness_model(name, embedder, load_settings().cache_dir)
         assert model is not None
         best = best_of(model)
         scores = {

@@ -28,7 +28,8 @@ from ragassay.agents.encoder_verifier import EncoderVerifier
 from ragassay.metrics.discrimination import discrimination
 from ragassay.metrics.nuggets import align, f1_score
 from ragassay.models.embeddings import Embedder
-from ragassay.models.entailment import CONTRADICTS, entailment_model
+from ragassay.models.entailment import CONTRADICTS
+from ragassay.models.verifiers import minilm_verifier
 from ragassay.records import Document, Evaluation, EvidenceSpan, Record, Score
 from ragassay.sentences import sentences_of
 from ragassay.settings import load_settings
@@ -110,7 +111,7 @@ def rank_answers(shared: Path, embedder: Embedder) -> list[Evaluation]:
 
 def check_snippets(shared: Path, evaluations: list[Evaluation], embedder: Embedder) -> None:
     """Print what contradicting and neutral snippets come out as."""
-    model = entailment_model("embedded")
+    model = minilm_verifier()
     verifier = EncoderVerifier(model, embedder)
     by_question: dict[str, list[str]] = {}
     for evaluation in evaluations:

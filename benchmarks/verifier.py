@@ -1,12 +1,12 @@
-"""How the embedded verifier does on data that it was not trained on, beside simple baselines.
+"""How the embedded verifiers do on data that they were not trained on, beside simple baselines.
 
     python benchmarks/verifier.py --shared ../shared
 
 Three labels, supports, contradicts and neutral, on Citation-Integrity dev, HealthVer dev (for
 measuring only) and the fifth of SciFact's groups that training left out. The baselines are fitted
 to the same training claims: the commonest label; two thresholds on the cosine of claim and passage;
-a linear support vector machine on the words of both. Then its rate, on two cores. A model that
-`ragassay finetune verifier` made is measured by `--model ragassay/FOLDER`.
+a linear support vector machine on the words of both. Then their rates, on two cores. `--model`
+measures another one: of the hub, or one that `ragassay finetune verifier` made (`ragassay/FOLDER`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from sklearn.svm import LinearSVC
 from ragassay.agents.tuned_verifier import TunedVerifier, passage_for
 from ragassay.metrics.agreement import agreement
 from ragassay.metrics.calibration import calibration
-from ragassay.model_names import PROVIDER
+from ragassay.model_names import PROVIDER, SHIPPED_VERIFIERS
 from ragassay.models.embeddings import Embedder
-from ragassay.models.entailment import EntailmentModel, entailment_model
+from ragassay.models.entailment import EntailmentModel
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.pair_classifier import new_vectorizer, pair_features
+from ragassay.models.verifiers import entailment_model
 from ragassay.optimizers.claims import LabelledClaim, read_citation_integrity, read_healthver
 from ragassay.optimizers.verifier import Example, claim_examples, split_scifact
 from ragassay.records import Score
@@ -103,7 +104,7 @@ def report(name: str, rows: Sequence[Example], groups: Sequence[str], found: lis
     measured = agreement(truth, [LABELS[label] for label in found], LABELS, groups)
     recalls = ", ".join(f"{c.label} {c.recall.value or 0:.2f}" for c in measured.classes)
     print(
-        f"  {name:<22} accuracy {shown(measured.accuracy)}, macro-F1 {shown(measured.macro_f1)}; "
+        f"  {name:<26} accuracy {shown(measured.accuracy)}, macro-F1 {shown(measured.macro_f1)}; "
         f"recall {recalls}",
         flush=True,
     )
@@ -116,7 +117,8 @@ def print_rate(model: EntailmentModel | Tuned, shared: Path, embedder: Embedder)
     shares_of(model, claims[:5], rows[:5])
     started = time.perf_counter()
     shares_of(model, claims, rows)
-    print(f"{len(claims) / (time.perf_counter() - started):.1f} citations verified per second")
+    seconds = time.perf_counter() - started
+    print(f"{model.name}: {len(claims) / seconds:.1f} citations verified per second", flush=True)
 
 
 class Tuned:
@@ -142,6 +144,13 @@ class Tuned:
         return found
 
 
+def opened(name: str, embedder: Embedder) -> EntailmentModel | Tuned:
+    """A model by its name."""
+    if name.startswith(f"{PROVIDER}/") and name not in SHIPPED_VERIFIERS:
+        return Tuned(name, embedder)
+    return entailment_model(name, load_settings().cache_dir)
+
+
 def shares_of(
     model: EntailmentModel | Tuned, claims: Sequence[LabelledClaim], rows: Sequence[Example]
 ) -> np.ndarray:
@@ -156,15 +165,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument(
-        "--model", default="embedded", help="or a model of the hub, or a tuned one: ragassay/FOLDER"
+        "--model",
+        action="append",
+        help="a model of the hub, or a tuned one: ragassay/FOLDER; repeat for more",
     )
     parser.add_argument("--rate", action="store_true", help="only measure the rate")
     arguments = parser.parse_args()
     embedder = Embedder()
-    is_tuned = arguments.model.startswith(f"{PROVIDER}/")
-    model = Tuned(arguments.model, embedder) if is_tuned else entailment_model(arguments.model)
+    models = [opened(name, embedder) for name in arguments.model or SHIPPED_VERIFIERS]
     if arguments.rate:
-        print_rate(model, arguments.shared, embedder)
+        for model in models:
+            print_rate(model, arguments.shared, embedder)
         return
     train_claims, held = split_scifact(arguments.shared)
     train_claims += read_citation_integrity(arguments.shared, "train")
@@ -184,13 +195,15 @@ def main() -> None:
         print(f"{name}: {len(rows)} pairs, {len(set(groups))} groups", flush=True)
         for system, predict in systems.items():
             report(system, rows, groups, predict(rows))
-        shares = shares_of(model, claims, rows)
-        found = shares.argmax(axis=1).tolist()
-        report(model.name, rows, groups, found)
-        right = [label == row.label for label, row in zip(found, rows, strict=True)]
-        measured = calibration(shares.max(axis=1).tolist(), right, groups)
-        print(f"  {'':<22} expected calibration error {shown(measured.error)}", flush=True)
-    print_rate(model, arguments.shared, embedder)
+        for model in models:
+            shares = shares_of(model, claims, rows)
+            found = shares.argmax(axis=1).tolist()
+            report(model.name, rows, groups, found)
+            right = [label == row.label for label, row in zip(found, rows, strict=True)]
+            measured = calibration(shares.max(axis=1).tolist(), right, groups)
+            print(f"  {'':<26} expected calibration error {shown(measured.error)}", flush=True)
+    for model in models:
+        print_rate(model, arguments.shared, embedder)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,21 @@ EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
 DEFAULT_MODEL = f"{PROVIDER}/judge"
 """The judge where no other is named."""
 
+MINILM_VERIFIER = f"{PROVIDER}/minilm-verifier"
+"""The verifier beside an embedded judge, where no other is named."""
+
+SMOLLM2_VERIFIER = f"{PROVIDER}/smollm2-verifier"
+"""Another one, which has learnt from claims and abstracts alone."""
+
+MEAN_VERIFIER = f"{PROVIDER}/mean-verifier"
+"""The mean of the two."""
+
+SHIPPED_VERIFIERS = (MINILM_VERIFIER, SMOLLM2_VERIFIER, MEAN_VERIFIER)
+"""Those that compare a claim with a passage and write nothing: no chat model has these names."""
+
+EMBEDDED = "embedded"
+"""As settings also name `MINILM_VERIFIER`."""
+
 
 def is_local(model: str) -> bool:
     """Whether a LiteLLM model name is answered in this process."""

@@ -13,7 +13,15 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragassay.errors import SettingsError
 from ragassay.metrics.uncertainty import parse_condition
-from ragassay.model_names import DEFAULT_MODEL, is_local, is_ours, provider_of, split_endpoint
+from ragassay.model_names import (
+    DEFAULT_MODEL,
+    EMBEDDED,
+    MINILM_VERIFIER,
+    is_local,
+    is_ours,
+    provider_of,
+    split_endpoint,
+)
 from ragassay.prompts import RubricSet, Strategy
 from ragassay.records import PARTS, Part
 
@@ -47,16 +55,17 @@ class Settings(BaseSettings):
         signals: Whether answers are measured before their rubrics are judged: a hosted judge is
             told what was measured, beside the embedded one it rates.
         verifier: What compares sentences with passages: "judge" asks the judging model, "embedded"
-            the verifier that is installed with ragassay, any other name a model of natural
-            language inference on Hugging Face's hub; "auto" is "embedded" beside an embedded
-            judge and "judge" beside a hosted one.
+            the verifier that is installed with ragassay, "ragassay/mean-verifier" that and another
+            one, slower and better on claims against abstracts, "ragassay/FOLDER" one that was
+            fine-tuned, any other name a model of natural language inference on Hugging Face's hub;
+            "auto" is "embedded" beside an embedded judge and "judge" beside a hosted one.
         verdict_labels: How many labels a verdict is chosen from: 2 (supports or not), 3 (and
             contradicts) or 4 (and not relevant).
         citation_evidence: What of a cited document is compared with the sentence: its closest
             "passage" of three sentences, the whole "document", its closest "sentence", or its
             "nuggets" with those of the sentence.
-        correctness: What says whether a sentence is correct: "embedded", "judge", "cosine", a
-            model of natural language inference, or the .json of a classifier that was fitted.
+        correctness: What says whether a sentence is correct: "embedded" or another verifier by its
+            name, "judge", "cosine", or the .json of a classifier that was fitted.
         concurrency: Most model calls under way at a time, of each judge; 0 chooses by the judge:
             64 for the embedded one, which answers them in one batch, else 16.
         timeout_s: Longest wait for one call.
@@ -111,7 +120,7 @@ class Settings(BaseSettings):
     verifier: str = Field(default="auto", min_length=1)
     verdict_labels: Literal[2, 3, 4] = 4
     citation_evidence: Literal["passage", "document", "sentence", "nuggets"] = "passage"
-    correctness: str = Field(default="embedded", min_length=1)
+    correctness: str = Field(default=EMBEDDED, min_length=1)
     concurrency: int = Field(default=0, ge=0, le=4096)
     timeout_s: float = Field(default=600.0, gt=0)
     max_attempts: int = Field(default=5, ge=1, le=20)
@@ -224,9 +233,10 @@ class Settings(BaseSettings):
     @property
     def chosen_verifier(self) -> str:
         """The verifier, "auto" decided."""
-        if self.verifier != "auto":
-            return self.verifier
-        return "embedded" if is_ours(self.model) else "judge"
+        chosen = self.verifier
+        if chosen == "auto":
+            chosen = EMBEDDED if is_ours(self.model) else "judge"
+        return MINILM_VERIFIER if chosen == EMBEDDED else chosen
 
     @property
     def parts(self) -> tuple[Part, ...]:

@@ -10,13 +10,7 @@ from collections.abc import Sequence
 from ragassay.agents.verifier import Finding
 from ragassay.metrics.uncertainty import rounded_bits
 from ragassay.models.embeddings import Embedder
-from ragassay.models.entailment import (
-    CONTRADICTS,
-    N_SENTENCES,
-    SUPPORTS,
-    EntailmentModel,
-    titled,
-)
+from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, SUPPORTS, EntailmentModel, titled
 from ragassay.records import VERDICT_SETS, EvidenceSpan, Usage, Verdict
 from ragassay.retrievers.closest import closest_sentences
 from ragassay.sentences import sentences_of

@@ -79,9 +79,10 @@ def evaluate(
     verifier: Annotated[
         str | None,
         typer.Option(
-            help="What compares sentences with passages: judge, embedded, or a model of natural "
-            "language inference on Hugging Face's hub; by default embedded beside the embedded "
-            "judge, and a hosted judge itself."
+            help="What compares sentences with passages: judge, embedded, "
+            "ragassay/mean-verifier (slower; better on claims against abstracts), or a model of "
+            "natural language inference on Hugging Face's hub; by default embedded beside the "
+            "embedded judge, and a hosted judge itself."
         ),
     ] = None,
     labels: Annotated[

@@ -168,7 +168,7 @@ class Toolbox:
             rubrics={name: rubrics[name] for name in chosen if settings.wants("rubrics")},
             encoder=build_encoder(settings, embedder),
             verifier_lm=build_verifier_lm(settings),
-            correctness=correctness_model(settings.correctness, embedder),
+            correctness=correctness_model(settings.correctness, embedder, settings.cache_dir),
             judge=RubricJudge(settings.strategy),
             verifier=Verifier(settings.verdict_labels),
         )

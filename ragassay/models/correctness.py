@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ragassay.models.entailment import SUPPORTS, EntailmentModel, Pair, entailment_model
+from ragassay.models.entailment import SUPPORTS, EntailmentModel, Pair
 from ragassay.models.pair_classifier import PairClassifier
+from ragassay.models.verifiers import entailment_model
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,13 +79,14 @@ class CosineCorrectness:
         return (vectors[0] * vectors[1]).sum(axis=1).astype(np.float64)
 
 
-def correctness_model(name: str, embedder: Embedder) -> CorrectnessModel | None:
+def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> CorrectnessModel | None:
     """The model of a setting.
 
     Args:
         name: `JUDGE`, `COSINE`, the path of a classifier that was fitted (.json), or what
             `entailment_model` takes.
         embedder: For `COSINE`.
+        cache_dir: Where converted weights live.
 
     Returns:
         None for `JUDGE`.
@@ -98,4 +100,4 @@ def correctness_model(name: str, embedder: Embedder) -> CorrectnessModel | None:
         return CosineCorrectness(embedder)
     if name.endswith(".json"):
         return PairClassifier.read(Path(name))
-    return EntailmentCorrectness(entailment_model(name))
+    return EntailmentCorrectness(entailment_model(name, cache_dir))

@@ -1,26 +1,29 @@
-"""all-MiniLM-L6-v2 read as a cross-encoder: claim and passage in one input, three logits out."""
+"""Base models read as cross-encoders: claim and passage in one input, three logits out."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter
-from ragassay.models.quiet import quiet_loading
-from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, check_digest, minilm_folder
+from ragassay.models.weights import check_digest
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 N_LABELS = 3
+
+Row = Mapping[str, Sequence[int]]
+"""A pair as tokens: `input_ids` and what else an encoder needs of each token, of one length."""
 
 
 class Shape(BaseModel):
@@ -43,35 +46,40 @@ class Shape(BaseModel):
     temperature: float = Field(default=1.0, gt=0)
 
 
-class Encoder(nn.Module):
-    """The base model with a linear head over its first state and the mean of all.
+class PairEncoder(nn.Module, ABC):
+    """A base model with a head over what it makes of a pair.
 
     Args:
-        base: A BERT of transformers.
+        base: Of transformers.
+        head: From the width of `pooled` to `N_LABELS` logits.
+        base_sha256: Of the base model's weights, as they are published.
     """
 
-    def __init__(self, base: nn.Module) -> None:
+    def __init__(self, base: nn.Module, head: nn.Module, base_sha256: str) -> None:
         super().__init__()
-        self.base = base
-        width: Any = base.config.hidden_size  # pyright: ignore[reportAttributeAccessIssue]
-        self.head = nn.Linear(2 * width, N_LABELS)
+        self.base, self.head, self.base_sha256 = base, head, base_sha256
 
-    def forward(self, tokens: dict[str, Tensor]) -> Tensor:
+    @abstractmethod
+    def row(self, claim: str, passage: str, n_tokens: int) -> Row:
+        """A pair as at most so many tokens; of one that is too long the passage's end is cut."""
+
+    @abstractmethod
+    def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
+        """What the head sees of a padded batch, shape (n_pairs, width)."""
+
+    def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """Logits, shape (n_pairs, 3)."""
-        states = self.base(**tokens).last_hidden_state
-        weights = tokens["attention_mask"][..., None].to(states.dtype)
-        mean = (states * weights).sum(1) / weights.sum(1)
-        return self.head(torch.cat([states[:, 0], mean], -1))
+        return self.head(self.pooled(tokens))
 
 
 class CrossEncoder:
-    """An encoder with its tokenizer; safe across threads.
+    """An encoder with the shape of its adapter; safe across threads.
 
     Each core computes pairs of its own: to share one pair among them would cost more than it saves.
     """
 
-    def __init__(self, encoder: Encoder, tokenizer: Any, shape: Shape) -> None:
-        self._encoder, self._tokenizer, self._shape = encoder.eval(), tokenizer, shape
+    def __init__(self, encoder: PairEncoder, shape: Shape) -> None:
+        self._encoder, self._shape = encoder.eval(), shape
         self._cores = ThreadPoolExecutor(
             torch.get_num_threads(),
             "ragassay-verifier",
@@ -80,7 +88,7 @@ class CrossEncoder:
         )
 
     @classmethod
-    def load(cls, adapter: Adapter) -> CrossEncoder:
+    def load(cls, adapter: Adapter, encoder: PairEncoder) -> CrossEncoder:
         """Put an adapter onto its base model.
 
         Raises:
@@ -91,15 +99,15 @@ class CrossEncoder:
         shape = Shape.model_validate(json.loads((adapter.folder / SHAPE).read_text("utf-8")))
         check_digest(adapter.folder / WEIGHTS, shape.weights_sha256)
         tensors = {k: v.float() for k, v in load_file(adapter.folder / WEIGHTS).items()}
-        base, tokenizer = load_base()
-        encoder = Encoder(base)
-        encoder.head.load_state_dict({k: tensors.pop(f"head.{k}") for k in ("weight", "bias")})
-        parameters = dict(base.named_parameters())
+        encoder.head.load_state_dict(
+            {name: tensors.pop(f"head.{name}") for name in encoder.head.state_dict()}
+        )
+        parameters = dict(encoder.base.named_parameters())
         with torch.no_grad():
             for name in sorted(k.removesuffix(".a") for k in tensors if k.endswith(".a")):
                 change = tensors[f"{name}.b"] @ tensors[f"{name}.a"]
                 parameters[f"{name}.weight"].add_(change, alpha=shape.scale)
-        return cls(encoder, tokenizer, shape)
+        return cls(encoder, shape)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """Softmax of the logits, shape (n_pairs, 3).
@@ -114,53 +122,52 @@ class CrossEncoder:
 
     def _shares(self, pair: tuple[str, str]) -> NDArray[np.float64]:
         with torch.inference_mode():
-            tokens = pair_tokens(self._tokenizer, [pair], self._shape.n_tokens)
+            tokens = padded([self._encoder.row(*pair, self._shape.n_tokens)])
             logits = self._encoder(tokens)[0] / self._shape.temperature
             return logits.double().softmax(-1).numpy()
 
 
-def load_base() -> tuple[nn.Module, Any]:
-    """The packaged MiniLM and its tokenizer, its weights checked."""
-    from transformers import AutoModel, AutoTokenizer
+def padded(rows: Sequence[Row]) -> dict[str, Tensor]:
+    """Rows as a batch, each filled up with zeros to the longest; shape (n_rows, n_tokens) each."""
+    from torch.nn.utils.rnn import pad_sequence
 
-    folder = minilm_folder()
-    with quiet_loading():
-        return AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    return {
+        name: pad_sequence([torch.tensor(row[name]) for row in rows], batch_first=True)
+        for name in rows[0]
+    }
 
 
-def pair_tokens(
-    tokenizer: Any, pairs: Sequence[tuple[str, str]], n_tokens: int
-) -> dict[str, Tensor]:
-    """A padded batch of pairs; of a pair that is too long the longer text is cut at its end."""
-    claims, passages = [claim for claim, _ in pairs], [passage for _, passage in pairs]
-    return dict(
-        tokenizer(
-            claims,
-            passages,
-            padding=True,
-            truncation="longest_first",
-            max_length=n_tokens,
-            return_tensors="pt",
-        )
-    )
+def mean_where(states: Tensor, mask: Tensor) -> Tensor:
+    """Mean of the states, shape (n_pairs, n_tokens, width), where a mask of 0 and 1 has 1."""
+    weights = mask[..., None].to(states.dtype)
+    return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
 
 
 def save_adapter(
-    folder: Path, tensors: dict[str, Tensor], scale: float, n_tokens: int, temperature: float
+    folder: Path,
+    tensors: Mapping[str, Tensor],
+    *,
+    base_sha256: str,
+    scale: float,
+    n_tokens: int,
+    temperature: float,
 ) -> None:
     """Write an adapter: factors `NAME.a` (rank, in) and `NAME.b` (out, rank), and `head.*`.
 
-    Stored in half precision.
+    The factors are stored in half precision.
     """
     from safetensors.torch import save_file
 
     from ragassay.models.weights import sha256_of
 
     folder.mkdir(parents=True, exist_ok=True)
-    half = {name: tensor.detach().half().contiguous() for name, tensor in sorted(tensors.items())}
-    save_file(half, folder / WEIGHTS)
+    stored = {
+        name: (tensor if name.startswith("head.") else tensor.half()).detach().contiguous()
+        for name, tensor in sorted(tensors.items())
+    }
+    save_file(stored, folder / WEIGHTS)
     shape = Shape(
-        base_sha256=MINILM_SAFETENSORS_SHA256,
+        base_sha256=base_sha256,
         weights_sha256=sha256_of(folder / WEIGHTS),
         scale=scale,
         n_tokens=n_tokens,

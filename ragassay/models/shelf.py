@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.model_names import EMBEDDED_BASE, PROVIDER
+from ragassay.model_names import EMBEDDED_BASE, MEAN_VERIFIER, PROVIDER
 from ragassay.models import tuned
-from ragassay.models.adapters import SHAPE, VERIFIER, WEIGHTS
+from ragassay.models.adapters import MINILM, SHAPE, SMOLLM2, WEIGHTS, Adapter
 from ragassay.models.cards import load_card
 from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.weights import (
@@ -172,21 +172,27 @@ def _bases() -> tuple[ShelfItem, ...]:
 
 
 def _fitted() -> tuple[ShelfItem, ...]:
-    """The small models over MiniLM that are shipped in the package."""
-    shape = _noted(VERIFIER.folder / SHAPE)
+    """What compares, measures and orders: the small models that are shipped in the package."""
     home = Path(str(files("ragassay")))
     signals, reranker = load_card("ragassay/signals"), load_card("ragassay/reranker")
     shipped = "shipped with ragassay"
     return (
         ShelfItem(
-            VERIFIER.model,
-            "says whether a passage supports a claim",
+            MEAN_VERIFIER,
+            "says whether a passage supports a claim: the two others, averaged",
             shipped,
-            (
-                ShelfFile(VERIFIER.folder / SHAPE, digest=_json_digest),
-                ShelfFile(VERIFIER.folder / WEIGHTS, str(shape.get("weights_sha256", ""))),
-            ),
-            load_card(VERIFIER.model),
+            (*_adapter_files(MINILM), *_adapter_files(SMOLLM2)),
+            load_card(MEAN_VERIFIER),
+        ),
+        *(
+            ShelfItem(
+                adapter.model,
+                f"says whether a passage supports a claim, over {base}",
+                shipped,
+                _adapter_files(adapter),
+                load_card(adapter.model),
+            )
+            for adapter, base in ((MINILM, EMBEDDED), (SMOLLM2, SMOLLM2_PACKAGE))
         ),
         ShelfItem(
             "ragassay/signals",
@@ -213,6 +219,14 @@ def _fitted() -> tuple[ShelfItem, ...]:
             ),
             reranker,
         ),
+    )
+
+
+def _adapter_files(adapter: Adapter) -> tuple[ShelfFile, ...]:
+    noted = str(_noted(adapter.folder / SHAPE).get("weights_sha256", ""))
+    return (
+        ShelfFile(adapter.folder / SHAPE, digest=_json_digest),
+        ShelfFile(adapter.folder / WEIGHTS, noted),
     )
 
 

@@ -1,32 +1,55 @@
-"""Train a low-rank adapter that makes all-MiniLM-L6-v2 a cross-encoder with three labels."""
+"""Train a low-rank adapter that makes a base model a cross-encoder with three labels."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ragassay.models.cross_encoder import Encoder, load_base
+from ragassay.models.cross_encoder import PairEncoder, padded
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
 
 SEED = 20250714
-N_TOKENS = 176
-RANK = 32
-LAYERS = (2, 3, 4, 5)
-"""The upper layers of six: below them nothing is changed, which saves a third of the time."""
-
 SCALE = 2.0
-LEARNING_RATE = 4e-4
+"""What the product of the two factors is multiplied with."""
+
 BATCH = 16
-SMOOTHING = 0.05
-"""Of the labels, which are noisy."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuning:
+    """How an adapter is trained on a base model.
+
+    Attributes:
+        targets: Names of the matrices that are changed, in a layer.
+        layers: The layers that are changed; below them nothing is, which saves time.
+        layers_pattern: What the base model calls its layers.
+        rank: Of the two factors of each changed matrix.
+        n_tokens: Longest input.
+        learning_rate: Of the factors, at its highest.
+        head_rate: Of the head.
+        schedule: How the rates fall.
+        smoothing: Of the labels, which are noisy.
+        excluded: Matrices that are not changed though `targets` names them.
+    """
+
+    targets: tuple[str, ...]
+    layers: range
+    layers_pattern: str
+    rank: int
+    n_tokens: int
+    learning_rate: float
+    head_rate: float
+    schedule: Literal["linear", "cosine"]
+    smoothing: float
+    excluded: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,70 +64,73 @@ class Example:
 class _Learner(nn.Module):
     """An encoder with its loss, as the trainer wants it."""
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: PairEncoder, smoothing: float) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.encoder, self._smoothing = encoder, smoothing
 
     def forward(self, labels: Tensor, **tokens: Tensor) -> dict[str, Tensor]:
         logits = self.encoder(tokens)
-        loss = cross_entropy(logits, labels, label_smoothing=SMOOTHING)
+        loss = cross_entropy(logits, labels, label_smoothing=self._smoothing)
         return {"loss": loss, "logits": logits}
 
 
 def train(
-    examples: Sequence[Example], work: Path, epochs: float
-) -> tuple[Encoder, dict[str, Tensor]]:
+    encoder: PairEncoder, examples: Sequence[Example], tuning: Tuning, work: Path, epochs: float
+) -> dict[str, Tensor]:
     """Train an adapter, with progress; goes on from the last checkpoint in `work`.
 
     Args:
+        encoder: Is changed, and is in the end the trained one, on the processor.
         examples: What to learn.
+        tuning: How.
         work: Holds checkpoints.
         epochs: How often each example is seen.
 
     Returns:
-        The trained encoder, and the tensors that `save_adapter` takes.
+        The tensors that `save_adapter` takes.
     """
     from transformers import set_seed
     from transformers.trainer_utils import get_last_checkpoint
 
     set_seed(SEED)
-    base, tokenizer = load_base()
-    encoder = Encoder(_adapted(base))
-    trainer = _trainer(_Learner(encoder), tokenizer, examples, _arguments(work, epochs))
+    encoder.base = _adapted(encoder.base, tuning)
+    trainer = _trainer(encoder, examples, tuning, _arguments(tuning, work, epochs))
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
-    return encoder.cpu().eval(), adapter_tensors(encoder)
+    encoder.cpu().eval()
+    return adapter_tensors(encoder)
 
 
-def _adapted(base: nn.Module) -> nn.Module:
+def _adapted(base: nn.Module, tuning: Tuning) -> nn.Module:
     from peft import LoraConfig, get_peft_model
 
     config = LoraConfig(
-        r=RANK,
-        lora_alpha=int(SCALE * RANK),
+        r=tuning.rank,
+        lora_alpha=int(SCALE * tuning.rank),
         lora_dropout=0.05,
-        target_modules=["query", "key", "value", "dense"],
-        exclude_modules=["pooler.dense"],
-        layers_to_transform=list(LAYERS),
-        layers_pattern="layer",
+        target_modules=list(tuning.targets),
+        exclude_modules=list(tuning.excluded) or None,
+        layers_to_transform=list(tuning.layers),
+        layers_pattern=tuning.layers_pattern,
     )
     return get_peft_model(base, config)  # pyright: ignore[reportArgumentType]
 
 
-def _arguments(work: Path, epochs: float) -> TrainingArguments:
+def _arguments(tuning: Tuning, work: Path, epochs: float) -> TrainingArguments:
     from transformers import TrainingArguments
 
     return TrainingArguments(
         output_dir=str(work),
         num_train_epochs=epochs,
         per_device_train_batch_size=BATCH,
-        learning_rate=LEARNING_RATE,
+        learning_rate=tuning.learning_rate,
+        lr_scheduler_type=tuning.schedule,
         weight_decay=0.01,
         warmup_steps=0.06,
         max_grad_norm=1.0,
         seed=SEED,
         train_sampling_strategy="group_by_length",
-        logging_steps=50,
-        save_steps=100,
+        logging_steps=20,
+        save_steps=50,
         save_total_limit=1,
         report_to="none",
         remove_unused_columns=False,
@@ -113,24 +139,39 @@ def _arguments(work: Path, epochs: float) -> TrainingArguments:
 
 
 def _trainer(
-    learner: _Learner, tokenizer: Any, examples: Sequence[Example], arguments: TrainingArguments
+    encoder: PairEncoder,
+    examples: Sequence[Example],
+    tuning: Tuning,
+    arguments: TrainingArguments,
 ) -> Trainer:
     from transformers import Trainer
 
-    def tokens(example: Example) -> dict[str, Any]:
-        pair = example.claim, example.passage
-        return dict(tokenizer(*pair, truncation="longest_first", max_length=N_TOKENS))
-
     def collate(rows: list[dict[str, Any]]) -> dict[str, Tensor]:
         inputs = [{name: ids for name, ids in row.items() if name != "labels"} for row in rows]
-        padded = dict(tokenizer.pad(inputs, return_tensors="pt"))
-        return padded | {"labels": torch.tensor([row["labels"] for row in rows])}
+        return padded(inputs) | {"labels": torch.tensor([row["labels"] for row in rows])}
 
-    rows: Any = [{**tokens(example), "labels": example.label} for example in examples]
-    return Trainer(model=learner, args=arguments, train_dataset=rows, data_collator=collate)
+    rows: Any = [
+        {**encoder.row(example.claim, example.passage, tuning.n_tokens), "labels": example.label}
+        for example in examples
+    ]
+    factors = [p for p in encoder.base.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": factors, "lr": tuning.learning_rate},
+            {"params": list(encoder.head.parameters()), "lr": tuning.head_rate},
+        ],
+        weight_decay=arguments.weight_decay,
+    )
+    return Trainer(
+        model=_Learner(encoder, tuning.smoothing),
+        args=arguments,
+        train_dataset=rows,
+        data_collator=collate,
+        optimizers=(optimizer, None),
+    )
 
 
-def adapter_tensors(encoder: Encoder) -> dict[str, Tensor]:
+def adapter_tensors(encoder: PairEncoder) -> dict[str, Tensor]:
     """The two factors of each adapted matrix, named after it, and the head."""
     found: dict[str, Tensor] = {}
     for name, tensor in encoder.base.state_dict().items():

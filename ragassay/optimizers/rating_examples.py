@@ -12,7 +12,8 @@ from ragassay.agents.signals.measuring import Measured, measure
 from ragassay.formats import read_labels, read_records
 from ragassay.graphs.nodes import case_of
 from ragassay.graphs.toolbox import Toolbox
-from ragassay.models.entailment import EMBEDDED, Remembered, entailment_model
+from ragassay.models.entailment import Remembered
+from ragassay.models.verifiers import minilm_verifier
 from ragassay.optimizers.signal_rating import is_held_out
 from ragassay.perturbations import ATTACKS, damage_answers
 from ragassay.records import AttackFamily, DamagedAnswer, Record, Severity
@@ -74,7 +75,7 @@ def examples_of(
     Raises:
         InputError: A file cannot be read.
     """
-    verifier = Remembered(entailment_model(EMBEDDED))
+    verifier = Remembered(minilm_verifier())
     for path in answers:
         records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
         fit = [record for record in records if record.metadata.get("variant") == "benign"]

@@ -1,12 +1,13 @@
-"""Train the adapter of the embedded verifier.
+"""Train the two adapters of the embedded verifier.
 
-python -m ragassay.optimizers.verifier --shared ../shared --out ragassay/models/adapters/verifier
+python -m ragassay.optimizers.verifier minilm|smollm2 --shared ../shared --out FOLDER
 
-A low-rank adapter on all-MiniLM-L6-v2, which reads claim and passage together. It learns from
-SciFact's and Citation-Integrity's labelled claims, from the pairs of `correctness`, and from
-sentences turned into their contradiction. A fifth of SciFact's groups is held out: the temperature
-is fitted to it, and the card's figures on SciFact are from it. Needs
-`pip install 'ragassay[train]'`; a run that was broken off goes on from its last checkpoint.
+Each makes a base model read claim and passage together. MiniLM's learns from SciFact's and
+Citation-Integrity's labelled claims, from the pairs of `correctness`, and from sentences turned
+into their contradiction; SmolLM2's from SciFact's claims and their contraries. A fifth of
+SciFact's groups is held out: the temperature is fitted to it, and the cards' figures on SciFact are
+from it. Both ship in `ragassay/models/adapters`. Needs `pip install 'ragassay[train]'`; a run that
+was broken off goes on from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, NEUTRAL, SUPPORTS, titled
-from ragassay.optimizers.adapting import N_TOKENS, SCALE, SEED, Example, fit_temperature, train
+from ragassay.optimizers.adapting import SCALE, SEED, Example, Tuning, fit_temperature, train
 from ragassay.optimizers.bioasq import FragmentSearch, read_bioasq
 from ragassay.optimizers.claims import (
     LabelledClaim,
@@ -27,11 +29,44 @@ from ragassay.optimizers.claims import (
     read_citation_integrity,
     read_scifact_claims,
 )
-from ragassay.optimizers.contradictions import contradict
+from ragassay.optimizers.contradictions import contradict, contrary
 from ragassay.optimizers.correctness import CorrectnessPair, bioasq_pairs, scifact_pairs
 from ragassay.optimizers.vectors import CachedEncoder
 from ragassay.retrievers.closest import closest_sentences
 from ragassay.retrievers.rerank import TextEncoder
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ragassay.models.cross_encoder import PairEncoder
+
+MINILM = Tuning(
+    targets=("query", "key", "value", "dense"),
+    layers=range(2, 6),
+    layers_pattern="layer",
+    rank=32,
+    n_tokens=176,
+    learning_rate=4e-4,
+    head_rate=4e-4,
+    schedule="linear",
+    smoothing=0.05,
+    excluded=("pooler.dense",),
+)
+
+SMOLLM2 = Tuning(
+    targets=("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+    layers=range(8, 20),
+    layers_pattern="layers",
+    rank=16,
+    n_tokens=384,
+    learning_rate=2e-4,
+    head_rate=1e-3,
+    schedule="cosine",
+    smoothing=0.0,
+)
+
+N_MEASURED = 240
+"""Examples that the mean and spread of the features are measured on, before training."""
 
 HELD_OUT = 0.2
 SCIFACT_WEIGHT = 2
@@ -41,16 +76,24 @@ CONTRADICTED = 0.8
 """Share of correct pairs of which a contradiction is made as well."""
 
 
-def claim_examples(claims: Iterable[LabelledClaim], embedder: TextEncoder) -> list[Example]:
-    """Claims with their document's title and the sentences that are closest to them."""
+def claim_examples(
+    claims: Iterable[LabelledClaim], embedder: TextEncoder, *, marked: bool = False
+) -> list[Example]:
+    """Claims with their document's title and the sentences that are closest to them.
+
+    Args:
+        claims: Any.
+        embedder: Tells which are closest.
+        marked: Whether sentences that people marked as deciding the label come before others.
+    """
     return [
-        Example(c.claim, titled(c.title, _closest(c, embedder)), c.label)
-        for c in claims
-    ]  # fmt: skip
+        Example(c.claim, titled(c.title, _closest(c, embedder, marked)), c.label) for c in claims
+    ]
 
 
-def _closest(claim: LabelledClaim, embedder: TextEncoder) -> str:
-    return " ".join(closest_sentences(claim.claim, claim.sentences, embedder, N_SENTENCES))
+def _closest(claim: LabelledClaim, embedder: TextEncoder, marked: bool) -> str:
+    wanted = claim.rationale if marked else ()
+    return " ".join(closest_sentences(claim.claim, claim.sentences, embedder, N_SENTENCES, wanted))
 
 
 def pair_examples(pairs: Iterable[CorrectnessPair], rng: random.Random) -> list[Example]:
@@ -75,8 +118,8 @@ def rationale_examples(claims: Iterable[LabelledClaim]) -> list[Example]:
     ]
 
 
-def training_examples(shared: Path, embedder: TextEncoder) -> list[Example]:
-    """All that the adapter learns from."""
+def minilm_examples(shared: Path, embedder: TextEncoder) -> list[Example]:
+    """All that MiniLM's adapter learns from."""
     rng = random.Random(SEED)
     scifact, _ = split_scifact(shared)
     cited = read_citation_integrity(shared, "train")
@@ -93,6 +136,14 @@ def training_examples(shared: Path, embedder: TextEncoder) -> list[Example]:
     ]
 
 
+def smollm2_examples(shared: Path, embedder: TextEncoder) -> list[Example]:
+    """All that SmolLM2's adapter learns from."""
+    rng = random.Random(SEED)
+    scifact, _ = split_scifact(shared)
+    turned = [other for claim in scifact if (other := contrary(claim, rng))]
+    return claim_examples([*scifact, *turned], embedder, marked=True)
+
+
 def split_scifact(shared: Path) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
     """SciFact's claims to train on, and those held out."""
     claims = read_scifact_claims(shared)
@@ -100,32 +151,94 @@ def split_scifact(shared: Path) -> tuple[list[LabelledClaim], list[LabelledClaim
     return [c for c in claims if not held[c.group]], [c for c in claims if held[c.group]]
 
 
+def fresh_minilm(examples: Sequence[Example]) -> PairEncoder:
+    """MiniLM before training."""
+    from ragassay.models.minilm_encoder import MiniLMEncoder
+
+    return MiniLMEncoder.load()
+
+
+def fresh_smollm2(examples: Sequence[Example]) -> PairEncoder:
+    """SmolLM2 before training, its head brought to the mean and spread of what it will see."""
+    import torch
+
+    from ragassay.models.smollm2_encoder import SmolLM2Encoder
+    from ragassay.settings import load_settings
+
+    encoder = SmolLM2Encoder.load(load_settings().cache_dir).eval()
+    chosen = random.Random(SEED).sample(examples, min(N_MEASURED, len(examples)))
+    with torch.inference_mode():
+        features = torch.cat([_features(encoder, example) for example in chosen])
+    encoder.head.standardise(features)
+    return encoder
+
+
+def _features(encoder: PairEncoder, example: Example) -> Tensor:
+    from ragassay.models.cross_encoder import padded
+
+    return encoder.pooled(padded([encoder.row(example.claim, example.passage, SMOLLM2.n_tokens)]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Course:
+    """How one of the base models is trained.
+
+    Attributes:
+        tuning: What is changed, and how fast.
+        epochs: How often each example is seen.
+        examples: Of the folder with the data, and of what chooses the closest sentences.
+        fresh: The base model before training on examples.
+    """
+
+    tuning: Tuning
+    epochs: float
+    examples: Callable[[Path, TextEncoder], list[Example]]
+    fresh: Callable[[Sequence[Example]], PairEncoder]
+
+
+COURSES: Mapping[str, Course] = {
+    "minilm": Course(MINILM, 2.0, minilm_examples, fresh_minilm),
+    "smollm2": Course(SMOLLM2, 3.0, smollm2_examples, fresh_smollm2),
+}
+
+
 def main() -> None:
     """Train, calibrate and save."""
     import torch
 
-    from ragassay.models.cross_encoder import load_base, pair_tokens, save_adapter
+    from ragassay.models.cross_encoder import padded, save_adapter
 
-    parser = argparse.ArgumentParser(description="Train the adapter of the embedded verifier.")
+    parser = argparse.ArgumentParser(description="Train an adapter of the embedded verifier.")
+    parser.add_argument("base", choices=sorted(COURSES), help="the base model that is adapted")
     parser.add_argument("--shared", type=Path, required=True, help="holds data/")
     parser.add_argument("--out", type=Path, required=True, help="folder of the adapter")
-    parser.add_argument("--work", type=Path, default=Path("runs/verifier"), help="checkpoints")
-    parser.add_argument("--epochs", type=float, default=2.0)
+    parser.add_argument("--work", type=Path, help="checkpoints; runs/verifier-BASE by default")
+    parser.add_argument("--epochs", type=float, help="by default those of the shipped adapter")
     arguments = parser.parse_args()
-    arguments.work.mkdir(parents=True, exist_ok=True)
-    with CachedEncoder(Embedder(), arguments.work / "vectors.npz") as embedder:
-        examples = training_examples(arguments.shared, embedder)
+    name: str = arguments.base
+    course = COURSES[name]
+    tuning = course.tuning
+    work: Path = arguments.work or Path("runs") / f"verifier-{name}"
+    work.mkdir(parents=True, exist_ok=True)
+    with CachedEncoder(Embedder(), work / "vectors.npz") as embedder:
+        examples = course.examples(arguments.shared, embedder)
         held = claim_examples(split_scifact(arguments.shared)[1], embedder)
     labels = [example.label for example in examples]
     print(f"{len(examples)} examples: {[labels.count(i) for i in range(3)]}", flush=True)
-    encoder, tensors = train(examples, arguments.work, arguments.epochs)
-    tokenizer = load_base()[1]
+    encoder = course.fresh(examples)
+    tensors = train(encoder, examples, tuning, work, arguments.epochs or course.epochs)
+    rows = [encoder.row(e.claim, e.passage, tuning.n_tokens) for e in held]
     with torch.inference_mode():
-        logits = torch.cat(
-            [encoder(pair_tokens(tokenizer, [(e.claim, e.passage)], N_TOKENS)) for e in held]
-        )
+        logits = torch.cat([encoder(padded([row])) for row in rows])
     temperature = fit_temperature(logits, torch.tensor([e.label for e in held]))
-    save_adapter(arguments.out, tensors, SCALE, N_TOKENS, temperature)
+    save_adapter(
+        arguments.out,
+        tensors,
+        base_sha256=encoder.base_sha256,
+        scale=SCALE,
+        n_tokens=tuning.n_tokens,
+        temperature=temperature,
+    )
     print(f"{arguments.out}: temperature {temperature:.2f}")
 
 

@@ -1,127 +1,12 @@
-"""Models that compare a claim with a passage."""
+"""What is remembered of a model that compares a claim with a passage."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import pytest
 
-from ragassay.errors import SettingsError
-from ragassay.models.correctness import (
-    COSINE,
-    JUDGE,
-    CosineCorrectness,
-    EntailmentCorrectness,
-    correctness_model,
-)
-from ragassay.models.embeddings import Embedder
-from ragassay.models.entailment import (
-    CONTRADICTS,
-    NEUTRAL,
-    SUPPORTS,
-    EmbeddedVerifier,
-    NliModel,
-    Remembered,
-    StandIn,
-    entailment_columns,
-    entailment_model,
-)
-
-PAIRS = [("Alpha lowers pressure.", "Alpha lowered pressure in a trial."), ("Beta.", "Gamma.")]
-
-
-@pytest.mark.parametrize(
-    ("labels", "columns"),
-    [
-        (("CONTRADICTION", "NEUTRAL", "ENTAILMENT"), (CONTRADICTS, NEUTRAL, SUPPORTS)),
-        (("entailment", "not_entailment"), (SUPPORTS, NEUTRAL)),
-        (("SUPPORTS", "REFUTES", "NOT ENOUGH INFO"), (SUPPORTS, CONTRADICTS, NEUTRAL)),
-    ],
-)
-def test_labels_are_told_by_their_names(labels: tuple[str, ...], columns: tuple[int, ...]):
-    assert entailment_columns(dict(enumerate(labels))) == dict(enumerate(columns))
-
-
-def tiny_model(folder: Path, labels: tuple[str, ...]) -> str:
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "alpha", "lowers", "pressure", "trial", "."]
-    (folder / "vocab.txt").write_text("\n".join(words))
-    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = BertConfig(vocab_size=len(words), intermediate_size=16, **shape)
-    config.id2label = dict(enumerate(labels))
-    config.label2id = {label: i for i, label in enumerate(labels)}
-    BertForSequenceClassification(config).save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.mark.parametrize("labels", [("CONTRADICTION", "NEUTRAL", "ENTAILMENT"), ("no", "entailed")])
-def test_a_classifier_of_the_hub_gives_probabilities(tmp_path: Path, labels: tuple[str, ...]):
-    model = entailment_model(tiny_model(tmp_path, labels))
-    assert isinstance(model, NliModel)
-    found = model.probabilities(PAIRS)
-    assert found.shape == (2, 3)
-    assert found.sum(axis=1) == pytest.approx([1, 1])
-
-
-def test_a_classifier_of_something_else_is_refused_by_its_labels(tmp_path: Path):
-    with pytest.raises(SettingsError, match="happy, sad"):
-        entailment_model(tiny_model(tmp_path, ("happy", "sad")))
-
-
-def test_the_embedded_verifier_stands_in_for_what_cannot_be_had_and_says_so(tmp_path: Path):
-    absent = str(tmp_path / "absent")
-    model = entailment_model(absent)
-    assert isinstance(model, StandIn)
-    assert model.name == f"{EmbeddedVerifier().name} in place of {absent}"
-    assert model.digest == EmbeddedVerifier().digest
-
-
-@pytest.mark.integration
-def test_the_embedded_verifier_repeats_and_does_not_depend_on_its_company():
-    model = EmbeddedVerifier()
-    together = model.probabilities(PAIRS)
-    assert together.sum(axis=1) == pytest.approx([1, 1])
-    assert np.array_equal(together[1:], model.probabilities(PAIRS[1:]))
-    assert model.probabilities([]).shape == (0, 3)
-
-
-@pytest.mark.integration
-def test_the_embedded_verifier_leans_against_the_opposite_of_a_supported_claim():
-    passage = "In a trial of 200 adults, brelozant reduced the number of migraine days by half."
-    found = EmbeddedVerifier().probabilities(
-        [
-            ("Brelozant reduces migraine days.", passage),
-            ("Brelozant increases migraine days.", passage),
-        ]
-    )
-    assert found[0].argmax() == SUPPORTS
-    # Leans, and no more: its card says how often it misses a contradiction.
-    assert found[1, CONTRADICTS] > found[0, CONTRADICTS]
-    assert found[1, SUPPORTS] < found[0, SUPPORTS]
-
-
-@pytest.mark.integration
-def test_the_cosine_is_a_model_of_correctness():
-    model = correctness_model(COSINE, Embedder())
-    assert isinstance(model, CosineCorrectness)
-    same, other = model.scores([("Gout.", "Gout."), ("Gout.", "The train was late.")])
-    assert same == pytest.approx(1, abs=1e-5)
-    assert other < model.threshold
-    assert model.scores([]).shape == (0,)
-
-
-def test_the_setting_names_the_model(tmp_path: Path):
-    embedder = Embedder()
-    assert correctness_model(JUDGE, embedder) is None
-    found = correctness_model("embedded", embedder)
-    assert isinstance(found, EntailmentCorrectness)
-    assert found.name == EmbeddedVerifier().name
-    with pytest.raises(SettingsError, match="no classifier"):
-        correctness_model(str(tmp_path / "none.json"), embedder)
+from ragassay.models.entailment import Remembered
 
 
 def test_a_remembered_model_is_asked_once_about_a_pair_while_it_is_kept():

@@ -11,13 +11,20 @@ from fakes import WordEmbedder
 
 from ragassay.errors import SettingsError
 from ragassay.models.adapters import Adapter
-from ragassay.models.cross_encoder import CrossEncoder, load_base, pair_tokens, save_adapter
+from ragassay.models.cross_encoder import CrossEncoder, PairEncoder, padded, save_adapter
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.optimizers.adapting import N_TOKENS, SCALE, Example, fit_temperature, train
+from ragassay.models.minilm_encoder import MiniLMEncoder
+from ragassay.models.smollm2_encoder import SmolLM2Encoder
+from ragassay.optimizers.adapting import SCALE, Example, fit_temperature, train
 from ragassay.optimizers.claims import LabelledClaim
-from ragassay.optimizers.contradictions import contradict
+from ragassay.optimizers.contradictions import contradict, contrary
 from ragassay.optimizers.correctness import CorrectnessPair
-from ragassay.optimizers.verifier import claim_examples, pair_examples, rationale_examples
+from ragassay.optimizers.verifier import (
+    COURSES,
+    claim_examples,
+    pair_examples,
+    rationale_examples,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +52,38 @@ def test_numbers_are_left_where_they_are_to_be():
     }
     assert found == {"Alpha was unsafe in 40 people.", "Alpha was not safe in 40 people."}
     assert contradict("Alpha helped 40 people.", random.Random(0), numbers=False) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "turned"),
+    [
+        ("Alpha gave higher pressure.", SUPPORTS, ("Alpha gave lower pressure.", CONTRADICTS)),
+        ("Alpha gave higher pressure.", CONTRADICTS, ("Alpha gave lower pressure.", SUPPORTS)),
+        # That a document contradicts it does not yet mean that it says the negation.
+        ("Alpha was tested.", CONTRADICTS, None),
+        ("Alpha gave higher pressure.", NEUTRAL, None),
+        ("Alpha helps.", SUPPORTS, None),
+    ],
+)
+def test_a_claim_is_turned_over_with_its_label(
+    text: str, label: int, turned: tuple[str, int] | None
+):
+    claim = LabelledClaim(text, "Title", ("One.",), (0,), label, "g")
+    found = contrary(claim, random.Random(0))
+    assert (found and (found.claim, found.label)) == turned
+    assert found is None or (found.group, found.sentences, found.rationale) == (
+        "g",
+        ("One.",),
+        (0,),
+    )
+
+
+def test_sentences_that_people_marked_are_read_first_where_that_is_wanted():
+    sentences = tuple(f"{word} rose." for word in ("Iron", "Zinc", "Alpha", "Gold", "Lead", "Tin"))
+    claim = LabelledClaim("Alpha rose.", "", sentences, (5,), SUPPORTS, "g")
+    plain, marked = (claim_examples([claim], WordEmbedder(), marked=m)[0] for m in (False, True))
+    assert "Alpha rose." in plain.passage and "Tin rose." not in plain.passage
+    assert "Alpha rose." in marked.passage and "Tin rose." in marked.passage
 
 
 def test_the_same_seed_gives_the_same_contradiction():
@@ -92,24 +131,40 @@ def test_the_temperature_mends_overconfidence():
 
 
 @pytest.mark.integration
-def test_the_saved_adapter_gives_what_was_trained(tmp_path: Path):
+@pytest.mark.parametrize("name", ["minilm", "smollm2"])
+def test_the_saved_adapter_gives_what_was_trained(name: str, tmp_path: Path, weights_cache: Path):
     pytest.importorskip("peft", reason="training needs ragassay[train]")
     examples = [
         Example("Alpha lowers pressure.", "Alpha lowered pressure.", SUPPORTS),
         Example("Alpha raises pressure.", "Alpha lowered pressure.", CONTRADICTS),
         Example("Alpha lowers pressure.", "The train was late.", NEUTRAL),
-    ] * 6
-    encoder, tensors = train(examples, tmp_path / "work", epochs=1)
-    save_adapter(tmp_path / "adapter", tensors, SCALE, N_TOKENS, temperature=2.0)
+    ] * 2
+    tuning, encoder = COURSES[name].tuning, COURSES[name].fresh(examples)
+    tensors = train(encoder, examples, tuning, tmp_path / "work", epochs=2)
+    save_adapter(
+        tmp_path / "adapter",
+        tensors,
+        base_sha256=encoder.base_sha256,
+        scale=SCALE,
+        n_tokens=tuning.n_tokens,
+        temperature=2.0,
+    )
     adapter = Adapter("test", tmp_path / "adapter")
     pair = ("Alpha raises pressure.", "Alpha lowered pressure.")
     with torch.inference_mode():
-        logits = encoder(pair_tokens(load_base()[1], [pair], N_TOKENS))
+        logits = encoder(padded([encoder.row(*pair, tuning.n_tokens)]))
     wanted = (logits[0] / 2.0).double().softmax(-1).numpy()
+    untrained = [1 / 3] * 3
+    assert wanted != pytest.approx(untrained, abs=1e-3)
+
+    def fresh() -> PairEncoder:
+        return MiniLMEncoder.load() if name == "minilm" else SmolLM2Encoder.load(weights_cache)
+
     # Half precision on disk.
-    assert CrossEncoder.load(adapter).probabilities([pair])[0] == pytest.approx(wanted, abs=2e-3)
+    found = CrossEncoder.load(adapter, fresh()).probabilities([pair])[0]
+    assert found == pytest.approx(wanted, abs=2e-3)
 
     weights = tmp_path / "adapter" / "adapter.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1] + b"\0")
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\1")
     with pytest.raises(SettingsError, match="SHA-256"):
-        CrossEncoder.load(adapter)
+        CrossEncoder.load(adapter, fresh())

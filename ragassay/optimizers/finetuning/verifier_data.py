@@ -29,20 +29,15 @@ from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import Row
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.optimizers.claims import NOT_RELEVANT, LabelledClaim, label_of, linked
-from ragassay.optimizers.contradictions import contradict
+from ragassay.optimizers.contradictions import contrary
 from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
 from ragassay.optimizers.verifier import split_scifact
-from ragassay.perturbations.swaps import turn_direction
 from ragassay.records import Rejection, Verdict
 from ragassay.retrievers.rerank import TextEncoder
 from ragassay.sentences import sentences_of
 
 FOREIGN = 0.1
 """Share of the claims that are also learnt beside the document of another."""
-
-NUMBERS = 0.1
-"""Share of the supported claims whose number may be what is changed: a verifier that saw many such
-takes any sentence full of figures for a contradiction."""
 
 N_MARKED = N_READ - 1
 """Most sentences that are read because people marked them; the closest fill up the rest."""
@@ -147,7 +142,7 @@ def verifier_examples(
     found: list[ChatExample] = []
     for claim in claims:
         found.append(_example(claim, embedder))
-        turned = _turned(claim, rng)
+        turned = contrary(claim, rng)
         if turned:
             found.append(_example(turned, embedder, "turned"))
         other = rng.choice(claims)
@@ -155,21 +150,6 @@ def verifier_examples(
             beside = replace(other, claim=claim.claim, group=claim.group, label=NOT_RELEVANT)
             found.append(_example(replace(beside, rationale=()), embedder, "foreign"))
     return found
-
-
-def _turned(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
-    """The claim's contrary; of what a document contradicts, no more than its direction turned.
-
-    Where a document says other than the claim, a negation of the claim is not yet what it says.
-    """
-    if claim.label == SUPPORTS:
-        numbers = rng.random() < NUMBERS
-        text, label = contradict(claim.claim, rng, numbers=numbers), CONTRADICTS
-    elif claim.label == CONTRADICTS:
-        text, label = turn_direction(claim.claim, rng), SUPPORTS
-    else:
-        return None
-    return replace(claim, claim=text, label=label) if text else None
 
 
 def _example(claim: LabelledClaim, embedder: TextEncoder, kind: str = "") -> ChatExample:

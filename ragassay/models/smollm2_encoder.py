@@ -1,0 +1,132 @@
+"""SmolLM2-135M as a cross-encoder: passage, then claim, then a question about the two.
+
+A causal model knows of the passage when it reads the claim, and of both when it reads the question.
+What it makes of them is plainest in its middle: the layers above prepare the next word, so they are
+neither computed nor trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ragassay.models.cross_encoder import N_LABELS, PairEncoder, Row, mean_where
+from ragassay.models.quiet import quiet_loading
+from ragassay.models.weights import SMOLLM2_GGUF_SHA256, smollm2_folder
+
+N_LAYERS = 20
+"""Layers that are computed, of thirty."""
+
+N_CLAIM = 120
+"""Most tokens of a claim."""
+
+DROPOUT = 0.1
+"""Of the head's features, in training."""
+
+BEFORE, BETWEEN = "Passage:\n", "\n\nClaim: "
+QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? Answer:"
+
+
+CALM = 8.0
+"""How many times its spread a feature is divided by: over a thousand features the head then learns
+at its rate without swinging."""
+
+
+class StandardisedHead(nn.Linear):
+    """A linear map of features that are brought to mean 0 and the same spread before.
+
+    Args:
+        width: Number of features.
+    """
+
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, N_LABELS)
+        nn.init.zeros_(self.weight)
+        nn.init.zeros_(self.bias)
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("spread", torch.ones(width))
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Logits, shape (n_pairs, 3)."""
+        standard = (input - self.mean) / (CALM * self.spread)
+        return super().forward(nn.functional.dropout(standard, DROPOUT, self.training))
+
+    def standardise(self, features: Tensor) -> None:
+        """Measure mean and spread, before training, of features of shape (n_pairs, width)."""
+        self.mean.copy_(features.mean(0))
+        self.spread.copy_(features.std(0))
+
+
+class SmolLM2Encoder(PairEncoder):
+    """A linear head over the mean state of the claim and that of the question.
+
+    Args:
+        base: The model's layers without the language model's head.
+        tokenizer: Its tokenizer.
+    """
+
+    head: StandardisedHead
+
+    def __init__(self, base: nn.Module, tokenizer: Any) -> None:
+        width: Any = base.config.hidden_size  # pyright: ignore[reportAttributeAccessIssue]
+        super().__init__(base, StandardisedHead(2 * width), SMOLLM2_GGUF_SHA256)
+        self._tokenizer = tokenizer
+        self._before, self._between, self._question = map(self._ids, (BEFORE, BETWEEN, QUESTION))
+
+    @classmethod
+    def load(cls, cache_dir: Path) -> SmolLM2Encoder:
+        """The packaged model, its weights checked; its head is not trained.
+
+        Args:
+            cache_dir: Where converted weights live.
+
+        Raises:
+            SettingsError: Its package is not installed.
+        """
+        from transformers import AutoModel, AutoTokenizer
+
+        folder = smollm2_folder(cache_dir)
+        with quiet_loading():
+            base: Any = AutoModel.from_pretrained(
+                folder, num_hidden_layers=N_LAYERS, dtype=torch.float32
+            )
+            base.norm = nn.Identity()  # it was made for the last layer's states
+            return cls(base, AutoTokenizer.from_pretrained(folder))
+
+    def row(self, claim: str, passage: str, n_tokens: int) -> Row:
+        """A pair as tokens, with where the claim stands and where the question does."""
+        said = self._ids(claim)[:N_CLAIM]
+        fixed = len(self._before) + len(self._between) + len(self._question)
+        read = self._ids(passage)[: max(0, n_tokens - fixed - len(said))]
+        before = [*self._before, *read, *self._between]
+        parts = (before, said, self._question)
+        return {
+            "input_ids": [token for part in parts for token in part],
+            "attention_mask": [1] * sum(map(len, parts)),
+            "claim": _mask(parts, 1),
+            "question": _mask(parts, 2),
+        }
+
+    def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
+        """Mean states of claim and question, shape (n_pairs, 1152)."""
+        states = self.base(
+            input_ids=tokens["input_ids"],
+            attention_mask=tokens["attention_mask"],
+            use_cache=False,
+        ).last_hidden_state
+        means = [mean_where(states, tokens[name]) for name in ("claim", "question")]
+        return torch.cat(means, -1)
+
+    def _ids(self, text: str) -> list[int]:
+        return self._tokenizer.encode(text, add_special_tokens=False)
+
+
+def _mask(parts: tuple[list[int], ...], place: int) -> list[int]:
+    return [int(i == place) for i, part in enumerate(parts) for _ in part]

@@ -1,0 +1,138 @@
+"""Which models compare a claim with a passage, by the names that settings give them.
+
+The embedded one is all-MiniLM-L6-v2, read as a cross-encoder, with a low-rank adapter that is
+shipped in the package. Another one is SmolLM2-135M, read and shipped likewise; the mean of what
+both say is a third. Any sequence classifier of natural language inference on Hugging Face's hub
+takes their place by its name.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragassay.model_names import EMBEDDED, MEAN_VERIFIER, MINILM_VERIFIER, SMOLLM2_VERIFIER
+from ragassay.models import adapters
+from ragassay.models.entailment import EntailmentModel, Pair
+from ragassay.models.nli import NliModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragassay.models.cross_encoder import CrossEncoder, PairEncoder
+
+
+class AdaptedVerifier:
+    """A base model with an adapter of the package; loaded at the first call, safe across threads.
+
+    Its card says what it was trained on and how it does on data that it has not seen.
+
+    Args:
+        adapter: The adapter.
+        load_base: Loads the base model that it was trained on.
+    """
+
+    def __init__(self, adapter: adapters.Adapter, load_base: Callable[[], PairEncoder]) -> None:
+        self.name = adapter.model
+        self.digest = adapters.adapter_digest(adapter)
+        self._adapter, self._load_base = adapter, load_base
+        self._encoder: CrossEncoder | None = None
+        self._lock = threading.Lock()
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Probabilities that the passage supports, contradicts or leaves open the claim.
+
+        Raises:
+            SettingsError: The base model is not installed, or its weights are other ones.
+        """
+        with self._lock:
+            if self._encoder is None:
+                from ragassay.models.cross_encoder import CrossEncoder
+
+                self._encoder = CrossEncoder.load(self._adapter, self._load_base())
+        return self._encoder.probabilities(pairs)
+
+
+class MeanVerifier:
+    """What several models say on average; one that is unsure weighs less, as its shares are even.
+
+    Args:
+        name: As reports name it.
+        models: At least one.
+    """
+
+    def __init__(self, name: str, models: Sequence[EntailmentModel]) -> None:
+        self.name, self._models = name, models
+        self.digest = hashlib.sha256("".join(m.digest for m in models).encode()).hexdigest()
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Probabilities that the passage supports, contradicts or leaves open the claim."""
+        import numpy as np
+
+        return np.mean([model.probabilities(pairs) for model in self._models], axis=0)
+
+
+@functools.cache
+def minilm_verifier() -> AdaptedVerifier:
+    """One for the process: verdicts, correctness and signals share its weights."""
+
+    def load() -> PairEncoder:
+        from ragassay.models.minilm_encoder import MiniLMEncoder
+
+        return MiniLMEncoder.load()
+
+    return AdaptedVerifier(adapters.MINILM, load)
+
+
+@functools.cache
+def smollm2_verifier(cache_dir: Path) -> AdaptedVerifier:
+    """One for the process and a folder of converted weights."""
+
+    def load() -> PairEncoder:
+        from ragassay.models.smollm2_encoder import SmolLM2Encoder
+
+        return SmolLM2Encoder.load(cache_dir)
+
+    return AdaptedVerifier(adapters.SMOLLM2, load)
+
+
+class StandIn:
+    """The embedded verifier in place of a model that could not be had; its name says so."""
+
+    def __init__(self, wanted: str) -> None:
+        self._verifier = minilm_verifier()
+        self.name = f"{self._verifier.name} in place of {wanted}"
+        self.digest = self._verifier.digest
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Probabilities that the passage supports, contradicts or leaves open the claim."""
+        return self._verifier.probabilities(pairs)
+
+
+def entailment_model(name: str, cache_dir: Path) -> EntailmentModel:
+    """The model of a setting.
+
+    Where one of the hub cannot be had, the embedded verifier stands in for it and is named as such.
+
+    Args:
+        name: `EMBEDDED`, one of `SHIPPED_VERIFIERS`, or a name on the hub.
+        cache_dir: Where SmolLM2's converted weights live.
+
+    Raises:
+        SettingsError: The model is none of natural language inference.
+    """
+    if name in (EMBEDDED, MINILM_VERIFIER):
+        return minilm_verifier()
+    if name == SMOLLM2_VERIFIER:
+        return smollm2_verifier(cache_dir)
+    if name == MEAN_VERIFIER:
+        return MeanVerifier(name, (minilm_verifier(), smollm2_verifier(cache_dir)))
+    try:
+        return NliModel(name)
+    except OSError:
+        return StandIn(name)
