@@ -1,4 +1,4 @@
-"""Train the two adapters of the embedded verifier.
+"""Train the adapters of the shipped verifiers.
 
 python -m ragassay.optimizers.verifier minilm|smollm2 --shared ../shared --out FOLDER
 
@@ -208,7 +208,7 @@ def main() -> None:
 
     from ragassay.models.cross_encoder import padded, save_adapter
 
-    parser = argparse.ArgumentParser(description="Train an adapter of the embedded verifier.")
+    parser = argparse.ArgumentParser(description="Train an adapter of a shipped verifier.")
     parser.add_argument("base", choices=sorted(COURSES), help="the base model that is adapted")
     parser.add_argument("--shared", type=Path, required=True, help="holds data/")
     parser.add_argument("--out", type=Path, required=True, help="folder of the adapter")

@@ -1,4 +1,4 @@
-"""What the embedded verifier learns from, and that what is saved is what was trained."""
+"""What the shipped verifiers learn from, and that what is saved is what was trained."""
 
 from __future__ import annotations
 
