@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.model_names import EMBEDDED_BASE, MEAN_VERIFIER, PROVIDER
+from ragassay.model_names import SMOLLM2 as SMOLLM2_BASE
 from ragassay.models import tuned
 from ragassay.models.adapters import MINILM, SHAPE, SMOLLM2, WEIGHTS, Adapter
 from ragassay.models.cards import load_card
@@ -192,7 +193,7 @@ def _fitted() -> tuple[ShelfItem, ...]:
                 _adapter_files(adapter),
                 load_card(adapter.model),
             )
-            for adapter, base in ((MINILM, EMBEDDED), (SMOLLM2, SMOLLM2_PACKAGE))
+            for adapter, base in ((MINILM, EMBEDDED), (SMOLLM2, SMOLLM2_BASE))
         ),
         ShelfItem(
             "ragassay/signals",
