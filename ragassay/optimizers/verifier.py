@@ -225,6 +225,7 @@ def main() -> None:
         held = claim_examples(split_scifact(arguments.shared)[1], embedder)
     labels = [example.label for example in examples]
     print(f"{len(examples)} examples: {[labels.count(i) for i in range(3)]}", flush=True)
+    torch.manual_seed(SEED)  # a head may start at random
     encoder = course.fresh(examples)
     tensors = train(encoder, examples, tuning, work, arguments.epochs or course.epochs)
     rows = [encoder.row(e.claim, e.passage, tuning.n_tokens) for e in held]
