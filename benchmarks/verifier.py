@@ -1,4 +1,4 @@
-"""How the embedded verifiers do on data that they were not trained on, beside simple baselines.
+"""How the shipped verifiers do on data that they were not trained on, beside simple baselines.
 
     python benchmarks/verifier.py --shared ../shared
 
@@ -6,7 +6,7 @@ Three labels, supports, contradicts and neutral, on Citation-Integrity dev, Heal
 measuring only) and the fifth of SciFact's groups that training left out. The baselines are fitted
 to the same training claims: the commonest label; two thresholds on the cosine of claim and passage;
 a linear support vector machine on the words of both. Then their rates, on two cores. `--model`
-measures another one: of the hub, or one that `ragassay finetune verifier` made (`ragassay/FOLDER`).
+measures others in their place: of the hub, or one that `ragassay finetune verifier` made (`ragassay/FOLDER`).
 """
 
 from __future__ import annotations
@@ -160,6 +160,19 @@ def shares_of(
     return model.probabilities([(row.claim, row.passage) for row in rows])
 
 
+def report_model(
+    model: EntailmentModel | Tuned, claims: Sequence[LabelledClaim], rows: Sequence[Example]
+) -> None:
+    """Print the line of a verifier, and how far its probabilities can be believed."""
+    groups = [claim.group for claim in claims]
+    shares = shares_of(model, claims, rows)
+    found = shares.argmax(axis=1).tolist()
+    report(model.name, rows, groups, found)
+    right = [label == row.label for label, row in zip(found, rows, strict=True)]
+    measured = calibration(shares.max(axis=1).tolist(), right, groups)
+    print(f"  {'':<26} expected calibration error {shown(measured.error)}", flush=True)
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -167,7 +180,7 @@ def main() -> None:
     parser.add_argument(
         "--model",
         action="append",
-        help="a model of the hub, or a tuned one: ragassay/FOLDER; repeat for more",
+        help="not the shipped ones but this: of the hub, or ragassay/FOLDER; repeat for more",
     )
     parser.add_argument("--rate", action="store_true", help="only measure the rate")
     arguments = parser.parse_args()
@@ -196,12 +209,7 @@ def main() -> None:
         for system, predict in systems.items():
             report(system, rows, groups, predict(rows))
         for model in models:
-            shares = shares_of(model, claims, rows)
-            found = shares.argmax(axis=1).tolist()
-            report(model.name, rows, groups, found)
-            right = [label == row.label for label, row in zip(found, rows, strict=True)]
-            measured = calibration(shares.max(axis=1).tolist(), right, groups)
-            print(f"  {'':<26} expected calibration error {shown(measured.error)}", flush=True)
+            report_model(model, claims, rows)
     for model in models:
         print_rate(model, arguments.shared, embedder)
 

@@ -27,6 +27,9 @@ from ragassay.models.weights import (
 )
 from ragassay.records import ModelCard
 
+SHIPPED = "shipped with ragassay"
+"""Where an item comes from that is in the package."""
+
 State = Literal["ok", "damaged", "missing", "unproven"]
 """Of a file; "unproven" where it can be read and nobody noted what its digest should be."""
 
@@ -103,7 +106,7 @@ class FileCheck:
 
 def shelf() -> tuple[ShelfItem, ...]:
     """All models that are embedded or shipped, whether installed or not."""
-    return (*_adapters(), *_bases(), *_fitted())
+    return (*_adapters(), *_bases(), *_verifiers(), *_fitted())
 
 
 def served_models() -> tuple[str, ...]:
@@ -172,16 +175,13 @@ def _bases() -> tuple[ShelfItem, ...]:
     )
 
 
-def _fitted() -> tuple[ShelfItem, ...]:
-    """What compares, measures and orders: the small models that are shipped in the package."""
-    home = Path(str(files("ragassay")))
-    signals, reranker = load_card("ragassay/signals"), load_card("ragassay/reranker")
-    shipped = "shipped with ragassay"
+def _verifiers() -> tuple[ShelfItem, ...]:
+    """What compares a claim with a passage."""
     return (
         ShelfItem(
             MEAN_VERIFIER,
             "says whether a passage supports a claim: the two others, averaged",
-            shipped,
+            SHIPPED,
             (*_adapter_files(MINILM), *_adapter_files(SMOLLM2)),
             load_card(MEAN_VERIFIER),
         ),
@@ -189,16 +189,24 @@ def _fitted() -> tuple[ShelfItem, ...]:
             ShelfItem(
                 adapter.model,
                 f"says whether a passage supports a claim, over {base}",
-                shipped,
+                SHIPPED,
                 _adapter_files(adapter),
                 load_card(adapter.model),
             )
             for adapter, base in ((MINILM, EMBEDDED), (SMOLLM2, SMOLLM2_BASE))
         ),
+    )
+
+
+def _fitted() -> tuple[ShelfItem, ...]:
+    """What measures and orders: the smallest models that are shipped in the package."""
+    home = Path(str(files("ragassay")))
+    signals, reranker = load_card("ragassay/signals"), load_card("ragassay/reranker")
+    return (
         ShelfItem(
             "ragassay/signals",
             "rates answers by what was measured of them",
-            shipped,
+            SHIPPED,
             (
                 ShelfFile(
                     home / "models" / "raters" / "signals.json",
@@ -211,7 +219,7 @@ def _fitted() -> tuple[ShelfItem, ...]:
         ShelfItem(
             "ragassay/reranker",
             "orders what a search found",
-            shipped,
+            SHIPPED,
             (
                 ShelfFile(
                     home / "retrievers" / "weights" / "reranker.json",
@@ -251,7 +259,7 @@ def _adapters() -> tuple[ShelfItem, ...]:
     """The adapters that are shipped, by name."""
     room = Path(str(files("ragassay.models.adapters")))
     return tuple(
-        _adapter(note.parent, f"{PROVIDER}/{note.parent.name}", "shipped with ragassay")
+        _adapter(note.parent, f"{PROVIDER}/{note.parent.name}", SHIPPED)
         for note in sorted(room.glob(f"*/{tuned.NOTE}"))
     )
 
