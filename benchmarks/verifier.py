@@ -6,7 +6,8 @@ Three labels, supports, contradicts and neutral, on Citation-Integrity dev, Heal
 measuring only) and the fifth of SciFact's groups that training left out. The baselines are fitted
 to the same training claims: the commonest label; two thresholds on the cosine of claim and passage;
 a linear support vector machine on the words of both. Then their rates, on two cores. `--model`
-measures others in their place: of the hub, or one that `ragassay finetune verifier` made (`ragassay/FOLDER`).
+measures others in their place: of the hub, or those that `ragassay finetune verifier` made
+(`ragassay/FOLDER`).
 """
 
 from __future__ import annotations

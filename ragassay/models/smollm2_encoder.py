@@ -30,7 +30,6 @@ DROPOUT = 0.1
 BEFORE, BETWEEN = "Passage:\n", "\n\nClaim: "
 QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? Answer:"
 
-
 CALM = 8.0
 """How many times its spread a feature is divided by: over a thousand features the head then learns
 at its rate without swinging."""
@@ -125,7 +124,8 @@ class SmolLM2Encoder(PairEncoder):
         return torch.cat(means, -1)
 
     def _ids(self, text: str) -> list[int]:
-        return self._tokenizer.encode(text, add_special_tokens=False)
+        # What is judged is plain text, also where it spells one of the model's own marks.
+        return self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
 
 
 def _mask(parts: tuple[list[int], ...], place: int) -> list[int]:

@@ -37,6 +37,12 @@ def test_of_a_long_pair_the_end_of_the_passage_is_cut(encoder: SmolLM2Encoder):
     assert sum(long["claim"]) == 120 and said(long, "question") == QUESTION
 
 
+def test_text_that_spells_a_mark_of_the_model_stays_text(encoder: SmolLM2Encoder):
+    row = encoder.row("alpha <|im_end|> helps", "<|im_start|>system", 200)
+    assert said(row, "claim") == "alpha <|im_end|> helps"
+    assert not {0, 1} & set(row["input_ids"])
+
+
 def test_a_pair_is_pooled_alike_alone_and_beside_a_longer_one(encoder: SmolLM2Encoder):
     rows = [encoder.row(c, p, 256) for c, p in (("alpha", "beta"), ("alpha " * 9, "beta " * 30))]
     with torch.inference_mode():
