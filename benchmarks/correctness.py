@@ -32,9 +32,8 @@ from ragassay.metrics.correctness import separation
 from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import Embedder
-from ragassay.optimizers.adapting import SEED
 from ragassay.optimizers.bioasq import BioasqAnswer, FragmentSearch
-from ragassay.optimizers.claims import held_out
+from ragassay.optimizers.claims import HELD_OUT, SEED, held_out, split_scifact
 from ragassay.optimizers.correctness import (
     CorrectnessPair,
     bioasq_pairs,
@@ -42,7 +41,6 @@ from ragassay.optimizers.correctness import (
     read_pairs,
     scifact_pairs,
 )
-from ragassay.optimizers.verifier import HELD_OUT, split_scifact
 from ragassay.records import Document, Record
 from ragassay.retrievers.passages import windows
 from ragassay.sentences import sentences_of

@@ -32,9 +32,14 @@ from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import EntailmentModel
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.pair_classifier import new_vectorizer, pair_features
-from ragassay.models.verifiers import entailment_model
-from ragassay.optimizers.claims import LabelledClaim, read_citation_integrity, read_healthver
-from ragassay.optimizers.verifier import Example, claim_examples, split_scifact
+from ragassay.models.verifiers import entailment_model, is_pair_verifier
+from ragassay.optimizers.claims import (
+    LabelledClaim,
+    read_citation_integrity,
+    read_healthver,
+    split_scifact,
+)
+from ragassay.optimizers.pairs import Example, claim_examples
 from ragassay.records import Score
 from ragassay.settings import load_settings
 
@@ -147,7 +152,7 @@ class Tuned:
 
 def opened(name: str, embedder: Embedder) -> EntailmentModel | Tuned:
     """A model by its name."""
-    if name.startswith(f"{PROVIDER}/") and name not in SHIPPED_VERIFIERS:
+    if name.startswith(f"{PROVIDER}/") and not is_pair_verifier(name):
         return Tuned(name, embedder)
     return entailment_model(name, load_settings().cache_dir)
 

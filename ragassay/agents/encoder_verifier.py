@@ -39,7 +39,7 @@ class EncoderVerifier:
 
     def compare(self, claim: str, text: str, title: str = "") -> Finding:
         """Compare any claim with any text, of a document with a title."""
-        read = " ".join(closest_sentences(claim, sentences_of(text), self._embedder, N_SENTENCES))
+        read = "\n".join(closest_sentences(claim, sentences_of(text), self._embedder, N_SENTENCES))
         shares = self.model.probabilities([(claim, titled(title, read))])[0].tolist()
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict, bits = self._verdict(best, claim, read), rounded_bits(self._by_label(shares))

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ragassay.optimizers.finetuning.result import Finetuned
 
 
 def finetune(
@@ -17,18 +23,33 @@ def finetune(
     data: Annotated[list[Path], typer.Option(help="What it learns from; repeat for more files.")],
     out: Annotated[Path, typer.Option(help="Folder of the adapter.")],
     method: Annotated[
-        Literal["sft", "cpo"],
+        Literal["head", "sft", "cpo"] | None,
         typer.Option(
-            help="sft learns the replies that are wanted; cpo learns from pairs of a wanted and an "
-            "unwanted one, after sft (--start)."
+            help="head learns a verifier's labels and writes nothing; sft learns the replies that "
+            "are wanted; cpo learns from pairs of a wanted and an unwanted one, after sft "
+            "(--start). By default head for a verifier, sft for the others."
         ),
-    ] = "sft",
+    ] = None,
     base: Annotated[
         str,
-        typer.Option(help="The model that is adapted: smollm2-135m, a Hugging Face id, a folder."),
+        typer.Option(
+            help="The model that is adapted: smollm2-135m, a Hugging Face id, a folder; of head, "
+            "smollm2-135m or all-MiniLM-L6-v2."
+        ),
     ] = "smollm2-135m",
+    dev: Annotated[
+        Path | None,
+        typer.Option(
+            help="Of head: claims that it does not learn from. It is measured on them, and its "
+            "probabilities are brought in line with them."
+        ),
+    ] = None,
     start: Annotated[
-        Path | None, typer.Option(help="Folder of an adapter to begin with, as cpo does.")
+        Path | None,
+        typer.Option(
+            help="Folder of an adapter to begin with, as cpo does; of head also a shipped "
+            "verifier, such as ragassay/smollm2-verifier."
+        ),
     ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Labels of the answers, where they are in another file.")
@@ -37,18 +58,30 @@ def finetune(
         int, typer.Option(min=1, help="Of a judge's data: systems learnt from, of each question.")
     ] = 4,
     limit: Annotated[int, typer.Option(min=0, help="Only the first N examples; 0 for all.")] = 0,
-    epochs: Annotated[float, typer.Option(min=0.01, help="How often each is seen.")] = 1.0,
+    epochs: Annotated[
+        float | None,
+        typer.Option(min=0.01, help="How often each is seen; by default 3 for head, else 1."),
+    ] = None,
     steps: Annotated[int, typer.Option(min=0, help="End after so many steps; 0 for all.")] = 0,
     learning_rate: Annotated[
-        float | None, typer.Option(min=0, help="By default 2e-3 for sft and 5e-5 for cpo.")
+        float | None,
+        typer.Option(min=0, help="By default that of the shipped adapters; 5e-5 for cpo."),
     ] = None,
-    rank: Annotated[int, typer.Option(min=1, max=256, help="Of the low-rank factors.")] = 16,
+    rank: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=256, help="Of the low-rank factors; by default 16, or 32 on MiniLM."
+        ),
+    ] = None,
     layers: Annotated[
-        float, typer.Option(min=0.01, max=1, help="Share of the layers, the upper ones.")
+        float, typer.Option(min=0.01, max=1, help="Of sft and cpo: share of the layers, the upper.")
     ] = 2 / 3,
     row_tokens: Annotated[
         int,
-        typer.Option(min=64, help="Longest example; on a row so long those on an answer share."),
+        typer.Option(
+            min=64,
+            help="Of sft and cpo: longest example; on a row so long those on an answer share.",
+        ),
     ] = 1024,
     cap: Annotated[
         int, typer.Option(min=0, help="Of cpo: most pairs of a rubric and severity; 0 for all.")
@@ -67,7 +100,7 @@ def finetune(
     claims with evidence and label, a labeller from answers whose sentences people labelled.
 
     The same command again goes on from the last checkpoint. Needs `pip install 'ragassay[train]'`;
-    on a GPU with bitsandbytes the base is loaded in four bits.
+    on a GPU with bitsandbytes the base of sft and cpo is loaded in four bits.
 
     For example:
 
@@ -78,44 +111,83 @@ def finetune(
 
       ragassay audit answers.jsonl --judge ragassay/adapters/judge
 
+      ragassay finetune verifier --data claims.jsonl --dev others.jsonl --out adapters/verifier
+
+      ragassay evaluate answers.jsonl --verifier ragassay/adapters/verifier
+
       ragassay models check adapters/judge
     """
+
+    def say(text: str) -> None:
+        if not quiet:
+            typer.echo(text, err=True)
+
     with errors_as_lines():
-        from ragassay.optimizers.finetuning.job import FinetuneJob, finetune
-        from ragassay.optimizers.finetuning.training import LEARNING_RATES, Recipe
+        chosen = method or ("head" if task == "verifier" else "sft")
+        if chosen == "head":
+            from ragassay.optimizers.finetuning.head import HeadJob, train_head
 
-        recipe = Recipe(
-            method=method,
-            epochs=epochs,
-            learning_rate=LEARNING_RATES[method] if learning_rate is None else learning_rate,
-            rank=rank,
-            share_of_layers=layers,
-            row_tokens=row_tokens,
-            cap=cap,
-            seed=seed,
-            steps=steps,
-        )
-        job = FinetuneJob(
-            task=task,
-            data=tuple(data),
-            out=out,
-            base=base,
-            recipe=recipe,
-            start=start,
-            labels=labels,
-            n_systems=systems,
-            limit=limit,
-            work=work,
-        )
+            if task != "verifier":
+                raise SettingsError(f"--method head is a verifier's: a {task} is to write")
+            head = HeadJob(
+                data=tuple(data),
+                out=out,
+                base=base,
+                start=start,
+                dev=dev,
+                epochs=epochs or 3.0,
+                learning_rate=learning_rate,
+                rank=rank,
+                seed=seed,
+                limit=limit,
+                steps=steps,
+                work=work,
+            )
+            found = train_head(head, say)
+        else:
+            from ragassay.optimizers.finetuning.job import FinetuneJob, finetune
+            from ragassay.optimizers.finetuning.training import LEARNING_RATES, Recipe
 
-        def say(text: str) -> None:
-            if not quiet:
-                typer.echo(text, err=True)
+            if dev is not None:
+                raise SettingsError("--dev is of --method head")
+            own_rate = LEARNING_RATES[chosen]
+            recipe = Recipe(
+                method=chosen,
+                epochs=epochs or 1.0,
+                learning_rate=own_rate if learning_rate is None else learning_rate,
+                rank=rank or 16,
+                share_of_layers=layers,
+                row_tokens=row_tokens,
+                cap=cap,
+                seed=seed,
+                steps=steps,
+            )
+            job = FinetuneJob(
+                task=task,
+                data=tuple(data),
+                out=out,
+                base=base,
+                recipe=recipe,
+                start=start,
+                labels=labels,
+                n_systems=systems,
+                limit=limit,
+                work=work,
+            )
+            found = finetune(job, say)
+    _report(found, out, dev, say)
 
-        found = finetune(job, say)
+
+def _report(found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], None]) -> None:
+    if found.measured is not None:
+        from ragassay.reports.text import format_interval, score_text
+
+        scores = {"accuracy": found.measured.accuracy, "macro-F1": found.measured.macro_f1}
+        told = [f"{n} {score_text(s)} ({format_interval(s)})" for n, s in scores.items()]
+        say(f"{dev}, which it did not learn from: {', '.join(told)}")
     say(
-        f"{out}: {found.n_bytes / 2**20:.1f} MiB, {found.note.n_examples} examples, SHA-256 "
-        f"{found.note.weights_sha256[:12]}; use it as ragassay/{out}"
+        f"{out}: {found.n_bytes / 2**20:.1f} MiB, {found.n_examples} examples, SHA-256 "
+        f"{found.weights_sha256[:12]}; use it as ragassay/{out}"
     )
     if found.n_rejected:
         n = found.n_rejected

@@ -11,6 +11,7 @@ import typer
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 
 if TYPE_CHECKING:
+    from ragassay.models.adapters import Training
     from ragassay.models.shelf import FileCheck, ShelfItem
     from ragassay.records import CardFigure
 
@@ -183,6 +184,8 @@ def _print_card(item: ShelfItem) -> None:
             console.print(f"SHA-256 {card.digest}", markup=False, highlight=False, soft_wrap=True)
     if item.folder is not None:
         _print_note(item.folder)
+    if item.training is not None:
+        _print_training(item.training)
 
 
 def _print_figures(figures: Sequence[CardFigure]) -> None:
@@ -211,6 +214,16 @@ def _print_note(folder: Path) -> None:
     typer.echo(
         f"trained by {note.method} on {note.n_examples:,} examples from {data} "
         f"(SHA-256 {note.data_sha256}), seed {note.seed}"
+    )
+
+
+def _print_training(training: Training) -> None:
+    """How an adapter with a head was made."""
+    data = ", ".join(training.data)
+    fitted = f"; its probabilities were fitted to {training.dev}" if training.dev else ""
+    typer.echo(
+        f"trained on {training.n_examples:,} examples from {data} "
+        f"(SHA-256 {training.data_sha256}), {training.epochs:g} times, seed {training.seed}{fitted}"
     )
 
 

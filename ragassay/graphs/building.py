@@ -5,13 +5,13 @@ from __future__ import annotations
 from ragassay.agents.encoder_verifier import EncoderVerifier
 from ragassay.agents.signals import SignalMeter
 from ragassay.errors import SettingsError
-from ragassay.model_names import SHIPPED_VERIFIERS, is_local
+from ragassay.model_names import is_local
 from ragassay.models.embeddings import EMBEDDED, Embedder
 from ragassay.models.entailment import Remembered
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.models.tuned import note_of
-from ragassay.models.verifiers import entailment_model, minilm_verifier
+from ragassay.models.verifiers import entailment_model, is_pair_verifier, minilm_verifier
 from ragassay.settings import Settings
 
 
@@ -35,7 +35,7 @@ def build_meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
 def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:
     """The verifier beside the judge; None where the judge verifies."""
     name = settings.chosen_verifier
-    if name == "judge" or (is_local(name) and name not in SHIPPED_VERIFIERS):
+    if name == "judge" or (is_local(name) and not is_pair_verifier(name)):
         return None
     model = entailment_model(name, settings.cache_dir)
     return EncoderVerifier(model, embedder, settings.verdict_labels)
@@ -48,7 +48,7 @@ def build_verifier_lm(settings: Settings) -> JudgeLM | None:
         SettingsError: What they name was not fine-tuned to verify.
     """
     name = settings.chosen_verifier
-    if not is_local(name) or name in SHIPPED_VERIFIERS:
+    if not is_local(name) or is_pair_verifier(name):
         return None
     note = note_of(name)
     if note is None or note.task != "verifier":

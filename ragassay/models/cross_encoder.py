@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
-from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter
-from ragassay.models.weights import check_digest
+from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Shape, Training, read_shape
+from ragassay.models.weights import check_digest, sha256_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,26 +22,6 @@ N_LABELS = 3
 
 Row = Mapping[str, Sequence[int]]
 """A pair as tokens: `input_ids` and what else an encoder needs of each token, of one length."""
-
-
-class Shape(BaseModel):
-    """What an adapter's weights need to be read.
-
-    Attributes:
-        base_sha256: Of the base model's weights.
-        weights_sha256: Of the adapter's own.
-        scale: What the product of the two factors is multiplied with.
-        n_tokens: Longest input; of a longer one the passage's end is cut.
-        temperature: What the logits are divided by, so that probabilities mean what they say.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    base_sha256: str
-    weights_sha256: str
-    scale: float = Field(gt=0)
-    n_tokens: int = Field(ge=16, le=512)
-    temperature: float = Field(default=1.0, gt=0)
 
 
 class PairEncoder(nn.Module, ABC):
@@ -92,16 +70,10 @@ class CrossEncoder:
         """Put an adapter onto its base model.
 
         Raises:
-            SettingsError: The weights are not those that the adapter says.
+            SettingsError: The adapter cannot be read, or its weights are not those that it says.
         """
-        from safetensors.torch import load_file
-
-        shape = Shape.model_validate(json.loads((adapter.folder / SHAPE).read_text("utf-8")))
-        check_digest(adapter.folder / WEIGHTS, shape.weights_sha256)
-        tensors = {k: v.float() for k, v in load_file(adapter.folder / WEIGHTS).items()}
-        encoder.head.load_state_dict(
-            {name: tensors.pop(f"head.{name}") for name in encoder.head.state_dict()}
-        )
+        shape, tensors = read_shape(adapter.folder), read_tensors(adapter.folder)
+        load_head(encoder, tensors)
         parameters = dict(encoder.base.named_parameters())
         with torch.no_grad():
             for name in sorted(k.removesuffix(".a") for k in tensors if k.endswith(".a")):
@@ -143,6 +115,24 @@ def mean_where(states: Tensor, mask: Tensor) -> Tensor:
     return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
 
 
+def read_tensors(folder: Path) -> dict[str, Tensor]:
+    """What `save_adapter` wrote, in single precision.
+
+    Raises:
+        SettingsError: The adapter cannot be read, or its weights are not those that it says.
+    """
+    from safetensors.torch import load_file
+
+    check_digest(folder / WEIGHTS, read_shape(folder).weights_sha256)
+    return {name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()}
+
+
+def load_head(encoder: PairEncoder, tensors: Mapping[str, Tensor]) -> None:
+    """Put the head among an adapter's tensors onto an encoder."""
+    own = encoder.head.state_dict()
+    encoder.head.load_state_dict({name: tensors[f"head.{name}"] for name in own})
+
+
 def save_adapter(
     folder: Path,
     tensors: Mapping[str, Tensor],
@@ -151,14 +141,13 @@ def save_adapter(
     scale: float,
     n_tokens: int,
     temperature: float,
-) -> None:
+    training: Training | None = None,
+) -> Shape:
     """Write an adapter: factors `NAME.a` (rank, in) and `NAME.b` (out, rank), and `head.*`.
 
     The factors are stored in half precision.
     """
     from safetensors.torch import save_file
-
-    from ragassay.models.weights import sha256_of
 
     folder.mkdir(parents=True, exist_ok=True)
     stored = {
@@ -172,5 +161,8 @@ def save_adapter(
         scale=scale,
         n_tokens=n_tokens,
         temperature=round(temperature, 4),
+        training=training,
     )
-    (folder / SHAPE).write_text(shape.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    said = shape.model_dump_json(indent=2, exclude_none=True)
+    (folder / SHAPE).write_text(said + "\n", encoding="utf-8")
+    return shape

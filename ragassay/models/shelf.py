@@ -10,11 +10,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import ValidationError
+
 from ragassay.errors import InputError, SettingsError
 from ragassay.model_names import EMBEDDED_BASE, MEAN_VERIFIER, PROVIDER
 from ragassay.model_names import SMOLLM2 as SMOLLM2_BASE
 from ragassay.models import tuned
-from ragassay.models.adapters import MINILM, SHAPE, SMOLLM2, WEIGHTS, Adapter
+from ragassay.models.adapters import (
+    MINILM,
+    SHAPE,
+    SMOLLM2,
+    WEIGHTS,
+    Adapter,
+    Training,
+    adapter_of,
+)
 from ragassay.models.cards import load_card
 from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.weights import (
@@ -66,6 +76,7 @@ class ShelfItem:
         files: What it is made of.
         card: What is known of it.
         folder: Of an adapter on a language model; None for anything else.
+        training: How it came about, as its folder says; None where nothing is noted there.
     """
 
     name: str
@@ -74,6 +85,7 @@ class ShelfItem:
     files: tuple[ShelfFile, ...]
     card: ModelCard | None = None
     folder: Path | None = None
+    training: Training | None = None
 
     @property
     def is_installed(self) -> bool:
@@ -125,10 +137,22 @@ def item_of(name: str) -> ShelfItem:
         if name in (item.name, item.name.removeprefix(f"{PROVIDER}/")):
             return item
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
+    full_name, source = f"{PROVIDER}/{folder}", "a folder of yours"
     if (folder / tuned.NOTE).is_file():
-        return _adapter(folder, f"{PROVIDER}/{folder}", "a folder of yours")
+        return _adapter(folder, full_name, source)
+    adapter = adapter_of(full_name)
+    if adapter is not None:
+        return ShelfItem(
+            full_name,
+            _ROLES["verifier"],
+            source,
+            _adapter_files(adapter),
+            training=_training(adapter),
+        )
     names = ", ".join(item.name for item in known)
-    raise InputError(f"no model {name!r}: {names} are known, and folders that hold a {tuned.NOTE}")
+    raise InputError(
+        f"no model {name!r}: {names} are known, and folders that hold a {tuned.NOTE} or {SHAPE}"
+    )
 
 
 def check(item: ShelfItem) -> tuple[FileCheck, ...]:
@@ -237,6 +261,13 @@ def _adapter_files(adapter: Adapter) -> tuple[ShelfFile, ...]:
         ShelfFile(adapter.folder / SHAPE, digest=_json_digest),
         ShelfFile(adapter.folder / WEIGHTS, noted),
     )
+
+
+def _training(adapter: Adapter) -> Training | None:
+    try:
+        return Training.model_validate(_noted(adapter.folder / SHAPE).get("training"))
+    except ValidationError:
+        return None
 
 
 def _json_digest(path: Path) -> str:

@@ -2,8 +2,8 @@
 
 The embedded one is all-MiniLM-L6-v2, read as a cross-encoder, with a low-rank adapter that is
 shipped in the package. Another one is SmolLM2-135M, read and shipped likewise; the mean of what
-both say is a third. Any sequence classifier of natural language inference on Hugging Face's hub
-takes their place by its name.
+both say is a third. An adapter that `ragassay finetune verifier` made takes their place by its
+folder, any sequence classifier of natural language inference on Hugging Face's hub by its name.
 """
 
 from __future__ import annotations
@@ -11,14 +11,23 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.model_names import EMBEDDED, MEAN_VERIFIER, MINILM_VERIFIER, SMOLLM2_VERIFIER
+from ragassay.errors import SettingsError
+from ragassay.model_names import (
+    EMBEDDED,
+    MEAN_VERIFIER,
+    MINILM_VERIFIER,
+    SHIPPED_VERIFIERS,
+    SMOLLM2,
+)
 from ragassay.models import adapters
+from ragassay.models.embeddings import EMBEDDED as MINILM
 from ragassay.models.entailment import EntailmentModel, Pair
 from ragassay.models.nli import NliModel
+from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, SMOLLM2_GGUF_SHA256
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,10 +36,15 @@ if TYPE_CHECKING:
     from ragassay.models.cross_encoder import CrossEncoder, PairEncoder
 
 
-class AdaptedVerifier:
-    """A base model with an adapter of the package; loaded at the first call, safe across threads.
+BASES: Mapping[str, str] = {SMOLLM2: SMOLLM2_GGUF_SHA256, MINILM: MINILM_SAFETENSORS_SHA256}
+"""Base models that can be read as cross-encoders, with the SHA-256 of their weights."""
 
-    Its card says what it was trained on and how it does on data that it has not seen.
+
+class AdaptedVerifier:
+    """A base model with an adapter; loaded at the first call, safe across threads.
+
+    The card of a shipped one says what it was trained on and how it does on data that it has not
+    seen.
 
     Args:
         adapter: The adapter.
@@ -77,28 +91,46 @@ class MeanVerifier:
         return np.mean([model.probabilities(pairs) for model in self._models], axis=0)
 
 
-@functools.cache
-def minilm_verifier() -> AdaptedVerifier:
-    """One for the process: verdicts, correctness and signals share its weights."""
+def pair_encoder(base: str, cache_dir: Path) -> PairEncoder:
+    """A base model as a cross-encoder, its head not trained.
 
-    def load() -> PairEncoder:
-        from ragassay.models.minilm_encoder import MiniLMEncoder
+    Args:
+        base: One of `BASES`.
+        cache_dir: Where SmolLM2's converted weights live.
 
-        return MiniLMEncoder.load()
-
-    return AdaptedVerifier(adapters.MINILM, load)
-
-
-@functools.cache
-def smollm2_verifier(cache_dir: Path) -> AdaptedVerifier:
-    """One for the process and a folder of converted weights."""
-
-    def load() -> PairEncoder:
+    Raises:
+        SettingsError: There is no such base, it is not installed, or its weights are other ones.
+    """
+    if base == SMOLLM2:
         from ragassay.models.smollm2_encoder import SmolLM2Encoder
 
         return SmolLM2Encoder.load(cache_dir)
+    if base == MINILM:
+        from ragassay.models.minilm_encoder import MiniLMEncoder
 
-    return AdaptedVerifier(adapters.SMOLLM2, load)
+        return MiniLMEncoder.load()
+    raise SettingsError(f"{base} cannot be read as a cross-encoder: name {' or '.join(BASES)}")
+
+
+def _base_below(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
+    digest = adapters.read_shape(adapter.folder).base_sha256
+    base = next((name for name, known in BASES.items() if known == digest), None)
+    if base is None:
+        raise SettingsError(f"{adapter.folder} is an adapter of a base model that is not at hand")
+    return pair_encoder(base, cache_dir)
+
+
+@functools.cache
+def minilm_verifier() -> AdaptedVerifier:
+    """One for the process: verdicts, correctness and signals share its weights."""
+    # Its base lies where its package is installed, and not in a folder of converted weights.
+    return AdaptedVerifier(adapters.MINILM, lambda: pair_encoder(MINILM, Path()))
+
+
+@functools.cache
+def adapted_verifier(adapter: adapters.Adapter, cache_dir: Path) -> AdaptedVerifier:
+    """One for the process, an adapter and a folder of converted weights."""
+    return AdaptedVerifier(adapter, lambda: _base_below(adapter, cache_dir))
 
 
 class StandIn:
@@ -114,13 +146,18 @@ class StandIn:
         return self._verifier.probabilities(pairs)
 
 
+def is_pair_verifier(name: str) -> bool:
+    """Whether a name is of a model that compares and writes nothing, and so is no chat model."""
+    return name in SHIPPED_VERIFIERS or adapters.adapter_of(name) is not None
+
+
 def entailment_model(name: str, cache_dir: Path) -> EntailmentModel:
     """The model of a setting.
 
     Where one of the hub cannot be had, the embedded verifier stands in for it and is named as such.
 
     Args:
-        name: `EMBEDDED`, one of `SHIPPED_VERIFIERS`, or a name on the hub.
+        name: `EMBEDDED`, one of `SHIPPED_VERIFIERS`, `ragassay/FOLDER`, or a name on the hub.
         cache_dir: Where SmolLM2's converted weights live.
 
     Raises:
@@ -128,10 +165,12 @@ def entailment_model(name: str, cache_dir: Path) -> EntailmentModel:
     """
     if name in (EMBEDDED, MINILM_VERIFIER):
         return minilm_verifier()
-    if name == SMOLLM2_VERIFIER:
-        return smollm2_verifier(cache_dir)
     if name == MEAN_VERIFIER:
-        return MeanVerifier(name, (minilm_verifier(), smollm2_verifier(cache_dir)))
+        smollm2 = adapted_verifier(adapters.SMOLLM2, cache_dir)
+        return MeanVerifier(name, (minilm_verifier(), smollm2))
+    adapter = adapters.adapter_of(name)
+    if adapter is not None:
+        return adapted_verifier(adapter, cache_dir)
     try:
         return NliModel(name)
     except OSError:

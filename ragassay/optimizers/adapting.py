@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import hashlib
+import json
+import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,12 +14,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ragassay.models.cross_encoder import PairEncoder, padded
+from ragassay.errors import InputError
+from ragassay.model_names import SMOLLM2
+from ragassay.models.adapters import read_shape
+from ragassay.models.cross_encoder import PairEncoder, load_head, padded, read_tensors
+from ragassay.models.embeddings import EMBEDDED as MINILM
+from ragassay.models.smollm2_encoder import StandardisedHead
+from ragassay.optimizers.checkpoints import claim_folder
+from ragassay.optimizers.pairs import Example
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
 
-SEED = 20250714
 SCALE = 2.0
 """What the product of the two factors is multiplied with."""
 
@@ -52,13 +61,35 @@ class Tuning:
     excluded: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
-class Example:
-    """A claim, a passage, and `SUPPORTS`, `CONTRADICTS` or `NEUTRAL`."""
+TUNINGS: Mapping[str, Tuning] = {
+    MINILM: Tuning(
+        targets=("query", "key", "value", "dense"),
+        layers=range(2, 6),
+        layers_pattern="layer",
+        rank=32,
+        n_tokens=176,
+        learning_rate=4e-4,
+        head_rate=4e-4,
+        schedule="linear",
+        smoothing=0.05,
+        excluded=("pooler.dense",),
+    ),
+    SMOLLM2: Tuning(
+        targets=("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+        layers=range(8, 20),
+        layers_pattern="layers",
+        rank=16,
+        n_tokens=384,
+        learning_rate=2e-4,
+        head_rate=1e-3,
+        schedule="cosine",
+        smoothing=0.0,
+    ),
+}
+"""How each base model of `ragassay.models.verifiers` is tuned."""
 
-    claim: str
-    passage: str
-    label: int
+N_MEASURED = 240
+"""Examples that the mean and spread of the features are measured on, before training."""
 
 
 class _Learner(nn.Module):
@@ -75,7 +106,15 @@ class _Learner(nn.Module):
 
 
 def train(
-    encoder: PairEncoder, examples: Sequence[Example], tuning: Tuning, work: Path, epochs: float
+    encoder: PairEncoder,
+    examples: Sequence[Example],
+    tuning: Tuning,
+    work: Path,
+    epochs: float,
+    *,
+    seed: int,
+    steps: int = 0,
+    start: Path | None = None,
 ) -> dict[str, Tensor]:
     """Train an adapter, with progress; goes on from the last checkpoint in `work`.
 
@@ -83,21 +122,56 @@ def train(
         encoder: Is changed, and is in the end the trained one, on the processor.
         examples: What to learn.
         tuning: How.
-        work: Holds checkpoints.
+        work: Holds checkpoints, of this data and tuning alone.
         epochs: How often each example is seen.
+        seed: Of all draws.
+        steps: Steps of `BATCH` examples after which it ends; 0 for all epochs.
+        start: Folder of an adapter to begin with, of the same base and rank; None to begin anew.
 
     Returns:
         The tensors that `save_adapter` takes.
+
+    Raises:
+        InputError: The checkpoints are of other data or of another tuning, or the adapter to begin
+            with is of another base or rank.
     """
     from transformers import set_seed
     from transformers.trainer_utils import get_last_checkpoint
 
-    set_seed(SEED)
+    tensors = _begun(start, encoder, tuning) if start else {}
+    length = {"epochs": epochs, "seed": seed, "steps": steps, "start": _digest_in(start)}
+    data = {"data_sha256": digest_of(examples), "base_sha256": encoder.base_sha256}
+    claim_folder(work, {**data, **dataclasses.asdict(tuning), **length})
+    if tensors:
+        load_head(encoder, tensors)
+    else:
+        _standardise(encoder, examples, tuning, seed)
+    set_seed(seed)
     encoder.base = _adapted(encoder.base, tuning)
-    trainer = _trainer(encoder, examples, tuning, _arguments(tuning, work, epochs))
+    _load_factors(encoder.base, tensors)
+    trainer = _trainer(encoder, examples, tuning, _arguments(tuning, work, epochs, seed, steps))
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
     encoder.cpu().eval()
     return adapter_tensors(encoder)
+
+
+def digest_of(examples: Sequence[Example]) -> str:
+    """SHA-256 of all that is learnt from."""
+    rows = [dataclasses.astuple(example) for example in examples]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+
+
+def _standardise(
+    encoder: PairEncoder, examples: Sequence[Example], tuning: Tuning, seed: int
+) -> None:
+    """Bring a head that wants it to the mean and spread of what it will see."""
+    if not isinstance(encoder.head, StandardisedHead):
+        return
+    chosen = random.Random(seed).sample(examples, min(N_MEASURED, len(examples)))
+    rows = [encoder.eval().row(one.claim, one.passage, tuning.n_tokens) for one in chosen]
+    with torch.inference_mode():
+        features = torch.cat([encoder.pooled(padded([row])) for row in rows])
+    encoder.head.standardise(features)
 
 
 def _adapted(base: nn.Module, tuning: Tuning) -> nn.Module:
@@ -115,19 +189,22 @@ def _adapted(base: nn.Module, tuning: Tuning) -> nn.Module:
     return get_peft_model(base, config)  # pyright: ignore[reportArgumentType]
 
 
-def _arguments(tuning: Tuning, work: Path, epochs: float) -> TrainingArguments:
+def _arguments(
+    tuning: Tuning, work: Path, epochs: float, seed: int, steps: int
+) -> TrainingArguments:
     from transformers import TrainingArguments
 
     return TrainingArguments(
         output_dir=str(work),
         num_train_epochs=epochs,
+        max_steps=steps or -1,
         per_device_train_batch_size=BATCH,
         learning_rate=tuning.learning_rate,
         lr_scheduler_type=tuning.schedule,
         weight_decay=0.01,
         warmup_steps=0.06,
         max_grad_norm=1.0,
-        seed=SEED,
+        seed=seed,
         train_sampling_strategy="group_by_length",
         logging_steps=20,
         save_steps=50,
@@ -171,15 +248,49 @@ def _trainer(
     )
 
 
+def _digest_in(start: Path | None) -> str:
+    return read_shape(start).weights_sha256 if start else ""
+
+
+def _begun(start: Path, encoder: PairEncoder, tuning: Tuning) -> dict[str, Tensor]:
+    """The tensors of an adapter to begin with."""
+    tensors, shape = read_tensors(start), read_shape(start)
+    if shape.base_sha256 != encoder.base_sha256:
+        raise InputError(f"{start} is an adapter of another base: name it with --base")
+    ranks = {tensor.shape[0] for name, tensor in tensors.items() if name.endswith(".a")}
+    if ranks != {tuning.rank}:
+        raise InputError(f"{start} is of rank {min(ranks)}: name it with --rank")
+    return tensors
+
+
+def _load_factors(base: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    for (matrix, letter), tensor in _factors(base).items():
+        if f"{matrix}.{letter}" in tensors:
+            tensor.copy_(tensors[f"{matrix}.{letter}"])
+
+
+def _factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
+    """The two factors of each adapted matrix, by its name and "a" or "b"."""
+    return {
+        (name.split(f".{factor}.")[0].removeprefix("base_model.model."), letter): tensor
+        for name, tensor in base.state_dict().items()
+        for factor, letter in (("lora_A", "a"), ("lora_B", "b"))
+        if f".{factor}." in name
+    }
+
+
 def adapter_tensors(encoder: PairEncoder) -> dict[str, Tensor]:
     """The two factors of each adapted matrix, named after it, and the head."""
-    found: dict[str, Tensor] = {}
-    for name, tensor in encoder.base.state_dict().items():
-        for factor, letter in (("lora_A", "a"), ("lora_B", "b")):
-            if f".{factor}." in name:
-                matrix = name.split(f".{factor}.")[0].removeprefix("base_model.model.")
-                found[f"{matrix}.{letter}"] = tensor
+    found = {f"{matrix}.{letter}": t for (matrix, letter), t in _factors(encoder.base).items()}
     return found | {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
+
+
+def temperature_of(encoder: PairEncoder, held: Sequence[Example], n_tokens: int) -> float:
+    """What brings a trained encoder's probabilities in line with examples that it did not see."""
+    rows = [encoder.row(e.claim, e.passage, n_tokens) for e in held]
+    with torch.inference_mode():
+        logits = torch.cat([encoder(padded([row])) for row in rows])
+    return fit_temperature(logits, torch.tensor([e.label for e in held]))
 
 
 def fit_temperature(logits: Tensor, labels: Tensor) -> float:

@@ -15,6 +15,11 @@ from scipy.cluster.hierarchy import DisjointSet
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.sentences import sentences_of
 
+SEED = 20250714
+"""Of the split of SciFact's claims, and of all draws for the shipped verifiers."""
+
+HELD_OUT = 0.2
+
 NOT_RELEVANT = 3
 """Of a claim beside a document of another subject; the sets that are read here have none."""
 
@@ -79,6 +84,13 @@ def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
             )
         )
     return found
+
+
+def split_scifact(shared: Path) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
+    """SciFact's claims to train on, and the fifth of their groups that is held out."""
+    claims = read_scifact_claims(shared)
+    held = held_out(claims, HELD_OUT, SEED)
+    return [c for c in claims if not held[c.group]], [c for c in claims if held[c.group]]
 
 
 def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ragassay.errors import SettingsError
+from ragassay.model_names import SHIPPED_VERIFIERS
 from ragassay.models.local import provider
 from ragassay.models.local.engine import Engine, Prompt
 
@@ -47,6 +48,12 @@ def test_a_model_of_another_architecture_is_refused(
     tokenizer.save_pretrained(tmp_path)
     with pytest.raises(SettingsError, match=r"'gpt2'.*llama"):
         provider.load_engine(str(tmp_path), tmp_path, "float32")
+
+
+@pytest.mark.parametrize("name", SHIPPED_VERIFIERS)
+def test_what_only_compares_is_no_judge(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="writes nothing: name it as --verifier"):
+        provider.load_engine(name.removeprefix("ragassay/"), tmp_path, "float32")
 
 
 def test_a_model_in_a_folder_is_loaded_silently(

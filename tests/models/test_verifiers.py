@@ -15,14 +15,15 @@ from ragassay.model_names import (
     SHIPPED_VERIFIERS,
     SMOLLM2_VERIFIER,
 )
+from ragassay.models.adapters import SMOLLM2
 from ragassay.models.cards import load_card
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.verifiers import (
     MeanVerifier,
     StandIn,
+    adapted_verifier,
     entailment_model,
     minilm_verifier,
-    smollm2_verifier,
 )
 
 PAIRS = [("Alpha lowers pressure.", "Alpha lowered pressure in a trial."), ("Beta.", "Gamma.")]
@@ -55,7 +56,7 @@ def test_the_digest_of_the_mean_changes_with_each_of_its_models():
 
 
 def test_the_cards_are_of_the_shipped_weights(tmp_path: Path):
-    for verifier in (minilm_verifier(), smollm2_verifier(tmp_path)):
+    for verifier in (minilm_verifier(), adapted_verifier(SMOLLM2, tmp_path)):
         card = load_card(verifier.name)
         assert card is not None and card.digest == verifier.digest
     card = load_card(MEAN_VERIFIER)

@@ -23,6 +23,7 @@ from ragassay.model_names import PROVIDER, SMOLLM2
 from ragassay.models.local.batcher import Batcher
 from ragassay.models.quiet import quiet_loading
 from ragassay.models.tuned import adapter_folder, read_note
+from ragassay.models.verifiers import is_pair_verifier
 from ragassay.models.weights import best_dtype, smollm2_folder
 
 if TYPE_CHECKING:
@@ -62,10 +63,16 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
         dtype: "auto", "bfloat16" or "float32".
 
     Raises:
-        SettingsError: The architecture computes attention or logits in a way of its own.
+        SettingsError: The architecture computes attention or logits in a way of its own, or the
+            model writes nothing.
     """
     from ragassay.models.local.engine import Engine
 
+    if is_pair_verifier(f"{PROVIDER}/{name}"):
+        raise SettingsError(
+            f"{PROVIDER}/{name} compares a claim with a passage and writes nothing: name it as "
+            "--verifier"
+        )
     folder = adapter_folder(name)
     base = read_note(folder).base if folder else name
     model, tokenizer = load_base(base, cache_dir, dtype)

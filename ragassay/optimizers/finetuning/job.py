@@ -16,6 +16,7 @@ from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import SMOLLM2
 from ragassay.models.tuned import (
     SHAPE,
+    WEIGHTS,
     TunedNote,
     TunedTask,
     base_digest,
@@ -27,6 +28,7 @@ from ragassay.optimizers.compiling.label_tasks import SentenceLabelTask
 from ragassay.optimizers.finetuning.agent_data import agent_examples
 from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
 from ragassay.optimizers.finetuning.judge_data import judge_examples
+from ragassay.optimizers.finetuning.result import Finetuned
 from ragassay.optimizers.finetuning.training import Recipe, train
 from ragassay.optimizers.finetuning.verifier_data import read_verifier_examples
 from ragassay.settings import Settings, load_settings
@@ -66,21 +68,6 @@ class FinetuneJob:
     work: Path | None = None
 
 
-@dataclass(frozen=True)
-class Finetuned:
-    """What came of a job.
-
-    Attributes:
-        note: What the adapter is.
-        n_bytes: Size of its weights.
-        n_rejected: Lines of the data that could not be read.
-    """
-
-    note: TunedNote
-    n_bytes: int
-    n_rejected: int = 0
-
-
 def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
     """Train an adapter; the same job again goes on from its last checkpoint.
 
@@ -115,7 +102,8 @@ def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -
         versions={name: importlib.metadata.version(name) for name in LIBRARIES},
     )
     written = save_adapter(tuned, job.out, note)
-    return Finetuned(written, (job.out / "adapter_model.safetensors").stat().st_size, n_rejected)
+    n_bytes = (job.out / WEIGHTS).stat().st_size
+    return Finetuned(written.weights_sha256, n_bytes, len(examples), n_rejected)
 
 
 def _check_start(job: FinetuneJob) -> None:

@@ -7,7 +7,6 @@ bitsandbytes, the base model is loaded in four bits (QLoRA, as YESciEval's appen
 from __future__ import annotations
 
 import importlib.util
-import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.local.chat import ChatEncoder
+from ragassay.optimizers.checkpoints import claim_folder
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, digest_of
 from ragassay.optimizers.finetuning.packing import Tokens, collate, pack
 
@@ -119,7 +119,8 @@ def train(
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     set_seed(recipe.seed)
-    _claim(work, examples, recipe)
+    data_sha256 = digest_of(examples, recipe.method)
+    claim_folder(work, {"data_sha256": data_sha256, **asdict(recipe)})
     adapted = with_adapter(model, recipe, start)
     fitting = that_fit(examples, tokenizer, recipe.row_tokens)
     if n_long := len(examples) - len(fitting):
@@ -266,18 +267,3 @@ def _prompt_text(example: ChatExample, tokenizer: PreTrainedTokenizerFast) -> st
             content = content.replace(mark, " ")
         messages.append({"role": role, "content": content})
     return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
-
-
-def _claim(work: Path, examples: Sequence[ChatExample], recipe: Recipe) -> None:
-    """Note in `work` what is trained there, so that no other data goes on from its checkpoints."""
-    work.mkdir(parents=True, exist_ok=True)
-    note = work / "training.json"
-    mine = json.dumps(
-        {"data_sha256": digest_of(examples, recipe.method), **asdict(recipe)}, indent=2
-    )
-    if note.exists() and note.read_text("utf-8") != mine:
-        raise InputError(
-            f"{work} holds checkpoints of other data or of another recipe: name another --work, "
-            "or delete it"
-        )
-    note.write_text(mine, "utf-8")

@@ -1,15 +1,16 @@
 """What a citation verifier learns from: labelled claims, and what can be made of them.
 
-python -m ragassay.optimizers.finetuning.verifier_data --shared ../shared --out claims.jsonl
+python -m ragassay.optimizers.finetuning.verifier_data --shared ../shared --out claims
 
 Of a document the closest sentences are read, and with them those that people marked as deciding
 the label. People's sets hold few contradictions, and a verifier that saw few takes shared words for
-support. So a supported claim is also learnt turned into its contradiction, a contradicted one
-turned into what is supported, and some claims beside the document of another, which says nothing of
-them.
+support. So, where people marked what decides, a supported claim is also learnt turned into its
+contradiction, a contradicted one turned into what is supported. A verifier that writes also learns
+some claims beside the document of another, which says nothing of them.
 
-The command writes SciFact's claims for `ragassay finetune verifier`, but for the fifth of their
-groups that every verifier here is measured on.
+The command writes what the shipped verifier on SmolLM2 learns from, for `ragassay finetune
+verifier`: SciFact's claims, Citation-Integrity's, and apart from them the fifth of SciFact's groups
+that every verifier here is measured on.
 """
 
 from __future__ import annotations
@@ -28,10 +29,16 @@ from ragassay.formats.items import iter_items
 from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import Row
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.optimizers.claims import NOT_RELEVANT, LabelledClaim, label_of, linked
+from ragassay.optimizers.claims import (
+    NOT_RELEVANT,
+    LabelledClaim,
+    label_of,
+    linked,
+    read_citation_integrity,
+    split_scifact,
+)
 from ragassay.optimizers.contradictions import contrary
 from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
-from ragassay.optimizers.verifier import split_scifact
 from ragassay.records import Rejection, Verdict
 from ragassay.retrievers.rerank import TextEncoder
 from ragassay.sentences import sentences_of
@@ -119,16 +126,20 @@ def _claim(row: ClaimRow) -> LabelledClaim | Problem:
     return LabelledClaim(row.claim, row.title, sentences, tuple(row.marked), label, "")
 
 
+def claim_names(claim: LabelledClaim) -> tuple[str, str]:
+    """What ties a claim to others: its own text, and its document's."""
+    return f"claim {claim.claim}", f"document {' '.join(claim.sentences)}"
+
+
 def _grouped(claims: Sequence[LabelledClaim]) -> list[LabelledClaim]:
-    pairs = [(f"claim {c.claim}", f"document {' '.join(c.sentences)}") for c in claims]
-    groups = linked(pairs)
-    return [replace(c, group=groups[name]) for c, (name, _) in zip(claims, pairs, strict=True)]
+    groups = linked(map(claim_names, claims))
+    return [replace(claim, group=groups[claim_names(claim)[0]]) for claim in claims]
 
 
 def verifier_examples(
     claims: Sequence[LabelledClaim], embedder: TextEncoder, *, seed: int = 0
 ) -> list[ChatExample]:
-    """Examples of claims, each with what its document says of it and of its contrary.
+    """Examples of claims, with what their document says of each and of its contrary.
 
     Args:
         claims: Those to learn from, without the groups that are held out.
@@ -142,7 +153,7 @@ def verifier_examples(
     found: list[ChatExample] = []
     for claim in claims:
         found.append(_example(claim, embedder))
-        turned = contrary(claim, rng)
+        turned = contrary(claim, rng) if claim.rationale else None
         if turned:
             found.append(_example(turned, embedder, "turned"))
         other = rng.choice(claims)
@@ -179,14 +190,18 @@ def write_claims(claims: Sequence[LabelledClaim], path: Path) -> None:
 
 
 def main() -> None:
-    """Write SciFact's training claims."""
+    """Write the claims, a file each."""
     parser = argparse.ArgumentParser(description="Write what a verifier is fine-tuned on.")
-    parser.add_argument("--shared", type=Path, required=True, help="holds data/scifact")
-    parser.add_argument("--out", type=Path, required=True, help="a .jsonl file")
+    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
+    parser.add_argument("--out", type=Path, required=True, help="a folder")
     arguments = parser.parse_args()
-    claims, held = split_scifact(arguments.shared)
-    write_claims(claims, arguments.out)
-    print(f"{arguments.out}: {len(claims)} claims, {len(held)} held out")
+    out: Path = arguments.out
+    out.mkdir(parents=True, exist_ok=True)
+    scifact, held = split_scifact(arguments.shared)
+    cited = read_citation_integrity(arguments.shared, "train")
+    for name, claims in (("scifact", scifact), ("scifact-held-out", held), ("cited", cited)):
+        write_claims(claims, out / f"{name}.jsonl")
+        print(f"{out / name}.jsonl: {len(claims)} claims")
 
 
 _VERIFIER = TunedVerifier()

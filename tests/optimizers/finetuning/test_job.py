@@ -82,7 +82,8 @@ def test_a_verifier_learns_from_claims_and_says_which_could_not_be_read(
     ]
     data = tmp_path / "claims.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = run("verifier", "--data", data, "--base", base, "--out", tmp_path / "v", "--steps", 1)
+    small = ("--base", base, "--steps", 1, "--method", "sft")
+    done = run("verifier", "--data", data, "--out", tmp_path / "v", *small)
     assert done.exit_code == 3 and "1 line of the data" in done.output
     note = note_of(f"ragassay/{tmp_path / 'v'}")
     assert note is not None and note.task == "verifier" and note.n_examples >= 2

@@ -12,7 +12,7 @@ from fakes import WordEmbedder
 
 from ragassay.errors import InputError
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.optimizers.claims import NOT_RELEVANT, LabelledClaim
+from ragassay.optimizers.claims import NOT_RELEVANT, LabelledClaim, split_scifact
 from ragassay.optimizers.finetuning.examples import ChatExample
 from ragassay.optimizers.finetuning.verifier_data import (
     read_claims,
@@ -20,7 +20,6 @@ from ragassay.optimizers.finetuning.verifier_data import (
     verifier_examples,
     write_claims,
 )
-from ragassay.optimizers.verifier import split_scifact
 
 DOCUMENT = (
     "Alpha gave higher pressure.",

@@ -1,0 +1,223 @@
+"""Fine-tuning of a verifier that writes nothing: a head over what a base model makes of a pair.
+
+The adapter that comes of it is read as the shipped ones are (`ragassay.models.verifiers`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import importlib.util
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragassay.errors import InputError, SettingsError
+from ragassay.metrics.agreement import Agreement, agreement
+from ragassay.model_names import PROVIDER, SMOLLM2
+from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Training, adapter_of, read_shape
+from ragassay.models.embeddings import Embedder
+from ragassay.models.verifiers import BASES, pair_encoder
+from ragassay.optimizers.claims import LabelledClaim, linked
+from ragassay.optimizers.contradictions import contrary
+from ragassay.optimizers.finetuning.result import Finetuned
+from ragassay.optimizers.finetuning.verifier_data import claim_names, read_claims
+from ragassay.optimizers.pairs import Example, claim_examples
+from ragassay.optimizers.vectors import CachedEncoder
+from ragassay.records import Rejection
+from ragassay.retrievers.rerank import TextEncoder
+from ragassay.settings import load_settings
+
+if TYPE_CHECKING:
+    from ragassay.models.cross_encoder import PairEncoder
+
+LABELS = ("supports", "contradicts", "neutral")
+LIBRARIES = ("torch", "transformers", "peft")
+
+
+@dataclasses.dataclass(frozen=True)
+class HeadJob:
+    """What is to be trained.
+
+    Attributes:
+        data: Files of claims to learn from; one that is named twice weighs twice.
+        out: Folder of the adapter.
+        base: One of `BASES`.
+        start: A verifier to begin with, as settings name it or its folder; None to begin anew.
+        dev: Claims that are not learnt from: the probabilities are fitted to them, and it is
+            measured on them; None for neither.
+        epochs: How often each example is seen.
+        learning_rate: Of the low-rank factors; None for the base's own.
+        rank: Of the low-rank factors; None for the base's own.
+        seed: Of all draws.
+        limit: Most examples; 0 for all.
+        steps: Steps after which it ends; 0 for all epochs.
+        work: Holds checkpoints; None for `out/checkpoints`.
+    """
+
+    data: tuple[Path, ...]
+    out: Path
+    base: str = SMOLLM2
+    start: Path | None = None
+    dev: Path | None = None
+    epochs: float = 3.0
+    learning_rate: float | None = None
+    rank: int | None = None
+    seed: int = 0
+    limit: int = 0
+    steps: int = 0
+    work: Path | None = None
+
+
+def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
+    """Train an adapter with its head; the same job again goes on from its last checkpoint.
+
+    Args:
+        job: What is to be trained.
+        say: Told of progress, in words.
+
+    Raises:
+        InputError: There is nothing to learn, what is held out is also learnt from, the checkpoints
+            are of another job, or `start` is no adapter for this one.
+        SettingsError: PEFT is not installed, or the base cannot be had.
+    """
+    if importlib.util.find_spec("peft") is None:
+        raise SettingsError("fine-tuning needs PEFT: run `pip install 'ragassay[train]'`")
+    if job.base not in BASES:
+        raise SettingsError(
+            f"a head is trained on {' or '.join(BASES)}, not on {job.base}: --method sft takes any "
+            "base that writes"
+        )
+    import torch
+
+    from ragassay.models.cross_encoder import save_adapter
+    from ragassay.optimizers.adapting import SCALE, TUNINGS, digest_of, temperature_of, train
+
+    start = _start(job)
+    sets, held, rejections = _read(job)
+    work = job.work or job.out / "checkpoints"
+    work.mkdir(parents=True, exist_ok=True)
+    say("choosing the sentences of each document that are read")
+    with CachedEncoder(Embedder(), work / "vectors.npz") as embedder:
+        examples = head_examples([sets[path] for path in job.data], embedder, seed=job.seed)
+        measured_on = claim_examples(held, embedder)
+    examples = examples[: job.limit] if job.limit else examples
+    say(f"{len(examples)} examples: {_counts(examples)}")
+    own = TUNINGS[job.base]
+    tuning = dataclasses.replace(
+        own, learning_rate=job.learning_rate or own.learning_rate, rank=job.rank or own.rank
+    )
+    torch.manual_seed(job.seed)  # a head may start at random
+    encoder = pair_encoder(job.base, load_settings().cache_dir)
+    tensors = train(
+        encoder, examples, tuning, work, job.epochs, seed=job.seed, steps=job.steps, start=start
+    )
+    shape = save_adapter(
+        job.out,
+        tensors,
+        base_sha256=encoder.base_sha256,
+        scale=SCALE,
+        n_tokens=tuning.n_tokens,
+        temperature=temperature_of(encoder, measured_on, tuning.n_tokens) if measured_on else 1.0,
+        training=Training(
+            data=tuple(path.name for path in job.data),
+            data_sha256=digest_of(examples),
+            n_examples=len(examples),
+            start=read_shape(start).weights_sha256 if start else "",
+            dev=job.dev.name if job.dev else "",
+            epochs=job.epochs,
+            seed=job.seed,
+            versions={name: importlib.metadata.version(name) for name in LIBRARIES},
+        ),
+    )
+    return Finetuned(
+        shape.weights_sha256,
+        (job.out / WEIGHTS).stat().st_size,
+        len(examples),
+        len(rejections),
+        _measured(job, held, measured_on) if held else None,
+    )
+
+
+def _start(job: HeadJob) -> Path | None:
+    """The folder of the adapter to begin with."""
+    if job.start is None:
+        return None
+    name = str(job.start)
+    found = adapter_of(name) or adapter_of(f"{PROVIDER}/{name}")
+    if found is None:
+        raise InputError(f"{name} is no adapter with a head: it holds no {SHAPE}")
+    return found.folder
+
+
+def _read(
+    job: HeadJob,
+) -> tuple[dict[Path, list[LabelledClaim]], list[LabelledClaim], list[Rejection]]:
+    """The claims of each file, those that are held out, and what could not be read."""
+    sets: dict[Path, list[LabelledClaim]] = {}
+    rejections: list[Rejection] = []
+    for path in dict.fromkeys(job.data):
+        sets[path], rejected = read_claims(path)
+        rejections += rejected
+    if not any(sets.values()):
+        raise InputError("there is nothing to learn: no claim came of the data")
+    if job.dev is None:
+        return sets, [], rejections
+    held, rejected = read_claims(job.dev)
+    if not held:
+        raise InputError(f"{job.dev} holds no claim to measure on")
+    _check_apart([claim for claims in sets.values() for claim in claims], held, job.dev)
+    return sets, held, [*rejections, *rejected]
+
+
+def _check_apart(learnt: Sequence[LabelledClaim], held: Sequence[LabelledClaim], dev: Path) -> None:
+    groups = linked(claim_names(claim) for claim in [*learnt, *held])
+    known = {groups[claim_names(claim)[0]] for claim in learnt}
+    n_shared = sum(groups[claim_names(claim)[0]] in known for claim in held)
+    if n_shared:
+        raise InputError(
+            f"{dev}: {n_shared} of {len(held)} claims share their text or document with what is "
+            "learnt from, and would flatter the model: split the claims by group"
+        )
+
+
+def head_examples(
+    sets: Sequence[Sequence[LabelledClaim]], embedder: TextEncoder, *, seed: int
+) -> list[Example]:
+    """Each set's claims, then the contraries of those whose deciding sentences people marked.
+
+    Args:
+        sets: Claims; a set may come twice.
+        embedder: Chooses the sentences that are read, beside those that people marked.
+        seed: Of the contraries, which are the same where a set comes again.
+    """
+    rng = random.Random(seed)
+    made: dict[int, list[Example]] = {}
+    for claims in sets:
+        if id(claims) not in made:
+            turned = [other for c in claims if c.rationale and (other := contrary(c, rng))]
+            made[id(claims)] = claim_examples([*claims, *turned], embedder, marked=True)
+    return [example for claims in sets for example in made[id(claims)]]
+
+
+def _counts(examples: Sequence[Example]) -> str:
+    labels = [example.label for example in examples]
+    return ", ".join(f"{name} {labels.count(i)}" for i, name in enumerate(LABELS))
+
+
+def _measured(
+    job: HeadJob, held: Sequence[LabelledClaim], examples: Sequence[Example]
+) -> Agreement:
+    """The saved adapter's labels beside people's."""
+    from ragassay.models.cross_encoder import CrossEncoder
+
+    encoder: PairEncoder = pair_encoder(job.base, load_settings().cache_dir)
+    model = CrossEncoder.load(Adapter(str(job.out), job.out), encoder)
+    shares = model.probabilities([(one.claim, one.passage) for one in examples])
+    return agreement(
+        [LABELS[one.label] for one in examples],
+        [LABELS[int(label)] for label in shares.argmax(axis=1)],
+        LABELS,
+        [claim.group for claim in held],
+    )

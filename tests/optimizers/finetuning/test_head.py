@@ -1,0 +1,118 @@
+"""`ragassay finetune verifier`: a head over a base model, from files to a verifier of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import WordEmbedder
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.graphs.building import build_encoder, build_verifier_lm
+from ragassay.models.adapters import read_shape
+from ragassay.models.embeddings import Embedder
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.optimizers.claims import LabelledClaim
+from ragassay.optimizers.finetuning.head import head_examples
+from ragassay.settings import load_settings
+
+LEARNT = [
+    {"claim": "Alpha gave higher pressure.", "evidence": "It did.", "label": "supports"},
+    {"claim": "Beta harms.", "evidence": "No harm was seen.", "label": "REFUTE"},
+    {"claim": "Beta is blue.", "evidence": "Gold fell.", "label": "not_relevant"},
+]
+HELD = [
+    {"claim": "Zinc helps.", "evidence": "Zinc helped.", "label": "supports"},
+    {"claim": "Tin helps.", "evidence": "Tea was drunk.", "label": "neutral"},
+]
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["finetune", "verifier", *map(str, arguments)])
+
+
+def write(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def claim(text: str, label: int, rationale: tuple[int, ...]) -> LabelledClaim:
+    return LabelledClaim(text, "", ("Alpha was tried.",), rationale, label, "g")
+
+
+def test_only_claims_whose_deciding_sentences_are_marked_are_turned_over():
+    text = "Alpha gave higher pressure."
+    for marks, expected in (((0,), [SUPPORTS, CONTRADICTS]), ((), [SUPPORTS])):
+        found = head_examples([[claim(text, SUPPORTS, marks)]], WordEmbedder(), seed=0)
+        assert [example.label for example in found] == expected
+
+
+def test_a_set_that_comes_twice_weighs_twice_with_the_same_contraries():
+    once = [claim("Alpha was safe and gave 3 times higher pressure.", SUPPORTS, (0,))]
+    other = [claim("Beta.", NEUTRAL, ())]
+    found = head_examples([once, once, other], WordEmbedder(), seed=0)
+    assert len(found) == 5 and found[:2] == found[2:4]
+
+
+@pytest.mark.integration
+def test_a_verifier_is_trained_measured_and_named_in_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("peft", reason="training needs ragassay[train]")
+    monkeypatch.chdir(tmp_path)
+    data = write(tmp_path / "claims.jsonl", *LEARNT, {"claim": "?", "evidence": "!", "label": "x"})
+    dev = write(tmp_path / "held.jsonl", *HELD)
+    small = ("--base", "all-MiniLM-L6-v2", "--steps", 1, "--rank", 2, "--seed", 3)
+    done = run("--data", data, "--data", data, "--dev", dev, "--out", "mine", *small)
+    assert done.exit_code == 3, done.output
+    assert "6 examples: supports 2, contradicts 2, neutral 2" in done.output
+    assert "held.jsonl, which it did not learn from: accuracy" in done.output
+    assert "1 line of the data" in done.output and "use it as ragassay/mine" in done.output
+    training = read_shape(Path("mine")).training
+    assert training is not None and training.dev == "held.jsonl" and training.seed == 3
+    assert training.data == ("claims.jsonl", "claims.jsonl") and training.n_examples == 6
+
+    settings = load_settings(verifier="ragassay/mine")
+    encoder = build_encoder(settings, Embedder())
+    assert encoder is not None and encoder.model.name == "ragassay/mine"
+    assert build_verifier_lm(settings) is None
+    assert encoder.compare("Zinc helps.", "Zinc helped.").confidence > 0
+
+    shown = CliRunner().invoke(app, ["models", "show", "mine"])
+    assert "6 examples from claims.jsonl, claims.jsonl" in shown.output
+    assert "fitted to held.jsonl" in shown.output
+    checked = CliRunner().invoke(app, ["models", "check", "mine"])
+    assert checked.exit_code == 0 and "OK      ragassay/mine  adapter.safetensors" in checked.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--base", "someone/large"], "not on someone/large: --method sft takes any base"),
+        (["--start", "."], "is no adapter with a head"),
+        (["--dev", "claims.jsonl"], "3 of 3 claims share their text or document"),
+        (["--dev", "empty.jsonl"], "empty.jsonl holds no claim to measure on"),
+        (["--method", "sft", "--dev", "claims.jsonl"], "--dev is of --method head"),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: list[str], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("peft", reason="training needs ragassay[train]")
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "claims.jsonl", *LEARNT)
+    write(tmp_path / "empty.jsonl", {"claim": "", "evidence": "", "label": ""})
+    done = run("--data", "claims.jsonl", "--out", "mine", *arguments)
+    assert done.exit_code == 1 and problem in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_head_is_a_verifiers(tmp_path: Path):
+    done = CliRunner().invoke(
+        app,
+        ["finetune", "judge", "--method", "head", "--data", "x.jsonl", "--out", str(tmp_path)],
+    )
+    assert done.exit_code == 1 and "--method head is a verifier's" in done.stderr

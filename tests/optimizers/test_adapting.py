@@ -1,0 +1,103 @@
+"""That what is saved of an adapter is what was trained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from ragassay.errors import InputError, SettingsError
+from ragassay.models.adapters import MINILM, SMOLLM2, Adapter, read_shape
+from ragassay.models.cross_encoder import CrossEncoder, padded, save_adapter
+from ragassay.models.embeddings import EMBEDDED
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.models.verifiers import BASES, pair_encoder
+from ragassay.optimizers.adapting import SCALE, TUNINGS, fit_temperature, train
+from ragassay.optimizers.checkpoints import claim_folder
+from ragassay.optimizers.pairs import Example
+
+
+def test_the_temperature_mends_overconfidence():
+    # Three of four are right, said with a margin of 4: at temperature T the probability is
+    # 1 / (1 + exp(-4 / T)), which is .75 where 4 / T = log 3.
+    logits = torch.tensor([[4.0, 0.0]] * 4)
+    labels = torch.tensor([0, 0, 0, 1])
+    assert fit_temperature(logits, labels) == pytest.approx(4 / 1.0986, rel=1e-2)
+
+
+def test_no_other_training_goes_on_from_a_folders_checkpoints(tmp_path: Path):
+    work = tmp_path / "work"
+    for _ in range(2):
+        claim_folder(work, {"data_sha256": "1", "layers": range(3)})
+    with pytest.raises(InputError, match="of other data or of another recipe"):
+        claim_folder(work, {"data_sha256": "1", "layers": range(4)})
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("base", sorted(BASES))
+def test_the_saved_adapter_gives_what_was_trained(base: str, tmp_path: Path, weights_cache: Path):
+    pytest.importorskip("peft", reason="training needs ragassay[train]")
+    examples = [
+        Example("Alpha lowers pressure.", "Alpha lowered pressure.", SUPPORTS),
+        Example("Alpha raises pressure.", "Alpha lowered pressure.", CONTRADICTS),
+        Example("Alpha lowers pressure.", "The train was late.", NEUTRAL),
+    ] * 2
+    tuning, encoder = TUNINGS[base], pair_encoder(base, weights_cache)
+    tensors = train(encoder, examples, tuning, tmp_path / "work", epochs=2, seed=0)
+    save_adapter(
+        tmp_path / "adapter",
+        tensors,
+        base_sha256=encoder.base_sha256,
+        scale=SCALE,
+        n_tokens=tuning.n_tokens,
+        temperature=2.0,
+    )
+    adapter = Adapter("test", tmp_path / "adapter")
+    pair = ("Alpha raises pressure.", "Alpha lowered pressure.")
+    with torch.inference_mode():
+        logits = encoder(padded([encoder.row(*pair, tuning.n_tokens)]))
+    wanted = (logits[0] / 2.0).double().softmax(-1).numpy()
+    untrained = [1 / 3] * 3
+    assert wanted != pytest.approx(untrained, abs=1e-3)
+
+    # Half precision on disk.
+    found = CrossEncoder.load(adapter, pair_encoder(base, weights_cache)).probabilities([pair])[0]
+    assert found == pytest.approx(wanted, abs=2e-3)
+
+    weights = tmp_path / "adapter" / "adapter.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\1")
+    with pytest.raises(SettingsError, match="SHA-256"):
+        CrossEncoder.load(adapter, pair_encoder(base, weights_cache))
+
+
+@pytest.mark.integration
+def test_a_training_begins_with_the_adapter_that_it_is_given(tmp_path: Path):
+    pytest.importorskip("peft", reason="training needs ragassay[train]")
+    still = replace(TUNINGS[EMBEDDED], learning_rate=0.0, head_rate=0.0)
+    example = Example("Alpha raises pressure.", "Alpha lowered pressure.", CONTRADICTS)
+    encoder = pair_encoder(EMBEDDED, tmp_path)
+    train(encoder, [example], still, tmp_path / "work", 1, seed=0, start=MINILM.folder)
+    with torch.inference_mode():
+        logits = encoder(padded([encoder.row(example.claim, example.passage, still.n_tokens)]))
+    shipped = CrossEncoder.load(MINILM, pair_encoder(EMBEDDED, tmp_path))
+    wanted = shipped.probabilities([(example.claim, example.passage)])[0]
+    temperature = read_shape(MINILM.folder).temperature
+    found = (logits[0] / temperature).double().softmax(-1).numpy()
+    assert found == pytest.approx(wanted, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("start", "rank", "problem"),
+    [(SMOLLM2, 32, "of another base"), (MINILM, 8, "of rank 32: name it with --rank")],
+)
+def test_an_adapter_that_does_not_fit_is_refused(
+    start: Adapter, rank: int, problem: str, tmp_path: Path
+):
+    pytest.importorskip("peft", reason="training needs ragassay[train]")
+    tuning = replace(TUNINGS[EMBEDDED], rank=rank)
+    example = Example("Alpha.", "Beta.", NEUTRAL)
+    encoder = pair_encoder(EMBEDDED, tmp_path)
+    with pytest.raises(InputError, match=problem):
+        train(encoder, [example], tuning, tmp_path / "work", 1, seed=0, start=start.folder)
