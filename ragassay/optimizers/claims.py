@@ -37,8 +37,10 @@ _LABELS = {
 }
 """The words of several collections (SciFact, HealthVer, FEVER) in small letters."""
 
-_CITED = re.compile(r"\s*[\[(]?\s*<\|(?:multi_|other_)?cit\|>[^\])<]*[\])]?")
-"""Where Citation-Integrity stands a mark in place of a citation."""
+_MARK = r"<\|(?:multi_|other_)?cit\|>"
+_CITED = re.compile(rf"\s*[\[(][^\[\]()]*{_MARK}[^\[\]()]*[\])]|\s*{_MARK}")
+"""Where Citation-Integrity stands a mark in place of a citation: the brackets around one hold
+other citations, what follows one without brackets is the sentence."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:
         labels = [one["label"] for given in row["evidence"].values() for one in given]
         found.append(
             LabelledClaim(
-                claim=_CITED.sub("", row["claim"]).strip(),
+                claim=without_citations(row["claim"]),
                 title=document["title"],
                 sentences=tuple(document["abstract"]),
                 rationale=(),
@@ -135,6 +137,16 @@ def read_healthver(shared: Path) -> list[LabelledClaim]:
         )
         for row in _rows(shared / "data" / "healthver" / "dev.jsonl")
     ]
+
+
+def without_citations(text: str) -> str:
+    """A citing sentence of Citation-Integrity without its citations.
+
+    Example:
+        >>> without_citations("In a trial (Lee et al., <|other_cit|>), it fell.<|cit|>")
+        'In a trial, it fell.'
+    """
+    return _CITED.sub("", text).strip()
 
 
 def label_of(text: str) -> int | None:
