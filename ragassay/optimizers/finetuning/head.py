@@ -9,7 +9,7 @@ import dataclasses
 import importlib.metadata
 import importlib.util
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,16 +98,15 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     sets, held, rejections = _read(job)
     work = job.work or job.out / "checkpoints"
     work.mkdir(parents=True, exist_ok=True)
-    say("choosing the sentences of each document that are read")
     with CachedEncoder(Embedder(), work / "vectors.npz") as embedder:
-        examples = head_examples([sets[path] for path in job.data], embedder, seed=job.seed)
+        chosen = [sets[path] for path in job.data]
+        examples = head_examples(chosen, embedder, seed=job.seed, follow=_followed)
         measured_on = claim_examples(held, embedder)
     examples = examples[: job.limit] if job.limit else examples
     say(f"{len(examples)} examples: {_counts(examples)}")
     own = TUNINGS[job.base]
-    tuning = dataclasses.replace(
-        own, learning_rate=job.learning_rate or own.learning_rate, rank=job.rank or own.rank
-    )
+    rate = own.learning_rate if job.learning_rate is None else job.learning_rate
+    tuning = dataclasses.replace(own, learning_rate=rate, rank=job.rank or own.rank)
     torch.manual_seed(job.seed)  # a head may start at random
     encoder = pair_encoder(job.base, load_settings().cache_dir)
     tensors = train(
@@ -183,7 +182,11 @@ def _check_apart(learnt: Sequence[LabelledClaim], held: Sequence[LabelledClaim],
 
 
 def head_examples(
-    sets: Sequence[Sequence[LabelledClaim]], embedder: TextEncoder, *, seed: int
+    sets: Sequence[Sequence[LabelledClaim]],
+    embedder: TextEncoder,
+    *,
+    seed: int,
+    follow: Callable[[Sequence[LabelledClaim]], Iterable[LabelledClaim]] = iter,
 ) -> list[Example]:
     """Each set's claims, then the contraries of those whose deciding sentences people marked.
 
@@ -191,14 +194,23 @@ def head_examples(
         sets: Claims; a set may come twice.
         embedder: Chooses the sentences that are read, beside those that people marked.
         seed: Of the contraries, which are the same where a set comes again.
+        follow: Shows how far it is.
     """
     rng = random.Random(seed)
     made: dict[int, list[Example]] = {}
     for claims in sets:
         if id(claims) not in made:
             turned = [other for c in claims if c.rationale and (other := contrary(c, rng))]
-            made[id(claims)] = claim_examples([*claims, *turned], embedder, marked=True)
+            made[id(claims)] = claim_examples(follow([*claims, *turned]), embedder, marked=True)
     return [example for claims in sets for example in made[id(claims)]]
+
+
+def _followed(claims: Sequence[LabelledClaim]) -> Iterable[LabelledClaim]:
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    return track(claims, "choosing the sentences to read", console=console, transient=True)
 
 
 def _counts(examples: Sequence[Example]) -> str:

@@ -81,6 +81,11 @@ def test_a_verifier_is_trained_measured_and_named_in_a_run(
     assert build_verifier_lm(settings) is None
     assert encoder.compare("Zinc helps.", "Zinc helped.").confidence > 0
 
+    more = run("--data", data, "--start", "mine", "--out", "more", *small)
+    assert more.exit_code == 3, more.output
+    made = read_shape(Path("more")).training
+    assert made is not None and made.start == read_shape(Path("mine")).weights_sha256
+
     shown = CliRunner().invoke(app, ["models", "show", "mine"])
     assert "6 examples from claims.jsonl, claims.jsonl" in shown.output
     assert "fitted to held.jsonl" in shown.output
