@@ -59,4 +59,5 @@ def test_of_a_long_passage_the_closest_sentences_are_read_in_their_order():
     near = ["Alpha lowers it.", "Pressure falls.", "Alpha is new.", "It lowers pressure."]
     text = f"Trains run. {near[0]} Winter ended. {near[1]} {near[2]} Rain fell. {near[3]}"
     EncoderVerifier(model, WordEmbedder()).verify(CLAIM, span(text, "On alpha"))  # type: ignore[arg-type]
-    assert model.asked == [(CLAIM, f"On alpha. {' '.join(near)}")]
+    lines = "\n".join(near)
+    assert model.asked == [(CLAIM, f"On alpha. {lines}")]
