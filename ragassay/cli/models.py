@@ -171,7 +171,7 @@ def _print_card(item: ShelfItem) -> None:
     lines = [f"{item.role}; {item.source}, {_size(item.n_bytes)}"]
     card = item.card
     if card is None:
-        lines.append("It has no card: nothing was measured of it.")
+        lines.append("It has no card.")
     else:
         lines += ["", card.description, "", "Limits"]
         lines += [f"- {limit}" for limit in card.limits]
@@ -223,7 +223,8 @@ def _print_training(training: Training) -> None:
     fitted = f"; its probabilities were fitted to {training.dev}" if training.dev else ""
     typer.echo(
         f"trained on {training.n_examples:,} examples from {data} "
-        f"(SHA-256 {training.data_sha256}), {training.epochs:g} times, seed {training.seed}{fitted}"
+        f"(SHA-256 {training.data_sha256}), each seen {training.epochs:.3g} times, "
+        f"seed {training.seed}{fitted}"
     )
 
 

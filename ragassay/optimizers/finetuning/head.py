@@ -92,7 +92,14 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     import torch
 
     from ragassay.models.cross_encoder import save_adapter
-    from ragassay.optimizers.adapting import SCALE, TUNINGS, digest_of, temperature_of, train
+    from ragassay.optimizers.adapting import (
+        BATCH,
+        SCALE,
+        TUNINGS,
+        digest_of,
+        temperature_of,
+        train,
+    )
 
     start = _start(job)
     sets, held, rejections = _read(job)
@@ -125,7 +132,7 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
             n_examples=len(examples),
             start=read_shape(start).weights_sha256 if start else "",
             dev=job.dev.name if job.dev else "",
-            epochs=job.epochs,
+            epochs=job.steps * BATCH / len(examples) if job.steps else job.epochs,
             seed=job.seed,
             versions={name: importlib.metadata.version(name) for name in LIBRARIES},
         ),

@@ -74,6 +74,7 @@ def test_a_verifier_is_trained_measured_and_named_in_a_run(
     training = read_shape(Path("mine")).training
     assert training is not None and training.dev == "held.jsonl" and training.seed == 3
     assert training.data == ("claims.jsonl", "claims.jsonl") and training.n_examples == 6
+    assert training.epochs == pytest.approx(16 / 6)  # one step of sixteen examples
 
     settings = load_settings(verifier="ragassay/mine")
     encoder = build_encoder(settings, Embedder())
