@@ -80,7 +80,7 @@ def evaluate(
         str | None,
         typer.Option(
             help="What compares sentences with passages: judge, embedded, "
-            "ragassay/mean-verifier (slower; better on claims against abstracts), or a model of "
+            "ragassay/mean-verifier (slower, right more often), ragassay/FOLDER, or a model of "
             "natural language inference on Hugging Face's hub; by default embedded beside the "
             "embedded judge, and a hosted judge itself."
         ),
