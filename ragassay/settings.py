@@ -56,9 +56,9 @@ class Settings(BaseSettings):
             told what was measured, beside the embedded one it rates.
         verifier: What compares sentences with passages: "judge" asks the judging model, "embedded"
             the verifier that is installed with ragassay, "ragassay/mean-verifier" that and another
-            one, slower and right more often, "ragassay/FOLDER" one that was
-            fine-tuned, any other name a model of natural language inference on Hugging Face's hub;
-            "auto" is "embedded" beside an embedded judge and "judge" beside a hosted one.
+            one, slower and right more often, "ragassay/FOLDER" one that was fine-tuned, any other
+            name a model of natural language inference on Hugging Face's hub; "auto" is "embedded"
+            beside an embedded judge and "judge" beside a hosted one.
         verdict_labels: How many labels a verdict is chosen from: 2 (supports or not), 3 (and
             contradicts) or 4 (and not relevant).
         citation_evidence: What of a cited document is compared with the sentence: its closest

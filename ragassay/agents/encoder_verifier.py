@@ -12,7 +12,7 @@ from ragassay.metrics.uncertainty import rounded_bits
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, SUPPORTS, EntailmentModel, titled
 from ragassay.records import VERDICT_SETS, EvidenceSpan, Usage, Verdict
-from ragassay.retrievers.closest import closest_sentences
+from ragassay.retrievers.closest import closest_text
 from ragassay.sentences import sentences_of
 
 RELEVANT = 0.3
@@ -39,7 +39,7 @@ class EncoderVerifier:
 
     def compare(self, claim: str, text: str, title: str = "") -> Finding:
         """Compare any claim with any text, of a document with a title."""
-        read = "\n".join(closest_sentences(claim, sentences_of(text), self._embedder, N_SENTENCES))
+        read = closest_text(claim, sentences_of(text), self._embedder, N_SENTENCES)
         shares = self.model.probabilities([(claim, titled(title, read))])[0].tolist()
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict, bits = self._verdict(best, claim, read), rounded_bits(self._by_label(shares))

@@ -135,7 +135,7 @@ def finetune(
                 base=base,
                 start=start,
                 dev=dev,
-                epochs=epochs or 3.0,
+                epochs=epochs or HeadJob.epochs,
                 learning_rate=learning_rate,
                 rank=rank,
                 seed=seed,
@@ -153,9 +153,9 @@ def finetune(
             own_rate = LEARNING_RATES[chosen]
             recipe = Recipe(
                 method=chosen,
-                epochs=epochs or 1.0,
+                epochs=epochs or Recipe.epochs,
                 learning_rate=own_rate if learning_rate is None else learning_rate,
-                rank=rank or 16,
+                rank=rank or Recipe.rank,
                 share_of_layers=layers,
                 row_tokens=row_tokens,
                 cap=cap,

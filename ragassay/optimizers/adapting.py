@@ -16,8 +16,8 @@ from torch.nn.functional import cross_entropy
 
 from ragassay.errors import InputError
 from ragassay.model_names import SMOLLM2
-from ragassay.models.adapters import read_shape
-from ragassay.models.cross_encoder import PairEncoder, load_head, padded, read_tensors
+from ragassay.models.adapters import Shape, Training, read_shape
+from ragassay.models.cross_encoder import PairEncoder, load_head, padded, read_tensors, save_adapter
 from ragassay.models.embeddings import EMBEDDED as MINILM
 from ragassay.models.smollm2_encoder import StandardisedHead
 from ragassay.optimizers.checkpoints import claim_folder
@@ -285,8 +285,37 @@ def adapter_tensors(encoder: PairEncoder) -> dict[str, Tensor]:
     return found | {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
 
 
-def temperature_of(encoder: PairEncoder, held: Sequence[Example], n_tokens: int) -> float:
-    """What brings a trained encoder's probabilities in line with examples that it did not see."""
+def write_trained(
+    out: Path,
+    encoder: PairEncoder,
+    tensors: Mapping[str, Tensor],
+    n_tokens: int,
+    held: Sequence[Example],
+    training: Training | None = None,
+) -> Shape:
+    """Calibrate what was trained, and write it.
+
+    Args:
+        out: Folder of the adapter.
+        encoder: The trained one.
+        tensors: What `train` returned.
+        n_tokens: Longest input.
+        held: Examples that it did not see, which its probabilities are brought in line with; where
+            there are none they stay as they are.
+        training: How it came about.
+    """
+    return save_adapter(
+        out,
+        tensors,
+        base_sha256=encoder.base_sha256,
+        scale=SCALE,
+        n_tokens=n_tokens,
+        temperature=_temperature(encoder, held, n_tokens) if held else 1.0,
+        training=training,
+    )
+
+
+def _temperature(encoder: PairEncoder, held: Sequence[Example], n_tokens: int) -> float:
     rows = [encoder.row(e.claim, e.passage, n_tokens) for e in held]
     with torch.inference_mode():
         logits = torch.cat([encoder(padded([row])) for row in rows])

@@ -13,7 +13,7 @@ from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, NEUTRAL, SUPPOR
 from ragassay.optimizers.claims import NOT_RELEVANT, LabelledClaim
 from ragassay.optimizers.contradictions import contradict
 from ragassay.optimizers.correctness import CorrectnessPair
-from ragassay.retrievers.closest import closest_sentences
+from ragassay.retrievers.closest import closest_text
 from ragassay.retrievers.rerank import TextEncoder
 
 CONTRADICTED = 0.8
@@ -51,7 +51,7 @@ def claim_examples(
 
 def _closest(claim: LabelledClaim, embedder: TextEncoder, marked: bool) -> str:
     wanted = claim.rationale if marked else ()
-    return "\n".join(closest_sentences(claim.claim, claim.sentences, embedder, N_SENTENCES, wanted))
+    return closest_text(claim.claim, claim.sentences, embedder, N_SENTENCES, wanted)
 
 
 def pair_examples(pairs: Iterable[CorrectnessPair], rng: random.Random) -> list[Example]:

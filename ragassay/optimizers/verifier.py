@@ -54,8 +54,7 @@ def main() -> None:
     """Train, calibrate and save."""
     import torch
 
-    from ragassay.models.cross_encoder import save_adapter
-    from ragassay.optimizers.adapting import SCALE, TUNINGS, temperature_of, train
+    from ragassay.optimizers.adapting import TUNINGS, train, write_trained
 
     parser = argparse.ArgumentParser(description="Train the adapter of the embedded verifier.")
     parser.add_argument("--shared", type=Path, required=True, help="holds data/")
@@ -74,14 +73,7 @@ def main() -> None:
     torch.manual_seed(SEED)  # the head starts at random
     encoder = pair_encoder(EMBEDDED, work)
     tensors = train(encoder, examples, tuning, work, arguments.epochs, seed=SEED)
-    shape = save_adapter(
-        arguments.out,
-        tensors,
-        base_sha256=encoder.base_sha256,
-        scale=SCALE,
-        n_tokens=tuning.n_tokens,
-        temperature=temperature_of(encoder, held, tuning.n_tokens),
-    )
+    shape = write_trained(arguments.out, encoder, tensors, tuning.n_tokens, held)
     print(f"{arguments.out}: temperature {shape.temperature:.2f}")
 
 

@@ -18,11 +18,12 @@ from ragassay.metrics.agreement import Agreement, agreement
 from ragassay.model_names import PROVIDER, SMOLLM2
 from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Training, adapter_of, read_shape
 from ragassay.models.embeddings import Embedder
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.verifiers import BASES, pair_encoder
 from ragassay.optimizers.claims import LabelledClaim, linked
 from ragassay.optimizers.contradictions import contrary
 from ragassay.optimizers.finetuning.result import Finetuned
-from ragassay.optimizers.finetuning.verifier_data import claim_names, read_claims
+from ragassay.optimizers.finetuning.verifier_data import WORDS, claim_names, read_claims
 from ragassay.optimizers.pairs import Example, claim_examples
 from ragassay.optimizers.vectors import CachedEncoder
 from ragassay.records import Rejection
@@ -32,7 +33,7 @@ from ragassay.settings import load_settings
 if TYPE_CHECKING:
     from ragassay.models.cross_encoder import PairEncoder
 
-LABELS = ("supports", "contradicts", "neutral")
+LABELS = tuple(WORDS[label] for label in (SUPPORTS, CONTRADICTS, NEUTRAL))
 LIBRARIES = ("torch", "transformers", "peft")
 
 
@@ -91,15 +92,7 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         )
     import torch
 
-    from ragassay.models.cross_encoder import save_adapter
-    from ragassay.optimizers.adapting import (
-        BATCH,
-        SCALE,
-        TUNINGS,
-        digest_of,
-        temperature_of,
-        train,
-    )
+    from ragassay.optimizers.adapting import BATCH, TUNINGS, digest_of, train, write_trained
 
     start = _start(job)
     sets, held, rejections = _read(job)
@@ -119,24 +112,17 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     tensors = train(
         encoder, examples, tuning, work, job.epochs, seed=job.seed, steps=job.steps, start=start
     )
-    shape = save_adapter(
-        job.out,
-        tensors,
-        base_sha256=encoder.base_sha256,
-        scale=SCALE,
-        n_tokens=tuning.n_tokens,
-        temperature=temperature_of(encoder, measured_on, tuning.n_tokens) if measured_on else 1.0,
-        training=Training(
-            data=tuple(path.name for path in job.data),
-            data_sha256=digest_of(examples),
-            n_examples=len(examples),
-            start=read_shape(start).weights_sha256 if start else "",
-            dev=job.dev.name if job.dev else "",
-            epochs=job.steps * BATCH / len(examples) if job.steps else job.epochs,
-            seed=job.seed,
-            versions={name: importlib.metadata.version(name) for name in LIBRARIES},
-        ),
+    training = Training(
+        data=tuple(path.name for path in job.data),
+        data_sha256=digest_of(examples),
+        n_examples=len(examples),
+        start=read_shape(start).weights_sha256 if start else "",
+        dev=job.dev.name if job.dev else "",
+        epochs=job.steps * BATCH / len(examples) if job.steps else job.epochs,
+        seed=job.seed,
+        versions={name: importlib.metadata.version(name) for name in LIBRARIES},
     )
+    shape = write_trained(job.out, encoder, tensors, tuning.n_tokens, measured_on, training)
     return Finetuned(
         shape.weights_sha256,
         (job.out / WEIGHTS).stat().st_size,
