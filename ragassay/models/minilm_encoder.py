@@ -37,8 +37,15 @@ class MiniLMEncoder(PairEncoder):
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
         """A pair as tokens; of one that is too long the longer text is cut at its end."""
+        # What is judged is plain text, also where it spells one of the model's own marks.
         return dict(
-            self._tokenizer(claim, passage, truncation="longest_first", max_length=n_tokens)
+            self._tokenizer(
+                claim,
+                passage,
+                truncation="longest_first",
+                max_length=n_tokens,
+                split_special_tokens=True,
+            )
         )
 
     def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
