@@ -11,8 +11,8 @@ import typer
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 
 if TYPE_CHECKING:
-    from ragassay.models.adapters import Training
-    from ragassay.models.shelf import FileCheck, ShelfItem
+    from ragassay.models.integrity import FileCheck
+    from ragassay.models.shelf import ShelfItem
     from ragassay.records import CardFigure
 
 app = typer.Typer(
@@ -81,8 +81,9 @@ def check(
     Exit codes: 0 all is as it should be; 1 no such model; 3 a file is damaged or missing.
     """
     with errors_as_lines():
-        from ragassay.models.shelf import check as check_files
-        from ragassay.models.shelf import is_sound, item_of, shelf
+        from ragassay.models.integrity import check as check_files
+        from ragassay.models.integrity import is_sound
+        from ragassay.models.shelf import item_of, shelf
 
         items = [item_of(name) for name in names] if names else shelf()
         results = [(item, check_files(item)) for item in items]
@@ -175,17 +176,17 @@ def _print_card(item: ShelfItem) -> None:
     else:
         lines += ["", card.description, "", "Limits"]
         lines += [f"- {limit}" for limit in card.limits]
-        lines += ["", "Figures on data that it was not tuned on, with 95 % intervals"]
+        if card.figures:
+            lines += ["", "Figures on data that it was not tuned on, with 95 % intervals"]
     for line in lines:
         console.print(line, markup=False, highlight=False)
     if card is not None:
-        _print_figures(card.figures)
+        if card.figures:
+            _print_figures(card.figures)
         if card.digest:
             console.print(f"SHA-256 {card.digest}", markup=False, highlight=False, soft_wrap=True)
     if item.folder is not None:
         _print_note(item.folder)
-    if item.training is not None:
-        _print_training(item.training)
 
 
 def _print_figures(figures: Sequence[CardFigure]) -> None:
@@ -214,17 +215,6 @@ def _print_note(folder: Path) -> None:
     typer.echo(
         f"trained by {note.method} on {note.n_examples:,} examples from {data} "
         f"(SHA-256 {note.data_sha256}), seed {note.seed}"
-    )
-
-
-def _print_training(training: Training) -> None:
-    """How an adapter with a head was made."""
-    data = ", ".join(training.data)
-    fitted = f"; its probabilities were fitted to {training.dev}" if training.dev else ""
-    typer.echo(
-        f"trained on {training.n_examples:,} examples from {data} "
-        f"(SHA-256 {training.data_sha256}), each seen {training.epochs:.3g} times, "
-        f"seed {training.seed}{fitted}"
     )
 
 

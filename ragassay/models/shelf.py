@@ -1,4 +1,4 @@
-"""What models are at hand: embedded, shipped, or in a folder of the user's; and whether intact."""
+"""What models are at hand: embedded, shipped, or in a folder of the user's."""
 
 from __future__ import annotations
 
@@ -8,23 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import ValidationError
+from typing import Any
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.model_names import EMBEDDED_BASE, MEAN_VERIFIER, PROVIDER
 from ragassay.model_names import SMOLLM2 as SMOLLM2_BASE
 from ragassay.models import tuned
-from ragassay.models.adapters import (
-    MINILM,
-    SHAPE,
-    SMOLLM2,
-    WEIGHTS,
-    Adapter,
-    Training,
-    adapter_of,
-)
+from ragassay.models.adapters import MINILM, SHAPE, SMOLLM2, WEIGHTS, Adapter, adapter_of
 from ragassay.models.cards import load_card
 from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.weights import (
@@ -39,9 +29,6 @@ from ragassay.records import ModelCard
 
 SHIPPED = "shipped with ragassay"
 """Where an item comes from that is in the package."""
-
-State = Literal["ok", "damaged", "missing", "unproven"]
-"""Of a file; "unproven" where it can be read and nobody noted what its digest should be."""
 
 _ROLES = {
     "judge": "rates answers by rubrics, with a rationale",
@@ -76,7 +63,6 @@ class ShelfItem:
         files: What it is made of.
         card: What is known of it.
         folder: Of an adapter on a language model; None for anything else.
-        training: How it came about, as its folder says; None where nothing is noted there.
     """
 
     name: str
@@ -85,7 +71,6 @@ class ShelfItem:
     files: tuple[ShelfFile, ...]
     card: ModelCard | None = None
     folder: Path | None = None
-    training: Training | None = None
 
     @property
     def is_installed(self) -> bool:
@@ -97,23 +82,6 @@ class ShelfItem:
         """Size of the files that are there."""
         paths = [file.path for file in self.files if file.path is not None]
         return sum(path.stat().st_size for path in paths if path.is_file())
-
-
-@dataclass(frozen=True)
-class FileCheck:
-    """What a file turned out to be.
-
-    Attributes:
-        name: The file's name.
-        state: Whether it is what it should be.
-        found: Its SHA-256; empty for a missing file.
-        expected: What it should have been.
-    """
-
-    name: str
-    state: State
-    found: str = ""
-    expected: str = ""
 
 
 def shelf() -> tuple[ShelfItem, ...]:
@@ -142,41 +110,12 @@ def item_of(name: str) -> ShelfItem:
         return _adapter(folder, full_name, source)
     adapter = adapter_of(full_name)
     if adapter is not None:
-        return ShelfItem(
-            full_name,
-            _ROLES["verifier"],
-            source,
-            _adapter_files(adapter),
-            training=_training(adapter),
-        )
+        files_of = _adapter_files(adapter)
+        return ShelfItem(full_name, _ROLES["verifier"], source, files_of, load_card(full_name))
     names = ", ".join(item.name for item in known)
     raise InputError(
         f"no model {name!r}: {names} are known, and folders that hold a {tuned.NOTE} or {SHAPE}"
     )
-
-
-def check(item: ShelfItem) -> tuple[FileCheck, ...]:
-    """Compute the digest of each file of a model anew."""
-    return tuple(_check(file, item) for file in item.files)
-
-
-def is_sound(found: tuple[FileCheck, ...]) -> bool:
-    """Whether no file is missing or damaged."""
-    return all(file.state in ("ok", "unproven") for file in found)
-
-
-def _check(file: ShelfFile, item: ShelfItem) -> FileCheck:
-    if file.path is None or not file.path.is_file():
-        name = file.path.name if file.path is not None else item.source
-        return FileCheck(name, "missing", expected=file.expected)
-    try:
-        found = file.digest(file.path)
-    except (OSError, ValueError):
-        return FileCheck(file.path.name, "damaged", expected=file.expected)
-    if not file.expected:
-        return FileCheck(file.path.name, "unproven", found)
-    state = "ok" if found == file.expected else "damaged"
-    return FileCheck(file.path.name, state, found, file.expected)
 
 
 def _bases() -> tuple[ShelfItem, ...]:
@@ -261,13 +200,6 @@ def _adapter_files(adapter: Adapter) -> tuple[ShelfFile, ...]:
         ShelfFile(adapter.folder / SHAPE, digest=_json_digest),
         ShelfFile(adapter.folder / WEIGHTS, noted),
     )
-
-
-def _training(adapter: Adapter) -> Training | None:
-    try:
-        return Training.model_validate(_noted(adapter.folder / SHAPE).get("training"))
-    except ValidationError:
-        return None
 
 
 def _json_digest(path: Path) -> str:

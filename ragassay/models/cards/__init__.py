@@ -1,23 +1,61 @@
-"""Cards of judges: what each is, its limits, its figures on data that it was not tuned on.
+"""Cards of models: what each is, its limits, its figures on data that it was not tuned on.
 
-A figure comes from a command of the repository and is written here by that command's author, with
-its interval and its n.
+Those of shipped models lie here. A figure comes from a command of the repository and is written
+here by that command's author, with its interval and its n. A user's adapter has its card in its
+folder: `ragassay finetune` writes a verifier's, and anyone can write one, or add to it, in the same
+form.
 """
 
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 
 import yaml
+from pydantic import ValidationError
 
+from ragassay.errors import SettingsError
+from ragassay.model_names import PROVIDER
 from ragassay.records import ModelCard
+
+CARD = "card.yaml"
+"""A card's name in the folder of a user's adapter."""
 
 
 def load_card(model: str) -> ModelCard | None:
-    """The card of a judge, by its LiteLLM name; None where nothing is known of it."""
+    """The card of a model, by its LiteLLM name; None where nothing is known of it.
+
+    Args:
+        model: A shipped model's name, or `ragassay/FOLDER`.
+
+    Raises:
+        SettingsError: A folder's card cannot be read.
+    """
     for file in sorted(files(__name__).iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".yaml"):
             card = ModelCard.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
             if card.model == model:
                 return card
-    return None
+    provider, _, folder = model.partition("/")
+    own = Path(folder) / CARD
+    return _read(own, model) if provider == PROVIDER and folder and own.is_file() else None
+
+
+def write_card(folder: Path, card: ModelCard) -> None:
+    """Write an adapter's card into its folder."""
+    fields = card.model_dump(mode="json", exclude_defaults=True)
+    text = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=120)
+    (folder / CARD).write_text(text, encoding="utf-8")
+
+
+def _read(path: Path, model: str) -> ModelCard:
+    """A folder's card, under the name that the folder has now."""
+    try:
+        card = ModelCard.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise SettingsError(f"{path}: {where or 'the card'}: {first['msg']}") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SettingsError(f"{path} is no card: {' '.join(str(error).split())}") from error
+    return card.model_copy(update={"model": model})

@@ -9,6 +9,7 @@ import dataclasses
 import importlib.metadata
 import importlib.util
 import random
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +18,13 @@ from ragassay.errors import InputError, SettingsError
 from ragassay.metrics.agreement import Agreement, agreement
 from ragassay.model_names import PROVIDER, SMOLLM2
 from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Training, adapter_of, read_shape
+from ragassay.models.cards import write_card
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.verifiers import BASES, pair_encoder
 from ragassay.optimizers.claims import LabelledClaim, linked
 from ragassay.optimizers.contradictions import contrary
+from ragassay.optimizers.finetuning.head_card import head_card
 from ragassay.optimizers.finetuning.result import Finetuned
 from ragassay.optimizers.finetuning.verifier_data import WORDS, claim_names, read_claims
 from ragassay.optimizers.pairs import Example, claim_examples
@@ -69,6 +72,26 @@ class HeadJob:
     limit: int = 0
     steps: int = 0
     work: Path | None = None
+
+    @property
+    def command(self) -> str:
+        """What a shell runs for the same job."""
+        given = {
+            "dev": self.dev,
+            "base": self.base,
+            "start": self.start,
+            "epochs": self.epochs,
+            "learning-rate": self.learning_rate,
+            "rank": self.rank,
+            "seed": self.seed,
+            "limit": self.limit or None,
+            "steps": self.steps or None,
+            "out": self.out,
+        }
+        options = [("data", path) for path in self.data]
+        options += [(name, value) for name, value in given.items() if value is not None]
+        words = [word for name, value in options for word in (f"--{name}", str(value))]
+        return shlex.join(["ragassay", "finetune", "verifier", *words])
 
 
 def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
@@ -123,13 +146,11 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         versions={name: importlib.metadata.version(name) for name in LIBRARIES},
     )
     shape = write_trained(job.out, encoder, tensors, tuning.n_tokens, measured_on, training)
-    return Finetuned(
-        shape.weights_sha256,
-        (job.out / WEIGHTS).stat().st_size,
-        len(examples),
-        len(rejections),
-        _measured(job, held, measured_on) if held else None,
-    )
+    measured = _measured(job, held, measured_on) if held else None
+    name, digest = f"{PROVIDER}/{job.out}", shape.weights_sha256
+    write_card(job.out, head_card(name, job.base, digest, training, measured, job.command))
+    n_bytes = (job.out / WEIGHTS).stat().st_size
+    return Finetuned(digest, n_bytes, len(examples), len(rejections), measured)
 
 
 def _start(job: HeadJob) -> Path | None:

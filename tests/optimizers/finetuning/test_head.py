@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.graphs.building import build_encoder, build_verifier_lm
 from ragassay.models.adapters import read_shape
+from ragassay.models.cards import load_card
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.optimizers.claims import LabelledClaim
-from ragassay.optimizers.finetuning.head import head_examples
+from ragassay.optimizers.finetuning.head import HeadJob, head_examples
 from ragassay.settings import load_settings
 
 LEARNT = [
@@ -87,11 +89,30 @@ def test_a_verifier_is_trained_measured_and_named_in_a_run(
     made = read_shape(Path("more")).training
     assert made is not None and made.start == read_shape(Path("mine")).weights_sha256
 
+    card = load_card("ragassay/mine")
+    assert card is not None and card.digest == read_shape(Path("mine")).weights_sha256
+    assert [(f.metric, f.data, f.n) for f in card.figures] == [
+        ("accuracy", "held.jsonl", 2),
+        ("macro-F1", "held.jsonl", 2),
+    ]
+    again = shlex.split(card.figures[0].command)
+    assert again[:3] == ["ragassay", "finetune", "verifier"] and again.count("--data") == 2
+    assert "begun with" in getattr(load_card("ragassay/more"), "description", "")
     shown = CliRunner().invoke(app, ["models", "show", "mine"])
-    assert "6 examples from claims.jsonl, claims.jsonl" in shown.output
-    assert "fitted to held.jsonl" in shown.output
+    assert "6 examples from claims.jsonl, claims.jsonl" in " ".join(shown.output.split())
+    assert "held.jsonl" in shown.output and "accuracy" in shown.output
+    unmeasured = CliRunner().invoke(app, ["models", "show", "more"])
+    assert "It was not measured" in unmeasured.output and "Figures" not in unmeasured.output
     checked = CliRunner().invoke(app, ["models", "check", "mine"])
     assert checked.exit_code == 0 and "OK      ragassay/mine  adapter.safetensors" in checked.output
+
+
+def test_the_command_of_a_job_is_that_job():
+    job = HeadJob((Path("a b.jsonl"),), Path("out"), dev=Path("d.jsonl"), rank=4, steps=2)
+    assert shlex.split(job.command)[3:] == [
+        *("--data", "a b.jsonl", "--dev", "d.jsonl", "--base", "smollm2-135m", "--epochs", "3.0"),
+        *("--rank", "4", "--seed", "0", "--steps", "2", "--out", "out"),
+    ]
 
 
 @pytest.mark.parametrize(
