@@ -33,8 +33,8 @@ def finetune(
     base: Annotated[
         str,
         typer.Option(
-            help="The model that is adapted: smollm2-135m, a Hugging Face id, a folder; of head, "
-            "smollm2-135m or all-MiniLM-L6-v2."
+            help="The model that is adapted: smollm2-135m, a Hugging Face id, a folder; of head "
+            "also all-MiniLM-L6-v2 and other encoders, such as BiomedBERT."
         ),
     ] = "smollm2-135m",
     dev: Annotated[

@@ -30,12 +30,21 @@ class PairEncoder(nn.Module, ABC):
     Args:
         base: Of transformers.
         head: From the width of `pooled` to `N_LABELS` logits.
-        base_sha256: Of the base model's weights, as they are published.
+        base_name: The base model's name.
+        base_sha256: Of its weights, as they are published; empty where nobody noted it.
     """
 
-    def __init__(self, base: nn.Module, head: nn.Module, base_sha256: str) -> None:
+    def __init__(
+        self, base: nn.Module, head: nn.Module, base_name: str, base_sha256: str = ""
+    ) -> None:
         super().__init__()
-        self.base, self.head, self.base_sha256 = base, head, base_sha256
+        self.base, self.head = base, head
+        self.base_name, self.base_sha256 = base_name, base_sha256
+
+    def batch(self, rows: Sequence[Row]) -> dict[str, Tensor]:
+        """Rows as one batch, where the model is: see `padded`."""
+        device = next(self.parameters()).device
+        return {name: tensor.to(device) for name, tensor in padded(rows).items()}
 
     @abstractmethod
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
@@ -78,7 +87,8 @@ class CrossEncoder:
         with torch.no_grad():
             for name in sorted(k.removesuffix(".a") for k in tensors if k.endswith(".a")):
                 change = tensors[f"{name}.b"] @ tensors[f"{name}.a"]
-                parameters[f"{name}.weight"].add_(change, alpha=shape.scale)
+                weight = parameters[f"{name}.weight"]
+                weight.add_(change.to(weight), alpha=shape.scale)
         return cls(encoder, shape)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
@@ -94,9 +104,9 @@ class CrossEncoder:
 
     def _shares(self, pair: tuple[str, str]) -> NDArray[np.float64]:
         with torch.inference_mode():
-            tokens = padded([self._encoder.row(*pair, self._shape.n_tokens)])
+            tokens = self._encoder.batch([self._encoder.row(*pair, self._shape.n_tokens)])
             logits = self._encoder(tokens)[0] / self._shape.temperature
-            return logits.double().softmax(-1).numpy()
+            return logits.cpu().double().softmax(-1).numpy()
 
 
 def padded(rows: Sequence[Row]) -> dict[str, Tensor]:
@@ -110,9 +120,12 @@ def padded(rows: Sequence[Row]) -> dict[str, Tensor]:
 
 
 def mean_where(states: Tensor, mask: Tensor) -> Tensor:
-    """Mean of the states, shape (n_pairs, n_tokens, width), where a mask of 0 and 1 has 1."""
-    weights = mask[..., None].to(states.dtype)
-    return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
+    """Mean of the states, shape (n_pairs, n_tokens, width), where a mask of 0 and 1 has 1.
+
+    In single precision, also of states in half.
+    """
+    weights = mask[..., None].float()
+    return (states.float() * weights).sum(1) / weights.sum(1).clamp(min=1)
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
@@ -137,6 +150,7 @@ def save_adapter(
     folder: Path,
     tensors: Mapping[str, Tensor],
     *,
+    base: str,
     base_sha256: str,
     scale: float,
     n_tokens: int,
@@ -151,11 +165,12 @@ def save_adapter(
 
     folder.mkdir(parents=True, exist_ok=True)
     stored = {
-        name: (tensor if name.startswith("head.") else tensor.half()).detach().contiguous()
+        name: (tensor if name.startswith("head.") else tensor.half()).detach().cpu().contiguous()
         for name, tensor in sorted(tensors.items())
     }
     save_file(stored, folder / WEIGHTS)
     shape = Shape(
+        base=base,
         base_sha256=base_sha256,
         weights_sha256=sha256_of(folder / WEIGHTS),
         scale=scale,

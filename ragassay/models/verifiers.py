@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,23 +21,18 @@ from ragassay.model_names import (
     MEAN_VERIFIER,
     MINILM_VERIFIER,
     SHIPPED_VERIFIERS,
-    SMOLLM2,
 )
 from ragassay.models import adapters
 from ragassay.models.embeddings import EMBEDDED as MINILM
 from ragassay.models.entailment import EntailmentModel, Pair
 from ragassay.models.nli import NliModel
-from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, SMOLLM2_GGUF_SHA256
+from ragassay.models.pair_encoders import PACKAGED, pair_encoder
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from ragassay.models.cross_encoder import CrossEncoder, PairEncoder
-
-
-BASES: Mapping[str, str] = {SMOLLM2: SMOLLM2_GGUF_SHA256, MINILM: MINILM_SAFETENSORS_SHA256}
-"""Base models that can be read as cross-encoders, with the SHA-256 of their weights."""
 
 
 class AdaptedVerifier:
@@ -91,33 +86,14 @@ class MeanVerifier:
         return np.mean([model.probabilities(pairs) for model in self._models], axis=0)
 
 
-def pair_encoder(base: str, cache_dir: Path) -> PairEncoder:
-    """A base model as a cross-encoder, its head not trained.
-
-    Args:
-        base: One of `BASES`.
-        cache_dir: Where SmolLM2's converted weights live.
-
-    Raises:
-        SettingsError: There is no such base, it is not installed, or its weights are other ones.
-    """
-    if base == SMOLLM2:
-        from ragassay.models.smollm2_encoder import SmolLM2Encoder
-
-        return SmolLM2Encoder.load(cache_dir)
-    if base == MINILM:
-        from ragassay.models.minilm_encoder import MiniLMEncoder
-
-        return MiniLMEncoder.load()
-    raise SettingsError(f"{base} cannot be read as a cross-encoder: name {' or '.join(BASES)}")
-
-
 def _base_below(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
-    digest = adapters.read_shape(adapter.folder).base_sha256
-    base = next((name for name, known in BASES.items() if known == digest), None)
-    if base is None:
+    shape = adapters.read_shape(adapter.folder)
+    told = (name for name, digest in PACKAGED.items() if digest == shape.base_sha256)
+    base = shape.base or next(told, "")
+    encoder = pair_encoder(base, cache_dir) if base else None
+    if encoder is None or encoder.base_sha256 != shape.base_sha256:
         raise SettingsError(f"{adapter.folder} is an adapter of a base model that is not at hand")
-    return pair_encoder(base, cache_dir)
+    return encoder
 
 
 @functools.cache

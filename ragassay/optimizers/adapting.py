@@ -14,12 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from ragassay.errors import InputError
+from ragassay.errors import InputError, SettingsError
 from ragassay.model_names import SMOLLM2
 from ragassay.models.adapters import Shape, Training, read_shape
+from ragassay.models.causal_encoder import StandardisedHead
 from ragassay.models.cross_encoder import PairEncoder, load_head, padded, read_tensors, save_adapter
 from ragassay.models.embeddings import EMBEDDED as MINILM
-from ragassay.models.smollm2_encoder import StandardisedHead
 from ragassay.optimizers.checkpoints import claim_folder
 from ragassay.optimizers.pairs import Example
 
@@ -37,47 +37,36 @@ class Tuning:
     """How an adapter is trained on a base model.
 
     Attributes:
-        targets: Names of the matrices that are changed, in a layer.
-        layers: The layers that are changed; below them nothing is, which saves time.
-        layers_pattern: What the base model calls its layers.
+        untouched: Share of the layers, the lower ones, that is not changed, which saves time.
         rank: Of the two factors of each changed matrix.
         n_tokens: Longest input.
         learning_rate: Of the factors, at its highest.
         head_rate: Of the head.
         schedule: How the rates fall.
         smoothing: Of the labels, which are noisy.
-        excluded: Matrices that are not changed though `targets` names them.
     """
 
-    targets: tuple[str, ...]
-    layers: range
-    layers_pattern: str
+    untouched: float
     rank: int
     n_tokens: int
     learning_rate: float
     head_rate: float
     schedule: Literal["linear", "cosine"]
     smoothing: float
-    excluded: tuple[str, ...] = ()
 
 
 TUNINGS: Mapping[str, Tuning] = {
     MINILM: Tuning(
-        targets=("query", "key", "value", "dense"),
-        layers=range(2, 6),
-        layers_pattern="layer",
+        untouched=1 / 3,
         rank=32,
         n_tokens=176,
         learning_rate=4e-4,
         head_rate=4e-4,
         schedule="linear",
         smoothing=0.05,
-        excluded=("pooler.dense",),
     ),
     SMOLLM2: Tuning(
-        targets=("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
-        layers=range(8, 20),
-        layers_pattern="layers",
+        untouched=0.4,
         rank=16,
         n_tokens=384,
         learning_rate=2e-4,
@@ -86,7 +75,13 @@ TUNINGS: Mapping[str, Tuning] = {
         smoothing=0.0,
     ),
 }
-"""How each base model of `ragassay.models.verifiers` is tuned."""
+"""How each packaged base model is tuned."""
+
+
+def tuning_of(base: str) -> Tuning:
+    """How a base model is tuned; one of the hub as SmolLM2 is."""
+    return TUNINGS.get(base, TUNINGS[SMOLLM2])
+
 
 N_MEASURED = 240
 """Examples that the mean and spread of the features are measured on, before training."""
@@ -119,7 +114,7 @@ def train(
     """Train an adapter, with progress; goes on from the last checkpoint in `work`.
 
     Args:
-        encoder: Is changed, and is in the end the trained one, on the processor.
+        encoder: Is changed, and is in the end the trained one.
         examples: What to learn.
         tuning: How.
         work: Holds checkpoints, of this data and tuning alone.
@@ -140,8 +135,10 @@ def train(
 
     tensors = _begun(start, encoder, tuning) if start else {}
     length = {"epochs": epochs, "seed": seed, "steps": steps, "start": _digest_in(start)}
-    data = {"data_sha256": digest_of(examples), "base_sha256": encoder.base_sha256}
-    claim_folder(work, {**data, **dataclasses.asdict(tuning), **length})
+    base = {"base": encoder.base_name, "base_sha256": encoder.base_sha256}
+    claim_folder(
+        work, {"data_sha256": digest_of(examples), **base, **dataclasses.asdict(tuning), **length}
+    )
     if tensors:
         load_head(encoder, tensors)
     else:
@@ -151,7 +148,7 @@ def train(
     _load_factors(encoder.base, tensors)
     trainer = _trainer(encoder, examples, tuning, _arguments(tuning, work, epochs, seed, steps))
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
-    encoder.cpu().eval()
+    encoder.eval()
     return adapter_tensors(encoder)
 
 
@@ -170,7 +167,7 @@ def _standardise(
     chosen = random.Random(seed).sample(examples, min(N_MEASURED, len(examples)))
     rows = [encoder.eval().row(one.claim, one.passage, tuning.n_tokens) for one in chosen]
     with torch.inference_mode():
-        features = torch.cat([encoder.pooled(padded([row])) for row in rows])
+        features = torch.cat([encoder.pooled(encoder.batch([row])) for row in rows])
     encoder.head.standardise(features)
 
 
@@ -181,12 +178,33 @@ def _adapted(base: nn.Module, tuning: Tuning) -> nn.Module:
         r=tuning.rank,
         lora_alpha=int(SCALE * tuning.rank),
         lora_dropout=0.05,
-        target_modules=list(tuning.targets),
-        exclude_modules=list(tuning.excluded) or None,
-        layers_to_transform=list(tuning.layers),
-        layers_pattern=tuning.layers_pattern,
+        target_modules=_targets(base, tuning.untouched),
     )
     return get_peft_model(base, config)  # pyright: ignore[reportArgumentType]
+
+
+def _targets(base: nn.Module, untouched: float) -> list[str]:
+    """Names of the matrices that are changed: all of the upper layers.
+
+    Raises:
+        SettingsError: The base has no layers of the usual form.
+    """
+    config: Any = base.config
+    stacks = (
+        (name, module)
+        for name, module in base.named_modules()
+        if isinstance(module, nn.ModuleList) and len(module) == config.num_hidden_layers
+    )
+    stack, layers = next(stacks, ("", nn.ModuleList()))
+    found = [
+        f"{stack}.{number}.{name}"
+        for number in range(round(untouched * len(layers)), len(layers))
+        for name, module in layers[number].named_modules()
+        if isinstance(module, nn.Linear)
+    ]
+    if not found:
+        raise SettingsError("a head cannot be trained on this base: its layers have no linear maps")
+    return found
 
 
 def _arguments(
@@ -255,7 +273,8 @@ def _digest_in(start: Path | None) -> str:
 def _begun(start: Path, encoder: PairEncoder, tuning: Tuning) -> dict[str, Tensor]:
     """The tensors of an adapter to begin with."""
     tensors, shape = read_tensors(start), read_shape(start)
-    if shape.base_sha256 != encoder.base_sha256:
+    mine = (encoder.base_name, encoder.base_sha256)
+    if (shape.base or encoder.base_name, shape.base_sha256) != mine:
         raise InputError(f"{start} is an adapter of another base: name it with --base")
     ranks = {tensor.shape[0] for name, tensor in tensors.items() if name.endswith(".a")}
     if ranks != {tuning.rank}:
@@ -307,6 +326,7 @@ def write_trained(
     return save_adapter(
         out,
         tensors,
+        base=encoder.base_name,
         base_sha256=encoder.base_sha256,
         scale=SCALE,
         n_tokens=n_tokens,
@@ -318,7 +338,7 @@ def write_trained(
 def _temperature(encoder: PairEncoder, held: Sequence[Example], n_tokens: int) -> float:
     rows = [encoder.row(e.claim, e.passage, n_tokens) for e in held]
     with torch.inference_mode():
-        logits = torch.cat([encoder(padded([row])) for row in rows])
+        logits = torch.cat([encoder(encoder.batch([row])).cpu() for row in rows])
     return fit_temperature(logits, torch.tensor([e.label for e in held]))
 
 

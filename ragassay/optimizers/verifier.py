@@ -19,7 +19,7 @@ import random
 from pathlib import Path
 
 from ragassay.models.embeddings import EMBEDDED, Embedder
-from ragassay.models.verifiers import pair_encoder
+from ragassay.models.pair_encoders import pair_encoder
 from ragassay.optimizers.bioasq import FragmentSearch, read_bioasq
 from ragassay.optimizers.claims import SEED, read_citation_integrity, split_scifact
 from ragassay.optimizers.correctness import bioasq_pairs, scifact_pairs

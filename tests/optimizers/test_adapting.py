@@ -10,10 +10,10 @@ import torch
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.adapters import MINILM, SMOLLM2, Adapter, read_shape
-from ragassay.models.cross_encoder import CrossEncoder, padded, save_adapter
+from ragassay.models.cross_encoder import CrossEncoder, save_adapter
 from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.models.verifiers import BASES, pair_encoder
+from ragassay.models.pair_encoders import PACKAGED, pair_encoder
 from ragassay.optimizers.adapting import SCALE, TUNINGS, fit_temperature, train
 from ragassay.optimizers.checkpoints import claim_folder
 from ragassay.optimizers.pairs import Example
@@ -36,7 +36,7 @@ def test_no_other_training_goes_on_from_a_folders_checkpoints(tmp_path: Path):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("base", sorted(BASES))
+@pytest.mark.parametrize("base", sorted(PACKAGED))
 def test_the_saved_adapter_gives_what_was_trained(base: str, tmp_path: Path, weights_cache: Path):
     pytest.importorskip("peft", reason="training needs ragassay[train]")
     examples = [
@@ -49,6 +49,7 @@ def test_the_saved_adapter_gives_what_was_trained(base: str, tmp_path: Path, wei
     save_adapter(
         tmp_path / "adapter",
         tensors,
+        base=base,
         base_sha256=encoder.base_sha256,
         scale=SCALE,
         n_tokens=tuning.n_tokens,
@@ -57,7 +58,7 @@ def test_the_saved_adapter_gives_what_was_trained(base: str, tmp_path: Path, wei
     adapter = Adapter("test", tmp_path / "adapter")
     pair = ("Alpha raises pressure.", "Alpha lowered pressure.")
     with torch.inference_mode():
-        logits = encoder(padded([encoder.row(*pair, tuning.n_tokens)]))
+        logits = encoder(encoder.batch([encoder.row(*pair, tuning.n_tokens)])).cpu()
     wanted = (logits[0] / 2.0).double().softmax(-1).numpy()
     untrained = [1 / 3] * 3
     assert wanted != pytest.approx(untrained, abs=1e-3)
@@ -80,7 +81,8 @@ def test_a_training_begins_with_the_adapter_that_it_is_given(tmp_path: Path):
     encoder = pair_encoder(EMBEDDED, tmp_path)
     train(encoder, [example], still, tmp_path / "work", 1, seed=0, start=MINILM.folder)
     with torch.inference_mode():
-        logits = encoder(padded([encoder.row(example.claim, example.passage, still.n_tokens)]))
+        rows = [encoder.row(example.claim, example.passage, still.n_tokens)]
+        logits = encoder(encoder.batch(rows)).cpu()
     shipped = CrossEncoder.load(MINILM, pair_encoder(EMBEDDED, tmp_path))
     wanted = shipped.probabilities([(example.claim, example.passage)])[0]
     temperature = read_shape(MINILM.folder).temperature

@@ -64,7 +64,8 @@ class Shape(Frozen):
     """What an adapter's weights need to be read.
 
     Attributes:
-        base_sha256: Of the base model's weights.
+        base: The base model's name; empty where its weights' digest alone tells it.
+        base_sha256: Of the base model's weights; empty where nobody noted it.
         weights_sha256: Of the adapter's own.
         scale: What the product of the two factors is multiplied with.
         n_tokens: Longest input; of a longer one the passage's end is cut.
@@ -72,6 +73,7 @@ class Shape(Frozen):
         training: How it came about; None of a shipped one, whose card says so.
     """
 
+    base: str = ""
     base_sha256: str
     weights_sha256: str
     scale: float = Field(gt=0)

@@ -21,7 +21,7 @@ from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Training, adapter_
 from ragassay.models.cards import write_card
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.models.verifiers import BASES, pair_encoder
+from ragassay.models.pair_encoders import pair_encoder
 from ragassay.optimizers.claims import LabelledClaim, linked
 from ragassay.optimizers.contradictions import contrary
 from ragassay.optimizers.finetuning.head_card import head_card
@@ -47,7 +47,7 @@ class HeadJob:
     Attributes:
         data: Files of claims to learn from; one that is named twice weighs twice.
         out: Folder of the adapter.
-        base: One of `BASES`.
+        base: A packaged model, one of the hub, or a folder.
         start: A verifier to begin with, as settings name it or its folder; None to begin anew.
         dev: Claims that are not learnt from: the probabilities are fitted to them, and it is
             measured on them; None for neither.
@@ -108,17 +108,14 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     """
     if importlib.util.find_spec("peft") is None:
         raise SettingsError("fine-tuning needs PEFT: run `pip install 'ragassay[train]'`")
-    if job.base not in BASES:
-        raise SettingsError(
-            f"a head is trained on {' or '.join(BASES)}, not on {job.base}: --method sft takes any "
-            "base that writes"
-        )
     import torch
 
-    from ragassay.optimizers.adapting import BATCH, TUNINGS, digest_of, train, write_trained
+    from ragassay.optimizers.adapting import BATCH, digest_of, train, tuning_of, write_trained
 
     start = _start(job)
     sets, held, rejections = _read(job)
+    torch.manual_seed(job.seed)  # a head may start at random
+    encoder = pair_encoder(job.base, load_settings().cache_dir)
     work = job.work or job.out / "checkpoints"
     work.mkdir(parents=True, exist_ok=True)
     with CachedEncoder(Embedder(), work / "vectors.npz") as embedder:
@@ -127,11 +124,9 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         measured_on = claim_examples(held, embedder)
     examples = examples[: job.limit] if job.limit else examples
     say(f"{len(examples)} examples: {_counts(examples)}")
-    own = TUNINGS[job.base]
+    own = tuning_of(job.base)
     rate = own.learning_rate if job.learning_rate is None else job.learning_rate
     tuning = dataclasses.replace(own, learning_rate=rate, rank=job.rank or own.rank)
-    torch.manual_seed(job.seed)  # a head may start at random
-    encoder = pair_encoder(job.base, load_settings().cache_dir)
     tensors = train(
         encoder, examples, tuning, work, job.epochs, seed=job.seed, steps=job.steps, start=start
     )
@@ -146,6 +141,7 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         versions={name: importlib.metadata.version(name) for name in LIBRARIES},
     )
     shape = write_trained(job.out, encoder, tensors, tuning.n_tokens, measured_on, training)
+    del encoder, tensors  # the base is loaded once more
     measured = _measured(job, held, measured_on) if held else None
     name, digest = f"{PROVIDER}/{job.out}", shape.weights_sha256
     write_card(job.out, head_card(name, job.base, digest, training, measured, job.command))

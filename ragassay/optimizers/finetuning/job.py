@@ -14,6 +14,7 @@ from ragassay.errors import InputError
 from ragassay.formats import read_records
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import SMOLLM2
+from ragassay.models.hub import loading
 from ragassay.models.tuned import (
     SHAPE,
     WEIGHTS,
@@ -156,5 +157,6 @@ def trainable_base(
                 bnb_4bit_use_double_quant=True,
                 bnb_4bit_compute_dtype=torch.bfloat16,
             )
-    tokenizer = AutoTokenizer.from_pretrained(source)
-    return AutoModelForCausalLM.from_pretrained(source, **options), tokenizer
+    with loading(base):
+        tokenizer = AutoTokenizer.from_pretrained(source)
+        return AutoModelForCausalLM.from_pretrained(source, **options), tokenizer

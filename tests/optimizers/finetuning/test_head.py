@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bases import ARCHITECTURES, save_base
 from fakes import WordEmbedder
 from typer.testing import CliRunner
 
@@ -15,8 +16,10 @@ from ragassay.cli import app
 from ragassay.graphs.building import build_encoder, build_verifier_lm
 from ragassay.models.adapters import read_shape
 from ragassay.models.cards import load_card
+from ragassay.models.cross_encoder import read_tensors
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.models.verifiers import entailment_model
 from ragassay.optimizers.claims import LabelledClaim
 from ragassay.optimizers.finetuning.head import HeadJob, head_examples
 from ragassay.settings import load_settings
@@ -107,6 +110,29 @@ def test_a_verifier_is_trained_measured_and_named_in_a_run(
     assert checked.exit_code == 0 and "OK      ragassay/mine  adapter.safetensors" in checked.output
 
 
+@pytest.mark.integration
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_any_base_learns_and_is_found_again(
+    architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("peft", reason="training needs ragassay[train]")
+    monkeypatch.chdir(tmp_path)
+    base = save_base(tmp_path / "base", architecture)
+    data = write(tmp_path / "claims.jsonl", *LEARNT)
+    options = ("--data", data, "--base", base, "--steps", 3, "--learning-rate", 0.1)
+    done = run(*options, "--out", "mine")
+    assert done.exit_code == 0, done.output
+    changed = {name.split(".")[-2] for name in read_tensors(Path("mine")) if name.endswith(".b")}
+    assert len(changed) == (4 if architecture == "bert" else 7)  # each matrix of a layer
+    shape = read_shape(Path("mine"))
+    assert (shape.base, shape.base_sha256) == (base, "")
+    found = entailment_model("ragassay/mine", tmp_path).probabilities([("Tin.", "Tin helps.")])
+    assert found.sum() == pytest.approx(1) and found[0] != pytest.approx([1 / 3] * 3, abs=1e-6)
+    other = save_base(tmp_path / "other", architecture)
+    refused = run("--data", data, "--base", other, "--start", "mine", "--out", "more")
+    assert refused.exit_code == 1 and "an adapter of another base" in refused.stderr
+
+
 def test_the_command_of_a_job_is_that_job():
     job = HeadJob((Path("a b.jsonl"),), Path("out"), dev=Path("d.jsonl"), rank=4, steps=2)
     assert shlex.split(job.command)[3:] == [
@@ -118,7 +144,7 @@ def test_the_command_of_a_job_is_that_job():
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--base", "someone/large"], "not on someone/large: --method sft takes any base"),
+        (["--base", "/nowhere/large"], "the model /nowhere/large cannot be had"),
         (["--start", "."], "is no adapter with a head"),
         (["--dev", "claims.jsonl"], "3 of 3 claims share their text or document"),
         (["--dev", "empty.jsonl"], "empty.jsonl holds no claim to measure on"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_llama import tiny_model, tiny_tokenizer
+from bases import save_base
 from typer.testing import CliRunner
 
 from ragassay.cli import app
@@ -20,10 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWa
 
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
-    folder, tokenizer = tmp_path / "base", tiny_tokenizer()
-    tiny_model(len(tokenizer)).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return Path(save_base(tmp_path / "base", "llama"))
 
 
 def run(*arguments: object) -> Any:
@@ -95,4 +92,6 @@ def test_bad_input_is_one_line(base: Path, answers: Path, tmp_path: Path) -> Non
     assert missing.exit_code == 1 and missing.output.startswith("error:")
     start = run("judge", "--data", answers, "--out", out, "--base", base, "--start", tmp_path)
     assert start.exit_code == 1 and "is no adapter" in start.output
+    absent = run("judge", "--data", answers, "--out", out, "--base", tmp_path / "absent")
+    assert absent.exit_code == 1 and "absent cannot be had" in absent.output.splitlines()[-1]
     assert run("poet", "--data", answers, "--out", out).exit_code == 2

@@ -1,25 +1,25 @@
-"""SmolLM2-135M as a cross-encoder: passage, then claim, then a question about the two.
+"""A causal model, such as SmolLM2, as a cross-encoder: passage, claim, a question about the two.
 
-A causal model knows of the passage when it reads the claim, and of both when it reads the question.
-What it makes of them is plainest in its middle: the layers above prepare the next word, so they are
-neither computed nor trained.
+It knows of the passage when it reads the claim, and of both when it reads the question. What it
+makes of them is plainest in its middle: the layers above prepare the next word, so they are neither
+computed nor trained.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ragassay.models.cross_encoder import N_LABELS, PairEncoder, Row, mean_where
-from ragassay.models.quiet import quiet_loading
-from ragassay.models.weights import SMOLLM2_GGUF_SHA256, smollm2_folder
 
-N_LAYERS = 20
-"""Layers that are computed, of thirty."""
+READ = 2 / 3
+"""Share of the layers that is computed, the lower ones."""
+
+FINAL_NORMS = ("norm", "ln_f", "final_layer_norm")
+"""What architectures call the norm behind their last layer, for whose states alone it was made."""
 
 N_CLAIM = 120
 """Most tokens of a claim."""
@@ -63,41 +63,27 @@ class StandardisedHead(nn.Linear):
         self.spread.copy_(features.std(0))
 
 
-class SmolLM2Encoder(PairEncoder):
+class CausalEncoder(PairEncoder):
     """A linear head over the mean state of the claim and that of the question.
 
     Args:
-        base: The model's layers without the language model's head.
+        base: The lower layers of a model of transformers, without the language model's head.
         tokenizer: Its tokenizer.
+        name: The base model's.
+        sha256: Of its weights, as they are published; empty where nobody noted it.
     """
 
     head: StandardisedHead
 
-    def __init__(self, base: nn.Module, tokenizer: Any) -> None:
+    def __init__(self, base: nn.Module, tokenizer: Any, name: str, sha256: str = "") -> None:
         width: Any = base.config.hidden_size  # pyright: ignore[reportAttributeAccessIssue]
-        super().__init__(base, StandardisedHead(2 * width), SMOLLM2_GGUF_SHA256)
+        super().__init__(base, StandardisedHead(2 * width), name, sha256)
+        for norm in FINAL_NORMS:
+            if hasattr(base, norm):
+                setattr(base, norm, nn.Identity())
         self._tokenizer = tokenizer
-        self._before, self._between, self._question = map(self._ids, (BEFORE, BETWEEN, QUESTION))
-
-    @classmethod
-    def load(cls, cache_dir: Path) -> SmolLM2Encoder:
-        """The packaged model, its weights checked; its head is not trained.
-
-        Args:
-            cache_dir: Where converted weights live.
-
-        Raises:
-            SettingsError: Its package is not installed.
-        """
-        from transformers import AutoModel, AutoTokenizer
-
-        folder = smollm2_folder(cache_dir)
-        with quiet_loading():
-            base: Any = AutoModel.from_pretrained(
-                folder, num_hidden_layers=N_LAYERS, dtype=torch.float32
-            )
-            base.norm = nn.Identity()  # it was made for the last layer's states
-            return cls(base, AutoTokenizer.from_pretrained(folder))
+        self._before = [*tokenizer.encode(""), *self._ids(BEFORE)]  # some want a mark at the start
+        self._between, self._question = self._ids(BETWEEN), self._ids(QUESTION)
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
         """A pair as tokens, with where the claim stands and where the question does."""
@@ -114,7 +100,7 @@ class SmolLM2Encoder(PairEncoder):
         }
 
     def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """Mean states of claim and question, shape (n_pairs, 1152)."""
+        """Mean states of claim and question, shape (n_pairs, 2 * width)."""
         states = self.base(
             input_ids=tokens["input_ids"],
             attention_mask=tokens["attention_mask"],

@@ -1,4 +1,4 @@
-"""SmolLM2 as a cross-encoder: what it reads, and what its head sees."""
+"""A causal model as a cross-encoder: what it reads, and what its head sees."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import pytest
 import torch
 from tiny_llama import tiny_model, tiny_tokenizer
 
+from ragassay.models.causal_encoder import QUESTION, CausalEncoder, StandardisedHead
 from ragassay.models.cross_encoder import padded
-from ragassay.models.smollm2_encoder import QUESTION, SmolLM2Encoder, StandardisedHead
 
 
 @pytest.fixture(scope="module")
-def encoder() -> SmolLM2Encoder:
-    return SmolLM2Encoder(tiny_model(len(tiny_tokenizer())).model, tiny_tokenizer()).eval()
+def encoder() -> CausalEncoder:
+    base = tiny_model(len(tiny_tokenizer())).model
+    return CausalEncoder(base, tiny_tokenizer(), "tiny").eval()
 
 
 def said(row, name: str) -> str:
@@ -20,7 +21,7 @@ def said(row, name: str) -> str:
     return tiny_tokenizer().decode(tokens)
 
 
-def test_a_pair_is_read_passage_first_and_its_parts_are_marked(encoder: SmolLM2Encoder):
+def test_a_pair_is_read_passage_first_and_its_parts_are_marked(encoder: CausalEncoder):
     row = encoder.row("alpha helps", "alpha helped many", 128)
     assert said(row, "claim") == "alpha helps"
     assert said(row, "question") == QUESTION
@@ -28,7 +29,7 @@ def test_a_pair_is_read_passage_first_and_its_parts_are_marked(encoder: SmolLM2E
     assert len({len(values) for values in row.values()}) == 1
 
 
-def test_of_a_long_pair_the_end_of_the_passage_is_cut(encoder: SmolLM2Encoder):
+def test_of_a_long_pair_the_end_of_the_passage_is_cut(encoder: CausalEncoder):
     whole = encoder.row("alpha helps", "one two three " * 200, 4_000)
     cut = encoder.row("alpha helps", "one two three " * 200, 200)
     assert len(whole["input_ids"]) > 200 == len(cut["input_ids"])
@@ -37,13 +38,13 @@ def test_of_a_long_pair_the_end_of_the_passage_is_cut(encoder: SmolLM2Encoder):
     assert sum(long["claim"]) == 120 and said(long, "question") == QUESTION
 
 
-def test_text_that_spells_a_mark_of_the_model_stays_text(encoder: SmolLM2Encoder):
+def test_text_that_spells_a_mark_of_the_model_stays_text(encoder: CausalEncoder):
     row = encoder.row("alpha <|im_end|> helps", "<|im_start|>system", 200)
     assert said(row, "claim") == "alpha <|im_end|> helps"
     assert not {0, 1} & set(row["input_ids"])
 
 
-def test_a_pair_is_pooled_alike_alone_and_beside_a_longer_one(encoder: SmolLM2Encoder):
+def test_a_pair_is_pooled_alike_alone_and_beside_a_longer_one(encoder: CausalEncoder):
     rows = [encoder.row(c, p, 256) for c, p in (("alpha", "beta"), ("alpha " * 9, "beta " * 30))]
     with torch.inference_mode():
         alone, together = encoder.pooled(padded(rows[:1])), encoder.pooled(padded(rows))
@@ -51,7 +52,7 @@ def test_a_pair_is_pooled_alike_alone_and_beside_a_longer_one(encoder: SmolLM2En
     torch.testing.assert_close(together[:1], alone, rtol=1e-4, atol=1e-5)
 
 
-def test_what_comes_before_the_claim_changes_how_it_is_read(encoder: SmolLM2Encoder):
+def test_what_comes_before_the_claim_changes_how_it_is_read(encoder: CausalEncoder):
     with torch.inference_mode():
         one, other = (
             encoder.pooled(padded([encoder.row("alpha helps", passage, 256)]))

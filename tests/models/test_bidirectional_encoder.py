@@ -1,12 +1,15 @@
-"""all-MiniLM-L6-v2 as a cross-encoder: what it reads of a pair."""
+"""A model that reads both ways as a cross-encoder: what it reads of a pair."""
 
 from __future__ import annotations
 
-from ragassay.models.minilm_encoder import MiniLMEncoder
+from pathlib import Path
+
+from ragassay.models.embeddings import EMBEDDED
+from ragassay.models.pair_encoders import pair_encoder
 
 
 def test_text_that_spells_a_mark_of_the_model_stays_text():
-    encoder = MiniLMEncoder.load()
+    encoder = pair_encoder(EMBEDDED, Path())
     plain = encoder.row("It fell.", "It rose.", 64)["input_ids"]
     start, end = plain[0], plain[-1]
     spelled = encoder.row("It fell. [SEP] [CLS]", "[SEP] It rose.", 64)["input_ids"]

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 as a cross-encoder: claim, then passage, read at once."""
+"""A model that reads both ways, such as all-MiniLM-L6-v2, as a cross-encoder: claim, passage."""
 
 from __future__ import annotations
 
@@ -9,31 +9,22 @@ import torch
 from torch import Tensor, nn
 
 from ragassay.models.cross_encoder import N_LABELS, PairEncoder, Row, mean_where
-from ragassay.models.quiet import quiet_loading
-from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
 
 
-class MiniLMEncoder(PairEncoder):
+class BidirectionalEncoder(PairEncoder):
     """A linear head over the first state and the mean of all.
 
     Args:
-        base: A BERT of transformers.
+        base: An encoder of transformers.
         tokenizer: Its tokenizer.
+        name: The base model's.
+        sha256: Of its weights, as they are published; empty where nobody noted it.
     """
 
-    def __init__(self, base: nn.Module, tokenizer: Any) -> None:
+    def __init__(self, base: nn.Module, tokenizer: Any, name: str, sha256: str = "") -> None:
         width: Any = base.config.hidden_size  # pyright: ignore[reportAttributeAccessIssue]
-        super().__init__(base, nn.Linear(2 * width, N_LABELS), MINILM_SAFETENSORS_SHA256)
+        super().__init__(base, nn.Linear(2 * width, N_LABELS), name, sha256)
         self._tokenizer = tokenizer
-
-    @classmethod
-    def load(cls) -> MiniLMEncoder:
-        """The packaged model, its weights checked; its head is not trained."""
-        from transformers import AutoModel, AutoTokenizer
-
-        folder = minilm_folder()
-        with quiet_loading():
-            return cls(AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder))
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
         """A pair as tokens; of one that is too long the longer text is cut at its end."""
@@ -49,6 +40,7 @@ class MiniLMEncoder(PairEncoder):
         )
 
     def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """First state and mean, shape (n_pairs, 768)."""
+        """First state and mean, shape (n_pairs, 2 * width)."""
         states = self.base(**tokens).last_hidden_state
-        return torch.cat([states[:, 0], mean_where(states, tokens["attention_mask"])], -1)
+        means = mean_where(states, tokens["attention_mask"])
+        return torch.cat([states[:, 0].to(means.dtype), means], -1)

@@ -1,0 +1,78 @@
+"""Base models that can be read as cross-encoders: the two that are packaged, and any of the hub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragassay.errors import SettingsError
+from ragassay.model_names import SMOLLM2
+from ragassay.models.embeddings import EMBEDDED as MINILM
+from ragassay.models.hub import loading
+from ragassay.models.weights import (
+    MINILM_SAFETENSORS_SHA256,
+    SMOLLM2_GGUF_SHA256,
+    minilm_folder,
+    smollm2_folder,
+)
+
+if TYPE_CHECKING:
+    from ragassay.models.cross_encoder import PairEncoder
+
+PACKAGED: Mapping[str, str] = {SMOLLM2: SMOLLM2_GGUF_SHA256, MINILM: MINILM_SAFETENSORS_SHA256}
+"""Base models that are packaged, with the SHA-256 of their weights."""
+
+
+def pair_encoder(base: str, cache_dir: Path) -> PairEncoder:
+    """A base model as a cross-encoder, its head not trained.
+
+    One of the hub is on the GPU, in half precision, where there is one; the packaged ones are small
+    enough for the processor, and give the same figures everywhere.
+
+    Args:
+        base: One of `PACKAGED`, a name on the hub, or a folder.
+        cache_dir: Where SmolLM2's converted weights live.
+
+    Raises:
+        SettingsError: It cannot be had, is neither an encoder nor a decoder of text, or its weights
+            are other ones than those that were packaged.
+    """
+    if base == SMOLLM2:
+        return _loaded(str(smollm2_folder(cache_dir)), base)
+    if base == MINILM:
+        return _loaded(str(minilm_folder()), base)
+    import torch
+
+    has_gpu = torch.cuda.is_available()
+    encoder = _loaded(base, base, torch.bfloat16 if has_gpu else torch.float32)
+    return encoder.to("cuda") if has_gpu else encoder
+
+
+def _loaded(source: str, name: str, dtype: Any = "float32") -> PairEncoder:
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+    from ragassay.models.bidirectional_encoder import BidirectionalEncoder
+    from ragassay.models.causal_encoder import READ, CausalEncoder
+
+    with loading(name):
+        config: Any = AutoConfig.from_pretrained(source)
+    if config.is_encoder_decoder or not hasattr(config, "num_hidden_layers"):
+        raise SettingsError(
+            f"{name} is no cross-encoder's base: name an encoder or a decoder of text"
+        )
+    with loading(name):
+        reads_both_ways = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+        read = {} if reads_both_ways else _lower_layers(config, READ)
+        base = AutoModel.from_pretrained(source, dtype=dtype, **read)
+        tokenizer = AutoTokenizer.from_pretrained(source)
+    kind = BidirectionalEncoder if reads_both_ways else CausalEncoder
+    return kind(base, tokenizer, name, PACKAGED.get(name, ""))
+
+
+def _lower_layers(config: Any, share: float) -> dict[str, Any]:
+    """Settings that load the lower layers of a model alone."""
+    n_layers = max(1, round(share * config.num_hidden_layers))
+    kinds = getattr(config, "layer_types", None)
+    return {"num_hidden_layers": n_layers} | ({"layer_types": kinds[:n_layers]} if kinds else {})

@@ -1,0 +1,47 @@
+"""Tiny random base models in folders, as the hub has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from tiny_llama import tiny_model, tiny_tokenizer
+from tokenizers.processors import TemplateProcessing
+from transformers import BertConfig, BertModel, Qwen3Config, Qwen3ForCausalLM
+
+ARCHITECTURES = ("llama", "qwen3", "bert")
+SIZES = {
+    "hidden_size": 48,
+    "intermediate_size": 64,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 6,
+}
+
+
+def save_base(folder: Path, architecture: str, start: str = "") -> str:
+    """Write a model of three layers with its tokenizer; returns its name.
+
+    Args:
+        folder: Made.
+        architecture: One of `ARCHITECTURES`.
+        start: A token that the tokenizer puts before every text.
+    """
+    tokenizer = tiny_tokenizer()
+    if start:
+        known = [(start, tokenizer.convert_tokens_to_ids(start))]
+        tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+            single=f"{start} $A", special_tokens=known
+        )
+    n_vocab = len(tokenizer)
+    torch.manual_seed(5)
+    if architecture == "bert":
+        model = BertModel(BertConfig(vocab_size=n_vocab, **SIZES))
+    elif architecture == "qwen3":
+        model = Qwen3ForCausalLM(
+            Qwen3Config(vocab_size=n_vocab, head_dim=8, num_key_value_heads=2, **SIZES)
+        )
+    else:
+        model = tiny_model(n_vocab)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
