@@ -70,7 +70,7 @@ class Shape(Frozen):
         scale: What the product of the two factors is multiplied with.
         n_tokens: Longest input; of a longer one the passage's end is cut.
         temperature: What the logits are divided by, so that probabilities mean what they say.
-        training: How it came about; None of a shipped one, whose card says so.
+        training: How it came about; None where its card alone says so.
     """
 
     base: str = ""
