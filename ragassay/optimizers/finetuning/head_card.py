@@ -38,7 +38,7 @@ def head_card(
             f"A low-rank adapter that makes {base} a cross-encoder: it reads a passage and a "
             "claim, and a linear head tells whether one bears out the other. It writes nothing. "
             f"Trained on {training.n_examples:,} examples from {', '.join(training.data)} "
-            f"(SHA-256 {training.data_sha256}), each seen {training.epochs:.3g} times, "
+            f"(SHA-256 {training.data_sha256}), each seen {_times(training.epochs)}, "
             f"seed {training.seed}{begun}."
         ),
         digest=digest,
@@ -63,3 +63,7 @@ def _figures(measured: Agreement, data: str, command: str) -> tuple[CardFigure, 
         for metric, score in scores.items()
         if score.value is not None
     )
+
+
+def _times(epochs: float) -> str:
+    return "once" if epochs == 1 else f"{epochs:.3g} times"
