@@ -24,6 +24,7 @@ from ragassay.errors import (
     ModelError,
     PromptTooLongError,
     RefusedError,
+    SettingsError,
     TransientModelError,
     UnparsableReplyError,
 )
@@ -180,10 +181,15 @@ class JudgeLM(dspy.LM):
         cause = error.__cause__ or error.__context__
         if isinstance(cause, ModelError):
             return cause
-        if is_local(self.model):
+        if isinstance(cause, SettingsError):  # of a local model that can never be loaded
+            typed = FatalModelError(str(cause))
+        elif is_local(self.model):
             # LiteLLM calls whatever goes wrong in a provider of ours a lost connection.
             return ModelError(_shortened(cause or error))
-        typed = FatalModelError(_wanted_key(self.model)) if _has_no_key(error) else _typed(error)
+        else:
+            typed = (
+                FatalModelError(_wanted_key(self.model)) if _has_no_key(error) else _typed(error)
+            )
         if isinstance(typed, FatalModelError):
             # Of several judges, the user must know which.
             typed = self.fatal = FatalModelError(f"{self.model}: {typed}")

@@ -1,12 +1,31 @@
-"""Models of Hugging Face's hub, or in folders of the same form."""
+"""Models as transformers loads them: packaged, of Hugging Face's hub, or in folders of its form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ragassay.errors import SettingsError
+from ragassay.model_names import SMOLLM2
+from ragassay.models.embeddings import EMBEDDED as MINILM
 from ragassay.models.quiet import quiet_loading
+from ragassay.models.weights import minilm_folder, smollm2_folder
+
+
+def source_of(name: str, cache_dir: Path) -> str:
+    """Where transformers loads a model from: a packaged one's folder, or what the name says.
+
+    Args:
+        name: A packaged model's, one on the hub, or a folder.
+        cache_dir: Where SmolLM2's converted weights live.
+
+    Raises:
+        SettingsError: A packaged one is not installed, or its weights are other ones.
+    """
+    if name == SMOLLM2:
+        return str(smollm2_folder(cache_dir))
+    return str(minilm_folder()) if name == MINILM else name
 
 
 @contextmanager

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.model_names import SMOLLM2
+from ragassay.models.hub import loading, source_of
 from ragassay.models.quiet import quiet_loading
 from ragassay.models.tuned import read_note
-from ragassay.models.weights import SMOLLM2_PACKAGE, packaged_file, smollm2_folder
+from ragassay.models.weights import SMOLLM2_PACKAGE, packaged_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,15 +62,15 @@ def merge(folder: Path, cache_dir: Path) -> Merged:
         cache_dir: Where converted weights live.
 
     Raises:
-        SettingsError: The adapter is damaged, or the package of its base is not installed.
+        SettingsError: The adapter is damaged, or its base cannot be had.
     """
     import torch
     from peft import PeftModel
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     base = read_note(folder).base
-    source = str(smollm2_folder(cache_dir)) if base == SMOLLM2 else base
-    with quiet_loading():
+    source = source_of(base, cache_dir)
+    with loading(base):
         tokenizer = AutoTokenizer.from_pretrained(source)
         below = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32).eval()
         tuned = PeftModel.from_pretrained(below, str(folder))

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ragassay.errors import SettingsError
 from ragassay.model_names import SMOLLM2
 from ragassay.models.embeddings import EMBEDDED as MINILM
-from ragassay.models.hub import loading
-from ragassay.models.weights import (
-    MINILM_SAFETENSORS_SHA256,
-    SMOLLM2_GGUF_SHA256,
-    minilm_folder,
-    smollm2_folder,
-)
+from ragassay.models.hub import loading, source_of
+from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, SMOLLM2_GGUF_SHA256
 
 if TYPE_CHECKING:
+    import torch
+
     from ragassay.models.cross_encoder import PairEncoder
 
 PACKAGED: Mapping[str, str] = {SMOLLM2: SMOLLM2_GGUF_SHA256, MINILM: MINILM_SAFETENSORS_SHA256}
@@ -38,18 +35,15 @@ def pair_encoder(base: str, cache_dir: Path) -> PairEncoder:
         SettingsError: It cannot be had, is neither an encoder nor a decoder of text, or its weights
             are other ones than those that were packaged.
     """
-    if base == SMOLLM2:
-        return _loaded(str(smollm2_folder(cache_dir)), base)
-    if base == MINILM:
-        return _loaded(str(minilm_folder()), base)
     import torch
 
-    has_gpu = torch.cuda.is_available()
-    encoder = _loaded(base, base, torch.bfloat16 if has_gpu else torch.float32)
-    return encoder.to("cuda") if has_gpu else encoder
+    on_gpu = base not in PACKAGED and torch.cuda.is_available()
+    dtype = torch.bfloat16 if on_gpu else torch.float32
+    encoder = _loaded(base, source_of(base, cache_dir), dtype)
+    return encoder.to("cuda") if on_gpu else encoder
 
 
-def _loaded(source: str, name: str, dtype: Any = "float32") -> PairEncoder:
+def _loaded(name: str, source: str, dtype: torch.dtype) -> PairEncoder:
     from transformers import AutoConfig, AutoModel, AutoTokenizer
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 

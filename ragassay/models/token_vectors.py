@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.errors import InputError
 from ragassay.metrics.similarity import similarity_extra
 from ragassay.models.embeddings import EMBEDDED
+from ragassay.models.hub import loading
 from ragassay.models.quiet import quiet_loading
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
 
@@ -72,7 +72,7 @@ class TokenEncoder:
         """The cloud of each text; of a text without a word, an empty one.
 
         Raises:
-            InputError: The model cannot be loaded.
+            SettingsError: The model cannot be had.
         """
         return [self._cloud(text) for text in texts]
 
@@ -91,7 +91,8 @@ class TokenEncoder:
             In [-1, 1], 1 for equal texts, higher is more alike; None where a text has no word.
 
         Raises:
-            InputError: bert-score is not installed, or the model cannot be loaded.
+            SettingsError: The model cannot be had.
+            InputError: bert-score is not installed.
         """
         pairs = list(zip(references, candidates, strict=True))
         having = [i for i, (one, two) in enumerate(pairs) if one.split() and two.split()]
@@ -124,15 +125,9 @@ class TokenEncoder:
             from transformers import AutoModel, AutoTokenizer
 
             source = str(minilm_folder()) if self.name == EMBEDDED else self.name
-            try:
-                with quiet_loading():
-                    tokenizer = AutoTokenizer.from_pretrained(source)
-                    model = AutoModel.from_pretrained(source).eval()
-            except (OSError, ValueError) as error:
-                raise InputError(
-                    f"the embedding model {self.name!r} cannot be loaded: name an encoder on "
-                    "Hugging Face's hub, or its folder"
-                ) from error
+            with loading(self.name):
+                tokenizer = AutoTokenizer.from_pretrained(source)
+                model = AutoModel.from_pretrained(source).eval()
             if tokenizer.model_max_length > 1_000_000:
                 known = getattr(model.config, "max_position_embeddings", MOST_TOKENS)
                 # A tokenizer that was published without a limit; RoBERTa's positions start at 2.

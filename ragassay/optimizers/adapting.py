@@ -8,20 +8,19 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.model_names import SMOLLM2
-from ragassay.models.adapters import Shape, Training, read_shape
+from ragassay.models.adapters import read_shape
 from ragassay.models.causal_encoder import StandardisedHead
-from ragassay.models.cross_encoder import PairEncoder, load_head, padded, read_tensors, save_adapter
-from ragassay.models.embeddings import EMBEDDED as MINILM
+from ragassay.models.cross_encoder import PairEncoder, load_head, padded, read_tensors
 from ragassay.optimizers.checkpoints import claim_folder
 from ragassay.optimizers.pairs import Example
+from ragassay.optimizers.tunings import Tuning
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
@@ -30,57 +29,6 @@ SCALE = 2.0
 """What the product of the two factors is multiplied with."""
 
 BATCH = 16
-
-
-@dataclasses.dataclass(frozen=True)
-class Tuning:
-    """How an adapter is trained on a base model.
-
-    Attributes:
-        untouched: Share of the layers, the lower ones, that is not changed, which saves time.
-        rank: Of the two factors of each changed matrix.
-        n_tokens: Longest input.
-        learning_rate: Of the factors, at its highest.
-        head_rate: Of the head.
-        schedule: How the rates fall.
-        smoothing: Of the labels, which are noisy.
-    """
-
-    untouched: float
-    rank: int
-    n_tokens: int
-    learning_rate: float
-    head_rate: float
-    schedule: Literal["linear", "cosine"]
-    smoothing: float
-
-
-TUNINGS: Mapping[str, Tuning] = {
-    MINILM: Tuning(
-        untouched=1 / 3,
-        rank=32,
-        n_tokens=176,
-        learning_rate=4e-4,
-        head_rate=4e-4,
-        schedule="linear",
-        smoothing=0.05,
-    ),
-    SMOLLM2: Tuning(
-        untouched=0.4,
-        rank=16,
-        n_tokens=384,
-        learning_rate=2e-4,
-        head_rate=1e-3,
-        schedule="cosine",
-        smoothing=0.0,
-    ),
-}
-"""How each packaged base model is tuned."""
-
-
-def tuning_of(base: str) -> Tuning:
-    """How a base model is tuned; one of the hub as SmolLM2 is."""
-    return TUNINGS.get(base, TUNINGS[SMOLLM2])
 
 
 N_MEASURED = 240
@@ -302,58 +250,3 @@ def adapter_tensors(encoder: PairEncoder) -> dict[str, Tensor]:
     """The two factors of each adapted matrix, named after it, and the head."""
     found = {f"{matrix}.{letter}": t for (matrix, letter), t in _factors(encoder.base).items()}
     return found | {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
-
-
-def write_trained(
-    out: Path,
-    encoder: PairEncoder,
-    tensors: Mapping[str, Tensor],
-    n_tokens: int,
-    held: Sequence[Example],
-    training: Training | None = None,
-) -> Shape:
-    """Calibrate what was trained, and write it.
-
-    Args:
-        out: Folder of the adapter.
-        encoder: The trained one.
-        tensors: What `train` returned.
-        n_tokens: Longest input.
-        held: Examples that it did not see, which its probabilities are brought in line with; where
-            there are none they stay as they are.
-        training: How it came about.
-    """
-    return save_adapter(
-        out,
-        tensors,
-        base=encoder.base_name,
-        base_sha256=encoder.base_sha256,
-        scale=SCALE,
-        n_tokens=n_tokens,
-        temperature=_temperature(encoder, held, n_tokens) if held else 1.0,
-        training=training,
-    )
-
-
-def _temperature(encoder: PairEncoder, held: Sequence[Example], n_tokens: int) -> float:
-    rows = [encoder.row(e.claim, e.passage, n_tokens) for e in held]
-    with torch.inference_mode():
-        logits = torch.cat([encoder(encoder.batch([row])).cpu() for row in rows])
-    return fit_temperature(logits, torch.tensor([e.label for e in held]))
-
-
-def fit_temperature(logits: Tensor, labels: Tensor) -> float:
-    """What the logits are to be divided by for the least negative log-likelihood.
-
-    Guo et al. 2017, section 4.2.
-
-    Args:
-        logits: shape (n, n_labels).
-        labels: shape (n,).
-    """
-    from scipy.optimize import minimize_scalar
-
-    found: Any = minimize_scalar(
-        lambda t: float(cross_entropy(logits / t, labels)), bounds=(0.25, 8.0), method="bounded"
-    )
-    return float(found.x)

@@ -54,7 +54,9 @@ def main() -> None:
     """Train, calibrate and save."""
     import torch
 
-    from ragassay.optimizers.adapting import TUNINGS, train, write_trained
+    from ragassay.optimizers.adapting import train
+    from ragassay.optimizers.calibrating import write_trained
+    from ragassay.optimizers.tunings import TUNINGS
 
     parser = argparse.ArgumentParser(description="Train the adapter of the embedded verifier.")
     parser.add_argument("--shared", type=Path, required=True, help="holds data/")

@@ -35,3 +35,10 @@ async def test_a_key_that_may_stand_in_one_of_two_variables_names_both(monkeypat
     lm = JudgeLM(load_settings(model="gemini/gemini-2.0-flash"))
     with pytest.raises(FatalModelError, match="set GEMINI_API_KEY or GOOGLE_API_KEY in"):
         await lm.acall("q")
+
+
+async def test_a_local_model_that_cannot_be_had_is_final_and_is_named():
+    lm = JudgeLM(load_settings(model="ragassay//nowhere/judge"))
+    with pytest.raises(FatalModelError, match="the model /nowhere/judge cannot be had"):
+        await lm.acall("Does it help?")
+    assert lm.fatal is not None

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from ragassay.errors import InputError
+from ragassay.errors import SettingsError
 from ragassay.models.token_vectors import MOST_TOKENS, TokenEncoder
 
 pytestmark = pytest.mark.integration
@@ -75,7 +75,7 @@ def test_a_pair_scores_the_same_in_any_company(encoder):
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(InputError, match="cannot be loaded"):
+    with pytest.raises(SettingsError, match="cannot be had"):
         TokenEncoder(str(tmp_path / "nowhere")).encode(["text"])
 
 

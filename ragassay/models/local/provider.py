@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ragassay.errors import SettingsError
-from ragassay.model_names import PROVIDER, SMOLLM2
+from ragassay.model_names import PROVIDER
+from ragassay.models.hub import loading, source_of
 from ragassay.models.local.batcher import Batcher
 from ragassay.models.quiet import quiet_loading
 from ragassay.models.tuned import adapter_folder, read_note
 from ragassay.models.verifiers import is_pair_verifier
-from ragassay.models.weights import best_dtype, smollm2_folder
+from ragassay.models.weights import best_dtype
 
 if TYPE_CHECKING:
     from litellm.llms.custom_llm import CustomLLM
@@ -89,7 +90,8 @@ def load_base(
     Safe across threads: each model's own thread loads it.
 
     Raises:
-        SettingsError: The architecture computes attention or logits in a way of its own.
+        SettingsError: It cannot be had, or its architecture computes attention or logits in a way
+            of its own.
     """
     with _LOADING:
         return _loaded_base(name, cache_dir, dtype)
@@ -105,9 +107,9 @@ def _loaded_base(
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    source = str(smollm2_folder(cache_dir)) if name == SMOLLM2 else name
+    source = source_of(name, cache_dir)
     chosen = best_dtype() if dtype == "auto" else getattr(torch, dtype)
-    with quiet_loading():
+    with loading(name):
         tokenizer = AutoTokenizer.from_pretrained(source)
         model = AutoModelForCausalLM.from_pretrained(source, dtype=chosen).eval()
     if model.config.model_type not in ARCHITECTURES:

@@ -28,6 +28,7 @@ from ragassay.optimizers.finetuning.head_card import head_card
 from ragassay.optimizers.finetuning.result import Finetuned
 from ragassay.optimizers.finetuning.verifier_data import WORDS, claim_names, read_claims
 from ragassay.optimizers.pairs import Example, claim_examples
+from ragassay.optimizers.tunings import Tuning, tuning_of
 from ragassay.optimizers.vectors import CachedEncoder
 from ragassay.records import Rejection
 from ragassay.retrievers.rerank import TextEncoder
@@ -110,7 +111,8 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         raise SettingsError("fine-tuning needs PEFT: run `pip install 'ragassay[train]'`")
     import torch
 
-    from ragassay.optimizers.adapting import BATCH, digest_of, train, tuning_of, write_trained
+    from ragassay.optimizers.adapting import BATCH, digest_of, train
+    from ragassay.optimizers.calibrating import write_trained
 
     start = _start(job)
     sets, held, rejections = _read(job)
@@ -124,9 +126,7 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         measured_on = claim_examples(held, embedder)
     examples = examples[: job.limit] if job.limit else examples
     say(f"{len(examples)} examples: {_counts(examples)}")
-    own = tuning_of(job.base)
-    rate = own.learning_rate if job.learning_rate is None else job.learning_rate
-    tuning = dataclasses.replace(own, learning_rate=rate, rank=job.rank or own.rank)
+    tuning = _tuning(job)
     tensors = train(
         encoder, examples, tuning, work, job.epochs, seed=job.seed, steps=job.steps, start=start
     )
@@ -147,6 +147,12 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     write_card(job.out, head_card(name, job.base, digest, training, measured, job.command))
     n_bytes = (job.out / WEIGHTS).stat().st_size
     return Finetuned(digest, n_bytes, len(examples), len(rejections), measured)
+
+
+def _tuning(job: HeadJob) -> Tuning:
+    own = tuning_of(job.base)
+    rate = own.learning_rate if job.learning_rate is None else job.learning_rate
+    return dataclasses.replace(own, learning_rate=rate, rank=job.rank or own.rank)
 
 
 def _start(job: HeadJob) -> Path | None:

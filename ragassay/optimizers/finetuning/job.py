@@ -14,7 +14,7 @@ from ragassay.errors import InputError
 from ragassay.formats import read_records
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import SMOLLM2
-from ragassay.models.hub import loading
+from ragassay.models.hub import loading, source_of
 from ragassay.models.tuned import (
     SHAPE,
     WEIGHTS,
@@ -24,7 +24,6 @@ from ragassay.models.tuned import (
     read_note,
     save_adapter,
 )
-from ragassay.models.weights import smollm2_folder
 from ragassay.optimizers.compiling.label_tasks import SentenceLabelTask
 from ragassay.optimizers.finetuning.agent_data import agent_examples
 from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
@@ -144,7 +143,7 @@ def trainable_base(
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    source = str(smollm2_folder(settings.cache_dir)) if base == SMOLLM2 else base
+    source = source_of(base, settings.cache_dir)
     options: dict[str, Any] = {"dtype": torch.float32}
     if torch.cuda.is_available():
         options = {"dtype": torch.bfloat16, "device_map": {"": 0}}

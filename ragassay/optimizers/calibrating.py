@@ -1,0 +1,71 @@
+"""Bring what an adapter says in line with how often it is right, and write it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from ragassay.models.adapters import Shape, Training
+from ragassay.models.cross_encoder import PairEncoder, save_adapter
+from ragassay.optimizers.adapting import SCALE
+from ragassay.optimizers.pairs import Example
+
+
+def write_trained(
+    out: Path,
+    encoder: PairEncoder,
+    tensors: Mapping[str, Tensor],
+    n_tokens: int,
+    held: Sequence[Example],
+    training: Training | None = None,
+) -> Shape:
+    """Calibrate what was trained, and write it.
+
+    Args:
+        out: Folder of the adapter.
+        encoder: The trained one.
+        tensors: What `train` returned.
+        n_tokens: Longest input.
+        held: Examples that it did not see, which its probabilities are brought in line with; where
+            there are none they stay as they are.
+        training: How it came about.
+    """
+    return save_adapter(
+        out,
+        tensors,
+        base=encoder.base_name,
+        base_sha256=encoder.base_sha256,
+        scale=SCALE,
+        n_tokens=n_tokens,
+        temperature=_temperature(encoder, held, n_tokens) if held else 1.0,
+        training=training,
+    )
+
+
+def _temperature(encoder: PairEncoder, held: Sequence[Example], n_tokens: int) -> float:
+    rows = [encoder.row(e.claim, e.passage, n_tokens) for e in held]
+    with torch.inference_mode():
+        logits = torch.cat([encoder(encoder.batch([row])).cpu() for row in rows])
+    return fit_temperature(logits, torch.tensor([e.label for e in held]))
+
+
+def fit_temperature(logits: Tensor, labels: Tensor) -> float:
+    """What the logits are to be divided by for the least negative log-likelihood.
+
+    Guo et al. 2017, section 4.2.
+
+    Args:
+        logits: shape (n, n_labels).
+        labels: shape (n,).
+    """
+    from scipy.optimize import minimize_scalar
+
+    found: Any = minimize_scalar(
+        lambda t: float(cross_entropy(logits / t, labels)), bounds=(0.25, 8.0), method="bounded"
+    )
+    return float(found.x)
