@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 import ragassay
-from ragassay.graphs.nodes import case_of
+from ragassay.graphs.files import case_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.correctness import separation
 from ragassay.model_names import MINILM_VERIFIER

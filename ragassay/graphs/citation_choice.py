@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragassay.graphs.state import Cited
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.base import Cited
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.records import Case, Document, EvidenceSpan
 from ragassay.retrievers.evidence import Wanted, find_passages
 from ragassay.retrievers.passages import WINDOW

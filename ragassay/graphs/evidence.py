@@ -16,6 +16,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import CachePolicy, Send
 
+from ragassay.evaluators.base import CaseFile
+from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs import evidence_nodes as nodes
 from ragassay.graphs.evidence_state import (
     EvidenceInput,
@@ -24,9 +26,8 @@ from ragassay.graphs.evidence_state import (
     QueryTask,
 )
 from ragassay.graphs.failures import file_failed_query, file_failed_search, retry_policies
+from ragassay.graphs.files import opened_file
 from ragassay.graphs.keys import query_key
-from ragassay.graphs.toolbox import Toolbox, toolbox
-from ragassay.records import Case
 
 EvidenceGraph = CompiledStateGraph[EvidenceState, Toolbox, EvidenceInput, EvidenceOutput]
 
@@ -80,38 +81,39 @@ def build_evidence_graph(
 
 def route_start(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str]:
     """Read what is cited and look for evidence beside it, as far as the settings want either."""
-    case, tools = nodes.case_of(state), toolbox(runtime)
-    if not case.sentences:
+    tools = toolbox(runtime)
+    file = opened_file(state.case, tools)
+    if not file.case.sentences:
         return [END]
     cited = ["read_citations"] if tools.settings.wants("citations") else []
-    sought = _search(case, runtime) if tools.settings.looks_for_evidence else []
+    sought = _search(file, runtime) if tools.settings.looks_for_evidence else []
     return [*cited, *sought] or [END]
 
 
-def _search(case: Case, runtime: Runtime[Toolbox]) -> list[Send | str]:
+def _search(file: CaseFile, runtime: Runtime[Toolbox]) -> list[Send | str]:
     """Search where there is a corpus, and ask a model where the settings say so."""
     tools = toolbox(runtime)
     if not tools.has_corpus:
         return ["choose_passages"]
-    tasks = [QueryTask(case, sentence.index) for sentence in case.sentences]
+    tasks = [QueryTask(file.id, sentence.index) for sentence in file.case.sentences]
     if tools.settings.evidence == "agent":
-        return _sends("run_agent", tasks, runtime)
+        return _sends("run_agent", tasks, file, runtime)
     if not tools.settings.evidence_rounds:
         return ["retrieve"]
-    return _sends("write_query", tasks, runtime)
+    return _sends("write_query", tasks, file, runtime)
 
 
 def route_on(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str] | str:
     """Go round again for the sentences that nothing close enough was found for."""
-    case, tools = nodes.case_of(state), toolbox(runtime)
+    tools = toolbox(runtime)
     if state.round >= tools.settings.evidence_rounds:
         return END
     tasks = [
-        _next_task(state, QueryTask(case, search.sentence, state.round + 1))
+        _next_task(state, QueryTask(state.case, search.sentence, state.round + 1))
         for search in state.searches
         if search.end == "out_of_rounds"
     ]
-    return _sends("write_query", tasks, runtime) or END
+    return _sends("write_query", tasks, opened_file(state.case, tools), runtime) or END
 
 
 def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
@@ -123,12 +125,22 @@ def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
     return replace(task, tried=tried, found=tuple(titles[:N_TITLES]))
 
 
-def _sends(node: str, tasks: list[QueryTask], runtime: Runtime[Toolbox]) -> list[Send | str]:
-    tools = toolbox(runtime)
+def _sends(
+    node: str, tasks: list[QueryTask], file: CaseFile, runtime: Runtime[Toolbox]
+) -> list[Send | str]:
+    tools, context = toolbox(runtime), file.case.context
     runtime.stream_writer({"expected": len(tasks)})
-    return [Send(node, replace(task, key=query_key(tools, node, task))) for task in tasks]
+    return [Send(node, replace(task, key=query_key(tools, node, task, context))) for task in tasks]
 
 
 def _cache_key(task: QueryTask) -> str:
     # LangGraph draws a graph by preparing its tasks with an empty input.
     return task.key if isinstance(task, QueryTask) else ""
+
+
+def n_most_searches(file: CaseFile, tools: Toolbox) -> int:
+    """Return how many model calls the search for evidence takes at most."""
+    if not (tools.settings.looks_for_evidence and tools.has_corpus):
+        return 0
+    turns = {"search": tools.settings.evidence_rounds, "agent": tools.settings.evidence_turns}
+    return turns[tools.settings.evidence] * len(file.case.sentences)

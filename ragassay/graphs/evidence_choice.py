@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ragassay.evaluators.base import Found
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evidence_state import EvidenceState
-from ragassay.graphs.state import Found
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import AnswerSentence, Case, Document, EvidenceSide
 from ragassay.retrievers.bm25 import Bm25Index
 from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages

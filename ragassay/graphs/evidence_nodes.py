@@ -9,12 +9,11 @@ from typing import Any
 import dspy
 from langgraph.runtime import Runtime
 
-from ragassay.errors import InputError
-from ragassay.graphs.beside import beside
+from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs.citation_choice import cited_of
 from ragassay.graphs.evidence_choice import candidates_for, chosen_passages
 from ragassay.graphs.evidence_state import Answered, Draft, EvidenceState, QueryTask, Report
-from ragassay.graphs.toolbox import Toolbox, toolbox
+from ragassay.graphs.files import opened_file
 from ragassay.records import (
     AnswerSentence,
     Article,
@@ -28,6 +27,7 @@ from ragassay.records import (
 )
 from ragassay.retrievers.evidence import N_CANDIDATES
 from ragassay.retrievers.literature import Literature
+from ragassay.threads import in_thread
 
 Update = dict[str, Any]
 """A part of the state."""
@@ -38,17 +38,19 @@ QUESTION_CHARS = 300
 
 async def read_citations(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
     """Choose what of each cited document is compared with the sentence that cites it."""
-    case, tools = case_of(state), toolbox(runtime)
-    return {"cited": await beside(cited_of, case, tools)}
+    tools = toolbox(runtime)
+    case = opened_file(state.case, tools).case
+    return {"cited": await in_thread(cited_of, case, tools)}
 
 
 async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     """Have the model write queries for a sentence."""
     tools = toolbox(runtime)
+    case = opened_file(task.case, tools).case
     with dspy.context(lm=tools.lm):
         written = await tools.query_writer.acall(
-            case=task.case,
-            claim=task.case.sentences[task.item - 1].text,
+            case=case,
+            claim=case.sentences[task.item - 1].text,
             tried=task.tried,
             found=task.found,
         )
@@ -59,19 +61,21 @@ async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
 
 async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     """Let an agent search for evidence on a sentence."""
-    tools, sentence = toolbox(runtime), task.case.sentences[task.item - 1]
-    notebook = _Notebook(tools.corpus, task.round, known={d.id for d in task.case.sources})
+    tools = toolbox(runtime)
+    case = opened_file(task.case, tools).case
+    sentence = case.sentences[task.item - 1]
+    notebook = _Notebook(tools.corpus, task.round, known={d.id for d in case.sources})
 
     async def look(query: str) -> list[Document]:
         return await notebook.ask(sentence.index, None, query)
 
     notes = await tools.searcher.asearch(
         tools.lm,
-        task.case,
+        case,
         sentence.text,
         look,
         tools.settings.evidence_turns,
-        tools.settings.evidence_tokens // len(task.case.sentences),
+        tools.settings.evidence_tokens // len(case.sentences),
     )
     runtime.stream_writer({"done": 1, "usage": notes.usage})
     report = Report(sentence.index, notes.cited, notes.usage)
@@ -80,9 +84,10 @@ async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
 
 async def retrieve(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
     """Ask the corpus this round's queries, each once."""
-    case, this = case_of(state), state.round + 1
+    tools, this = toolbox(runtime), state.round + 1
+    case = opened_file(state.case, tools).case
     known = {*state.pool, *(source.id for source in case.sources)}
-    notebook = _Notebook(toolbox(runtime).corpus, this, known)
+    notebook = _Notebook(tools.corpus, this, known)
     asked = {answered.query.text for answered in state.answered}
     for sentence, side, text in _queries(state, case, this):
         if text not in asked:
@@ -143,11 +148,12 @@ def plain_query(sentence: AnswerSentence, case: Case) -> str:
 
 async def choose_passages(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
     """Choose the passages for each sentence, and say how they were come by."""
-    case, tools = case_of(state), toolbox(runtime)
+    tools = toolbox(runtime)
+    case = opened_file(state.case, tools).case
     done = {search.sentence: search for search in state.searches if search.end == "enough"}
     sought = [sentence for sentence in case.sentences if sentence.index not in done]
-    candidates = await beside(candidates_for, state, case, sought)
-    new = await beside(chosen_passages, state, case, candidates, tools)
+    candidates = await in_thread(candidates_for, state, case, sought)
+    new = await in_thread(chosen_passages, state, case, candidates, tools)
     enough = tools.settings.evidence_enough
     near = {f.sentence for f in new if (f.passage.relevance_score or 0.0) >= enough}
     bound = _bound(case, tools)
@@ -196,14 +202,3 @@ def _stopped_by_tokens(
 def n_tokens(searches: tuple[EvidenceSearch, ...]) -> int:
     """What the model's part in the searches on one answer took."""
     return sum(s.usage.n_prompt_tokens + s.usage.n_completion_tokens for s in searches)
-
-
-def case_of(state: EvidenceState) -> Case:
-    """The case.
-
-    Raises:
-        InputError: The graph was called without one.
-    """
-    if state.case is None:
-        raise InputError("the graph looks for evidence on a case: call it with one")
-    return state.case

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from ragassay.graphs.state import Cited, Found
+from ragassay.evaluators.base import Cited, Found
 from ragassay.records import (
-    Case,
     Document,
     EvidenceSearch,
     EvidenceSide,
@@ -24,7 +23,7 @@ class QueryTask:
     """Queries to be written, or a search to be made, for a sentence; the payload of a `Send`.
 
     Attributes:
-        case: The case.
+        case: Id of the case.
         item: Number of the sentence (1-based).
         round: 1-based.
         tried: Queries on this sentence that were not enough.
@@ -32,7 +31,7 @@ class QueryTask:
         key: Hash of everything that the queries depend on; the node cache's key.
     """
 
-    case: Case
+    case: str
     item: int
     round: int = 1
     tried: tuple[str, ...] = ()
@@ -107,7 +106,7 @@ class EvidenceState:
     """The state of the search for evidence on one answer; its sentences share what they find.
 
     Attributes:
-        case: The answer.
+        case: Id of the case.
         round: How many rounds were made.
         drafts: Queries that the model wrote.
         reports: What agents came back with.
@@ -118,7 +117,7 @@ class EvidenceState:
         searches: How evidence was looked for.
     """
 
-    case: Case | None = None
+    case: str = ""
     round: int = 0
     drafts: Annotated[list[Draft], operator.add] = field(default_factory=list)
     reports: Annotated[list[Report], operator.add] = field(default_factory=list)
@@ -133,7 +132,7 @@ class EvidenceState:
 class EvidenceInput:
     """What the evidence graph is called with."""
 
-    case: Case | None
+    case: str
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command, RetryPolicy
 
-from ragassay.agents.rubric_judge import LIKERT
 from ragassay.errors import (
     CorpusError,
     FatalModelError,
@@ -17,20 +16,13 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
-from ragassay.graphs.citation_nuggets import nugget_verdict, unlisted
+from ragassay.evaluators.base import Task
+from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs.escalation import upheld
 from ragassay.graphs.evidence_state import Draft, QueryTask, Report
-from ragassay.graphs.panel import unheard
-from ragassay.graphs.state import Task
-from ragassay.graphs.tasks import claim_verdicts
-from ragassay.graphs.toolbox import Toolbox, toolbox
-from ragassay.records import (
-    Failure,
-    Judgment,
-    NuggetAssignment,
-    SentenceLabel,
-    SentenceNuggets,
-)
+from ragassay.graphs.files import opened_file
+from ragassay.graphs.nodes import filed
+from ragassay.records import Failure
 
 
 def retry_policies(max_attempts: int) -> list[RetryPolicy]:
@@ -54,18 +46,10 @@ def retry_policies(max_attempts: int) -> list[RetryPolicy]:
     ]
 
 
-Next = Literal["gather", "weigh", "aggregate"]
-
-
-def after(node: str) -> Next:
-    """Where the verdict of a node goes: to the others, to be weighed with them, or to the end."""
-    if node == "escalate":
-        return "aggregate"
-    return "weigh" if node in ("verify_nugget", "confer") else "gather"
-
-
-def file_failure(task: Task, error: NodeError, runtime: Runtime[Toolbox]) -> Command[Next]:
-    """The unscored verdict of a task whose node failed for good.
+def file_failure(
+    task: Task, error: NodeError, runtime: Runtime[Toolbox]
+) -> Command[Literal["dispatch"]]:
+    """Keep the unscored verdicts of a question that failed for good.
 
     The edges of the failed node do not count for its handler: where to go next is said here.
 
@@ -76,11 +60,12 @@ def file_failure(task: Task, error: NodeError, runtime: Runtime[Toolbox]) -> Com
     """
     failure, tools = failure_of(error), toolbox(runtime)
     runtime.stream_writer({"done": 1, "failed": 1})
-    if task.said:
-        return Command(update=upheld(task, failure, tools), goto=after("escalate"))
-    rubric = tools.rubrics.get(task.rubric)
-    scale = rubric.bounds if rubric else LIKERT
-    return Command(update=unscored(task, failure, scale), goto=after(task.kind))
+    file, evaluator = opened_file(task.case, tools), tools.evaluator(task.evaluator)
+    subject = file.subjects(evaluator, tools)[task.item]
+    verdicts = evaluator.unscored(subject, task, file, tools, failure)
+    if task.turn == "second":
+        verdicts = upheld(verdicts, failure, file, tools)
+    return Command(update=filed(task, verdicts), goto="dispatch")
 
 
 def file_failed_query(
@@ -119,35 +104,3 @@ def failure_of(error: NodeError) -> Failure:
         raise error.error
     reason = error.error.reason if isinstance(error.error, ModelError) else "error"
     return Failure(reason=reason, detail=f"{type(error.error).__name__}: {error.error}"[:400])
-
-
-def unscored(task: Task, failure: Failure, scale: tuple[int, int] = LIKERT) -> dict[str, Any]:
-    """The verdict of a task, with a failure in the verdict's place.
-
-    Args:
-        task: The task.
-        failure: What went wrong.
-        scale: Of the task's rubric, where it has one.
-    """
-    match task.kind:
-        case "judge_rubric":
-            kept = Judgment(rubric=task.rubric, scale=scale, judge=task.judge, failure=failure)
-            return {"judgments": [kept]}
-        case "confer":
-            return {"judgments": [unheard(task, failure)]}
-        case "label_sentence":
-            return {"labels": [SentenceLabel(sentence=task.item, failure=failure)]}
-        case "nuggetize":
-            return {
-                "nuggets": [
-                    SentenceNuggets(origin=task.origin, sentence=task.item, failure=failure)
-                ]
-            }
-        case "assign_nugget":
-            return {"assignments": [NuggetAssignment(gold=task.item - 1, failure=failure)]}
-        case "verify_claim":
-            return claim_verdicts(task, failure=failure)
-        case "list_facts":
-            return {"facts": [unlisted(task, failure)]}
-        case "verify_nugget":
-            return {"nugget_verdicts": [nugget_verdict(task, failure=failure)]}

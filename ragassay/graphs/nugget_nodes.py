@@ -12,13 +12,13 @@ from langgraph.types import Command, interrupt
 from pydantic import TypeAdapter, ValidationError
 
 from ragassay.errors import FatalModelError, InputError
-from ragassay.graphs.beside import beside
+from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs.failures import failure_of
 from ragassay.graphs.nugget_state import LeftOut, NuggetState, Weighed, WeighTask
-from ragassay.graphs.toolbox import Toolbox, toolbox
 from ragassay.records import Document, Frozen, Importance, Nugget
 from ragassay.retrievers.passages import condense
 from ragassay.sentences import split_sentences
+from ragassay.threads import in_thread
 
 Update = dict[str, Any]
 """A part of the state."""
@@ -68,7 +68,7 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
         found = await tools.creator.acall(question=state.question, documents=window, known=known)
     facts = tuple(Nugget(text=fact, method="model") for fact in found.facts)
     if found.not_carried and not facts:
-        facts = await beside(_closest_sentence, state.question, window, tools)
+        facts = await in_thread(_closest_sentence, state.question, window, tools)
     runtime.stream_writer({"done": 1, "usage": found.usage})
     return {
         "facts": facts,
@@ -95,7 +95,7 @@ async def merge_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
     _raise_fatal(runtime)
     if not state.facts:
         return {}
-    return await beside(_merged, state.listed, state.facts, toolbox(runtime))
+    return await in_thread(_merged, state.listed, state.facts, toolbox(runtime))
 
 
 async def weigh_nugget(task: WeighTask, runtime: Runtime[Toolbox]) -> Update:

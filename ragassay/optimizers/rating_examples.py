@@ -10,7 +10,7 @@ from statistics import median_low
 
 from ragassay.agents.signals.measuring import Measured, measure
 from ragassay.formats import read_labels, read_records
-from ragassay.graphs.nodes import case_of
+from ragassay.graphs.files import case_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.models.entailment import Remembered
 from ragassay.models.verifiers import minilm_verifier

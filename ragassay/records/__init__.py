@@ -90,6 +90,7 @@ from ragassay.records.verdicts import (
     SentenceLabel,
     SentenceNuggets,
     Usage,
+    VerdictBase,
 )
 
 __all__ = [
@@ -178,4 +179,5 @@ __all__ = [
     "Usage",
     "Variant",
     "Verdict",
+    "VerdictBase",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar
+
 from pydantic import Field, model_validator
 
 from ragassay.records.base import (
@@ -83,7 +85,26 @@ class Escalation(Frozen):
     failure: Failure | None = None
 
 
-class Judgment(Frozen):
+class VerdictBase(Frozen):
+    """What all verdicts share.
+
+    Attributes:
+        evaluator: Name of the evaluator that asked.
+    """
+
+    evaluator: ClassVar[str] = ""
+
+    if TYPE_CHECKING:
+        usage: Usage
+        failure: Failure | None
+
+    @property
+    def item(self) -> str:
+        """What the verdict is about, in the words of its evaluator; unique within an answer."""
+        raise NotImplementedError
+
+
+class Judgment(VerdictBase):
     """One rubric's rating of one answer.
 
     Attributes:
@@ -104,6 +125,7 @@ class Judgment(Frozen):
         failure: Set exactly where `rating` is None.
     """
 
+    evaluator: ClassVar[str] = "rubric"
     rubric: str
     scale: tuple[int, int] = (1, 5)
     rating: int | None = None
@@ -129,8 +151,13 @@ class Judgment(Frozen):
             raise ValueError(f"a distribution over {high - low + 1} ratings has as many numbers")
         return self
 
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return self.rubric
 
-class SentenceLabel(Frozen):
+
+class SentenceLabel(VerdictBase):
     """Whether an answer needs a sentence (BioACE, figure 2).
 
     Attributes:
@@ -143,6 +170,7 @@ class SentenceLabel(Frozen):
         failure: Set exactly where `label` is None.
     """
 
+    evaluator: ClassVar[str] = "sentence_label"
     sentence: int = Field(ge=1)
     label: RelevanceLabel | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
@@ -152,8 +180,13 @@ class SentenceLabel(Frozen):
     usage: Usage = Usage()
     failure: Failure | None = None
 
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return str(self.sentence)
 
-class NuggetVerdict(Frozen):
+
+class NuggetVerdict(VerdictBase):
     """Whether a cited document supports one nugget of the sentence that cites it.
 
     Attributes:
@@ -168,6 +201,7 @@ class NuggetVerdict(Frozen):
         failure: Set exactly where `verdict` is None.
     """
 
+    evaluator: ClassVar[str] = "cited_nugget"
     sentence: int = Field(ge=1)
     document: str
     nugget: str
@@ -179,8 +213,13 @@ class NuggetVerdict(Frozen):
     usage: Usage = Usage()
     failure: Failure | None = None
 
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return f"{self.sentence}/{self.document}/{self.nugget}"
 
-class DocumentFacts(Frozen):
+
+class DocumentFacts(VerdictBase):
     """The facts of a passage of a cited document.
 
     Attributes:
@@ -189,14 +228,20 @@ class DocumentFacts(Frozen):
         facts: Its own sentences where no model could list its facts; `failure` then says why.
     """
 
+    evaluator: ClassVar[str] = "facts"
     document: str
     start: int = Field(ge=0)
     facts: tuple[str, ...] = ()
     usage: Usage = Usage()
     failure: Failure | None = None
 
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return f"{self.document}/{self.start}"
 
-class SentenceCorrectness(Frozen):
+
+class SentenceCorrectness(VerdictBase):
     """Whether one of the passages that were found for a sentence bears it out (BioACE, 4.1.3).
 
     Attributes:
@@ -208,14 +253,25 @@ class SentenceCorrectness(Frozen):
         failure: Set exactly where `correct` is None.
     """
 
+    evaluator: ClassVar[str] = "correctness"
     sentence: int = Field(ge=1)
     correct: bool | None = None
     score: float | None = None
     evidence: EvidenceSpan | None = None
     failure: Failure | None = None
 
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return str(self.sentence)
 
-class CitationVerdict(Frozen):
+    @property
+    def usage(self) -> Usage:
+        """No model is asked, so it costs nothing."""
+        return Usage()
+
+
+class CitationVerdict(VerdictBase):
     """Whether a cited document supports the sentence that cites it.
 
     Attributes:
@@ -231,6 +287,7 @@ class CitationVerdict(Frozen):
         failure: Set exactly where `verdict` is None.
     """
 
+    evaluator: ClassVar[str] = "citation"
     sentence: int = Field(ge=1)
     citation: Citation
     verdict: CitationLabel | None = None
@@ -243,8 +300,13 @@ class CitationVerdict(Frozen):
     usage: Usage = Usage()
     failure: Failure | None = None
 
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return f"{self.sentence}/{self.citation.marker}"
 
-class EvidenceVerdict(Frozen):
+
+class EvidenceVerdict(VerdictBase):
     """Whether a passage that was found for a sentence, in any document, bears it out.
 
     Attributes:
@@ -260,6 +322,7 @@ class EvidenceVerdict(Frozen):
         failure: Set exactly where `verdict` is None; "no_evidence" where nothing was found.
     """
 
+    evaluator: ClassVar[str] = "evidence"
     sentence: int = Field(ge=1)
     side: EvidenceSide = "for"
     rank: int = Field(default=1, ge=1)
@@ -272,8 +335,13 @@ class EvidenceVerdict(Frozen):
     usage: Usage = Usage()
     failure: Failure | None = None
 
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return f"{self.sentence}/{self.side}/{self.rank}"
 
-class SentenceNuggets(Frozen):
+
+class SentenceNuggets(VerdictBase):
     """The facts of one sentence of the answer or of the reference.
 
     Attributes:
@@ -282,14 +350,20 @@ class SentenceNuggets(Frozen):
         nuggets: Never empty for a sentence that states something, unless `failure` is set.
     """
 
+    evaluator: ClassVar[str] = "nuggets"
     origin: NuggetOrigin
     sentence: int = Field(ge=1)
     nuggets: tuple[Nugget, ...] = ()
     usage: Usage = Usage()
     failure: Failure | None = None
 
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return f"{self.origin}/{self.sentence}"
 
-class NuggetAssignment(Frozen):
+
+class NuggetAssignment(VerdictBase):
     """Whether the answer states a gold nugget, as a judge read it (arXiv 2504.15068).
 
     Attributes:
@@ -302,6 +376,7 @@ class NuggetAssignment(Frozen):
         failure: Set exactly where `assignment` is None.
     """
 
+    evaluator: ClassVar[str] = "assignment"
     gold: int = Field(ge=0)
     assignment: Assignment | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
@@ -310,6 +385,11 @@ class NuggetAssignment(Frozen):
     escalated_from: NuggetAssignment | None = None
     usage: Usage = Usage()
     failure: Failure | None = None
+
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return str(self.gold)
 
 
 class NuggetMatch(Frozen):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragassay.errors import FatalModelError, InputError
+from ragassay.evaluators.assignment import AssignmentEvaluator
 from ragassay.formats import (
     AssignedAnswer,
     AssignedNugget,
@@ -15,7 +16,7 @@ from ragassay.formats import (
     write_assignments,
     write_nugget_scores,
 )
-from ragassay.graphs.assign import build_assign_graph
+from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.nuggetizer import (
@@ -24,7 +25,7 @@ from ragassay.metrics.nuggetizer import (
     strict_vital_score,
     vital_score,
 )
-from ragassay.records import Assignment, NuggetAssignment, Record
+from ragassay.records import Assignment, Evaluation, Record
 from ragassay.runs.engine import Event, Listener
 
 
@@ -66,10 +67,11 @@ async def assign_nuggets(
     chosen = [record for record in records if record.nuggets]
     if not chosen:
         raise InputError("no answer has gold nuggets: give them with --nuggets")
+    only = replace(tools, registered=(AssignmentEvaluator(),))
     slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_assign(r, tools, slots, listen)) for r in chosen]
+            tasks = [group.create_task(_assign(r, only, slots, listen)) for r in chosen]
     except* FatalModelError as errors:
         error: BaseException = errors
         while isinstance(error, BaseExceptionGroup):
@@ -87,15 +89,15 @@ async def _assign(
     record: Record, tools: Toolbox, slots: asyncio.Semaphore, listen: Listener
 ) -> AssignedAnswer:
     async with slots:
-        graph = build_assign_graph(tools.settings.max_attempts)
+        graph = build_evaluate_graph(tools.settings.max_attempts)
         found = await graph.ainvoke(Input(record=record), context=tools)
-    assigned: tuple[NuggetAssignment, ...] = found["assigned"]
-    usage = [one.usage for one in assigned]
-    listen(Event(len(assigned), len(assigned), 1, sum(usage[1:], usage[0])))
+    evaluation: Evaluation = found["evaluation"]
+    assigned = evaluation.assignments
+    listen(Event(len(assigned), len(assigned), 1, evaluation.usage))
     return AssignedAnswer(
         topic=record.topic or record.id,
         question=record.question,
-        answer=found["case"].answer,
+        answer=evaluation.answer,
         system=record.system or record.id,
         nuggets=tuple(
             AssignedNugget(nugget.text, nugget.importance, one.assignment)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragassay.errors import InputError
-from ragassay.graphs.nodes import case_of
+from ragassay.graphs.files import case_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.perturbations import ATTACKS, Attack, damage_answers
 from ragassay.records import PARTS, DamagedAnswer, Paraphrase, Part, Record, Severity

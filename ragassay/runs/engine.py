@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 
 from ragassay.errors import FatalModelError, ModelError, RagassayError
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
+from ragassay.graphs.files import open_file
 from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
 from ragassay.graphs.state import Input
@@ -146,6 +147,7 @@ class _Runner:
 
     async def forget(self, record: Record) -> None:
         """Drop the states of an evaluation; its verdicts stay in the cache."""
+        self._tools.files.close(fingerprint(self._tools, record))
         if self._checkpointer is not None:
             await self._checkpointer.adelete_thread(fingerprint(self._tools, record))
 
@@ -160,9 +162,13 @@ class _Runner:
         config: RunnableConfig = {
             "configurable": {"thread_id": fingerprint(self._tools, record)},
         }
-        start: Input | None = Input(record=record)
-        if self._checkpointer is not None and await self._checkpointer.aget_tuple(config):
-            start = None
+        start: Input | None = None
+        values: dict[str, Any] = {}
+        if self._checkpointer is not None:
+            values = (await self._graph.aget_state(config)).values
+        file = await open_file(record, self._tools, values)
+        if not values:
+            start = Input(case=file.id)
         evaluation: Evaluation | None = None
         modes: list[Any] = ["custom", "values"]
         stream: AsyncIterator[Any] = self._graph.astream(

@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 from ragassay.errors import InputError
 from ragassay.formats import read_records
 from ragassay.graphs.escalation import n_most_escalated
-from ragassay.graphs.nodes import case_of
-from ragassay.graphs.panel import n_rating_calls
-from ragassay.graphs.tasks import case_tasks, n_most_claims
+from ragassay.graphs.evidence import n_most_searches
+from ragassay.graphs.files import file_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.cascade import cascade_of
 from ragassay.metrics.summary import summarize
@@ -182,10 +181,10 @@ def plan(job: Job, tools: Toolbox) -> Plan:
     """Count calls and tokens without asking a model."""
     n_calls = n_shared = n_escalated = n_repeated = 0
     for record in job.records:
-        case = case_of(record, tools)
-        calls = len(case_tasks(case, tools.settings)) + n_rating_calls(case, tools)
-        calls += n_most_claims(case, tools.settings, tools.has_corpus)
-        again, context = n_most_escalated(case, tools), len(case.context) // CHARS_A_TOKEN
+        file = file_of(record, tools)
+        calls = sum(evaluator.n_most_calls(file, tools) for evaluator in tools.evaluators)
+        calls += n_most_searches(file, tools)
+        again, context = n_most_escalated(file, tools), len(file.case.context) // CHARS_A_TOKEN
         n_calls, n_shared = n_calls + calls, n_shared + calls * context
         n_escalated, n_repeated = n_escalated + again, n_repeated + again * context
     a_task = TASK_CHARS // CHARS_A_TOKEN

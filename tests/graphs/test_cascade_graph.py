@@ -9,14 +9,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
+from casefiles import filed
 from fakes import WordEmbedder
 
 from ragassay.agents.encoder_verifier import EncoderVerifier
 from ragassay.errors import FatalModelError, SettingsError
+from ragassay.evaluators import Task
 from ragassay.graphs.escalation import n_most_escalated, unsure_tasks
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.keys import task_key
-from ragassay.graphs.state import Input, State, Task
+from ragassay.graphs.state import Input
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.uncertainty import entropy_of
 from ragassay.model_names import DEFAULT_MODEL
@@ -328,9 +330,7 @@ PARTS: list[dict[str, object]] = [
 
 @pytest.mark.integration
 @pytest.mark.parametrize("options", PARTS)
-async def test_verdicts_are_gathered_and_weighed_once_and_nothing_is_asked_twice(
-    make_model, options
-):
+async def test_verdicts_are_added_up_once_and_nothing_is_asked_twice(make_model, options):
     first, second = make_model(), make_model()
     tools = silent(tools_of(first, second, **options))
     visits: Counter[str] = Counter()
@@ -339,7 +339,7 @@ async def test_verdicts_are_gathered_and_weighed_once_and_nothing_is_asked_twice
     )
     async for update in stream:
         visits.update(update.keys())
-    assert [visits[name] for name in ("gather", "weigh", "aggregate")] == [1, 1, 1]
+    assert visits["aggregate"] == 1
     for model in (first, second):
         assert model.n_requests == len({request.key for request in model.requests})
 
@@ -354,25 +354,27 @@ def tools() -> Toolbox:
 def test_verdicts_of_the_second_judge_are_kept_by_it_by_what_was_said_and_measured(tools):
     said = Judgment(rubric="cohesion", rating=3, score=3.0)
     other = said.model_copy(update={"rating": 2})
-    task = Task("judge_rubric", CASE, rubric="cohesion")
+    task = Task("rubric", "cohesion")
+    again = replace(task, turn="second")
     third = Toolbox.of(tools.settings.model_copy(update={"escalate": "openai/c"}))
     keys = [
-        task_key(tools, task),
-        task_key(tools, replace(task, said=(said,))),
-        task_key(tools, replace(task, said=(other,))),
-        task_key(tools, replace(task, said=(said,), signals=Signals(values={"x": 1.0}))),
-        task_key(third, replace(task, said=(said,))),
+        task_key(tools, task, filed(CASE)),
+        task_key(tools, again, filed(CASE, [said])),
+        task_key(tools, again, filed(CASE, [other])),
+        task_key(tools, again, filed(CASE, [said], Signals(values={"x": 1.0}))),
+        task_key(third, again, filed(CASE, [said])),
     ]
     assert len(set(keys)) == len(keys)
-    assert task_key(third, task) == task_key(tools, task), "the first judge's do not depend on it"
+    of_first = (task_key(one, task, filed(CASE)) for one in (third, tools))
+    assert len(set(of_first)) == 1, "the first judge's do not depend on it"
     assert third.identity != tools.identity
 
 
 def test_without_a_second_judge_nothing_is_unsure():
     alone = Toolbox.of(load_settings(model="openai/a", signals=False))
-    state = State(record=RECORD, judgments=[Judgment(rubric="cohesion", rating=3, score=3.0)])
-    assert unsure_tasks(CASE, state, alone) == []
-    assert n_most_escalated(CASE, alone) == 0
+    file = filed(CASE, [Judgment(rubric="cohesion", rating=3, score=3.0)])
+    assert unsure_tasks(file, alone) == []
+    assert n_most_escalated(file, alone) == 0
     assert (alone.settings.escalated_to, alone.settings.escalated_when) == (None, None)
 
 
@@ -381,9 +383,8 @@ def test_what_lies_in_the_data_is_not_sent_on(tools):
         Judgment.model_validate({"rubric": rubric, "failure": {"reason": reason}})
         for rubric, reason in (("cohesion", "no_evidence"), ("relevancy", "timeout"))
     ]
-    tasks = unsure_tasks(CASE, State(record=RECORD, judgments=judgments), tools)
-    assert [task.rubric for task in tasks] == ["relevancy"]
-    assert tasks[0].said == (judgments[1],)
+    tasks = unsure_tasks(filed(CASE, judgments), tools)
+    assert [(task.item, task.turn) for task in tasks] == [("relevancy", "second")]
 
 
 def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():

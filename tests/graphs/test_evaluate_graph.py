@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from ragassay.errors import FatalModelError, InputError
-from ragassay.graphs.evaluate import VERDICT_NODES, build_evaluate_graph
+from ragassay.evaluators import OURS
+from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
 from ragassay.records import (
     Article,
@@ -22,6 +23,7 @@ from ragassay.records import (
     Record,
 )
 from ragassay.retrievers.memory import Corpus
+from ragassay.sentences import split_sentences
 from ragassay.testing import Fault
 
 pytestmark = pytest.mark.integration
@@ -315,11 +317,12 @@ async def test_without_a_corpus_nothing_is_said_of_what_it_would_hold(make_model
     assert "unknown_citation" not in {f.kind for f in found.findings}
 
 
-async def test_progress_expects_as_many_calls_as_a_run_takes(
+async def test_progress_expects_as_many_verdicts_as_a_run_takes(
     make_model, make_tools, records, corpus
 ):
     model = make_model()
     expected: list[int] = []
+    done: list[int] = []
     graph = build_evaluate_graph()
     tools = make_tools(model, corpus)
     stream = graph.astream(
@@ -327,12 +330,14 @@ async def test_progress_expects_as_many_calls_as_a_run_takes(
     )
     async for _, event in stream:
         expected.append(event.get("expected", 0))
-    assert sum(expected) == model.n_requests
+        done.append(event.get("done", 0))
+    n_by_instrument = len(split_sentences(records[0].answer))  # the correctness of each sentence
+    assert sum(expected) == sum(done) == model.n_requests + n_by_instrument
 
 
 def test_the_picture_of_the_graph_names_every_node():
     drawn = build_evaluate_graph().get_graph().draw_mermaid()
-    for name in (*VERDICT_NODES, "segment", "find_evidence", "aggregate"):
+    for name in (*(f"ask_{one.name}" for one in OURS), "segment", "find_evidence", "aggregate"):
         assert name in drawn
 
 
@@ -359,7 +364,7 @@ async def test_the_graph_that_langgraph_json_names_takes_plain_json(
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     tools = make_tools(make_model())
-    monkeypatch.setattr("ragassay.graphs.toolbox._default_toolbox", lambda: tools)
+    monkeypatch.setattr("ragassay.evaluators.toolbox._default_toolbox", lambda: tools)
     out = await getattr(module, name).ainvoke({"record": RECORD.model_dump(mode="json")})
     assert len(out["evaluation"].judgments) == 9
 

@@ -9,7 +9,7 @@ from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.graphs.evidence_nodes import plain_query
 from ragassay.graphs.evidence_state import EvidenceInput, EvidenceOutput
-from ragassay.graphs.nodes import case_of
+from ragassay.graphs.files import open_file
 from ragassay.graphs.state import Input
 from ragassay.records import Article, ArticleLink, Case, Document, Evaluation, Record
 from ragassay.retrievers.memory import Corpus
@@ -57,10 +57,10 @@ def queries(query: str = "drug A hypertension", opposite: str = OPPOSITE):
 
 
 async def search(tools, record: Record = RECORD) -> tuple[Case, EvidenceOutput]:
-    case = case_of(record, tools)
+    file = await open_file(record, tools)
     graph = build_evidence_graph(tools.settings.max_attempts)
-    found = await graph.ainvoke(EvidenceInput(case=case), context=tools)
-    return case, EvidenceOutput(**found)
+    found = await graph.ainvoke(EvidenceInput(case=file.id), context=tools)
+    return file.case, EvidenceOutput(**found)
 
 
 async def evaluate(tools, record: Record = RECORD) -> Evaluation:

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from casefiles import filed
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, SettingsError
+from ragassay.evaluators import CaseFile, Task
+from ragassay.evaluators.conferring import disputed_members, others_text
+from ragassay.evaluators.rubric import RUBRIC
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.keys import task_key
-from ragassay.graphs.panel import confer_tasks, n_rating_calls, others_text
-from ragassay.graphs.state import Input, Task
+from ragassay.graphs.state import Input
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import DEFAULT_MODEL, EMBEDDED_BASE
 from ragassay.records import (
@@ -280,6 +283,11 @@ async def test_a_run_folder_names_all_judges_and_no_endpoint(make_model, tmp_pat
     assert "127.0.0.1" not in folder.manifest_file.read_text()
 
 
+def rated(judge: str, rating: int | None) -> Judgment:
+    score = None if rating is None else float(rating)
+    return Judgment(rubric="cohesion", judge=judge, rating=rating, score=score)
+
+
 @pytest.fixture
 def tools() -> Toolbox:
     """Two judges that nobody asks."""
@@ -288,23 +296,29 @@ def tools() -> Toolbox:
 
 
 def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(tools):
-    task = Task("judge_rubric", CASE, rubric="cohesion", judge="openai/a")
-    said = Judgment(rubric="cohesion", rating=3, score=3.0)
-    tasks = [
-        task,
-        replace(task, judge="openai/b"),
-        replace(task, judge=""),
-        replace(task, kind="confer", others="1. It rated the answer 2."),
-        replace(task, kind="confer", others="1. It rated the answer 1."),
-        replace(task, kind="confer", others="1. It rated the answer 1.", first=said),
+    def file(own: int, other: int):
+        return filed(CASE, [rated("openai/a", own), rated("openai/b", other)])
+
+    task = Task("rubric", "cohesion", judge="openai/a")
+    again = replace(task, turn="confer")
+    asked = [
+        (task, filed(CASE)),
+        (replace(task, judge="openai/b"), filed(CASE)),
+        (replace(task, judge=""), filed(CASE)),
+        (again, file(5, 2)),
+        (again, file(5, 1)),
+        (again, file(4, 1)),
     ]
-    assert len({task_key(tools, t) for t in tasks}) == len(tasks)
+    assert len({task_key(tools, *one) for one in asked}) == len(asked)
 
 
 def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(tools):
     alone = Toolbox.of(load_settings(model="openai/a", signals=False))
-    assert (n_rating_calls(CASE, alone), n_rating_calls(CASE, tools)) == (9, 36)
-    assert n_rating_calls(CASE.model_copy(update={"sentences": ()}), tools) == 0
+    assert (RUBRIC.n_most_calls(filed(CASE), alone), RUBRIC.n_most_calls(filed(CASE), tools)) == (
+        9,
+        36,
+    )
+    assert RUBRIC.n_most_calls(filed(CASE.model_copy(update={"sentences": ()})), tools) == 0
 
 
 def test_a_single_judge_has_no_seat(tools):
@@ -336,15 +350,12 @@ def test_a_reason_in_braces_is_shown_as_it_is():
     assert others_text([said]).endswith("Rate {rating} {0} %s now.")
 
 
-def test_nobody_confers_who_gave_no_rating_or_sits_alone(tools):
-    def said(judge: str, rating: int | None) -> Judgment:
-        score = None if rating is None else float(rating)
-        return Judgment(rubric="r", judge=judge, rating=rating, score=score)
-
-    tasks = confer_tasks(CASE, [said("c", 5), said("b", None), said("a", 1)], tools)
-    assert [(t.judge, t.first.rating) for t in tasks] == [("a", 1), ("c", 5)]
-    assert confer_tasks(CASE, [said("a", 3), said("b", 4)], tools) == []
-    assert confer_tasks(CASE, [said("", 1), said("", 5)], tools) == []
+def test_nobody_confers_who_gave_no_rating_or_sits_alone():
+    found = disputed_members([rated("c", 5), rated("b", None), rated("a", 1)])
+    heard = [(one.judge, one.rating, [other.judge for other in others]) for one, others in found]
+    assert heard == [("a", 1, ["c"]), ("c", 5, ["a"])]
+    assert disputed_members([rated("a", 3), rated("b", 4)]) == []
+    assert disputed_members([rated("", 1), rated("", 5)]) == []
 
 
 def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
@@ -357,12 +368,13 @@ def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
     tools = replace(made, rater=KnowsAll())  # type: ignore[arg-type]
     ratings = (("openai/a", 5), (EMBEDDED_BASE, 1))
     said = [Judgment(rubric="cohesion", judge=j, rating=r, score=float(r)) for j, r in ratings]
-    signals = Signals()
-    (task,) = confer_tasks(CASE, said, tools, signals)
-    assert (task.judge, task.signals) == ("openai/a", signals)
-    assert "rated the answer 1" in task.others
-    assert len(confer_tasks(CASE, said, tools)) == 2, "without signals it is asked as any other"
-    assert n_rating_calls(CASE, tools) == 2
+
+    def again(file: CaseFile) -> list[str]:
+        return [task.judge for task in RUBRIC.tasks(file, tools) if task.turn == "confer"]
+
+    assert again(filed(CASE, said, Signals())) == ["openai/a"]
+    assert len(again(filed(CASE, said))) == 2, "without signals it is asked as any other"
+    assert RUBRIC.n_most_calls(filed(CASE), tools) == 2
 
 
 def test_an_endpoint_goes_to_the_judges_that_it_is_meant_for():

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from casefiles import filed
 
+from ragassay.evaluators import Task
 from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.files import case_of
 from ragassay.graphs.keys import task_key
-from ragassay.graphs.nodes import case_of
 from ragassay.graphs.state import Input
-from ragassay.graphs.tasks import rubric_tasks
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import EMBEDDED_BASE
 from ragassay.models.signal_rater import shipped_rater
@@ -105,7 +106,7 @@ async def test_the_signals_of_an_answer_are_part_of_a_verdicts_key():
     other = Signals(values={"order": -1.0}, sentences=found.signals.sentences)
     cut = case_of(record(), chosen)
     keys = {
-        task_key(chosen, rubric_tasks(cut, ["cohesion"], (), signals)[0])
+        task_key(chosen, Task("rubric", "cohesion"), filed(cut, signals=signals))
         for signals in (None, found.signals, other)
     }
     assert len(keys) == 3

@@ -12,7 +12,7 @@ from conftest import ROOT
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, InputError, RunMismatchError
-from ragassay.graphs.nodes import case_of
+from ragassay.graphs.files import case_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Record
 from ragassay.retrievers.memory import Corpus

@@ -16,7 +16,7 @@ from pathlib import Path
 from ragassay.agents.answer_reader import AnswerReader, shown_lines
 from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.formats import read_records
-from ragassay.graphs.nodes import case_of
+from ragassay.graphs.files import case_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
 from ragassay.optimizers.rating_examples import DESIRED, ratings_of, redundant, some_systems

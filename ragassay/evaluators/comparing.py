@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import dspy
-
-from ragassay.agents.tuned_verifier import passage_for
-from ragassay.agents.verifier import Finding
-from ragassay.graphs.beside import beside
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import VERDICT_SETS, Case, Verdict
 from ragassay.sentences import sentences_of
+from ragassay.threads import in_thread
+
+if TYPE_CHECKING:
+    from ragassay.agents.verifier import Finding
+    from ragassay.evaluators.toolbox import Toolbox
 
 
 async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str = "") -> Finding:
@@ -29,12 +28,16 @@ async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str 
     Raises:
         ModelError: A model gave no usable reply.
     """
+    import dspy
+
+    from ragassay.agents.tuned_verifier import passage_for
+
     if tools.encoder is not None:
         return await asyncio.to_thread(tools.encoder.compare, claim, text, title)
     if tools.verifier_lm is None:
         with dspy.context(lm=tools.lm):
             return await tools.verifier.compare(case, claim, text)
-    read = await beside(passage_for, claim, title, sentences_of(text), tools.embedder)
+    read = await in_thread(passage_for, claim, title, sentences_of(text), tools.embedder)
     with dspy.context(lm=tools.verifier_lm):
         found: Any = await tools.tuned_verifier.acall(claim=claim, sentences=read)
     return replace(found, verdict=_among(found.verdict, tools.settings.verdict_labels))

@@ -1,0 +1,10 @@
+"""What is asked of an answer: one module per evaluator.
+
+An evaluator declares what it asks, how a question is answered, what the answer depends on, what
+its verdicts come to and how reports speak of them. Everything else loops over the registry.
+"""
+
+from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.evaluators.registry import OURS
+
+__all__ = ["OURS", "CaseFile", "Evaluator", "Task", "Wording", "Words"]

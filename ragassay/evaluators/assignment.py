@@ -1,0 +1,85 @@
+"""Assignment: whether the answer states a gold nugget (arXiv 2504.15068)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.metrics.nuggetizer import assignment_scores
+from ragassay.records import Failure, Nugget, NuggetAssignment, Score
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.outcome import Outcome
+    from ragassay.evaluators.toolbox import Toolbox
+
+
+class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
+    """Hold each gold nugget against the answer: stated, in part, or not.
+
+    Only given ones: those of a reference are unknown before they are written.
+    """
+
+    name = "assignment"
+    part = "nuggets"
+    record = NuggetAssignment
+    is_weighed = True
+    words = Words(
+        verdict="nugget assignment",
+        question="Gold nuggets against the answer",
+        kind="gold_nugget",
+        scores={
+            "nuggets.strict_vital": Wording("Vital nuggets, in full", "higher"),
+            "nuggets.strict_all": Wording("All nuggets, in full", "higher"),
+            "nuggets.vital": Wording("Vital nuggets, half credit", "higher"),
+            "nuggets.all": Wording("All nuggets, half credit", "higher"),
+        },
+    )
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, tuple[int, Nugget]]:
+        """Return the gold nuggets with their positions; none for an answer without a sentence."""
+        gold = file.case.gold if file.case.sentences else ()
+        return {str(position): (position, nugget) for position, nugget in enumerate(gold)}
+
+    async def ask(
+        self, subject: tuple[int, Nugget], task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[NuggetAssignment]:
+        """Hold one gold nugget against the answer."""
+        import dspy
+
+        position, nugget = subject
+        with dspy.context(lm=tools.lm):
+            found: Any = await tools.assigner.acall(case=file.case, gold=position, nugget=nugget)
+        return [found]
+
+    def unscored(
+        self,
+        subject: tuple[int, Nugget],
+        task: Task,
+        file: CaseFile,
+        tools: Toolbox,
+        failure: Failure,
+    ) -> Sequence[NuggetAssignment]:
+        """Return no assignment."""
+        return [NuggetAssignment(gold=subject[0], failure=failure)]
+
+    def depends_on(
+        self, subject: tuple[int, Nugget], task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[str]:
+        """Return the nugget."""
+        return [subject[1].text]
+
+    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[NuggetAssignment]:
+        """Return one a gold nugget; an empty answer states none."""
+        if file.case.sentences:
+            return super().settled(file, tools)  # type: ignore[return-value]
+        gold = range(len(file.case.gold))
+        return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the nuggetizer's four scores."""
+        return assignment_scores(
+            [one.assignment for one in outcome.of(NuggetAssignment)],
+            [nugget.importance for nugget in outcome.file.case.gold],
+            outcome.judged_by(self),
+        )

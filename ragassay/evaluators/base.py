@@ -1,0 +1,302 @@
+"""What an evaluator declares, and what it is given: a task, and the file of the case."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from ragassay.records import (
+    Case,
+    EvidenceSide,
+    EvidenceSpan,
+    Failure,
+    Finding,
+    Reading,
+    Record,
+    Score,
+    Signals,
+    Usage,
+    VerdictBase,
+)
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.outcome import Outcome
+    from ragassay.evaluators.toolbox import Toolbox
+
+S = TypeVar("S")
+"""What one question of an evaluator is about."""
+
+Turn = Literal["first", "confer", "second"]
+"""Who is asked: a judge for the first time, a panel's judge that has heard the others, or the
+second judge of a cascade."""
+
+Direction = Literal["higher", "lower"]
+Preparation = Literal["passages", "measures", "notices"]
+"""What a case is prepared with before some questions are asked: passages for its sentences and
+citations, measurements and readings of the answer, notices against cited articles."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One question, by ids alone; the payload of a `Send`.
+
+    Attributes:
+        evaluator: Name of the evaluator.
+        item: What the question is about, as its verdict names it.
+        case: Id of the case.
+        judge: Which judge of a panel is asked; "" where there is none.
+        turn: For the first time, after hearing the others, or as the second judge.
+        key: Hash of everything that the verdict depends on; the node cache's key.
+    """
+
+    evaluator: str
+    item: str
+    case: str = ""
+    judge: str = ""
+    turn: Turn = "first"
+    key: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where its verdict is kept."""
+        return place_of(self.evaluator, self.item, self.judge, self.turn)
+
+
+def place_of(evaluator: str, item: str, judge: str = "", turn: Turn = "first") -> str:
+    """Return where a verdict is kept among those of a case."""
+    return "\t".join((evaluator, item, judge, turn))
+
+
+@dataclass(frozen=True)
+class Found:
+    """A passage that was found for a sentence.
+
+    Attributes:
+        sentence: 1-based.
+        side: What was looked for.
+        rank: Its place on that side, 1 for the best.
+        passage: The passage.
+    """
+
+    sentence: int
+    side: EvidenceSide
+    rank: int
+    passage: EvidenceSpan
+
+
+@dataclass(frozen=True)
+class Cited:
+    """The part of a cited document that is compared with the sentence that cites it.
+
+    Attributes:
+        sentence: 1-based.
+        marker: The citation's.
+        passage: The passage.
+    """
+
+    sentence: int
+    marker: str
+    passage: EvidenceSpan
+
+
+@dataclass(frozen=True)
+class CaseFile:
+    """All that is known of one answer while it is judged. It is never checkpointed.
+
+    Attributes:
+        id: Hash of everything that the evaluation depends on.
+        record: The answer as it was handed in.
+        case: The record cut into sentences and sources.
+        found: Passages that were found for its sentences.
+        cited: Passages of cited documents.
+        signals: Measurements of the answer; None where it was not measured.
+        readings: Readings by fine-tuned judges, by their seats.
+        verdicts: The verdicts so far, by `place_of`.
+    """
+
+    id: str
+    record: Record
+    case: Case
+    found: tuple[Found, ...] = ()
+    cited: tuple[Cited, ...] = ()
+    signals: Signals | None = None
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+    verdicts: Mapping[str, VerdictBase] = field(default_factory=dict)
+    _subjects: dict[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
+
+    def subjects(self, evaluator: Evaluator[S], tools: Toolbox) -> Mapping[str, S]:
+        """Return what an evaluator asks about, by item; computed once."""
+        if evaluator.name not in self._subjects:
+            self._subjects[evaluator.name] = evaluator.subjects(self, tools)
+        return self._subjects[evaluator.name]
+
+    def verdict(
+        self, evaluator: str, item: str, judge: str = "", turn: Turn = "first"
+    ) -> VerdictBase | None:
+        """Return one verdict; None where there is none yet."""
+        return self.verdicts.get(place_of(evaluator, item, judge, turn))
+
+
+class OpenFiles:
+    """The files of the cases that are being judged, by id."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, CaseFile] = {}
+
+    def open(self, file: CaseFile) -> CaseFile:
+        """Keep a file, in place of an older state of it."""
+        self._files[file.id] = file
+        return file
+
+    def get(self, case: str) -> CaseFile | None:
+        """Return a file; None where it is not open."""
+        return self._files.get(case)
+
+    def close(self, case: str) -> None:
+        """Forget a file."""
+        self._files.pop(case, None)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The title of a score, and which way is better; None where neither is."""
+
+    title: str
+    direction: Direction | None = None
+
+
+@dataclass(frozen=True)
+class Words:
+    """How reports speak of an evaluator.
+
+    Attributes:
+        verdict: One of its verdicts, e.g. "sentence label".
+        question: Its questions as a title, e.g. "Sentence labels"; evaluators with the same title
+            share their questions.
+        kind: Name of its questions in the cascade's numbers.
+        group: Prefix of its scores' names; "" where it has none.
+        title: Title of that group of scores.
+        direction: Which way its scores are better where `scores` does not say.
+        scores: Titles of its scores, by full name.
+    """
+
+    verdict: str
+    question: str = ""
+    kind: str = ""
+    group: str = ""
+    title: str = ""
+    direction: Direction | None = None
+    scores: Mapping[str, Wording] = field(default_factory=dict)
+
+
+class Evaluator(ABC, Generic[S]):
+    """One thing that is asked of an answer.
+
+    Everything that loops over evaluators (the graph, caches, failures, escalation, panels, plans,
+    scores, reports, audits) reads it from here.
+
+    Attributes:
+        name: Unique; also that of the graph's node and of its verdicts.
+        part: The part of an evaluation that it belongs to; what `--only` names.
+        record: Type of its verdicts.
+        words: How reports speak of it.
+        needs: Preparations, and evaluators whose verdicts must be complete before it asks.
+        is_weighed: Whether its verdicts say how sure the judge is, so that they can go to a second
+            judge.
+    """
+
+    name: str
+    part: str
+    record: type[VerdictBase]
+    words: Words
+    needs: tuple[str, ...] = ()
+    is_weighed: bool = False
+
+    def is_wanted(self, tools: Toolbox) -> bool:
+        """Return whether a run asks it."""
+        return tools.settings.wants(self.part)
+
+    def is_reported(self, tools: Toolbox) -> bool:
+        """Return whether its verdicts are part of the evaluation, or serve others alone."""
+        return tools.settings.wants(self.part)
+
+    @abstractmethod
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, S]:
+        """Return what is asked about, by item, as far as the file tells."""
+
+    @abstractmethod
+    async def ask(
+        self, subject: S, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[VerdictBase]:
+        """Answer one question. The first verdict is its own; others may be another evaluator's.
+
+        Raises:
+            ModelError: The judge gave no usable reply.
+        """
+
+    @abstractmethod
+    def unscored(
+        self, subject: S, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+    ) -> Sequence[VerdictBase]:
+        """Return what stands where a question got no answer."""
+
+    def depends_on(
+        self, subject: S, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Iterable[str | None]:
+        """Return what a verdict depends on besides the case, the item and the judge's model."""
+        return ()
+
+    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
+        """Return the questions of a case; later turns may add some."""
+        return [Task(self.name, item, file.id) for item in file.subjects(self, tools)]
+
+    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[VerdictBase]:
+        """Return the verdicts that stand, in order, with those that needed no question.
+
+        The second judge's stand in the place of the first one's.
+        """
+        return standing(self, file, tools)
+
+    def judged_by(self, tools: Toolbox) -> str:
+        """Return who gives its verdicts, in words."""
+        return tools.or_second(tools.lm.model)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return what its verdicts come to, in the order of the report."""
+        return {}
+
+    def findings(self, outcome: Outcome) -> list[Finding]:
+        """Return what its verdicts have against the answer."""
+        return []
+
+    def questions(self, verdicts: Sequence[Any]) -> Iterable[VerdictBase]:
+        """Return those of an answer's verdicts that a judge was asked for, one a call."""
+        return verdicts if self.is_weighed else ()
+
+    def parts_of(self, verdict: Any) -> Iterable[VerdictBase]:
+        """Return the verdicts that one was made of, itself where there are none."""
+        return (verdict,)
+
+    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+        """Return how many questions there can be at most, before anything was found."""
+        return len(file.subjects(self, tools))
+
+    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+        """Return how many model calls these take at most."""
+        return self.n_most_questions(file, tools)
+
+
+def standing(evaluator: Evaluator[Any], file: CaseFile, tools: Toolbox) -> list[Any]:
+    """Return an evaluator's verdicts in the order of its subjects, the second judge's first."""
+    found = (
+        file.verdict(evaluator.name, item, turn="second") or file.verdict(evaluator.name, item)
+        for item in file.subjects(evaluator, tools)
+    )
+    return [verdict for verdict in found if verdict is not None]
+
+
+def total_usage(verdicts: Iterable[VerdictBase]) -> Usage:
+    """Return what verdicts cost together."""
+    return sum((verdict.usage for verdict in verdicts), Usage())

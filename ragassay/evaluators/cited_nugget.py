@@ -1,0 +1,214 @@
+"""Citations checked nugget by nugget (BioACE, section 4.2.3), where the settings want it so.
+
+The facts of the cited documents are listed while the answer's sentences are nuggetized; then each
+nugget of a sentence is compared with all facts of each document that the sentence cites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ragassay.evaluators.base import CaseFile, Evaluator, Task, Words
+from ragassay.evaluators.claims import n_citations
+from ragassay.evaluators.comparing import compare
+from ragassay.records import (
+    DocumentFacts,
+    EvidenceSpan,
+    Failure,
+    NuggetVerdict,
+    SentenceNuggets,
+    VerdictBase,
+)
+from ragassay.sentences import sentences_of
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.toolbox import Toolbox
+
+
+class FactsEvaluator(Evaluator[EvidenceSpan]):
+    """List the facts of each passage of the cited documents."""
+
+    name = "facts"
+    part = "citations"
+    record = DocumentFacts
+    needs = ("passages",)
+    words = Words(verdict="list of facts")
+
+    def is_wanted(self, tools: Toolbox) -> bool:
+        """Return whether citations are checked nugget by nugget."""
+        return tools.settings.cites_by_nuggets
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, EvidenceSpan]:
+        """Return the passages of the cited documents, each once."""
+        return _windows(file, dict.fromkeys(c.passage.document for c in file.cited))
+
+    async def ask(
+        self, subject: EvidenceSpan, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[DocumentFacts]:
+        """List the facts of a passage."""
+        import dspy
+
+        with dspy.context(lm=tools.lm):
+            found: Any = await tools.fact_lister.acall(case=file.case, passage=subject.text)
+        return [
+            DocumentFacts(
+                document=subject.document,
+                start=subject.start,
+                facts=found.facts,
+                usage=found.usage,
+            )
+        ]
+
+    def unscored(
+        self, subject: EvidenceSpan, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+    ) -> Sequence[DocumentFacts]:
+        """Let the passage's sentences stand for its facts."""
+        return [
+            DocumentFacts(
+                document=subject.document,
+                start=subject.start,
+                facts=tuple(sentences_of(subject.text)),
+                failure=failure,
+            )
+        ]
+
+    def depends_on(
+        self, subject: EvidenceSpan, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[str]:
+        """Return the passage."""
+        return [subject.text]
+
+    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[DocumentFacts]:
+        """Return the facts by document and place."""
+        found = [v for v in super().settled(file, tools) if isinstance(v, DocumentFacts)]
+        return sorted(found, key=lambda one: (one.document, one.start))
+
+    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+        """Every document that is cited has its passages."""
+        cited = (c.document for s in file.case.sentences for c in s.citations if c.document)
+        return len(_windows(file, cited))
+
+
+def _windows(file: CaseFile, documents: Iterable[str]) -> dict[str, EvidenceSpan]:
+    from ragassay.agents.fact_lister import fact_windows
+
+    sources = {source.id: source for source in file.case.sources}
+    return {
+        f"{window.document}/{window.start}": window
+        for name in documents
+        for window in fact_windows(sources[name])
+    }
+
+
+@dataclass(frozen=True)
+class CitedNugget:
+    """A nugget of a sentence (1-based), and the facts of a document that the sentence cites."""
+
+    sentence: int
+    document: str
+    nugget: str
+    facts: tuple[str, ...]
+
+
+class CitedNuggetEvaluator(Evaluator[CitedNugget]):
+    """Compare each nugget of a sentence with the facts of each document that it cites."""
+
+    name = "cited_nugget"
+    part = "citations"
+    record = NuggetVerdict
+    needs = ("passages", "facts", "nuggets")
+    is_weighed = True
+    words = Words(
+        verdict="verdict on a nugget of a citation",
+        question="Nuggets against cited documents",
+        kind="cited_nugget",
+    )
+
+    def is_wanted(self, tools: Toolbox) -> bool:
+        """Return whether citations are checked nugget by nugget."""
+        return tools.settings.cites_by_nuggets
+
+    def is_reported(self, tools: Toolbox) -> bool:
+        """Return False: citations hold the verdicts that they are merged from."""
+        return False
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, CitedNugget]:
+        """Return each nugget of a sentence with each document that the sentence cites."""
+        facts: dict[str, list[str]] = {}
+        for one in FACTS.settled(file, tools):
+            facts.setdefault(one.document, []).extend(one.facts)
+        nuggets = {
+            one.sentence: one.nuggets
+            for one in file.verdicts.values()
+            if isinstance(one, SentenceNuggets) and one.origin == "answer"
+        }
+        pairs = dict.fromkeys((c.sentence, c.passage.document) for c in file.cited)
+        return {
+            f"{sentence}/{document}/{nugget.text}": CitedNugget(
+                sentence, document, nugget.text, tuple(facts.get(document, ()))
+            )
+            for sentence, document in pairs
+            for nugget in nuggets.get(sentence, ())
+        }
+
+    async def ask(
+        self, subject: CitedNugget, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[NuggetVerdict]:
+        """Compare a nugget with the facts of a document."""
+        found = await compare(tools, file.case, subject.nugget, "\n".join(subject.facts))
+        return [
+            NuggetVerdict(
+                sentence=subject.sentence,
+                document=subject.document,
+                nugget=subject.nugget,
+                verdict=found.verdict,
+                confidence=found.confidence,
+                entropy_bits=found.entropy_bits,
+                usage=found.usage,
+            )
+        ]
+
+    def unscored(
+        self, subject: CitedNugget, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+    ) -> Sequence[NuggetVerdict]:
+        """Return no verdict."""
+        return [
+            NuggetVerdict(
+                sentence=subject.sentence,
+                document=subject.document,
+                nugget=subject.nugget,
+                failure=failure,
+            )
+        ]
+
+    def depends_on(
+        self, subject: CitedNugget, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[str]:
+        """Return the facts, and what compares."""
+        labels = str(tools.settings.verdict_labels)
+        return [*subject.facts, labels, *tools.verifier_identity]
+
+    def judged_by(self, tools: Toolbox) -> str:
+        """Name what compares."""
+        return tools.or_second(tools.verifier_name)
+
+    def questions(self, verdicts: Sequence[NuggetVerdict]) -> Iterable[VerdictBase]:
+        """Return each once, where two markers of a sentence mean one document."""
+        return {one.item: one for one in verdicts}.values()
+
+    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+        """Each citation has as many as its sentence may have nuggets."""
+        from ragassay.agents.nugget_writer import MOST_NUGGETS
+
+        return MOST_NUGGETS * n_citations(file)
+
+    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+        """A verifier other than the judge takes no call."""
+        is_judge = tools.settings.chosen_verifier == "judge"
+        return self.n_most_questions(file, tools) if is_judge else 0
+
+
+FACTS = FactsEvaluator()
+CITED_NUGGET = CitedNuggetEvaluator()

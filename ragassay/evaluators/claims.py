@@ -1,0 +1,329 @@
+"""Evidence and citations: whether passages support a sentence (BioACE, sections 4.1.3 and 4.2).
+
+Both ask the same question, a sentence against a passage. Where a passage that was found stands in
+a document that the sentence cites, one answer says both whether evidence supports the sentence and
+whether the citation does: it is asked as evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Found, Task, Wording, Words
+from ragassay.evaluators.comparing import compare
+from ragassay.metrics.citations import citation_scores, merged_citations
+from ragassay.metrics.scores import evidence_scores
+from ragassay.records import (
+    CitationVerdict,
+    EvidenceSide,
+    EvidenceSpan,
+    EvidenceVerdict,
+    Failure,
+    Finding,
+    NuggetVerdict,
+    Score,
+    Usage,
+    VerdictBase,
+)
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.outcome import Outcome
+    from ragassay.evaluators.toolbox import Toolbox
+
+NO_PASSAGE = Failure(reason="no_evidence", detail="no passage was found")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence and a passage to compare it with.
+
+    Attributes:
+        sentence: 1-based.
+        passage: The passage.
+        side: What the passage was found for; None where only citations point to it.
+        rank: Its place on that side.
+        markers: The sentence's citations whose document the passage is the best one of.
+    """
+
+    sentence: int
+    passage: EvidenceSpan
+    side: EvidenceSide | None = None
+    rank: int = 1
+    markers: tuple[str, ...] = ()
+
+
+def claims_of(file: CaseFile, tools: Toolbox) -> list[Claim]:
+    """Return each pair of a sentence and a passage once, in the order of the sentences."""
+    settings = tools.settings
+    claims: dict[tuple[int, str, int, int], Claim] = {}
+    for one in file.found if settings.verifies_evidence else ():
+        claims.setdefault(_place(one), Claim(one.sentence, one.passage, one.side, one.rank))
+    cited = file.cited if settings.wants("citations") and not settings.cites_by_nuggets else ()
+    for one in cited:
+        known = claims.get(_place(one), Claim(one.sentence, one.passage))
+        claims[_place(one)] = replace(known, markers=(*known.markers, one.marker))
+    return sorted(claims.values(), key=lambda claim: claim.sentence)
+
+
+def _place(one: Found | Cited) -> tuple[int, str, int, int]:
+    return one.sentence, one.passage.document, one.passage.start, one.passage.end
+
+
+class _ClaimEvaluator(Evaluator[Claim]):
+    """What evidence and citations share."""
+
+    needs = ("passages",)
+    is_weighed = True
+
+    async def ask(
+        self, subject: Claim, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[VerdictBase]:
+        """Compare a sentence with a passage."""
+        passage, text = subject.passage, file.case.sentences[subject.sentence - 1].text
+        found = await compare(tools, file.case, text, passage.text, passage.title)
+        return _verdicts(
+            subject,
+            file,
+            verdict=found.verdict,
+            confidence=found.confidence,
+            entropy_bits=found.entropy_bits,
+            usage=found.usage,
+        )
+
+    def unscored(
+        self, subject: Claim, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+    ) -> Sequence[VerdictBase]:
+        """Return no verdict, neither on the evidence nor on the citations."""
+        return _verdicts(subject, file, failure=failure)
+
+    def depends_on(
+        self, subject: Claim, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Iterable[str]:
+        """Return the passage, what it stands for, and what compares."""
+        passage = subject.passage
+        yield from (passage.document, passage.title, passage.text, str(passage.start))
+        yield from (str(passage.relevance_score), *subject.markers)
+        yield from (str(tools.settings.verdict_labels), *tools.verifier_identity)
+
+    def judged_by(self, tools: Toolbox) -> str:
+        """Name what compares."""
+        return tools.or_second(tools.verifier_name)
+
+    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+        """A verifier other than the judge takes no call."""
+        is_judge = tools.settings.chosen_verifier == "judge"
+        return self.n_most_questions(file, tools) if is_judge else 0
+
+
+def _verdicts(claim: Claim, file: CaseFile, **outcome: Any) -> list[VerdictBase]:
+    """Return what one answer says of the sentence and of its citations.
+
+    The usage is booked on the first of them, so that sums stay true.
+    """
+    booked = outcome.pop("usage", Usage())
+    citations = {c.marker: c for c in file.case.sentences[claim.sentence - 1].citations}
+    found: list[VerdictBase] = []
+    outcome["evidence"] = claim.passage
+    if claim.side:
+        where: dict[str, Any] = {"side": claim.side, "rank": claim.rank}
+        found.append(
+            EvidenceVerdict(sentence=claim.sentence, **where, usage=booked, **outcome),
+        )
+    for marker in claim.markers:
+        usage = Usage() if found else booked
+        found.append(
+            CitationVerdict(
+                sentence=claim.sentence, citation=citations[marker], usage=usage, **outcome
+            )
+        )
+    return found
+
+
+class EvidenceEvaluator(_ClaimEvaluator):
+    """Compare each sentence with the passages that were found for and against it."""
+
+    name = "evidence"
+    part = "evidence"
+    record = EvidenceVerdict
+    words = Words(
+        verdict="evidence verdict",
+        question="Sentences against passages",
+        kind="claim",
+        group="evidence",
+        title="Evidence",
+        scores={
+            "evidence.support": Wording("Evidence supports", "higher"),
+            "evidence.contradict": Wording("Evidence contradicts", "lower"),
+        },
+    )
+
+    def is_wanted(self, tools: Toolbox) -> bool:
+        """Return whether evidence is wanted, or correctness that is decided by it."""
+        return tools.settings.verifies_evidence
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Claim]:
+        """Return the passages that were found."""
+        return {
+            f"{claim.sentence}/{claim.side}/{claim.rank}": claim
+            for claim in claims_of(file, tools)
+            if claim.side
+        }
+
+    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[EvidenceVerdict]:
+        """Return the verdicts by sentence; one without a passage has one that says so."""
+        by_sentence: dict[int, list[EvidenceVerdict]] = {}
+        for one in super().settled(file, tools):
+            if isinstance(one, EvidenceVerdict):
+                by_sentence.setdefault(one.sentence, []).append(one)
+        return [
+            verdict
+            for sentence in file.case.sentences
+            for verdict in sorted(
+                by_sentence.get(sentence.index)
+                or [EvidenceVerdict(sentence=sentence.index, failure=NO_PASSAGE)],
+                key=lambda one: (one.side != "for", one.rank),
+            )
+        ]
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the share of sentences that a passage supports, and contradicts."""
+        if self.part not in outcome.parts:
+            return {}
+        return evidence_scores(outcome.of(EvidenceVerdict), outcome.judged_by(self))
+
+    def findings(self, outcome: Outcome) -> list[Finding]:
+        """Name each sentence that a passage contradicts, and say if another supports it."""
+        evidence = outcome.of(EvidenceVerdict)
+        supported = {one.sentence for one in evidence if one.verdict == "supports"}
+        against: dict[int, EvidenceVerdict] = {}
+        for one in evidence:
+            if one.verdict == "contradicts":
+                against.setdefault(one.sentence, one)
+        return [
+            Finding(
+                kind="contradicted_sentence",
+                sentence=n,
+                message=f"A passage contradicts sentence {n}{_in(one)}"
+                + ("; another supports it." if n in supported else "."),
+            )
+            for n, one in against.items()
+        ]
+
+    def questions(self, verdicts: Sequence[EvidenceVerdict]) -> Iterable[EvidenceVerdict]:
+        """Leave out sentences without a passage."""
+        return [one for one in verdicts if one.evidence is not None]
+
+    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+        """Each sentence has its passages, on both sides where there is a corpus."""
+        sides = 2 if tools.has_corpus else 1
+        return tools.settings.evidence_passages * sides * len(file.case.sentences)
+
+
+def _in(verdict: EvidenceVerdict) -> str:
+    return f" (in {verdict.evidence.document})" if verdict.evidence else ""
+
+
+class CitationEvaluator(_ClaimEvaluator):
+    """Compare each sentence with the documents that it cites."""
+
+    name = "citation"
+    part = "citations"
+    record = CitationVerdict
+    needs = ("passages", "notices", "cited_nugget")
+    words = Words(
+        verdict="citation verdict",
+        question="Sentences against passages",
+        kind="claim",
+        group="citations",
+        title="Citations",
+        scores={
+            "citations.support": Wording("Citations support", "higher"),
+            "citations.contradict": Wording("Citations contradict", "lower"),
+            "citations.cited": Wording("Sentences that cite", "higher"),
+            "citations.coverage": Wording("Citation coverage", "higher"),
+            "citations.precision": Wording("Citation precision", "higher"),
+            "citations.recall": Wording("Citation recall", "higher"),
+        },
+    )
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Claim]:
+        """Return the passages of cited documents that were not found as evidence too."""
+        return {
+            f"{claim.sentence}/{claim.markers[0]}": claim
+            for claim in claims_of(file, tools)
+            if not claim.side
+        }
+
+    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[CitationVerdict]:
+        """Return one verdict a citation; one that points nowhere is invalid."""
+        known = {(one.sentence, one.citation.marker): one for one in self._known(file, tools)}
+        return [
+            known.get((sentence.index, citation.marker))
+            or CitationVerdict(
+                sentence=sentence.index,
+                citation=citation,
+                verdict=None if citation.document else "invalid",
+                failure=NO_PASSAGE if citation.document else None,
+            )
+            for sentence in file.case.sentences
+            for citation in sentence.citations
+        ]
+
+    def _known(self, file: CaseFile, tools: Toolbox) -> Iterable[CitationVerdict]:
+        if tools.settings.cites_by_nuggets:
+            return self._merged(file, tools)
+        # Those of the second judge come last, and replace the first one's.
+        return [one for one in file.verdicts.values() if isinstance(one, CitationVerdict)]
+
+    def _merged(self, file: CaseFile, tools: Toolbox) -> list[CitationVerdict]:
+        """Return verdicts that are merged from those on the sentences' nuggets."""
+        from ragassay.evaluators.cited_nugget import CITED_NUGGET
+
+        citations = {(s.index, c.marker): c for s in file.case.sentences for c in s.citations}
+        verdicts = CITED_NUGGET.settled(file, tools)
+        return merged_citations(
+            [(c.sentence, citations[c.sentence, c.marker], c.passage) for c in file.cited],
+            [one for one in verdicts if isinstance(one, NuggetVerdict)],
+        )
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return how the answer cites."""
+        return citation_scores(
+            outcome.file.case.sentences, outcome.of(CitationVerdict), outcome.judged_by(self)
+        )
+
+    def findings(self, outcome: Outcome) -> list[Finding]:
+        """Name citations that contradict their sentence, or point nowhere."""
+        wrong = {
+            "contradicts": ("contradicted_citation", "which contradicts it"),
+            "invalid": ("invalid_citation", "which points nowhere"),
+        }
+        return [
+            Finding(
+                kind=wrong[one.verdict][0],
+                sentence=one.sentence,
+                message=f"Sentence {one.sentence} cites {one.citation.marker!r}, "
+                f"{wrong[one.verdict][1]}.",
+            )
+            for one in outcome.of(CitationVerdict)
+            if one.verdict in wrong
+        ]
+
+    def questions(self, verdicts: Sequence[CitationVerdict]) -> Iterable[VerdictBase]:
+        """Leave out what no model was asked for, and what is merged from nuggets."""
+        return [one for one in verdicts if one.evidence is not None and not one.nuggets]
+
+    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+        """Each citation has one passage; checked nugget by nugget, it has none of its own."""
+        return 0 if tools.settings.cites_by_nuggets else n_citations(file)
+
+
+def n_citations(file: CaseFile) -> int:
+    """Return how many citations of an answer point to a document."""
+    return sum(bool(c.document) for s in file.case.sentences for c in s.citations)
+
+
+EVIDENCE = EvidenceEvaluator()
+CITATION = CitationEvaluator()

@@ -1,0 +1,152 @@
+"""Correctness: whether one of a sentence's passages is evidence of it (BioACE, section 4.1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
+from ragassay.metrics.scores import correctness_scores
+from ragassay.models.entailment import titled
+from ragassay.records import (
+    NOTHING_TO_JUDGE,
+    EvidenceSpan,
+    EvidenceVerdict,
+    Failure,
+    Score,
+    SentenceCorrectness,
+)
+from ragassay.threads import in_thread
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.outcome import Outcome
+    from ragassay.evaluators.toolbox import Toolbox
+    from ragassay.models.correctness import CorrectnessModel
+
+
+@dataclass(frozen=True)
+class SentencePassages:
+    """A sentence (1-based), and the passages that were found for and against it."""
+
+    sentence: int
+    text: str
+    passages: tuple[EvidenceSpan, ...]
+
+
+class CorrectnessEvaluator(Evaluator[SentencePassages]):
+    """Take a sentence for correct if a model takes one of its passages for evidence of it.
+
+    With the passages of k documents a sentence this is BioACE's correctness at k. Passages that
+    were looked for against a sentence count too: what supports a sentence does so wherever it was
+    found. Without a model beside the judge, the judge's verdicts on the evidence decide.
+    """
+
+    name = "correctness"
+    part = "correctness"
+    record = SentenceCorrectness
+    needs = ("passages", "evidence")
+    words = Words(
+        verdict="verdict on correctness",
+        group="correctness",
+        title="Correctness",
+        direction="higher",
+        scores={"correctness.score": Wording("Factual correctness", "higher")},
+    )
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, SentencePassages]:
+        """Return the sentences that passages were found for, where a model decides."""
+        if tools.correctness is None:
+            return {}
+        passages: dict[int, list[EvidenceSpan]] = {}
+        for one in file.found:
+            passages.setdefault(one.sentence, []).append(one.passage)
+        return {
+            str(s.index): SentencePassages(s.index, s.text, tuple(passages[s.index]))
+            for s in file.case.sentences
+            if s.index in passages
+        }
+
+    async def ask(
+        self, subject: SentencePassages, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[SentenceCorrectness]:
+        """Ask the model about a sentence with each of its passages."""
+        assert tools.correctness is not None  # else there are no subjects
+        return [await in_thread(_correctness, subject, tools.correctness)]
+
+    def unscored(
+        self,
+        subject: SentencePassages,
+        task: Task,
+        file: CaseFile,
+        tools: Toolbox,
+        failure: Failure,
+    ) -> Sequence[SentenceCorrectness]:
+        """Return no verdict."""
+        return [SentenceCorrectness(sentence=subject.sentence, failure=failure)]
+
+    def depends_on(
+        self, subject: SentencePassages, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[str]:
+        """Return the model and the passages."""
+        model = tools.correctness
+        identity = [model.name, model.digest, str(model.threshold)] if model else []
+        return [*identity, *(part for p in subject.passages for part in (p.title, p.text))]
+
+    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[SentenceCorrectness]:
+        """Return one a sentence: the model's, the evidence's, or that there was no passage."""
+        known = [v for v in super().settled(file, tools) if isinstance(v, SentenceCorrectness)]
+        by_sentence = {one.sentence: one for one in known} or _by_evidence(file, tools)
+        return [
+            by_sentence.get(s.index) or SentenceCorrectness(sentence=s.index, failure=NO_PASSAGE)
+            for s in file.case.sentences
+        ]
+
+    def judged_by(self, tools: Toolbox) -> str:
+        """Name the model, or what compares sentences with passages."""
+        return tools.correctness_name
+
+    def parts_of(self, verdict: SentenceCorrectness) -> Sequence[SentenceCorrectness]:
+        """Leave out sentences without a passage: the evidence counts them."""
+        failure = verdict.failure
+        return () if failure and failure.reason in NOTHING_TO_JUDGE else (verdict,)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the share of sentences that are correct."""
+        return correctness_scores(outcome.of(SentenceCorrectness), outcome.judged_by(self))
+
+    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+        """No language model is asked."""
+        return 0
+
+
+def _correctness(subject: SentencePassages, model: CorrectnessModel) -> SentenceCorrectness:
+    passages = subject.passages
+    scores = model.scores([(subject.text, titled(p.title, p.text)) for p in passages]).tolist()
+    best = max(range(len(scores)), key=scores.__getitem__)
+    return SentenceCorrectness(
+        sentence=subject.sentence,
+        correct=scores[best] >= model.threshold,
+        score=round(scores[best], 4),
+        evidence=passages[best],
+    )
+
+
+def _by_evidence(file: CaseFile, tools: Toolbox) -> dict[int, SentenceCorrectness]:
+    """A sentence is correct if a passage supports it, and unscored if one might have."""
+    by_sentence: dict[int, list[EvidenceVerdict]] = {}
+    for one in EVIDENCE.settled(file, tools) if EVIDENCE.is_wanted(tools) else ():
+        by_sentence.setdefault(one.sentence, []).append(one)
+    decided: dict[int, SentenceCorrectness] = {}
+    for sentence, verdicts in by_sentence.items():
+        supports = [one for one in verdicts if one.verdict == "supports"]
+        failures = [one.failure for one in verdicts if one.failure]
+        failure = failures[0] if failures and not supports else None
+        decided[sentence] = SentenceCorrectness(
+            sentence=sentence,
+            correct=None if failure else bool(supports),
+            evidence=(supports or verdicts)[0].evidence,
+            failure=failure,
+        )
+    return decided

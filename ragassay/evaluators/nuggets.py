@@ -1,0 +1,147 @@
+"""Nuggets: the facts that each sentence states, and which of them are gold (BioACE, 4.1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.metrics.nuggets import align_counted, first_of_each, same_probability
+from ragassay.metrics.scores import nugget_scores
+from ragassay.records import (
+    Failure,
+    Nugget,
+    NuggetMatch,
+    NuggetOrigin,
+    Score,
+    SentenceNuggets,
+)
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.outcome import Outcome
+    from ragassay.evaluators.toolbox import Toolbox
+
+
+@dataclass(frozen=True)
+class OriginSentence:
+    """A sentence (1-based) of the answer or of the reference."""
+
+    origin: NuggetOrigin
+    number: int
+    text: str
+
+
+class NuggetsEvaluator(Evaluator[OriginSentence]):
+    """Write the facts of each sentence of the answer, and of the reference without gold nuggets."""
+
+    name = "nuggets"
+    part = "nuggets"
+    record = SentenceNuggets
+    words = Words(
+        verdict="list of nuggets",
+        group="nuggets",
+        title="Nuggets",
+        direction="higher",
+        scores={
+            "nuggets.precision": Wording("Nugget precision", "higher"),
+            "nuggets.recall": Wording("Nugget recall", "higher"),
+            "nuggets.f1": Wording("Nugget F1", "higher"),
+            "nuggets.vital_recall": Wording("Vital nugget recall", "higher"),
+        },
+    )
+
+    def is_wanted(self, tools: Toolbox) -> bool:
+        """Return whether nuggets are wanted, or citations are checked nugget by nugget."""
+        return super().is_wanted(tools) or tools.settings.cites_by_nuggets
+
+    def is_reported(self, tools: Toolbox) -> bool:
+        """Return whether they were written."""
+        return self.is_wanted(tools)
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, OriginSentence]:
+        """Return the answer's sentences; those of the reference where it stands for gold."""
+        case = file.case
+        if not case.sentences:
+            return {}
+        found = [OriginSentence("answer", s.index, s.text) for s in case.sentences]
+        if tools.settings.wants(self.part) and not case.gold:
+            reference = enumerate(case.reference_sentences, 1)
+            found += [OriginSentence("reference", n, text) for n, text in reference]
+        return {f"{one.origin}/{one.number}": one for one in found}
+
+    async def ask(
+        self, subject: OriginSentence, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[SentenceNuggets]:
+        """Write the facts of one sentence."""
+        import dspy
+
+        with dspy.context(lm=tools.lm):
+            nuggets: Any = await tools.writer.acall(
+                case=file.case, origin=subject.origin, index=subject.number, sentence=subject.text
+            )
+        return [nuggets]
+
+    def unscored(
+        self,
+        subject: OriginSentence,
+        task: Task,
+        file: CaseFile,
+        tools: Toolbox,
+        failure: Failure,
+    ) -> Sequence[SentenceNuggets]:
+        """Return no nuggets."""
+        return [SentenceNuggets(origin=subject.origin, sentence=subject.number, failure=failure)]
+
+    def depends_on(
+        self, subject: OriginSentence, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[str]:
+        """Return the sentence: that of a reference is not in the case's context."""
+        return [subject.text]
+
+    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[SentenceNuggets]:
+        """Return the lists by origin and sentence."""
+        found = [v for v in super().settled(file, tools) if isinstance(v, SentenceNuggets)]
+        return sorted(found, key=lambda one: (one.origin, one.sentence))
+
+    def judged_by(self, tools: Toolbox) -> str:
+        """Name the judge: no second one writes nuggets."""
+        return tools.lm.model
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return precision, recall, F1 and recall of the vital ones."""
+        if self.part not in outcome.parts:
+            return {}
+        n_unwritten, n_gold_unwritten = (
+            sum(1 for one in outcome.of(SentenceNuggets) if one.failure and one.origin == origin)
+            for origin in ("answer", "reference")
+        )
+        return nugget_scores(
+            outcome.nuggets,
+            outcome.gold,
+            outcome.matches,
+            n_unwritten,
+            outcome.judged_by(self),
+            n_gold_unwritten,
+        )
+
+
+def nuggets_of(lists: Sequence[SentenceNuggets], origin: NuggetOrigin) -> tuple[Nugget, ...]:
+    """Return the nuggets of one origin, in the order of their sentences."""
+    return tuple(nugget for one in lists if one.origin == origin for nugget in one.nuggets)
+
+
+def matched_nuggets(
+    gold: Sequence[Nugget], answer: Sequence[Nugget], tools: Toolbox
+) -> tuple[NuggetMatch, ...]:
+    """Pair gold nuggets with those of the answer, by the threshold or a fitted matcher."""
+    if not gold or not answer:
+        return ()
+    encode = tools.embedder.encode
+    similarity = encode([n.text for n in gold]) @ encode([n.text for n in answer]).T
+    if tools.matcher is None:
+        counts = similarity >= tools.settings.nugget_threshold
+    else:
+        same = same_probability(similarity, tools.matcher.components)
+        counts = same >= tools.matcher.probability_threshold
+    return align_counted(similarity, counts & first_of_each([n.text for n in answer]))

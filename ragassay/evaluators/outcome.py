@@ -1,0 +1,227 @@
+"""From the verdicts on one answer to its evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ragassay.errors import RagassayError
+from ragassay.evaluators.base import CaseFile, Evaluator
+from ragassay.evaluators.nuggets import matched_nuggets, nuggets_of
+from ragassay.records import (
+    NOTHING_TO_JUDGE,
+    CitationVerdict,
+    DocumentFacts,
+    Evaluation,
+    EvidenceSearch,
+    EvidenceVerdict,
+    Failure,
+    Finding,
+    Judgment,
+    Nugget,
+    NuggetAssignment,
+    NuggetMatch,
+    Score,
+    SentenceCorrectness,
+    SentenceLabel,
+    SentenceNuggets,
+    Usage,
+    VerdictBase,
+)
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.toolbox import Toolbox
+
+V = TypeVar("V", bound=VerdictBase)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdicts that stand on one answer.
+
+    Attributes:
+        file: The answer.
+        tools: What judged.
+        verdicts: By the name of their evaluator, each in order and complete.
+        matches: Pairs of gold (or reference) nuggets and answer nuggets.
+    """
+
+    file: CaseFile
+    tools: Toolbox
+    verdicts: Mapping[str, Sequence[VerdictBase]]
+    matches: tuple[NuggetMatch, ...] = ()
+
+    def of(self, kind: type[V]) -> tuple[V, ...]:
+        """Return the verdicts of one kind, in order."""
+        return tuple(v for v in self.verdicts.get(kind.evaluator, ()) if isinstance(v, kind))
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """The parts that were to be found out."""
+        return self.tools.settings.parts
+
+    @property
+    def nuggets(self) -> tuple[Nugget, ...]:
+        """The answer's nuggets, in the order of its sentences."""
+        return nuggets_of(self.of(SentenceNuggets), "answer")
+
+    @property
+    def gold(self) -> tuple[Nugget, ...]:
+        """The gold nuggets; without any, those of the reference."""
+        return self.file.case.gold or nuggets_of(self.of(SentenceNuggets), "reference")
+
+    def judged_by(self, evaluator: Evaluator[Any]) -> str:
+        """Return who gave an evaluator's verdicts."""
+        return evaluator.judged_by(self.tools)
+
+
+def outcome_of(file: CaseFile, tools: Toolbox) -> Outcome:
+    """Put the verdicts in order and match the nuggets; this computes.
+
+    Raises:
+        RagassayError: A question has no verdict, not even an unscored one: an evaluation that was
+            broken off must not pass for a finished one.
+    """
+    _refuse_broken_off(file, tools)
+    verdicts = {e.name: e.settled(file, tools) for e in tools.evaluators if e.is_reported(tools)}
+    outcome = Outcome(file, tools, verdicts)
+    matches = matched_nuggets(outcome.gold, outcome.nuggets, tools)
+    return Outcome(file, tools, verdicts, matches)
+
+
+def _refuse_broken_off(file: CaseFile, tools: Toolbox) -> None:
+    missing = [
+        f"{evaluator.name} {task.item}".strip()
+        for evaluator in tools.evaluators
+        for task in evaluator.tasks(file, tools)
+        if task.place not in file.verdicts
+    ]
+    if missing:
+        raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was broken off")
+
+
+def evaluation_of(
+    outcome: Outcome, searches: Sequence[EvidenceSearch], notices: Sequence[Finding]
+) -> Evaluation:
+    """Add up.
+
+    Args:
+        outcome: The verdicts.
+        searches: How evidence was looked for.
+        notices: What is known against cited articles.
+    """
+    file, tools = outcome.file, outcome.tools
+    record, case = file.record, file.case
+    against = [finding for e in tools.evaluators for finding in e.findings(outcome)]
+    verdicts = [v for group in outcome.verdicts.values() for v in group]
+    scores: dict[str, Score] = {}
+    for evaluator in tools.evaluators:
+        if evaluator.is_reported(tools):
+            scores |= evaluator.scores(outcome)
+    return Evaluation(
+        record_id=record.id,
+        question=record.question,
+        answer=case.answer,
+        system=record.system,
+        topic=record.topic,
+        judge=tools.lm.model,
+        fingerprint=file.id,
+        sentences=case.sentences,
+        sources=case.sources,
+        nuggets=outcome.nuggets,
+        gold_nuggets=outcome.gold,
+        matches=outcome.matches,
+        assignments=outcome.of(NuggetAssignment),
+        signals=file.signals,
+        judgments=outcome.of(Judgment),
+        labels=outcome.of(SentenceLabel),
+        evidence=outcome.of(EvidenceVerdict),
+        searches=tuple(searches),
+        correctness=outcome.of(SentenceCorrectness),
+        citations=outcome.of(CitationVerdict),
+        facts=outcome.of(DocumentFacts),
+        scores=scores,
+        findings=(*against, *notices, *_remarks(outcome, searches)),
+        usage=sum((step.usage for step in (*verdicts, *searches)), Usage()),
+    )
+
+
+def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Finding]:
+    """Return what limits the evaluation itself."""
+    case, nuggets = outcome.file.case, outcome.nuggets
+    found: list[Finding] = []
+    if not case.sentences:
+        found.append(Finding(kind="empty_answer", message="The answer has no sentence."))
+    if case.n_source_chars_cut:
+        message = (
+            f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."
+        )
+        found.append(Finding(kind="sources_cut", message=message))
+    n_extractive = sum(1 for n in nuggets if n.method == "extractive")
+    if n_extractive:
+        message = (
+            f"{n_extractive} of {len(nuggets)} nuggets are the sentence itself: "
+            "what the model wrote was not carried by it."
+        )
+        found.append(Finding(kind="extractive_nugget", message=message))
+    return [*found, *_search_remarks(searches), *_unscored_remarks(outcome)]
+
+
+def _unscored_remarks(outcome: Outcome) -> list[Finding]:
+    """Return which verdicts are missing, from the first judge or from the second."""
+    single = [
+        one
+        for evaluator in outcome.tools.evaluators
+        for verdict in outcome.verdicts.get(evaluator.name, ())
+        for one in evaluator.parts_of(verdict)
+    ]
+    reasons = [one.failure.reason for one in single if one.failure]
+    found: list[Finding] = []
+    n_without = reasons.count("no_evidence")
+    if n_without:
+        message = f"{n_without} claims had no passage to be compared with."
+        found.append(Finding(kind="no_evidence", message=message))
+    missing = [reason for reason in reasons if reason not in NOTHING_TO_JUDGE]
+    if missing:
+        message = f"{len(missing)} verdicts are unscored: {', '.join(sorted(set(missing)))}."
+        found.append(Finding(kind="unscored", message=message))
+    return found + _escalation_remarks(outcome)
+
+
+def _escalation_remarks(outcome: Outcome) -> list[Finding]:
+    """Return what the second judge of a cascade failed to decide."""
+    verdicts = [v for group in outcome.verdicts.values() for v in group]
+    nested = [n for v in verdicts if isinstance(v, CitationVerdict) for n in v.nuggets]
+    failed: list[tuple[str, Failure]] = []
+    for verdict in (*verdicts, *nested):
+        escalation = getattr(verdict, "escalation", None)
+        if escalation is not None and escalation.failure is not None:
+            failed.append((escalation.judge, escalation.failure))
+    if not failed:
+        return []
+    reasons = ", ".join(sorted({failure.reason for _, failure in failed}))
+    message = (
+        f"{len(failed)} verdicts that {failed[0][0]} was to decide could not be had there: "
+        f"{reasons}. What the first judge said stands."
+    )
+    return [Finding(kind="escalation_failed", message=message)]
+
+
+def _search_remarks(searches: Sequence[EvidenceSearch]) -> list[Finding]:
+    """Return where evidence could not be looked for as it should have been."""
+    found: list[Finding] = []
+    if any(search.end == "nowhere_to_search" for search in searches):
+        message = "Nothing was searched for evidence: there is neither a corpus nor a source."
+        found.append(Finding(kind="nowhere_to_search", message=message))
+    n_withdrawn = sum(search.n_withdrawn for search in searches)
+    if n_withdrawn:
+        message = f"{n_withdrawn} retracted articles came up as evidence and were left out."
+        found.append(Finding(kind="withdrawn_evidence", message=message))
+    broken = [search.failure.reason for search in searches if search.failure]
+    if broken:
+        message = f"{len(broken)} searches for evidence went without the model's queries: " + (
+            f"{', '.join(sorted(set(broken)))}."
+        )
+        found.append(Finding(kind="search_without_queries", message=message))
+    return found

@@ -1,0 +1,27 @@
+"""The evaluators that ragassay ships, each behind those whose verdicts it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragassay.evaluators.assignment import AssignmentEvaluator
+from ragassay.evaluators.base import Evaluator
+from ragassay.evaluators.cited_nugget import CITED_NUGGET, FACTS
+from ragassay.evaluators.claims import CITATION, EVIDENCE
+from ragassay.evaluators.correctness import CorrectnessEvaluator
+from ragassay.evaluators.nuggets import NuggetsEvaluator
+from ragassay.evaluators.rubric import RUBRIC
+from ragassay.evaluators.sentence_label import SentenceLabelEvaluator
+
+OURS: tuple[Evaluator[Any], ...] = (
+    RUBRIC,
+    NuggetsEvaluator(),
+    AssignmentEvaluator(),
+    SentenceLabelEvaluator(),
+    EVIDENCE,
+    CorrectnessEvaluator(),
+    FACTS,
+    CITED_NUGGET,
+    CITATION,
+)
+"""In the order of the report."""

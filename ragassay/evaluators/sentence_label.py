@@ -1,0 +1,79 @@
+"""Sentence label: whether the answer needs a sentence (BioACE, section 4.1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.metrics.scores import sentence_scores
+from ragassay.records import AnswerSentence, Failure, Finding, Score, SentenceLabel
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.outcome import Outcome
+    from ragassay.evaluators.toolbox import Toolbox
+
+
+class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
+    """Label each sentence as required, borderline, unnecessary or inappropriate."""
+
+    name = "sentence_label"
+    part = "sentences"
+    record = SentenceLabel
+    is_weighed = True
+    words = Words(
+        verdict="sentence label",
+        question="Sentence labels",
+        kind="sentence",
+        group="sentences",
+        title="Sentences",
+        scores={
+            "sentences.required": Wording("Required sentences", "higher"),
+            "sentences.borderline": Wording("Borderline sentences"),
+            "sentences.unnecessary": Wording("Unnecessary sentences", "lower"),
+            "sentences.inappropriate": Wording("Inappropriate sentences", "lower"),
+            "sentences.completeness": Wording("Completeness", "higher"),
+        },
+    )
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, AnswerSentence]:
+        """Return the sentences."""
+        return {str(sentence.index): sentence for sentence in file.case.sentences}
+
+    async def ask(
+        self, subject: AnswerSentence, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[SentenceLabel]:
+        """Label one sentence."""
+        import dspy
+
+        with dspy.context(lm=tools.lm):
+            label: Any = await tools.labeller.acall(case=file.case, sentence=subject)
+        return [label]
+
+    def unscored(
+        self,
+        subject: AnswerSentence,
+        task: Task,
+        file: CaseFile,
+        tools: Toolbox,
+        failure: Failure,
+    ) -> Sequence[SentenceLabel]:
+        """Return no label."""
+        return [SentenceLabel(sentence=subject.index, failure=failure)]
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the share of sentences with each label."""
+        return sentence_scores(outcome.of(SentenceLabel), outcome.judged_by(self))
+
+    def findings(self, outcome: Outcome) -> list[Finding]:
+        """Name the inappropriate sentences."""
+        return [
+            Finding(
+                kind="inappropriate_sentence",
+                sentence=label.sentence,
+                message=f"Sentence {label.sentence} is labelled inappropriate: "
+                "it may harm a patient.",
+            )
+            for label in outcome.of(SentenceLabel)
+            if label.label == "inappropriate"
+        ]

@@ -1,0 +1,89 @@
+"""The file of a case: opened from its record, brought up to date from the graph's state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ragassay.agents.context import build_case
+from ragassay.agents.segmenter import segment
+from ragassay.errors import InputError
+from ragassay.evaluators.base import CaseFile
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.graphs.keys import fingerprint
+from ragassay.graphs.state import State
+from ragassay.records import Case, Record
+from ragassay.retrievers.passages import condense
+from ragassay.sentences import sentences_of
+from ragassay.threads import in_thread
+
+
+def case_of(record: Record, tools: Toolbox) -> Case:
+    """Return what the judges look at.
+
+    Raises:
+        InputError: The answer has more sentences than the settings allow.
+    """
+    answer, sentences, sources = segment(record, tools.corpus.get)
+    most = tools.settings.max_sentences
+    if len(sentences) > most:
+        raise InputError(
+            f"the answer has {len(sentences)} sentences, more than the {most} that are allowed; "
+            "raise the setting max_sentences if it is meant"
+        )
+    reference = record.reference or ""
+    return build_case(
+        record,
+        answer,
+        sentences,
+        sentences_of(reference)[:most],
+        sources,
+        condense(sources, f"{record.question} {answer}", tools.settings.source_chars),
+    )
+
+
+def file_of(record: Record, tools: Toolbox) -> CaseFile:
+    """Return a new file."""
+    return CaseFile(fingerprint(tools, record), record, case_of(record, tools))
+
+
+async def open_file(
+    record: Record, tools: Toolbox, state: Mapping[str, Any] | None = None
+) -> CaseFile:
+    """Open the file of a record.
+
+    Args:
+        record: The record.
+        tools: What judges it.
+        state: Values of a state that an earlier start has left.
+
+    Raises:
+        InputError: The answer has too many sentences.
+    """
+    file = tools.files.open(await in_thread(file_of, record, tools))
+    known = {name: state[name] for name in _FROM_STATE if state and name in state}
+    return tools.files.open(replace(file, **known, _subjects={})) if known else file
+
+
+def opened_file(case: str, tools: Toolbox) -> CaseFile:
+    """Return the file of a case.
+
+    Raises:
+        InputError: It is not open.
+    """
+    file = tools.files.get(case)
+    if file is None:
+        raise InputError(
+            "this evaluation was begun in another process: call the graph with its record again"
+        )
+    return file
+
+
+def updated_file(state: State, tools: Toolbox) -> CaseFile:
+    """Bring the file of a case up to date, and return it."""
+    known = {name: getattr(state, name) for name in _FROM_STATE}
+    return tools.files.open(replace(opened_file(state.case, tools), **known, _subjects={}))
+
+
+_FROM_STATE = ("found", "cited", "signals", "readings", "verdicts")

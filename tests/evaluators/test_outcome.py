@@ -1,0 +1,214 @@
+"""Verdicts put in order and added up, without a graph."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from casefiles import filed
+from fakes import WordEmbedder
+
+from ragassay.errors import RagassayError
+from ragassay.evaluators.base import Cited, Found
+from ragassay.evaluators.outcome import evaluation_of, outcome_of
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.records import (
+    AnswerSentence,
+    Case,
+    Citation,
+    CitationVerdict,
+    Document,
+    Evaluation,
+    EvidenceSpan,
+    EvidenceVerdict,
+    Failure,
+    Judgment,
+    Nugget,
+    NuggetAssignment,
+    SentenceLabel,
+    SentenceNuggets,
+    Usage,
+    VerdictBase,
+)
+from ragassay.settings import load_settings
+
+GOOD, BAD = Citation(marker="1", document="d"), Citation(marker="9")
+CALL = Usage(n_calls=1, n_prompt_tokens=10, n_completion_tokens=2)
+RUBRICS = ("cohesion", "relevancy")
+CASE = Case(
+    record_id="r",
+    question="Q?",
+    answer="A. B.",
+    sentences=(
+        AnswerSentence(index=1, text="A.", start=0, end=2, citations=(GOOD, BAD)),
+        AnswerSentence(index=2, text="B.", start=3, end=5, citations=(GOOD,)),
+    ),
+    sources=(Document(id="d", text="T"),),
+)
+EMPTY = CASE.model_copy(update={"sentences": (), "answer": ""})
+SPAN = EvidenceSpan(document="d", start=0, end=1, text="T")
+ELSEWHERE = EvidenceSpan(document="e", start=0, end=1, text="U")
+
+
+def written(index: int, origin: str = "answer", failure: Failure | None = None) -> SentenceNuggets:
+    made = {"text": f"Fact {index}", "origin": origin, "sentence": index}
+    nuggets = () if failure else (Nugget.model_validate(made),)
+    given = {"origin": origin, "sentence": index, "nuggets": nuggets, "failure": failure}
+    return SentenceNuggets.model_validate(given | {"usage": CALL})
+
+
+NUGGETS = [written(1), written(2)]
+JUDGMENTS = [Judgment(rubric=r, rating=3, score=3, usage=CALL) for r in RUBRICS]
+LABELS = [SentenceLabel(sentence=i, label="required", usage=CALL) for i in (1, 2)]
+EVIDENCE = [EvidenceVerdict(sentence=1, verdict="contradicts", evidence=ELSEWHERE, usage=CALL)]
+CITATIONS = [
+    CitationVerdict(sentence=i, citation=GOOD, verdict="supports", evidence=SPAN, usage=CALL)
+    for i in (1, 2)
+]
+ALL: list[VerdictBase] = [*NUGGETS, *JUDGMENTS, *LABELS, *EVIDENCE, *CITATIONS]
+
+
+def evaluated(case: Case, verdicts: Sequence[VerdictBase], **options: object) -> Evaluation:
+    given = {"model": "openai/judge", "signals": False, "rubrics": RUBRICS, "correctness": "judge"}
+    tools = replace(Toolbox.of(load_settings(**(given | options))), embedder=WordEmbedder())  # type: ignore[arg-type]
+    file = replace(
+        filed(case, verdicts),
+        found=tuple(
+            Found(one.sentence, one.side, one.rank, one.evidence)
+            for one in verdicts
+            if isinstance(one, EvidenceVerdict) and one.evidence
+        ),
+        cited=tuple(
+            Cited(one.sentence, one.citation.marker, one.evidence)
+            for one in verdicts
+            if isinstance(one, CitationVerdict) and one.evidence
+        ),
+    )
+    return evaluation_of(outcome_of(file, tools), (), ())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_order_of_arrival_does_not_show(seed: int) -> None:
+    found = evaluated(CASE, random.Random(seed).sample(ALL, len(ALL)))
+    assert [n.sentence for n in found.nuggets] == [1, 2]
+    assert [j.rubric for j in found.judgments] == list(RUBRICS)
+    assert [label.sentence for label in found.labels] == [1, 2]
+    assert [(v.sentence, v.citation.marker) for v in found.citations] == [
+        (1, "1"),
+        (1, "9"),
+        (2, "1"),
+    ]
+
+
+def test_what_no_model_was_asked_for_is_filled_in() -> None:
+    found = evaluated(CASE, ALL)
+    assert found.citations[1].verdict == "invalid"
+    assert found.citations[1].failure is None
+    assert found.evidence[1].failure is not None
+    assert found.evidence[1].failure.reason == "no_evidence"
+
+
+def test_cited_document_without_a_passage_is_unscored() -> None:
+    found = evaluated(CASE, (), only=("citations",))
+    assert [v.verdict for v in found.citations] == [None, "invalid", None]
+    assert [v.failure.reason for v in found.citations if v.failure] == ["no_evidence"] * 2
+
+
+def test_empty_answer_is_unscored_by_name() -> None:
+    found = evaluated(EMPTY, ())
+    assert found.judgments[0].failure is not None
+    assert found.judgments[0].failure.reason == "empty_answer"
+    assert found.scores["rubric.cohesion"].n_unscored == 1
+    assert [f.kind for f in found.findings] == ["empty_answer"]
+
+
+def test_scores_findings_and_usage_add_up() -> None:
+    gold = (Nugget(text="Fact 1"),)
+    case = CASE.model_copy(update={"gold": gold})
+    assigned = NuggetAssignment(gold=0, assignment="support", usage=CALL)
+    found = evaluated(case, [*ALL, assigned])
+    assert found.judge == "openai/judge"
+    assert found.scores["nuggets.recall"].value == 1.0
+    assert found.scores["nuggets.precision"].value == 0.5
+    assert found.scores["citations.support"].value == 0.6667
+    # 2 nugget lists, an assignment, 2 judgments, 2 labels, 1 evidence verdict and 2 citations.
+    assert found.usage == Usage(
+        n_calls=10, n_prompt_tokens=100, n_completion_tokens=20, cost_usd=0.0
+    )
+    assert sorted((f.kind, f.sentence) for f in found.findings if f.sentence) == [
+        ("contradicted_sentence", 1),
+        ("invalid_citation", 1),
+    ]
+    assert [f.kind for f in found.findings if not f.sentence] == ["no_evidence"]
+
+
+def test_gold_nuggets_come_before_those_of_the_reference() -> None:
+    gold = (Nugget(text="Gold"),)
+    case = CASE.model_copy(update={"gold": gold, "reference_sentences": ("R.",)})
+    assigned = NuggetAssignment(gold=0, assignment="support")
+    found = evaluated(case, [*NUGGETS, assigned], only=("nuggets",))
+    assert found.gold_nuggets == gold
+    without = case.model_copy(update={"gold": ()})
+    found = evaluated(without, [*NUGGETS, written(1, "reference")], only=("nuggets",))
+    assert [n.text for n in found.gold_nuggets] == ["Fact 1"]
+
+
+def test_failures_of_answer_and_reference_are_named() -> None:
+    refused, timeout = Failure(reason="refused"), Failure(reason="timeout")
+    case = CASE.model_copy(update={"reference_sentences": ("R.",)})
+    lists = [written(1), written(2, failure=refused), written(1, "reference", timeout)]
+    found = evaluated(case, lists, only=("nuggets",))
+    assert found.scores["nuggets.recall"].value is None
+    assert found.scores["nuggets.recall"].n_unscored == 2
+    (remark,) = [f for f in found.findings if f.kind == "unscored"]
+    assert remark.message == "2 verdicts are unscored: refused, timeout."
+
+
+def test_harm_contradiction_cuts_and_extracts_are_found() -> None:
+    nugget = Nugget(text="A.", origin="answer", method="extractive", sentence=1)
+    case = CASE.model_copy(update={"n_source_chars_cut": 12, "sentences": CASE.sentences[:1]})
+    verdicts = [
+        SentenceNuggets(origin="answer", sentence=1, nuggets=(nugget,)),
+        SentenceLabel(sentence=1, label="inappropriate"),
+        CitationVerdict(sentence=1, citation=GOOD, verdict="contradicts", evidence=SPAN),
+    ]
+    kinds = {f.kind for f in evaluated(case, [*verdicts, *JUDGMENTS]).findings}
+    assert {
+        "inappropriate_sentence",
+        "contradicted_citation",
+        "sources_cut",
+        "extractive_nugget",
+    } <= kinds
+
+
+def test_assignments_are_in_the_order_of_the_gold_nuggets_and_scored() -> None:
+    gold = (Nugget(text="One", importance="vital"), Nugget(text="Two", importance="okay"))
+    case = CASE.model_copy(update={"gold": gold})
+    assigned = [
+        NuggetAssignment(gold=1, assignment="support", usage=CALL),
+        NuggetAssignment(gold=0, failure=Failure(reason="timeout")),
+    ]
+    found = evaluated(case, [*NUGGETS, *assigned], only=("nuggets",))
+    assert [a.gold for a in found.assignments] == [0, 1]
+    assert found.scores["nuggets.strict_all"].value == 1.0
+    assert (found.scores["nuggets.all"].worst, found.scores["nuggets.all"].best) == (0.5, 1.0)
+    assert found.scores["nuggets.vital"].value is None
+    assert found.scores["nuggets.vital"].n_unscored == 1
+    assert "unscored" in {f.kind for f in found.findings}
+
+
+def test_empty_answer_supports_no_gold_nugget() -> None:
+    case = EMPTY.model_copy(update={"gold": (Nugget(text="One", importance="vital"),)})
+    found = evaluated(case, ())
+    assert [a.assignment for a in found.assignments] == ["not_support"]
+    assert found.scores["nuggets.strict_vital"].value == 0.0
+
+
+@pytest.mark.parametrize(
+    "missing", [*NUGGETS, *JUDGMENTS, *LABELS], ids=lambda one: f"{one.evaluator}-{one.item}"
+)
+def test_evaluation_that_was_broken_off_is_not_added_up(missing: VerdictBase) -> None:
+    with pytest.raises(RagassayError, match=f"no verdict on {missing.evaluator}"):
+        evaluated(CASE, [one for one in ALL if one is not missing])
