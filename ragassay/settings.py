@@ -23,7 +23,7 @@ from ragassay.model_names import (
     split_endpoint,
 )
 from ragassay.prompts import RubricSet, Strategy
-from ragassay.records import PARTS, Part
+from ragassay.records import PARTS
 
 SOURCE_CHARS_LOCAL = 9_000
 """About 2,200 tokens: five abstracts, on which the embedded judge spends seconds."""
@@ -112,7 +112,7 @@ class Settings(BaseSettings):
     when: str = "entropy>1.0"
     api_base: str | None = None
     embedder: str = "all-MiniLM-L6-v2"
-    only: tuple[Part, ...] = ()
+    only: tuple[str, ...] = ()
     rubric_set: RubricSet = "yescieval"
     rubrics: tuple[str, ...] = ()
     strategy: Strategy = "knowledge"
@@ -239,11 +239,11 @@ class Settings(BaseSettings):
         return MINILM_VERIFIER if chosen == EMBEDDED else chosen
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[str, ...]:
         """What is to be found out."""
         return self.only or PARTS
 
-    def wants(self, part: Part) -> bool:
+    def wants(self, part: str) -> bool:
         """Whether a part is to be found out."""
         return part in self.parts
 

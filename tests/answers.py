@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ragassay.records import (
     AnswerSentence,
@@ -15,6 +16,7 @@ from ragassay.records import (
     Score,
     SentenceLabel,
 )
+from ragassay.records.evaluation import OLD_FIELDS
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 
 
@@ -90,3 +92,12 @@ def written_run(
         summary = summarize(evaluations, len(evaluations), 0, 0)
         write_whole(folder.summary_file, summary.model_dump_json())
     return path
+
+
+def changed(evaluation: Evaluation, **fields: Any) -> Evaluation:
+    """The evaluation with other fields; a list such as `labels` replaces its kind of verdicts."""
+    named = {OLD_FIELDS[name]: verdicts for name, verdicts in fields.items() if name in OLD_FIELDS}
+    kept = [one for one in evaluation.verdicts if one.evaluator not in named]
+    new = [verdict for verdicts in named.values() for verdict in verdicts]
+    others = {name: value for name, value in fields.items() if name not in OLD_FIELDS}
+    return evaluation.model_copy(update=others | {"verdicts": (*kept, *new)})

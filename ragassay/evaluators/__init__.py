@@ -4,7 +4,7 @@ An evaluator declares what it asks, how a question is answered, what the answer 
 its verdicts come to and how reports speak of them. Everything else loops over the registry.
 """
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.evaluators.base import CaseFile, Direction, Evaluator, Task, Wording, Words
 from ragassay.evaluators.registry import OURS
 
-__all__ = ["OURS", "CaseFile", "Evaluator", "Task", "Wording", "Words"]
+__all__ = ["OURS", "CaseFile", "Direction", "Evaluator", "Task", "Wording", "Words"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from ragassay.records import (
     Case,
+    Evaluation,
     EvidenceSide,
     EvidenceSpan,
     Failure,
@@ -173,6 +174,7 @@ class Words:
 
     Attributes:
         verdict: One of its verdicts, e.g. "sentence label".
+        verdicts: Several of them, where that is not the same with an s.
         question: Its questions as a title, e.g. "Sentence labels"; evaluators with the same title
             share their questions.
         kind: Name of its questions in the cascade's numbers.
@@ -183,6 +185,7 @@ class Words:
     """
 
     verdict: str
+    verdicts: str = ""
     question: str = ""
     kind: str = ""
     group: str = ""
@@ -271,9 +274,9 @@ class Evaluator(ABC, Generic[S]):
         """Return what its verdicts have against the answer."""
         return []
 
-    def questions(self, verdicts: Sequence[Any]) -> Iterable[VerdictBase]:
-        """Return those of an answer's verdicts that a judge was asked for, one a call."""
-        return verdicts if self.is_weighed else ()
+    def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
+        """Return those verdicts that a judge was asked for and could be unsure of, one a call."""
+        return evaluation.by(self.name) if self.is_weighed else ()
 
     def parts_of(self, verdict: Any) -> Iterable[VerdictBase]:
         """Return the verdicts that one was made of, itself where there are none."""

@@ -15,6 +15,7 @@ from ragassay.evaluators.claims import n_citations
 from ragassay.evaluators.comparing import compare
 from ragassay.records import (
     DocumentFacts,
+    Evaluation,
     EvidenceSpan,
     Failure,
     NuggetVerdict,
@@ -34,7 +35,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
     part = "citations"
     record = DocumentFacts
     needs = ("passages",)
-    words = Words(verdict="list of facts")
+    words = Words(verdict="list of facts", verdicts="lists of facts")
 
     def is_wanted(self, tools: Toolbox) -> bool:
         """Return whether citations are checked nugget by nugget."""
@@ -122,6 +123,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
     is_weighed = True
     words = Words(
         verdict="verdict on a nugget of a citation",
+        verdicts="verdicts on nuggets of citations",
         question="Nuggets against cited documents",
         kind="cited_nugget",
     )
@@ -194,9 +196,10 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
         """Name what compares."""
         return tools.or_second(tools.verifier_name)
 
-    def questions(self, verdicts: Sequence[NuggetVerdict]) -> Iterable[VerdictBase]:
+    def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
         """Return each once, where two markers of a sentence mean one document."""
-        return {one.item: one for one in verdicts}.values()
+        nested = (nugget for citation in evaluation.citations for nugget in citation.nuggets)
+        return {nugget.item: nugget for nugget in nested}.values()
 
     def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
         """Each citation has as many as its sentence may have nuggets."""

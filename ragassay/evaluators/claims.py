@@ -17,6 +17,7 @@ from ragassay.metrics.citations import citation_scores, merged_citations
 from ragassay.metrics.scores import evidence_scores
 from ragassay.records import (
     CitationVerdict,
+    Evaluation,
     EvidenceSide,
     EvidenceSpan,
     EvidenceVerdict,
@@ -211,9 +212,9 @@ class EvidenceEvaluator(_ClaimEvaluator):
             for n, one in against.items()
         ]
 
-    def questions(self, verdicts: Sequence[EvidenceVerdict]) -> Iterable[EvidenceVerdict]:
+    def questions(self, evaluation: Evaluation) -> Iterable[EvidenceVerdict]:
         """Leave out sentences without a passage."""
-        return [one for one in verdicts if one.evidence is not None]
+        return [one for one in evaluation.evidence if one.evidence is not None]
 
     def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
         """Each sentence has its passages, on both sides where there is a corpus."""
@@ -311,13 +312,27 @@ class CitationEvaluator(_ClaimEvaluator):
             if one.verdict in wrong
         ]
 
-    def questions(self, verdicts: Sequence[CitationVerdict]) -> Iterable[VerdictBase]:
-        """Leave out what no model was asked for, and what is merged from nuggets."""
-        return [one for one in verdicts if one.evidence is not None and not one.nuggets]
+    def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
+        """Leave out what was asked as evidence, and what was merged or not asked at all.
+
+        Citations with the same passage are one question.
+        """
+        asked = {_question(one) for one in evaluation.evidence}
+        own: dict[tuple[int, str, int, int], CitationVerdict] = {}
+        for one in evaluation.citations:
+            question = _question(one)
+            if question and question not in asked and not one.nuggets:
+                own.setdefault(question, one)
+        return own.values()
 
     def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
         """Each citation has one passage; checked nugget by nugget, it has none of its own."""
         return 0 if tools.settings.cites_by_nuggets else n_citations(file)
+
+
+def _question(verdict: EvidenceVerdict | CitationVerdict) -> tuple[int, str, int, int] | None:
+    span = verdict.evidence
+    return (verdict.sentence, span.document, span.start, span.end) if span else None
 
 
 def n_citations(file: CaseFile) -> int:

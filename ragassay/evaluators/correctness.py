@@ -49,6 +49,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     needs = ("passages", "evidence")
     words = Words(
         verdict="verdict on correctness",
+        verdicts="verdicts on correctness",
         group="correctness",
         title="Correctness",
         direction="higher",

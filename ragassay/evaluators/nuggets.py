@@ -40,6 +40,7 @@ class NuggetsEvaluator(Evaluator[OriginSentence]):
     record = SentenceNuggets
     words = Words(
         verdict="list of nuggets",
+        verdicts="lists of nuggets",
         group="nuggets",
         title="Nuggets",
         direction="higher",

@@ -12,19 +12,13 @@ from ragassay.evaluators.nuggets import matched_nuggets, nuggets_of
 from ragassay.records import (
     NOTHING_TO_JUDGE,
     CitationVerdict,
-    DocumentFacts,
     Evaluation,
     EvidenceSearch,
-    EvidenceVerdict,
     Failure,
     Finding,
-    Judgment,
     Nugget,
-    NuggetAssignment,
     NuggetMatch,
     Score,
-    SentenceCorrectness,
-    SentenceLabel,
     SentenceNuggets,
     Usage,
     VerdictBase,
@@ -54,7 +48,8 @@ class Outcome:
 
     def of(self, kind: type[V]) -> tuple[V, ...]:
         """Return the verdicts of one kind, in order."""
-        return tuple(v for v in self.verdicts.get(kind.evaluator, ()) if isinstance(v, kind))
+        found = (v for group in self.verdicts.values() for v in group)
+        return tuple(verdict for verdict in found if isinstance(verdict, kind))
 
     @property
     def parts(self) -> Sequence[str]:
@@ -132,15 +127,9 @@ def evaluation_of(
         nuggets=outcome.nuggets,
         gold_nuggets=outcome.gold,
         matches=outcome.matches,
-        assignments=outcome.of(NuggetAssignment),
         signals=file.signals,
-        judgments=outcome.of(Judgment),
-        labels=outcome.of(SentenceLabel),
-        evidence=outcome.of(EvidenceVerdict),
+        verdicts=tuple(verdicts),
         searches=tuple(searches),
-        correctness=outcome.of(SentenceCorrectness),
-        citations=outcome.of(CitationVerdict),
-        facts=outcome.of(DocumentFacts),
         scores=scores,
         findings=(*against, *notices, *_remarks(outcome, searches)),
         usage=sum((step.usage for step in (*verdicts, *searches)), Usage()),

@@ -10,7 +10,16 @@ from ragassay.evaluators.conferring import disputed_members, others_text
 from ragassay.metrics.joint import BEYOND_SENTENCES, joined
 from ragassay.metrics.panel import panel_judgments, single_judgments
 from ragassay.metrics.scores import rubric_scores
-from ragassay.records import NOTHING_TO_JUDGE, Case, Failure, Judgment, Reading, Score, Usage
+from ragassay.records import (
+    NOTHING_TO_JUDGE,
+    Case,
+    Evaluation,
+    Failure,
+    Judgment,
+    Reading,
+    Score,
+    Usage,
+)
 
 if TYPE_CHECKING:
     from ragassay.evaluators.outcome import Outcome
@@ -111,9 +120,10 @@ class RubricEvaluator(Evaluator[str]):
         """Return one score a rubric."""
         return rubric_scores(outcome.of(Judgment), outcome.judged_by(self))
 
-    def questions(self, verdicts: Sequence[Judgment]) -> Iterable[Judgment]:
+    def questions(self, evaluation: Evaluation) -> Iterable[Judgment]:
         """Leave out what had nothing to rate."""
-        return [v for v in verdicts if not v.failure or v.failure.reason not in NOTHING_TO_JUDGE]
+        judgments = evaluation.judgments
+        return [v for v in judgments if not v.failure or v.failure.reason not in NOTHING_TO_JUDGE]
 
     def parts_of(self, verdict: Judgment) -> Iterable[Judgment]:
         """Return the members of a panel."""

@@ -43,7 +43,7 @@ from ragassay.models.signal_rater import shipped_rater
 from ragassay.models.tuned import note_of, untuned
 from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
 from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256, read_all_compiled
-from ragassay.records import NuggetMatcher
+from ragassay.records import PARTS, NuggetMatcher
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.rerank import Reranker
@@ -148,6 +148,10 @@ class Toolbox:
         unknown = [name for name in settings.rubrics if name not in rubrics]
         if unknown:
             raise SettingsError(f"unknown rubric {unknown[0]!r}; there are {', '.join(rubrics)}")
+        strange = [part for part in settings.only if part not in {e.part for e in OURS}]
+        if strange:
+            known = ", ".join(PARTS)
+            raise SettingsError(f"only: there is no part {strange[0]!r}; there are {known}")
         chosen = settings.rubrics or tuple(rubrics)
         own = settings.of_judge(0)
         lm = JudgeLM(untuned(own))

@@ -146,7 +146,9 @@ def _with(evaluation: Evaluation, items: Sequence[AlignedItem], *, is_human: boo
         cited = {verdict.sentence for verdict in citations}
         sentences = [s for s in evaluation.sentences if s.index in cited or not s.citations]
         scores |= citation_scores(sentences, citations, judge)
-    update = {"labels": labels, "citations": citations, "scores": scores, "judge": judge}
+    kinds = SentenceLabel | CitationVerdict
+    others = [verdict for verdict in evaluation.verdicts if not isinstance(verdict, kinds)]
+    update = {"verdicts": (*others, *labels, *citations), "scores": scores, "judge": judge}
     return evaluation.model_copy(update=update)
 
 

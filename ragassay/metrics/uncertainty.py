@@ -9,20 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.errors import SettingsError
-from ragassay.records import (
-    NOTHING_TO_JUDGE,
-    CitationVerdict,
-    EvidenceVerdict,
-    Judgment,
-    NuggetAssignment,
-    NuggetVerdict,
-    SentenceLabel,
-)
-
-Weighed = (
-    Judgment | SentenceLabel | EvidenceVerdict | CitationVerdict | NuggetVerdict | NuggetAssignment
-)
-"""A verdict out of several possible ones, so that a judge can be more or less sure of it."""
+from ragassay.records import NOTHING_TO_JUDGE, Judgment, VerdictBase
 
 POSSIBLE = (
     "'entropy>X' (bits, of the distribution over the ratings or labels), 'confidence<X' (the "
@@ -45,7 +32,7 @@ class Term:
     what: Literal["entropy", "confidence", "unscored"]
     bound: float = 0.0
 
-    def holds(self, verdict: Weighed) -> bool:
+    def holds(self, verdict: VerdictBase) -> bool:
         """Whether a verdict that was given is beyond it; what is not known counts as not sure."""
         if self.what == "unscored":
             return False
@@ -68,7 +55,7 @@ class Condition:
     text: str
     ways: tuple[tuple[Term, ...], ...]
 
-    def is_unsure(self, verdict: Weighed) -> bool:
+    def is_unsure(self, verdict: VerdictBase) -> bool:
         """Whether a verdict is to be asked for again.
 
         One that could not be had always is, whatever the condition, unless the reason lies in the
@@ -143,14 +130,14 @@ def rounded_bits(shares: Iterable[float] | None) -> float | None:
     return None if found is None else round(found, 4)
 
 
-def entropy_of(verdict: Weighed) -> float | None:
+def entropy_of(verdict: VerdictBase) -> float | None:
     """Entropy of a verdict's distribution, in bits; None where the judge gave none."""
     if isinstance(verdict, Judgment):
         return None if verdict.distribution is None else entropy_bits(verdict.distribution)
     return verdict.entropy_bits
 
 
-def confidence_of(verdict: Weighed) -> float | None:
+def confidence_of(verdict: VerdictBase) -> float | None:
     """Probability of what a judge said, in [0, 1]; of a rating, that of the likeliest one."""
     if isinstance(verdict, Judgment):
         return None if verdict.distribution is None else max(verdict.distribution)

@@ -32,12 +32,11 @@ from ragassay.records.base import (
     Importance,
     NuggetMethod,
     NuggetOrigin,
-    Part,
     RelevanceLabel,
     SearchEnd,
     Verdict,
 )
-from ragassay.records.cascade import Cascade, CascadePart, QuestionKind
+from ragassay.records.cascade import Cascade, CascadePart
 from ragassay.records.evaluation import (
     Evaluation,
     Finding,
@@ -86,6 +85,7 @@ from ragassay.records.verdicts import (
     NuggetAssignment,
     NuggetMatch,
     NuggetVerdict,
+    OwnVerdict,
     SentenceCorrectness,
     SentenceLabel,
     SentenceNuggets,
@@ -151,12 +151,11 @@ __all__ = [
     "NuggetMethod",
     "NuggetOrigin",
     "NuggetVerdict",
+    "OwnVerdict",
     "PanelAgreement",
     "PanelMember",
     "PanelSeat",
     "Paraphrase",
-    "Part",
-    "QuestionKind",
     "Reading",
     "Record",
     "RecordFailure",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -47,10 +47,9 @@ RELEVANCE_LABELS: tuple[RelevanceLabel, ...] = (
     "unnecessary",
     "inappropriate",
 )
-Part = Literal["nuggets", "rubrics", "sentences", "evidence", "correctness", "citations"]
-"""What can be found out about an answer."""
+PARTS = ("nuggets", "rubrics", "sentences", "evidence", "correctness", "citations")
+"""What can be found out about an answer; a user's evaluator is a part of its own."""
 
-PARTS: tuple[Part, ...] = get_args(Part)
 ASSIGNMENTS: tuple[Assignment, ...] = ("support", "partial_support", "not_support")
 VERDICTS: tuple[Verdict, ...] = ("supports", "contradicts", "neutral", "not_relevant")
 VERDICT_SETS: dict[int, tuple[Verdict, ...]] = {

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
 from ragassay.records.base import Frozen
 from ragassay.records.verdicts import Usage
-
-QuestionKind = Literal["rubric", "sentence", "claim", "cited_nugget", "gold_nugget"]
-"""What a judge is asked, one call each.
-
-- rubric: the rating of an answer on a rubric
-- sentence: the label of a sentence
-- claim: a sentence against a passage, for its evidence, its citations or both
-- cited_nugget: a nugget of a sentence against a document that the sentence cites
-- gold_nugget: a gold nugget against the answer
-"""
 
 
 class CascadePart(Frozen):
     """One kind of question, over all answers.
 
     Attributes:
-        kind: Which.
+        kind: Which, as its evaluator names its questions.
         n: Questions; the sum of the three counts below.
         n_kept: Those of which the first judge was sure.
         n_escalated: Those that the second judge decided.
@@ -35,7 +23,7 @@ class CascadePart(Frozen):
             where the price is not known, or where nothing of the kind was decided there.
     """
 
-    kind: QuestionKind
+    kind: str
     n: int = Field(ge=0)
     n_kept: int = Field(ge=0)
     n_escalated: int = Field(ge=0)

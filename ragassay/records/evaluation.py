@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from ragassay.records.base import Frozen
 from ragassay.records.inputs import AnswerSentence, Document, Nugget
@@ -15,10 +18,36 @@ from ragassay.records.verdicts import (
     Judgment,
     NuggetAssignment,
     NuggetMatch,
+    OwnVerdict,
     SentenceCorrectness,
     SentenceLabel,
     Usage,
+    VerdictBase,
 )
+
+V = TypeVar("V", bound=VerdictBase)
+
+OLD_FIELDS = {
+    "judgments": "rubric",
+    "labels": "sentence_label",
+    "evidence": "evidence",
+    "correctness": "correctness",
+    "citations": "citation",
+    "facts": "facts",
+    "assignments": "assignment",
+}
+"""Where evaluations of earlier versions kept the verdicts of an evaluator."""
+
+
+def _as_kind(verdict: object) -> object:
+    """Read a verdict as its evaluator's kind; one of an unknown evaluator is a user's own."""
+    if not isinstance(verdict, Mapping):
+        return verdict
+    kind = VerdictBase.kinds.get(str(verdict.get("evaluator")), OwnVerdict)
+    return kind.model_validate(verdict)
+
+
+AnyVerdict = Annotated[SerializeAsAny[VerdictBase], BeforeValidator(_as_kind)]
 
 
 class Score(Frozen):
@@ -65,8 +94,10 @@ class Finding(Frozen):
 class Evaluation(Frozen):
     """Everything that was found out about one answer.
 
-    `scores` is keyed "rubric.cohesion", "nuggets.recall", "sentences.required",
-    "evidence.support", "citations.support" and so on, in a stable order.
+    Attributes:
+        verdicts: All verdicts, evaluator by evaluator, each evaluator's in order.
+        scores: Keyed "rubric.cohesion", "nuggets.recall", "sentences.required",
+            "evidence.support", "citations.support" and so on, in a stable order.
     """
 
     record_id: str
@@ -81,15 +112,65 @@ class Evaluation(Frozen):
     nuggets: tuple[Nugget, ...] = ()
     gold_nuggets: tuple[Nugget, ...] = ()
     matches: tuple[NuggetMatch, ...] = ()
-    assignments: tuple[NuggetAssignment, ...] = ()
     signals: Signals | None = None
-    judgments: tuple[Judgment, ...] = ()
-    labels: tuple[SentenceLabel, ...] = ()
-    evidence: tuple[EvidenceVerdict, ...] = ()
+    verdicts: tuple[AnyVerdict, ...] = ()
     searches: tuple[EvidenceSearch, ...] = ()
-    correctness: tuple[SentenceCorrectness, ...] = ()
-    citations: tuple[CitationVerdict, ...] = ()
-    facts: tuple[DocumentFacts, ...] = ()
     scores: dict[str, Score] = Field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     usage: Usage = Usage()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_old_form(cls, given: Any) -> Any:
+        """Read an evaluation of an earlier version, which had a list for each evaluator."""
+        if not isinstance(given, Mapping) or OLD_FIELDS.keys().isdisjoint(given):
+            return given
+        verdicts = list(given.get("verdicts", ()))
+        for name, evaluator in OLD_FIELDS.items():
+            for one in given.get(name, ()):
+                verdicts.append({"evaluator": evaluator, **one} if isinstance(one, dict) else one)
+        kept = {name: value for name, value in given.items() if name not in OLD_FIELDS}
+        return kept | {"verdicts": tuple(verdicts)}
+
+    def of(self, kind: type[V]) -> tuple[V, ...]:
+        """Return the verdicts of one kind, in order."""
+        return tuple(verdict for verdict in self.verdicts if isinstance(verdict, kind))
+
+    def by(self, evaluator: str) -> tuple[VerdictBase, ...]:
+        """Return the verdicts of one evaluator, in order."""
+        return tuple(verdict for verdict in self.verdicts if verdict.evaluator == evaluator)
+
+    @property
+    def judgments(self) -> tuple[Judgment, ...]:
+        """One a rubric."""
+        return self.of(Judgment)
+
+    @property
+    def labels(self) -> tuple[SentenceLabel, ...]:
+        """One a sentence."""
+        return self.of(SentenceLabel)
+
+    @property
+    def assignments(self) -> tuple[NuggetAssignment, ...]:
+        """One a gold nugget."""
+        return self.of(NuggetAssignment)
+
+    @property
+    def evidence(self) -> tuple[EvidenceVerdict, ...]:
+        """At least one a sentence."""
+        return self.of(EvidenceVerdict)
+
+    @property
+    def correctness(self) -> tuple[SentenceCorrectness, ...]:
+        """One a sentence."""
+        return self.of(SentenceCorrectness)
+
+    @property
+    def citations(self) -> tuple[CitationVerdict, ...]:
+        """One a citation."""
+        return self.of(CitationVerdict)
+
+    @property
+    def facts(self) -> tuple[DocumentFacts, ...]:
+        """Those of cited documents, where citations were checked nugget by nugget."""
+        return self.of(DocumentFacts)

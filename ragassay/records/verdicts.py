@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -86,22 +86,45 @@ class Escalation(Frozen):
 
 
 class VerdictBase(Frozen):
-    """What all verdicts share.
+    """What all verdicts share. A verdict that failed is a value too: its `failure` says why.
 
     Attributes:
         evaluator: Name of the evaluator that asked.
+        judge: Which judge of a panel gave it; "" where there is no panel.
+        confidence: Probability of what was said among what could be said; None where not given.
+        entropy_bits: Entropy of that distribution; None where not given.
+        escalation: Set where the first judge was not sure and a second one was asked.
+        usage: What it cost.
+        failure: Set exactly where nothing was said.
     """
 
-    evaluator: ClassVar[str] = ""
+    evaluator: str
+    judge: str = ""
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    entropy_bits: float | None = Field(default=None, ge=0)
+    escalation: Escalation | None = None
+    usage: Usage = Usage()
+    failure: Failure | None = None
 
-    if TYPE_CHECKING:
-        usage: Usage
-        failure: Failure | None
+    kinds: ClassVar[dict[str, type[VerdictBase]]] = {}
+    """The type of each evaluator's verdicts."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Register a kind of verdict by the name of its evaluator."""
+        name = cls.model_fields["evaluator"].default
+        if isinstance(name, str):
+            VerdictBase.kinds[name] = cls
 
     @property
     def item(self) -> str:
-        """What the verdict is about, in the words of its evaluator; unique within an answer."""
+        """What the verdict is about; unique among those of its evaluator on an answer."""
         raise NotImplementedError
+
+    @property
+    def value(self) -> str | float | None:
+        """What was said: a label, or a number on a scale; None where nothing was."""
+        return None
 
 
 class Judgment(VerdictBase):
@@ -117,15 +140,12 @@ class Judgment(VerdictBase):
         distribution: Probability of each rating, from the scale's lowest on; None where not given.
         rationale: The judge's reason.
         sentences: Numbers (1-based) of the sentences that the rationale points to.
-        judge: Who gave it, where several judges sit as a panel; "" otherwise.
         members: The judgments of a panel that this one was made of; empty for a single judge.
         first: What a panel's member said before it heard the others; None where nobody was far off.
-        escalation: Set where the first judge was not sure and a second one was asked.
         escalated_from: What the first judge had said, where the second one gave this.
-        failure: Set exactly where `rating` is None.
     """
 
-    evaluator: ClassVar[str] = "rubric"
+    evaluator: Literal["rubric"] = "rubric"
     rubric: str
     scale: tuple[int, int] = (1, 5)
     rating: int | None = None
@@ -133,13 +153,9 @@ class Judgment(VerdictBase):
     distribution: tuple[float, ...] | None = None
     rationale: str = ""
     sentences: tuple[int, ...] = ()
-    judge: str = ""
     members: tuple[Judgment, ...] = ()
     first: Judgment | None = None
-    escalation: Escalation | None = None
     escalated_from: Judgment | None = None
-    usage: Usage = Usage()
-    failure: Failure | None = None
 
     @model_validator(mode="after")
     def _on_scale(self) -> Judgment:
@@ -156,6 +172,11 @@ class Judgment(VerdictBase):
         """See `VerdictBase`."""
         return self.rubric
 
+    @property
+    def value(self) -> float | None:
+        """See `VerdictBase`."""
+        return self.score
+
 
 class SentenceLabel(VerdictBase):
     """Whether an answer needs a sentence (BioACE, figure 2).
@@ -163,27 +184,23 @@ class SentenceLabel(VerdictBase):
     Attributes:
         sentence: 1-based.
         label: None where unscored.
-        confidence: Probability of the label among the four; None where not given.
-        entropy_bits: Entropy of the distribution over the labels; None where not given.
-        escalation: Set where the first judge was not sure and a second one was asked.
         escalated_from: What the first judge had said, where the second one gave this.
-        failure: Set exactly where `label` is None.
     """
 
-    evaluator: ClassVar[str] = "sentence_label"
+    evaluator: Literal["sentence_label"] = "sentence_label"
     sentence: int = Field(ge=1)
     label: RelevanceLabel | None = None
-    confidence: float | None = Field(default=None, ge=0, le=1)
-    entropy_bits: float | None = Field(default=None, ge=0)
-    escalation: Escalation | None = None
     escalated_from: SentenceLabel | None = None
-    usage: Usage = Usage()
-    failure: Failure | None = None
 
     @property
     def item(self) -> str:
         """See `VerdictBase`."""
         return str(self.sentence)
+
+    @property
+    def value(self) -> str | None:
+        """See `VerdictBase`."""
+        return self.label
 
 
 class NuggetVerdict(VerdictBase):
@@ -194,29 +211,25 @@ class NuggetVerdict(VerdictBase):
         document: The cited document's id.
         nugget: The nugget's text.
         verdict: None where unscored.
-        confidence: Probability of the verdict among the labels; None where not given.
-        entropy_bits: Entropy of the distribution over the labels; None where not given.
-        escalation: Set where the first judge was not sure and a second one was asked.
         escalated_from: What the first judge had said, where the second one gave this.
-        failure: Set exactly where `verdict` is None.
     """
 
-    evaluator: ClassVar[str] = "cited_nugget"
+    evaluator: Literal["cited_nugget"] = "cited_nugget"
     sentence: int = Field(ge=1)
     document: str
     nugget: str
     verdict: Verdict | None = None
-    confidence: float | None = Field(default=None, ge=0, le=1)
-    entropy_bits: float | None = Field(default=None, ge=0)
-    escalation: Escalation | None = None
     escalated_from: NuggetVerdict | None = None
-    usage: Usage = Usage()
-    failure: Failure | None = None
 
     @property
     def item(self) -> str:
         """See `VerdictBase`."""
         return f"{self.sentence}/{self.document}/{self.nugget}"
+
+    @property
+    def value(self) -> str | None:
+        """See `VerdictBase`."""
+        return self.verdict
 
 
 class DocumentFacts(VerdictBase):
@@ -228,17 +241,18 @@ class DocumentFacts(VerdictBase):
         facts: Its own sentences where no model could list its facts; `failure` then says why.
     """
 
-    evaluator: ClassVar[str] = "facts"
+    evaluator: Literal["facts"] = "facts"
     document: str
     start: int = Field(ge=0)
     facts: tuple[str, ...] = ()
-    usage: Usage = Usage()
-    failure: Failure | None = None
 
     @property
     def item(self) -> str:
         """See `VerdictBase`."""
         return f"{self.document}/{self.start}"
+
+
+_CORRECTNESS = {True: "correct", False: "not_borne_out", None: None}
 
 
 class SentenceCorrectness(VerdictBase):
@@ -250,15 +264,13 @@ class SentenceCorrectness(VerdictBase):
         score: The best passage's; None where there was none, or where the judge's verdicts were
             taken, which have none.
         evidence: The best passage.
-        failure: Set exactly where `correct` is None.
     """
 
-    evaluator: ClassVar[str] = "correctness"
+    evaluator: Literal["correctness"] = "correctness"
     sentence: int = Field(ge=1)
     correct: bool | None = None
     score: float | None = None
     evidence: EvidenceSpan | None = None
-    failure: Failure | None = None
 
     @property
     def item(self) -> str:
@@ -266,9 +278,9 @@ class SentenceCorrectness(VerdictBase):
         return str(self.sentence)
 
     @property
-    def usage(self) -> Usage:
-        """No model is asked, so it costs nothing."""
-        return Usage()
+    def value(self) -> str | None:
+        """See `VerdictBase`."""
+        return _CORRECTNESS[self.correct]
 
 
 class CitationVerdict(VerdictBase):
@@ -278,32 +290,28 @@ class CitationVerdict(VerdictBase):
         sentence: 1-based.
         citation: The pointer.
         verdict: "invalid" where the citation points nowhere; None where unscored.
-        confidence: Probability of the verdict among the labels; None where not given.
-        entropy_bits: Entropy of the distribution over the labels; None where not given.
         evidence: What of the document was checked.
         nuggets: The verdicts on the sentence's nuggets that it was merged from, if any.
-        escalation: Set where the first judge was not sure and a second one was asked.
         escalated_from: What the first judge had said, where the second one gave this.
-        failure: Set exactly where `verdict` is None.
     """
 
-    evaluator: ClassVar[str] = "citation"
+    evaluator: Literal["citation"] = "citation"
     sentence: int = Field(ge=1)
     citation: Citation
     verdict: CitationLabel | None = None
-    confidence: float | None = Field(default=None, ge=0, le=1)
-    entropy_bits: float | None = Field(default=None, ge=0)
     evidence: EvidenceSpan | None = None
     nuggets: tuple[NuggetVerdict, ...] = ()
-    escalation: Escalation | None = None
     escalated_from: CitationVerdict | None = None
-    usage: Usage = Usage()
-    failure: Failure | None = None
 
     @property
     def item(self) -> str:
         """See `VerdictBase`."""
         return f"{self.sentence}/{self.citation.marker}"
+
+    @property
+    def value(self) -> str | None:
+        """See `VerdictBase`."""
+        return self.verdict
 
 
 class EvidenceVerdict(VerdictBase):
@@ -314,31 +322,27 @@ class EvidenceVerdict(VerdictBase):
         side: What was looked for when the passage came up; the verdict may say otherwise.
         rank: Its place among the passages of its side, 1 for the best.
         verdict: None where unscored.
-        confidence: Probability of the verdict among the four; None where not given.
-        entropy_bits: Entropy of the distribution over the labels; None where not given.
         evidence: The passage; None where nothing was found.
-        escalation: Set where the first judge was not sure and a second one was asked.
         escalated_from: What the first judge had said, where the second one gave this.
-        failure: Set exactly where `verdict` is None; "no_evidence" where nothing was found.
     """
 
-    evaluator: ClassVar[str] = "evidence"
+    evaluator: Literal["evidence"] = "evidence"
     sentence: int = Field(ge=1)
     side: EvidenceSide = "for"
     rank: int = Field(default=1, ge=1)
     verdict: Verdict | None = None
-    confidence: float | None = Field(default=None, ge=0, le=1)
-    entropy_bits: float | None = Field(default=None, ge=0)
     evidence: EvidenceSpan | None = None
-    escalation: Escalation | None = None
     escalated_from: EvidenceVerdict | None = None
-    usage: Usage = Usage()
-    failure: Failure | None = None
 
     @property
     def item(self) -> str:
         """See `VerdictBase`."""
         return f"{self.sentence}/{self.side}/{self.rank}"
+
+    @property
+    def value(self) -> str | None:
+        """See `VerdictBase`."""
+        return self.verdict
 
 
 class SentenceNuggets(VerdictBase):
@@ -350,12 +354,10 @@ class SentenceNuggets(VerdictBase):
         nuggets: Never empty for a sentence that states something, unless `failure` is set.
     """
 
-    evaluator: ClassVar[str] = "nuggets"
+    evaluator: Literal["nuggets"] = "nuggets"
     origin: NuggetOrigin
     sentence: int = Field(ge=1)
     nuggets: tuple[Nugget, ...] = ()
-    usage: Usage = Usage()
-    failure: Failure | None = None
 
     @property
     def item(self) -> str:
@@ -369,27 +371,58 @@ class NuggetAssignment(VerdictBase):
     Attributes:
         gold: Position in `Evaluation.gold_nuggets` (0-based).
         assignment: None where unscored.
-        confidence: Probability of the assignment among the three; None where not given.
-        entropy_bits: Entropy of the distribution over the labels; None where not given.
-        escalation: Set where the first judge was not sure and a second one was asked.
         escalated_from: What the first judge had said, where the second one gave this.
-        failure: Set exactly where `assignment` is None.
     """
 
-    evaluator: ClassVar[str] = "assignment"
+    evaluator: Literal["assignment"] = "assignment"
     gold: int = Field(ge=0)
     assignment: Assignment | None = None
-    confidence: float | None = Field(default=None, ge=0, le=1)
-    entropy_bits: float | None = Field(default=None, ge=0)
-    escalation: Escalation | None = None
     escalated_from: NuggetAssignment | None = None
-    usage: Usage = Usage()
-    failure: Failure | None = None
 
     @property
     def item(self) -> str:
         """See `VerdictBase`."""
         return str(self.gold)
+
+    @property
+    def value(self) -> str | None:
+        """See `VerdictBase`."""
+        return self.assignment
+
+
+class OwnVerdict(VerdictBase):
+    """What an evaluator of the user's own says of an answer, a sentence or a citation.
+
+    Attributes:
+        sentence: 1-based; None where it is about the whole answer.
+        marker: Of the sentence's citation, where it is about one.
+        label: What was said, where it is one of a set of labels; None where unscored.
+        score: What was said, where it is a number on the scale; None where unscored. Of a panel,
+            the mean of its members.
+        scale: Lowest and highest score.
+        reason: Why.
+        members: The verdicts of a panel that this one was made of; empty for a single judge.
+        escalated_from: What the first judge had said, where the second one gave this.
+    """
+
+    sentence: int | None = Field(default=None, ge=1)
+    marker: str = ""
+    label: str | None = None
+    score: float | None = None
+    scale: tuple[float, float] = (0.0, 1.0)
+    reason: str = ""
+    members: tuple[OwnVerdict, ...] = ()
+    escalated_from: OwnVerdict | None = None
+
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return "/".join(str(part) for part in (self.sentence, self.marker) if part)
+
+    @property
+    def value(self) -> str | float | None:
+        """See `VerdictBase`."""
+        return self.label if self.label is not None else self.score
 
 
 class NuggetMatch(Frozen):

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragassay.metrics.uncertainty import Weighed
-from ragassay.records import (
-    Cascade,
-    CascadePart,
-    Judgment,
-    NuggetAssignment,
-    QuestionKind,
-    SentenceLabel,
-    Usage,
-)
+from ragassay.records import Cascade, CascadePart, Usage, VerdictBase
 from ragassay.reports.labels import label_text, reason_text, unscored_text
-from ragassay.reports.panel_view import scale_of
-from ragassay.reports.text import count_text, format_share, format_value, join_words
+from ragassay.reports.text import (
+    SHARE_SCALE,
+    count_text,
+    format_share,
+    format_value,
+    join_words,
+    question_title,
+)
 
 ESTIMATED = (
     "Had the second judge decided everything: an estimate, kind by kind the cost of a call that "
@@ -33,14 +30,6 @@ CASCADE_COLUMNS = (
     "Cost there",
     "Cost of all there, estimated",
 )
-
-KINDS: dict[QuestionKind, str] = {
-    "rubric": "Rubric ratings",
-    "sentence": "Sentence labels",
-    "claim": "Sentences against passages",
-    "cited_nugget": "Nuggets against cited documents",
-    "gold_nugget": "Gold nuggets against the answer",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +88,7 @@ def _full_text(cascade: Cascade) -> str:
     """What all would have cost; kinds of which nothing was decided there are left out by name."""
     if cascade.usage.cost_usd is None:
         return "What all would have cost there is unknown: its price is not listed."
-    silent = [KINDS[p.kind].lower() for p in cascade.parts if p.full_cost_usd is None]
+    silent = [question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
     if cascade.full_cost_usd is None:
         return "What all would have cost there is unknown: it decided nothing."
     without = f", without {join_words(silent)}, of which it decided none" if silent else ""
@@ -126,7 +115,7 @@ def usd_text(cost: float | None) -> str:
 
 def _row(part: CascadePart) -> CascadeRow:
     return CascadeRow(
-        title=KINDS[part.kind],
+        title=question_title(part.kind),
         n=part.n,
         kept=f"{part.n_kept:,} ({format_share(part.n_kept / part.n)})" if part.n else "0",
         n_escalated=part.n_escalated,
@@ -137,7 +126,7 @@ def _row(part: CascadePart) -> CascadeRow:
     )
 
 
-def decided_text(verdict: Weighed) -> str:
+def decided_text(verdict: VerdictBase) -> str:
     """Who decided, and what the first judge had said; "" where one judge was sure."""
     escalation = verdict.escalation
     if escalation is None:
@@ -145,19 +134,17 @@ def decided_text(verdict: Weighed) -> str:
     if escalation.failure is not None:
         reason = reason_text(escalation.failure.reason)
         return f"{escalation.judge} was to decide, and did not ({reason})"
-    before = verdict.escalated_from
-    said = f"; the first judge had said {_said(before)}" if before is not None else ""
+    before: VerdictBase | None = getattr(verdict, "escalated_from", None)
+    said = f"; the first judge had said {value_text(before)}" if before is not None else ""
     return f"decided by {escalation.judge}{said}"
 
 
-def _said(verdict: Weighed) -> str:
-    if isinstance(verdict, Judgment):
-        if verdict.score is None:
-            return unscored_text(verdict.failure)
-        return format_value(verdict.score, scale_of(verdict))
-    if isinstance(verdict, SentenceLabel):
-        label = verdict.label
-    else:
-        is_gold = isinstance(verdict, NuggetAssignment)
-        label = verdict.assignment if is_gold else verdict.verdict
-    return unscored_text(verdict.failure) if label is None else label_text(label)
+def value_text(verdict: VerdictBase) -> str:
+    """Return what a verdict says: a label in words, a number on its scale, or that it failed."""
+    value = verdict.value
+    if value is None:
+        return unscored_text(verdict.failure)
+    if isinstance(value, str):
+        return label_text(value)
+    low, high = getattr(verdict, "scale", SHARE_SCALE)
+    return format_value(value, (float(low), float(high)))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from ragassay.metrics.panel import single_judgments
+from ragassay.evaluators.questions import single_verdicts
 from ragassay.records import (
     Audit,
     Evaluation,
@@ -47,6 +47,7 @@ from ragassay.reports.text import (
     score_text,
     score_title,
     shortfall,
+    verdict_title,
 )
 
 
@@ -206,18 +207,10 @@ def view_findings(summary: Summary, evaluations: Sequence[Evaluation]) -> tuple[
 def unscored_lines(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
     """How many verdicts could not be had, by kind and reason: one line a kind, none if all were."""
     lines = []
-    for name, field in (
-        ("rubric rating", "judgments"),
-        ("sentence label", "labels"),
-        ("evidence verdict", "evidence"),
-        ("citation verdict", "citations"),
-    ):
-        verdicts = chain.from_iterable(getattr(e, field) for e in evaluations)
-        if field == "judgments":
-            verdicts = single_judgments(verdicts)
+    for name, verdicts in single_verdicts(evaluations).items():
         reasons = Counter(reason_text(v.failure.reason) for v in verdicts if v.failure)
         if reasons:
-            total = count_text(reasons.total(), name)
+            total = count_text(reasons.total(), verdict_title(name), verdict_title(name, 2))
             causes = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
             several = len(causes) > 1
             words = (f"{n:,} {reason}" if several else reason for reason, n in causes)

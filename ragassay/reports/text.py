@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
 
+from ragassay.evaluators import OURS, Direction, Wording
 from ragassay.records import Score, Summary
 from ragassay.reports.labels import finding_rank, finding_title, is_serious
-
-Direction = Literal["higher", "lower"]
 
 NBSP = "\u00a0"
 EN_DASH = "\u2013"
@@ -28,46 +26,14 @@ AVERAGES_NOTE = (
 MAIN_SCORES = ("nuggets.recall", "nuggets.f1", "evidence.support", "citations.support")
 
 
-class Wording(NamedTuple):
-    """The title of a score or of a group of scores, and which way is better."""
+GROUPS = {e.words.group: Wording(e.words.title, e.words.direction) for e in OURS if e.words.title}
+"""Titles of groups of scores, by the part of their names before the dot."""
 
-    title: str
-    direction: Direction | None
+SCORES = {name: wording for e in OURS for name, wording in e.words.scores.items()}
+"""Titles of scores, by their full name."""
 
-
-GROUPS: dict[str, Wording] = {
-    "rubric": Wording("Rubrics", "higher"),
-    "nuggets": Wording("Nuggets", "higher"),
-    "sentences": Wording("Sentences", None),
-    "evidence": Wording("Evidence", None),
-    "citations": Wording("Citations", None),
-    "correctness": Wording("Correctness", "higher"),
-}
-
-SCORES: dict[str, Wording] = {
-    "nuggets.precision": Wording("Nugget precision", "higher"),
-    "nuggets.recall": Wording("Nugget recall", "higher"),
-    "nuggets.f1": Wording("Nugget F1", "higher"),
-    "nuggets.vital_recall": Wording("Vital nugget recall", "higher"),
-    "nuggets.strict_vital": Wording("Vital nuggets, in full", "higher"),
-    "nuggets.strict_all": Wording("All nuggets, in full", "higher"),
-    "nuggets.vital": Wording("Vital nuggets, half credit", "higher"),
-    "nuggets.all": Wording("All nuggets, half credit", "higher"),
-    "sentences.required": Wording("Required sentences", "higher"),
-    "sentences.borderline": Wording("Borderline sentences", None),
-    "sentences.unnecessary": Wording("Unnecessary sentences", "lower"),
-    "sentences.inappropriate": Wording("Inappropriate sentences", "lower"),
-    "sentences.completeness": Wording("Completeness", "higher"),
-    "evidence.support": Wording("Evidence supports", "higher"),
-    "evidence.contradict": Wording("Evidence contradicts", "lower"),
-    "citations.support": Wording("Citations support", "higher"),
-    "citations.contradict": Wording("Citations contradict", "lower"),
-    "citations.cited": Wording("Sentences that cite", "higher"),
-    "citations.coverage": Wording("Citation coverage", "higher"),
-    "citations.precision": Wording("Citation precision", "higher"),
-    "citations.recall": Wording("Citation recall", "higher"),
-    "correctness.score": Wording("Factual correctness", "higher"),
-}
+QUESTIONS = {e.words.kind: e.words.question for e in OURS if e.words.kind}
+"""Titles of the kinds of questions that a judge is asked."""
 
 _HEADLINE_SHARES = (
     ("nuggets.recall", "of gold nuggets are stated"),
@@ -105,6 +71,19 @@ def score_title(key: str) -> str:
     if group == "rubric":
         return name
     return f"{group_title(group)}: {name}" if group else name
+
+
+def question_title(kind: str) -> str:
+    """The title of a kind of question; of a user's evaluator, its name."""
+    return QUESTIONS.get(kind) or humanise(kind)
+
+
+def verdict_title(evaluator: str, n: int = 1) -> str:
+    """What an evaluator's verdicts are called, one or several; of a user's, by its name."""
+    known = next((e.words for e in OURS if e.name == evaluator), None)
+    one = known.verdict if known else f"verdict of {evaluator}"
+    several = (known and known.verdicts) or (f"{one}s" if known else f"verdicts of {evaluator}")
+    return one if n == 1 else several
 
 
 def score_direction(key: str) -> Direction | None:

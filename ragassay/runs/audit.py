@@ -23,7 +23,6 @@ from ragassay.records import (
     DamagedAnswer,
     Evaluation,
     Manifest,
-    Part,
     RecordFailure,
     Usage,
 )
@@ -146,7 +145,7 @@ async def audit_of_run(
     return found
 
 
-def tools_for(parts: tuple[Part, ...], tools: Toolbox) -> Toolbox:
+def tools_for(parts: tuple[str, ...], tools: Toolbox) -> Toolbox:
     """The same judge and models, asked for some parts of an evaluation only."""
     return replace(tools, settings=tools.settings.model_copy(update={"only": parts}))
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragassay.errors import InputError
+from ragassay.evaluators import OURS
 from ragassay.graphs.files import case_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.perturbations import ATTACKS, Attack, damage_answers
-from ragassay.records import PARTS, DamagedAnswer, Paraphrase, Part, Record, Severity
+from ragassay.records import PARTS, DamagedAnswer, Paraphrase, Record, Severity
 from ragassay.retrievers.literature import Filters, Literature
 from ragassay.runs.evaluate import Job
 
@@ -22,15 +23,7 @@ GIVEN = "given"
 N_RETRACTED = 5
 RETRACTED = Filters(types=("Retracted Publication",))
 
-PART_OF: dict[str, Part] = {
-    "rubric": "rubrics",
-    "nuggets": "nuggets",
-    "sentences": "sentences",
-    "evidence": "evidence",
-    "correctness": "correctness",
-    "citations": "citations",
-    "findings": "citations",
-}
+PART_OF = {e.words.group: e.part for e in OURS if e.words.group} | {"findings": "citations"}
 """The part of an evaluation that a score comes from, by the word before its dot."""
 
 SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
@@ -61,7 +54,7 @@ class Ask:
     """An answer and the parts of an evaluation that are wanted of it."""
 
     record: Record
-    parts: tuple[Part, ...]
+    parts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -89,9 +82,9 @@ class AuditJob:
         """Where the damage comes from."""
         return GIVEN if self.options.is_given else "audit"
 
-    def groups(self) -> dict[tuple[Part, ...], list[Record]]:
+    def groups(self) -> dict[tuple[str, ...], list[Record]]:
         """The answers by the parts that are wanted of them."""
-        found: dict[tuple[Part, ...], list[Record]] = {}
+        found: dict[tuple[str, ...], list[Record]] = {}
         for ask in self.asks:
             found.setdefault(ask.parts, []).append(ask.record)
         return found
@@ -189,7 +182,7 @@ def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
     return [record for _, _, record in ranked[: limit or None]]
 
 
-def parts_of(targets: Iterable[str]) -> tuple[Part, ...]:
+def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
     """The parts of an evaluation that scores come from, in their usual order."""
     wanted = {PART_OF[target.partition(".")[0]] for target in targets}
     return tuple(part for part in PARTS if part in wanted)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ragassay.errors import InputError
+from ragassay.evaluators.questions import questions_of
 from ragassay.formats import read_records
 from ragassay.graphs.escalation import n_most_escalated
 from ragassay.graphs.evidence import n_most_searches
@@ -327,6 +328,7 @@ def _result(job: Job, outcome: Outcome, manifest: Manifest, tools: Toolbox) -> R
     summary = summarize(evaluations, len(ids), len(failures), len(job.rejections))
     settings = tools.settings
     if settings.escalated_to:
-        cascade = cascade_of(evaluations, settings.model, settings.escalated_to, settings.when)
+        asked = questions_of(evaluations, tools.registered)
+        cascade = cascade_of(asked, settings.model, settings.escalated_to, settings.when)
         summary = summary.model_copy(update={"cascade": cascade})
     return RunResult(summary, evaluations, failures, job.rejections, manifest)

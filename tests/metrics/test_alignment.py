@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from answers import answer
+from answers import answer, changed
 
 from ragassay.metrics.alignment import align_labels, consensus
 from ragassay.records import (
@@ -86,12 +86,11 @@ def test_nuggets_are_found_by_their_words():
     ("n_unscored", "expected"), [(0, ["support", "not_support"]), (1, ["support", None])]
 )
 def test_nuggets_of_a_run_without_assignments_are_matched_or_not(n_unscored, expected):
-    evaluation = run()[0].model_copy(
-        update={
-            "assignments": (),
-            "matches": (NuggetMatch(gold=0, nugget=0, similarity_score=0.9),),
-            "scores": {"nuggets.recall": Score(value=0.5, n=2, n_unscored=n_unscored)},
-        }
+    evaluation = changed(
+        run()[0],
+        assignments=(),
+        matches=(NuggetMatch(gold=0, nugget=0, similarity_score=0.9),),
+        scores={"nuggets.recall": Score(value=0.5, n=2, n_unscored=n_unscored)},
     )
     texts = ("Aspirin thins blood.", "It is a tablet.")
     labels = [label("nugget", "support", item=text) for text in texts]
@@ -138,7 +137,7 @@ def test_what_cannot_be_aligned_is_named(one, expected):
 
 
 def test_sentence_that_was_not_labelled_is_named():
-    evaluation = run()[1].model_copy(update={"labels": ()})
+    evaluation = changed(run()[1], labels=())
     found = align_labels([label(record_id="two")], [evaluation])
     assert found.unaligned[0].reason == "the run did not label the sentence"
     assert found.reasons() == {("relevance", "the run did not label the sentence"): 1}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from answers import answer
+from answers import answer, changed
 
-from ragassay.metrics.cascade import cascade_of, full_cost_usd, joint_name, questions_of
+from ragassay.evaluators.questions import questions_of
+from ragassay.metrics.cascade import cascade_of, full_cost_usd, joint_name
 from ragassay.records import (
     AnswerSentence,
     Citation,
@@ -40,11 +41,11 @@ def rated(escalation: Escalation | None = None, failure: Failure | None = None) 
 
 
 def of(*judgments: Judgment, **fields: object) -> Evaluation:
-    return answer(**fields).model_copy(update={"sentences": (ONE,), "judgments": judgments})
+    return changed(answer(**fields), sentences=(ONE,), judgments=judgments)
 
 
 def cascade(*evaluations: Evaluation):
-    return cascade_of(evaluations, "a", "b", "entropy>1")
+    return cascade_of(questions_of(evaluations), "a", "b", "entropy>1")
 
 
 def test_counts_and_costs_by_hand():
@@ -68,17 +69,16 @@ def test_each_kind_is_estimated_by_its_own_calls_and_one_without_any_is_left_out
     labels = tuple(SentenceLabel(sentence=n, label="required") for n in (1, 2))
     cheap = SentenceLabel(sentence=3, label="required", escalation=sent(0.0005))
     found = cascade(
-        of(rated(sent(0.002)), rated()).model_copy(
-            update={
-                "labels": (*labels, cheap),
-                "assignments": (NuggetAssignment(gold=0, assignment="support"),),
-            }
+        changed(
+            of(rated(sent(0.002)), rated()),
+            labels=(*labels, cheap),
+            assignments=(NuggetAssignment(gold=0, assignment="support"),),
         )
     )
     assert [(p.kind, p.n, p.full_cost_usd) for p in found.parts] == [
         ("rubric", 2, pytest.approx(0.004)),
-        ("sentence", 3, pytest.approx(0.0015)),
         ("gold_nugget", 1, None),
+        ("sentence", 3, pytest.approx(0.0015)),
     ]
     assert found.full_cost_usd == pytest.approx(0.0055)
     assert found.usage.cost_usd == pytest.approx(0.0025)
@@ -116,7 +116,7 @@ def test_a_passage_for_a_sentence_and_its_citation_is_one_question():
             (SPAN.model_copy(update={"start": 2}), sent(0.004)),
         )
     )
-    found = of().model_copy(update={"evidence": (evidence,), "citations": citations})
+    found = changed(of(), evidence=(evidence,), citations=citations)
     (part,) = cascade(found).parts
     assert (part.kind, part.n, part.n_escalated) == ("claim", 2, 2)
     assert part.usage.cost_usd == pytest.approx(0.006)
@@ -137,21 +137,23 @@ def test_nuggets_of_a_citation_are_questions_and_the_citation_is_none():
         )
         for marker in "12"
     )
-    found = of().model_copy(update={"citations": twice})
-    assert [kind for kind, _ in questions_of(found)] == ["cited_nugget"] * 2
+    found = changed(of(), citations=twice)
+    assert {kind: len(asked) for kind, asked in questions_of([found]).items()} == {
+        "cited_nugget": 2
+    }
 
 
 def test_what_nobody_was_asked_is_no_question():
     pointing_nowhere = CitationVerdict(sentence=1, citation=Citation(marker="9"), verdict="invalid")
     without = EvidenceVerdict(sentence=1, failure=Failure(reason="no_evidence"))
-    found = of(rated(failure=Failure(reason="no_evidence")), rated(failure=LOST)).model_copy(
-        update={"evidence": (without,), "citations": (pointing_nowhere,)}
+    found = changed(
+        of(rated(failure=Failure(reason="no_evidence")), rated(failure=LOST)),
+        evidence=(without,),
+        citations=(pointing_nowhere,),
     )
-    assert [v.failure for _, v in questions_of(found)] == [LOST]
-    empty = answer().model_copy(
-        update={"assignments": (NuggetAssignment(gold=0, assignment="not_support"),)}
-    )
-    assert list(questions_of(empty)) == []
+    assert [v.failure for asked in questions_of([found]).values() for v in asked] == [LOST]
+    unstated = NuggetAssignment(gold=0, assignment="not_support")
+    assert questions_of([changed(answer(), assignments=(unstated,))]) == {}
 
 
 def test_two_judges_have_one_name():

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from answers import answer
+from answers import answer, changed
 
 from ragassay.metrics.pooled import (
     citation_recall_scores,
@@ -102,7 +102,7 @@ def test_nothing_required_has_no_value():
 
 def test_single_answers_and_runs_without_labels_have_none():
     assert completeness(labelled("one", "a")) == {}
-    unlabelled = labelled("two", "a").model_copy(update={"labels": ()})
+    unlabelled = changed(labelled("two", "a"), labels=())
     assert completeness(labelled("one", "a"), unlabelled) == {}
     assert completeness(answer("one"), answer("two")) == {}
     assert completeness() == {}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from answers import answer
+from answers import answer, changed
 
+from ragassay.evaluators.questions import questions_of
 from ragassay.metrics.cascade import cascade_of
 from ragassay.metrics.summary import summarize
 from ragassay.records import (
@@ -44,12 +45,13 @@ def evaluations() -> list[Evaluation]:
     )
     found = [answer(f"r{n}", judgments=(j,)) for n, j in enumerate((rated(4), decided, back))]
     label = SentenceLabel(sentence=1, label="required")
-    return [e.model_copy(update={"sentences": (ONE,), "labels": (label,)}) for e in found]
+    return [changed(e, sentences=(ONE,), labels=(label,)) for e in found]
 
 
 def summary_of(evaluations: list[Evaluation]) -> Summary:
     found = summarize(evaluations, len(evaluations), 0, 0)
-    return found.model_copy(update={"cascade": cascade_of(evaluations, "a", "b", "entropy>1")})
+    cascade = cascade_of(questions_of(evaluations), "a", "b", "entropy>1")
+    return found.model_copy(update={"cascade": cascade})
 
 
 @pytest.fixture
@@ -76,7 +78,7 @@ def test_the_cascade_in_words(evaluations):
 def test_a_price_that_is_not_listed_is_unknown_and_never_nothing(evaluations):
     unknown = Escalation(judge="b", usage=Usage(n_calls=1, n_prompt_tokens=10, cost_usd=None))
     told = evaluations[1].judgments[0].model_copy(update={"escalation": unknown})
-    found = summary_of([evaluations[1].model_copy(update={"judgments": (told,)})]).cascade
+    found = summary_of([changed(evaluations[1], judgments=(told,))]).cascade
     spent = cascade_lines(found)[-1]
     assert "price unknown. What all would have cost there is unknown: its price is not" in spent
     assert view_cascade(found).rows[0].full_cost == "unknown"

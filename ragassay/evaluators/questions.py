@@ -1,0 +1,39 @@
+"""The questions that a judge was asked, counted from finished evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ragassay.evaluators.base import Evaluator
+from ragassay.evaluators.registry import OURS
+from ragassay.records import Evaluation, VerdictBase
+
+
+def questions_of(
+    evaluations: Sequence[Evaluation], evaluators: Sequence[Evaluator[Any]] = OURS
+) -> dict[str, list[VerdictBase]]:
+    """Return the verdicts that a judge was asked for, one a call, by kind of question.
+
+    Of an empty answer, of a sentence without a passage and of a citation that points nowhere
+    nobody is asked.
+    """
+    asked: dict[str, list[VerdictBase]] = {}
+    for evaluator in evaluators:
+        for evaluation in evaluations:
+            found = evaluator.questions(evaluation) if evaluation.sentences else ()
+            for verdict in found:
+                asked.setdefault(evaluator.words.kind, []).append(verdict)
+    return asked
+
+
+def single_verdicts(evaluations: Sequence[Evaluation]) -> dict[str, list[VerdictBase]]:
+    """Return all verdicts by their evaluator, a panel's as those of its members."""
+    found: dict[str, list[VerdictBase]] = {evaluator.name: [] for evaluator in OURS}
+    known = {evaluator.name: evaluator for evaluator in OURS}
+    for evaluation in evaluations:
+        for verdict in evaluation.verdicts:
+            evaluator = known.get(verdict.evaluator)
+            parts = evaluator.parts_of(verdict) if evaluator else (verdict,)
+            found.setdefault(verdict.evaluator, []).extend(parts)
+    return found

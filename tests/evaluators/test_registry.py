@@ -1,0 +1,236 @@
+"""Every part of the system knows every registered evaluator."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from casefiles import filed
+
+import ragassay.records
+from ragassay.evaluators import OURS, Evaluator, Task
+from ragassay.evaluators.base import Cited, Found
+from ragassay.evaluators.questions import questions_of, single_verdicts
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.graphs.escalation import n_most_escalated, unsure_tasks
+from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.keys import task_key
+from ragassay.graphs.nodes import PREPARED_BY, open_tasks
+from ragassay.graphs.persistence import serializer
+from ragassay.metrics.scores import LOWER_IS_BETTER
+from ragassay.records import (
+    PARTS,
+    AnswerSentence,
+    Case,
+    Citation,
+    Document,
+    DocumentFacts,
+    Escalation,
+    Evaluation,
+    EvidenceSpan,
+    Failure,
+    Nugget,
+    SentenceNuggets,
+    VerdictBase,
+)
+from ragassay.reports.cascade_view import value_text
+from ragassay.reports.report_view import unscored_lines
+from ragassay.reports.text import group_title, humanise, question_title, score_title, verdict_title
+from ragassay.runs.audit_job import PART_OF
+from ragassay.settings import load_settings
+
+LOST = Failure(reason="timeout", detail="no reply")
+SPAN = EvidenceSpan(document="d", start=0, end=5, text="Text.", title="Title")
+CASE = Case(
+    record_id="r",
+    question="Q?",
+    answer="A. B.",
+    sentences=(
+        AnswerSentence(
+            index=1, text="A.", start=0, end=2, citations=(Citation(marker="1", document="d"),)
+        ),
+    ),
+    sources=(Document(id="d", text="Text."),),
+    gold=(Nugget(text="Gold"),),
+    context="context",
+)
+WRITTEN: list[VerdictBase] = [
+    SentenceNuggets(
+        origin="answer", sentence=1, nuggets=(Nugget(text="N", origin="answer", sentence=1),)
+    ),
+    DocumentFacts(document="d", start=0, facts=("F",)),
+]
+every = pytest.mark.parametrize("evaluator", OURS, ids=lambda one: one.name)
+
+
+def toolbox(evaluator: Evaluator[Any], **options: object) -> Toolbox:
+    """What a run that asks this evaluator works with; nobody is asked."""
+    by_nuggets = evaluator.name in ("facts", "cited_nugget")
+    given = {
+        "model": "openai/a",
+        "signals": False,
+        "only": (evaluator.part,),
+        "citation_evidence": "nuggets" if by_nuggets else "passage",
+        "correctness": "cosine",
+    }
+    return Toolbox.of(load_settings(**(given | options)))
+
+
+def file_for(evaluator: Evaluator[Any], verdicts: list[VerdictBase] | None = None):
+    """A case with a passage on each side of its sentence, which also cites one."""
+    from dataclasses import replace
+
+    needed = WRITTEN if evaluator.name == "cited_nugget" else []
+    found = () if evaluator.name == "citation" else (Found(1, "for", 1, SPAN),)
+    file = filed(CASE, [*needed, *(verdicts or [])])
+    return replace(file, found=found, cited=(Cited(1, "1", SPAN),))
+
+
+def task_of(evaluator: Evaluator[Any], tools: Toolbox) -> Task:
+    return evaluator.tasks(file_for(evaluator), tools)[0]
+
+
+def unscored(evaluator: Evaluator[Any]) -> VerdictBase:
+    tools, file = toolbox(evaluator), file_for(evaluator)
+    task = task_of(evaluator, tools)
+    return evaluator.unscored(file.subjects(evaluator, tools)[task.item], task, file, tools, LOST)[
+        0
+    ]
+
+
+def test_names_differ_and_each_stands_behind_what_it_needs():
+    names = [evaluator.name for evaluator in OURS]
+    assert len(set(names)) == len(names)
+    for place, evaluator in enumerate(OURS):
+        for need in evaluator.needs:
+            assert need in PREPARED_BY or need in names[:place], f"{evaluator.name} needs {need}"
+
+
+@every
+def test_the_command_line_offers_its_part(evaluator):
+    assert evaluator.part in PARTS
+    assert evaluator.is_wanted(toolbox(evaluator))
+
+
+def test_each_part_has_an_evaluator():
+    assert {evaluator.part for evaluator in OURS} == set(PARTS)
+
+
+@every
+def test_the_graph_asks_it_and_its_verdict_is_filed_at_its_task(evaluator):
+    tools, file = toolbox(evaluator), file_for(evaluator)
+    assert f"ask_{evaluator.name}" in build_evaluate_graph().get_graph().nodes
+    task = task_of(evaluator, tools)
+    verdict = unscored(evaluator)
+    assert isinstance(verdict, evaluator.record)
+    assert (verdict.evaluator, verdict.item) == (evaluator.name, task.item)
+    assert verdict.failure == LOST
+    asked = [one.place for one in open_tasks(file, tools, [])]
+    answered = [one.place for one in open_tasks(file_for(evaluator, [verdict]), tools, [])]
+    assert task.place in asked and task.place not in answered
+
+
+@every
+def test_a_checkpoint_keeps_its_verdicts_and_an_evaluation_reads_them(evaluator):
+    verdict = unscored(evaluator)
+    assert evaluator.record.__name__ in ragassay.records.__all__
+    kept = serializer()
+    assert kept.loads_typed(kept.dumps_typed({"x": verdict})) == {"x": verdict}
+    found = Evaluation(record_id="r", question="q", answer="a", verdicts=(verdict,))
+    again = Evaluation.model_validate_json(found.model_dump_json())
+    assert again == found and again.by(evaluator.name) == (verdict,)
+
+
+@every
+def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
+    """Everything that the evaluator reads: another case, passage, title or fact is another key."""
+    from dataclasses import replace
+
+    tools, file = toolbox(evaluator), file_for(evaluator)
+    task = task_of(evaluator, tools)
+    titled = SPAN.model_copy(update={"title": "Another title"})
+    others = [
+        replace(file, case=CASE.model_copy(update={"context": "another"})),
+        *(
+            [
+                replace(
+                    file,
+                    found=file.found and (Found(1, "for", 1, titled),),
+                    cited=(Cited(1, "1", titled),),
+                )
+            ]
+            if evaluator.name in ("evidence", "citation", "correctness")
+            else []
+        ),
+    ]
+    keys = [
+        task_key(tools, task, one) for one in (file, *(replace(o, _subjects={}) for o in others))
+    ]
+    assert len(set(keys)) == len(keys)
+    other_judge = toolbox(evaluator, model="openai/b")
+    assert task_key(other_judge, task, replace(file, _subjects={})) != keys[0]
+
+
+@every
+def test_the_cascade_sends_on_what_it_is_not_sure_of_and_counts_it(evaluator):
+    tools = toolbox(evaluator, escalate="openai/b", when="entropy>1", correctness="judge")
+    if not evaluator.is_weighed:
+        return
+    verdict = unscored(evaluator)
+    file = file_for(evaluator, [verdict])
+    sent = [task for task in unsure_tasks(file, tools) if task.evaluator == evaluator.name]
+    assert [task.turn for task in sent] == ["second"]
+    assert n_most_escalated(file, tools) >= 1
+    # It says how sure it is, and what it said, in the report's words.
+    assert evaluator.record.model_fields.keys() >= {"escalation", "escalated_from", "confidence"}
+    assert value_text(verdict) == "unscored (time-out)"
+    assert question_title(evaluator.words.kind) == evaluator.words.question != ""
+
+
+@every
+def test_a_weighed_verdict_is_a_question_of_its_kind(evaluator):
+    if not evaluator.is_weighed:
+        return
+    from ragassay.records import CitationVerdict
+
+    kept = unscored(evaluator).model_copy(update={"escalation": Escalation(judge="b")})
+    if evaluator.name == "cited_nugget":
+        citation = Citation(marker="1", document="d")
+        kept = CitationVerdict(sentence=1, citation=citation, evidence=SPAN, nuggets=(kept,))  # type: ignore[arg-type]
+    found = Evaluation(
+        record_id="r", question="q", answer="a", sentences=CASE.sentences, verdicts=(kept,)
+    )
+    assert [len(asked) for kind, asked in questions_of([found]).items()] == [1]
+    assert list(questions_of([found])) == [evaluator.words.kind]
+
+
+@every
+def test_the_report_counts_it_among_the_unscored_by_its_name(evaluator):
+    found = Evaluation(record_id="r", question="q", answer="a", verdicts=(unscored(evaluator),))
+    assert unscored_lines([found]) == (f"1 {verdict_title(evaluator.name)}: time-out",)
+    assert evaluator.words.verdict == verdict_title(evaluator.name)
+    assert [one.failure for one in single_verdicts([found])[evaluator.name]] == [LOST]
+
+
+@every
+def test_the_report_has_words_for_its_scores_and_the_audit_knows_their_part(evaluator):
+    words = evaluator.words
+    if words.group:
+        assert group_title(words.group) == words.title != humanise("")
+        assert PART_OF[words.group] == evaluator.part
+    for name, wording in words.scores.items():
+        assert score_title(name) == wording.title
+        assert PART_OF[name.partition(".")[0]] == evaluator.part
+        assert (wording.direction == "lower") == (name in LOWER_IS_BETTER)
+
+
+@every
+def test_the_documentation_names_it_its_part_and_its_scores(evaluator):
+    page = (Path(__file__).parents[2] / "docs" / "evaluators.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith(f"| `{evaluator.name}` |")]
+    assert len(rows) == 1, f"docs/evaluators.md has no row for {evaluator.name}"
+    assert f"`{evaluator.part}`" in rows[0]
+    named = set(re.findall(r"`([a-z]+\.[a-z0-9_]+)`", page))
+    assert set(evaluator.words.scores) <= named
