@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ragassay.api import aaudit, aevaluate, audit, evaluate
-    from ragassay.records import Document, Evaluation, Nugget, Record
+    from ragassay.evaluators.own import Judge, evaluator
+    from ragassay.prompts import Criteria, Criterion, Rubric
+    from ragassay.records import Case, Document, Evaluation, Nugget, Record, Said
     from ragassay.results import Result, Results
     from ragassay.retrievers.memory import Corpus
     from ragassay.runs.compare import compare
@@ -20,36 +22,50 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Case": "ragassay.records",
     "Corpus": "ragassay.retrievers.memory",
+    "Criteria": "ragassay.prompts",
+    "Criterion": "ragassay.prompts",
     "Document": "ragassay.records",
     "Evaluation": "ragassay.records",
+    "Judge": "ragassay.evaluators.own",
     "Nugget": "ragassay.records",
     "Record": "ragassay.records",
     "Result": "ragassay.results",
     "Results": "ragassay.results",
+    "Rubric": "ragassay.prompts",
+    "Said": "ragassay.records",
     "Settings": "ragassay.settings",
     "aaudit": "ragassay.api",
     "aevaluate": "ragassay.api",
     "audit": "ragassay.api",
     "compare": "ragassay.runs.compare",
     "evaluate": "ragassay.api",
+    "evaluator": "ragassay.evaluators.own",
     "meta_evaluate": "ragassay.runs.meta_evaluate",
 }
 
 __all__ = [
+    "Case",
     "Corpus",
+    "Criteria",
+    "Criterion",
     "Document",
     "Evaluation",
+    "Judge",
     "Nugget",
     "Record",
     "Result",
     "Results",
+    "Rubric",
+    "Said",
     "Settings",
     "aaudit",
     "aevaluate",
     "audit",
     "compare",
     "evaluate",
+    "evaluator",
     "meta_evaluate",
 ]
 

@@ -4,6 +4,7 @@ RagassayError
 ├── InputError (ValueError)          the user's data or arguments are not usable
 ├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
 ├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
+├── EvaluatorError (ValueError)       a user's evaluator returned what it does not declare
 ├── CorpusError (RuntimeError)       a corpus is missing, damaged, or cannot be reached
 ├── BudgetError (RuntimeError)       the money that a job may cost is spent
 └── ModelError (RuntimeError)        a model call gave no usable reply
@@ -33,6 +34,10 @@ class SettingsError(RagassayError, ValueError):
 
 class RunMismatchError(RagassayError, ValueError):
     """The run folder holds a run of other input or other settings."""
+
+
+class EvaluatorError(RagassayError, ValueError):
+    """A user's evaluator returned something else than it declares."""
 
 
 class CorpusError(RagassayError, RuntimeError):

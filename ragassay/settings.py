@@ -49,6 +49,9 @@ class Settings(BaseSettings):
             for all.
         rubric_set: Which rubrics there are: YESciEval's nine, SummEval's four or USR's six.
         rubrics: Names of the rubrics to judge; empty for all of the set.
+        rubric_files: YAML files with rubrics of the user's own, judged beside those of the set.
+        evaluators: The user's own evaluators, each as "package.module:name" or as the name of an
+            entry point of the group "ragassay.evaluators".
         strategy: How the judge is asked to rate: with the rubric's name and range alone
             ("zero_shot"), with what it means and what each rating shows ("knowledge"), with two
             examples besides ("few_shot"), or to think step by step first ("chain_of_thought").
@@ -115,6 +118,8 @@ class Settings(BaseSettings):
     only: tuple[str, ...] = ()
     rubric_set: RubricSet = "yescieval"
     rubrics: tuple[str, ...] = ()
+    rubric_files: tuple[Path, ...] = ()
+    evaluators: tuple[str, ...] = ()
     strategy: Strategy = "knowledge"
     signals: bool = True
     verifier: str = Field(default="auto", min_length=1)

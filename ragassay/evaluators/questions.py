@@ -34,6 +34,7 @@ def single_verdicts(evaluations: Sequence[Evaluation]) -> dict[str, list[Verdict
     for evaluation in evaluations:
         for verdict in evaluation.verdicts:
             evaluator = known.get(verdict.evaluator)
-            parts = evaluator.parts_of(verdict) if evaluator else (verdict,)
+            members = getattr(verdict, "members", ())
+            parts = evaluator.parts_of(verdict) if evaluator else members or (verdict,)
             found.setdefault(verdict.evaluator, []).extend(parts)
     return found

@@ -62,7 +62,7 @@ class RubricEvaluator(Evaluator[str]):
         return first + [
             Task(self.name, one.rubric, file.id, one.judge, "confer")
             for one, _ in disputed_members(rated)
-            if not tools.is_tuned(one.judge)
+            if not tools.rates_tuned(one.judge, one.rubric)
             and (file.signals is None or tools.listens(one.judge, one.rubric))
         ]
 
@@ -158,8 +158,8 @@ async def _rated(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Jud
     measured = rater.judge(file.signals, rubric) if rater and file.signals else None
     if measured and not tools.asks(task.judge, rubric):
         return measured
-    with dspy.context(lm=tools.lm_of(task.judge)):
-        if tools.is_tuned(task.judge):
+    with dspy.context(lm=tools.lm_for(task.judge, rubric)):
+        if tools.rates_tuned(task.judge, rubric):
             tuned = await _tuned(rubric, task, file, tools)
             return joined(tuned, measured) if measured else tuned
         texts = [sentence.text for sentence in file.case.sentences]

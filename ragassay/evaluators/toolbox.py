@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +32,9 @@ from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.base import Evaluator, OpenFiles
 from ragassay.evaluators.building import build_encoder, build_meter, build_panel, build_verifier_lm
 from ragassay.evaluators.compiled import use_compiled
+from ragassay.evaluators.criteria import CriteriaEvaluator
+from ragassay.evaluators.finding import find_evaluator, registered
+from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.registry import OURS
 from ragassay.metrics.cascade import joint_name
 from ragassay.metrics.joint import BEYOND_SENTENCES
@@ -41,7 +45,14 @@ from ragassay.models.gateway import JudgeLM
 from ragassay.models.nugget_matcher import opened_matcher
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.models.tuned import note_of, untuned
-from ragassay.prompts import Rubric, load_rubrics, prompts_sha256
+from ragassay.prompts import (
+    Criteria,
+    Rubric,
+    joined_rubrics,
+    load_rubrics,
+    prompts_sha256,
+    read_rubrics,
+)
 from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256, read_all_compiled
 from ragassay.records import PARTS, NuggetMatcher
 from ragassay.retrievers.literature import Literature
@@ -107,7 +118,10 @@ class Toolbox:
     def __post_init__(self) -> None:
         """Have the agents say what was compiled for them, also those that were replaced."""
         use_compiled(
-            self.compiled, self.agents, tuple(load_rubrics(self.settings.rubric_set)), self._unasked
+            self.compiled,
+            self.agents,
+            (*load_rubrics(self.settings.rubric_set), *self.rubrics),
+            self._unasked,
         )
 
     @property
@@ -137,22 +151,41 @@ class Toolbox:
         return compiled_sha256(prompts_sha256(), self.compiled)
 
     @classmethod
-    def of(cls, settings: Settings, corpus: Literature | None = None) -> Toolbox:
-        """The tools that the settings call for; no model is loaded yet.
+    def of(
+        cls,
+        settings: Settings,
+        corpus: Literature | None = None,
+        evaluators: Sequence[OwnEvaluator] = (),
+        rubrics: Sequence[Rubric | Criteria] = (),
+    ) -> Toolbox:
+        """Return the tools that the settings call for; no model is loaded yet.
+
+        Args:
+            settings: The settings.
+            corpus: Where to look up evidence and cited ids.
+            evaluators: The user's own, beside those that the settings name.
+            rubrics: The user's own, beside those of the files that the settings name.
 
         Raises:
             SettingsError: A rubric is unknown, an agent is to search that cannot call tools, or
                 what is to verify is no model of natural language inference.
         """
-        rubrics = load_rubrics(settings.rubric_set)
-        unknown = [name for name in settings.rubrics if name not in rubrics]
+        given = (*read_rubrics(settings.rubric_files), *rubrics)
+        rated = [rubric for rubric in given if isinstance(rubric, Rubric)]
+        criteria = [CriteriaEvaluator(one) for one in given if isinstance(one, Criteria)]
+        known = joined_rubrics(load_rubrics(settings.rubric_set), rated)
+        unknown = [name for name in settings.rubrics if name not in known]
         if unknown:
-            raise SettingsError(f"unknown rubric {unknown[0]!r}; there are {', '.join(rubrics)}")
-        strange = [part for part in settings.only if part not in {e.part for e in OURS}]
+            raise SettingsError(f"unknown rubric {unknown[0]!r}; there are {', '.join(known)}")
+        own = [*map(find_evaluator, settings.evaluators), *evaluators, *criteria]
+        asked = registered(own)
+        parts = dict.fromkeys((*PARTS, *(one.part for one in asked)))
+        strange = [part for part in settings.only if part not in parts]
         if strange:
-            known = ", ".join(PARTS)
-            raise SettingsError(f"only: there is no part {strange[0]!r}; there are {known}")
-        chosen = settings.rubrics or tuple(rubrics)
+            raise SettingsError(
+                f"only: there is no part {strange[0]!r}; there are {', '.join(parts)}"
+            )
+        chosen = settings.rubrics or tuple(known)
         own = settings.of_judge(0)
         lm = JudgeLM(untuned(own))
         is_rated_by_it = lm.model == own.model or settings.rubric_set != TUNED_RUBRICS
@@ -169,14 +202,17 @@ class Toolbox:
             lm=lm,
             rating_lm=rating_lm,
             panel=build_panel(settings, rating_lm),
-            second=cls.of(settings.of_second(), corpus) if settings.escalate else None,
+            second=cls.of(settings.of_second(), corpus, evaluators, rubrics)
+            if settings.escalate
+            else None,
             meter=meter,
             rater=SignalJudge(shipped_rater()) if meter else None,
             compiled=read_all_compiled(settings.prompts),
             matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
             embedder=embedder,
             corpus=Corpus() if corpus is None else corpus,
-            rubrics={name: rubrics[name] for name in chosen if settings.wants("rubrics")},
+            rubrics={name: known[name] for name in chosen if settings.wants("rubrics")},
+            registered=asked,
             encoder=build_encoder(settings, embedder),
             verifier_lm=build_verifier_lm(settings),
             correctness=correctness_model(settings.correctness, embedder, settings.cache_dir),
@@ -214,21 +250,30 @@ class Toolbox:
         own = self.rating_lm or self.lm
         return next((lm for lm in self.panel if lm.model == judge), own)
 
+    def lm_for(self, judge: str, rubric: str) -> JudgeLM:
+        """What rates one rubric: of a fine-tuned judge the model below it, where it is a user's."""
+        is_own = self.is_tuned(judge) and not self.rates_tuned(judge, rubric)
+        return self.lm if is_own else self.lm_of(judge)
+
     def is_tuned(self, judge: str) -> bool:
         """Whether a judge was fine-tuned to rate the rubrics of this run."""
         note = note_of(self.lm_of(judge).model)
         is_known = self.settings.rubric_set == TUNED_RUBRICS
         return note is not None and note.task == "judge" and is_known
 
+    def rates_tuned(self, judge: str, rubric: str) -> bool:
+        """Whether a judge rates a rubric as it was fine-tuned to; a user's own it never saw."""
+        return self.is_tuned(judge) and rubric in load_rubrics(TUNED_RUBRICS)
+
     def asks(self, judge: str, rubric: str) -> bool:
         """Whether a rating takes a call of a model."""
         if self.rater_of(judge, rubric) is None:
             return True
-        return self.is_tuned(judge) and rubric not in BEYOND_SENTENCES
+        return self.rates_tuned(judge, rubric) and rubric not in BEYOND_SENTENCES
 
     def listens(self, judge: str, rubric: str) -> bool:
         """Whether a judge can be told what others said."""
-        return not self.is_tuned(judge) and self.rater_of(judge, rubric) is None
+        return not self.rates_tuned(judge, rubric) and self.rater_of(judge, rubric) is None
 
     @property
     def measures(self) -> bool:
@@ -312,8 +357,18 @@ class Toolbox:
             self.prompts_sha256,
             self.corpus.sha256,
             *self._weights,
+            *(f"{name} {digest}" for name, digest in self.own_digests.items()),
         ]
         return hash_of(*parts)
+
+    @functools.cached_property
+    def own_digests(self) -> dict[str, str]:
+        """Digests of the user's own evaluators and rubrics, by name."""
+        shipped = load_rubrics(self.settings.rubric_set)
+        own = {name: rubric for name, rubric in self.rubrics.items() if name not in shipped}
+        rubrics = {name: hash_of(rubric.model_dump_json()) for name, rubric in own.items()}
+        found = (one for one in self.registered if isinstance(one, OwnEvaluator))
+        return {one.name: one.digest for one in found} | rubrics
 
     @property
     def _weights(self) -> tuple[str, ...]:

@@ -12,11 +12,15 @@ from ragassay.prompts.rubrics import (
     RUBRIC_FILES,
     RUBRIC_SETS,
     STRATEGIES,
+    Criteria,
+    Criterion,
     Rubric,
     RubricExample,
     RubricSet,
     Strategy,
+    joined_rubrics,
     load_rubrics,
+    read_rubrics,
 )
 from ragassay.prompts.texts import prompt_text
 from ragassay.records.base import Frozen
@@ -26,15 +30,19 @@ __all__ = [
     "STRATEGIES",
     "AgentPrompt",
     "ContextWords",
+    "Criteria",
+    "Criterion",
     "PanelWords",
     "Prompts",
     "Rubric",
     "RubricExample",
     "RubricSet",
     "Strategy",
+    "joined_rubrics",
     "load_prompts",
     "load_rubrics",
     "prompts_sha256",
+    "read_rubrics",
 ]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Literal, get_args
 
 import yaml
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from ragassay.errors import SettingsError
 from ragassay.prompts.texts import prompt_text
 from ragassay.records.base import Frozen
 
@@ -67,7 +70,8 @@ class Rubric(Frozen):
         about: What question, sources and answer are, where they are no question and no answer.
         question: What is asked of the answer.
         scale: What an answer of each rating shows, from the lowest to the highest without a gap.
-        examples: One answer with the highest rating, then one with the lowest.
+        examples: One answer with the highest rating, then one with the lowest; none, and the
+            rubric cannot be asked with the strategy "few_shot".
     """
 
     name: str = ""
@@ -75,14 +79,14 @@ class Rubric(Frozen):
     about: str = ""
     question: str
     scale: dict[int, str] = Field(min_length=2, max_length=11)
-    examples: tuple[RubricExample, RubricExample]
+    examples: tuple[()] | tuple[RubricExample, RubricExample] = ()
 
     @model_validator(mode="after")
     def _is_whole(self) -> Rubric:
         low, high = self.bounds
         if low < 0 or len(self.scale) != high - low + 1:
             raise ValueError("a scale describes every rating from its lowest, 0 or more, on")
-        if [example.rating for example in self.examples] != [high, low]:
+        if self.examples and [example.rating for example in self.examples] != [high, low]:
             raise ValueError(f"the examples are one rated {high}, then one rated {low}")
         return self
 
@@ -110,6 +114,29 @@ class Rubric(Frozen):
         return "\n\n".join(example.rendered() for example in self.examples)
 
 
+class Criterion(Frozen):
+    """One thing that an answer should do, and how much it counts beside the others."""
+
+    text: str = Field(min_length=1)
+    weight: float = Field(default=1.0, gt=0)
+
+
+class Criteria(Frozen):
+    """A list of weighted criteria that a judge holds an answer against, one by one.
+
+    Attributes:
+        name: Prefix of its scores' names.
+        question: What the criteria are about, where they do not say it themselves.
+        reference: What a good answer says; the judge sees it with each criterion.
+        criteria: At least one, each different.
+    """
+
+    name: str
+    question: str = ""
+    reference: str = ""
+    criteria: tuple[Criterion, ...] = Field(min_length=1)
+
+
 @functools.cache
 def load_rubrics(set: RubricSet = "yescieval") -> dict[str, Rubric]:
     """The rubrics of a set, by name, in their order."""
@@ -118,3 +145,58 @@ def load_rubrics(set: RubricSet = "yescieval") -> dict[str, Rubric]:
     return {
         name: Rubric(name=name, about=about, **fields) for name, fields in read["rubrics"].items()
     }
+
+
+def read_rubrics(files: Iterable[Path]) -> tuple[Rubric | Criteria, ...]:
+    """Read rubrics of a user's own.
+
+    A file is YAML as the shipped ones: `rubrics:` with, by name, `question`, `scale` (each rating
+    and what an answer of it shows), and perhaps `about` and two `examples`; or `criteria` (each
+    with `text` and `weight`), and perhaps `question` and `reference`.
+
+    Raises:
+        SettingsError: A file cannot be read; names file, rubric and field.
+    """
+    return tuple(rubric for file in files for rubric in _read_file(file))
+
+
+def _read_file(file: Path) -> list[Rubric | Criteria]:
+    try:
+        read = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SettingsError(f"rubrics {file}: {' '.join(str(error).split())}") from error
+    rubrics = read.get("rubrics") if isinstance(read, dict) else None
+    if not isinstance(rubrics, dict) or not rubrics:
+        raise SettingsError(
+            f"rubrics {file}: a mapping `rubrics:` of at least one name is expected"
+        )
+    return [_rubric_of(file, name, fields) for name, fields in rubrics.items()]
+
+
+def _rubric_of(file: Path, name: object, fields: object) -> Rubric | Criteria:
+    where = f"rubrics {file}: {name}"
+    if not isinstance(fields, dict):
+        raise SettingsError(f"{where}: a mapping with question and scale, or criteria, is expected")
+    kind = Criteria if "criteria" in fields else Rubric
+    try:
+        return kind.model_validate({"name": name, **fields})
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"{where}{f', {field}' if field else ''}: {first['msg']}") from error
+
+
+def joined_rubrics(shipped: Mapping[str, Rubric], own: Iterable[Rubric]) -> dict[str, Rubric]:
+    """Return the shipped rubrics and a user's own.
+
+    Raises:
+        SettingsError: One of the user's has no usable name, or that of another.
+    """
+    known = dict(shipped)
+    for rubric in own:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", rubric.name):
+            raise SettingsError(f"rubric {rubric.name!r}: a name is of a-z, 0-9 and _")
+        if rubric.name in known:
+            raise SettingsError(f"rubric {rubric.name}: the name is taken; choose another")
+        known[rubric.name] = rubric
+    return known

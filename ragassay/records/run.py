@@ -135,6 +135,7 @@ class Manifest(Frozen):
         embedder_digest: SHA-256 of its weights where known.
         prompts_sha256: Hash of every prompt and rubric text.
         prompts: Compiled prompts that took the place of shipped ones.
+        own: Digests of the user's own evaluators and rubrics, by name.
         answers: The answers that were read.
         corpus: The corpus, if any.
         settings: The settings that bear on the result; no key, no endpoint.
@@ -160,6 +161,7 @@ class Manifest(Frozen):
     embedder_digest: str = ""
     prompts_sha256: str = ""
     prompts: tuple[PromptStamp, ...] = ()
+    own: dict[str, str] = Field(default_factory=dict)
     answers: FileStamp
     corpus: FileStamp | None = None
     settings: dict[str, str | int | float | bool | None] = Field(default_factory=dict)

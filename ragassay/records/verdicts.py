@@ -390,12 +390,29 @@ class NuggetAssignment(VerdictBase):
         return self.assignment
 
 
+class Said(Frozen):
+    """What an evaluator of a user's own says, with a reason.
+
+    Attributes:
+        value: A label, or a number on the evaluator's scale.
+        reason: Why.
+        confidence: Probability of the value among those possible; None where not given.
+        entropy_bits: Entropy of that distribution; None where not given.
+    """
+
+    value: str | float
+    reason: str = ""
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    entropy_bits: float | None = Field(default=None, ge=0)
+
+
 class OwnVerdict(VerdictBase):
     """What an evaluator of the user's own says of an answer, a sentence or a citation.
 
     Attributes:
         sentence: 1-based; None where it is about the whole answer.
         marker: Of the sentence's citation, where it is about one.
+        criterion: The criterion that the answer was held against, where there are several.
         label: What was said, where it is one of a set of labels; None where unscored.
         score: What was said, where it is a number on the scale; None where unscored. Of a panel,
             the mean of its members.
@@ -407,6 +424,7 @@ class OwnVerdict(VerdictBase):
 
     sentence: int | None = Field(default=None, ge=1)
     marker: str = ""
+    criterion: str = ""
     label: str | None = None
     score: float | None = None
     scale: tuple[float, float] = (0.0, 1.0)
@@ -417,7 +435,7 @@ class OwnVerdict(VerdictBase):
     @property
     def item(self) -> str:
         """See `VerdictBase`."""
-        return "/".join(str(part) for part in (self.sentence, self.marker) if part)
+        return "/".join(str(part) for part in (self.sentence, self.marker, self.criterion) if part)
 
     @property
     def value(self) -> str | float | None:

@@ -5,11 +5,12 @@ Nothing is left out: what was not judged has its place too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ragassay.records import Evaluation, Judgment, Signals
-from ragassay.reports.cascade_view import decided_text
+from ragassay.records import Evaluation, Judgment, OwnVerdict, Signals
+from ragassay.reports.cascade_view import decided_text, value_text
 from ragassay.reports.charts import spark_path
+from ragassay.reports.chips import Chip, chip_of
 from ragassay.reports.labels import (
     Severity,
     finding_rank,
@@ -23,6 +24,7 @@ from ragassay.reports.sentence_view import SentenceView, view_sentences
 from ragassay.reports.text import (
     format_share,
     format_value,
+    humanise,
     is_number,
     join_words,
     rubric_mean,
@@ -56,6 +58,16 @@ class GapView:
     document: str
     text: str
     nearness: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnView:
+    """What an evaluator of the user's own says; `place` is empty for the whole answer."""
+
+    title: str
+    place: str
+    chip: Chip
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +112,7 @@ class AnswerView:
     nuggets: NuggetsView
     not_run: str
     gaps: tuple[GapView, ...] = ()
+    own: tuple[OwnView, ...] = ()
 
 
 def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
@@ -132,6 +145,21 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
         nuggets=view_nuggets(evaluation),
         not_run=_not_run(evaluation),
         gaps=_gaps(evaluation.signals),
+        own=tuple(_own(verdict) for verdict in evaluation.of(OwnVerdict)),
+    )
+
+
+def _own(verdict: OwnVerdict) -> OwnView:
+    sentence = f"sentence {verdict.sentence}" if verdict.sentence else ""
+    marker = f"citation {verdict.marker}" if verdict.marker else ""
+    chip = chip_of(verdict.label, verdict.confidence, verdict.failure, decided_text(verdict))
+    if verdict.score is not None:
+        chip = replace(chip, word=value_text(verdict), tone="plain")
+    return OwnView(
+        title=humanise(verdict.evaluator),
+        place=", ".join(part for part in (sentence, marker, verdict.criterion) if part),
+        chip=chip,
+        reason=verdict.reason,
     )
 
 

@@ -273,11 +273,7 @@ def _answer(answer: AnswerView) -> Iterator[str]:
     if answer.rubrics:
         rows = [(escape(r.title), _reason(r), escape(r.text)) for r in answer.rubrics]
         yield from table(("Rubric", "Reason", "Score"), rows, 1)
-    for gap in answer.gaps:
-        near = f"{escape(gap.document)}, closest sentence of the answer {gap.nearness}"
-        yield f"- **Hardly covered:** {escape(gap.text)} ({near})"
-    if answer.gaps:
-        yield ""
+    yield from _listed(answer)
     if answer.scores:
         yield " · ".join(f"{escape(s.title)} {escape(s.text)} ({s.basis})" for s in answer.scores)
         yield ""
@@ -287,6 +283,18 @@ def _answer(answer: AnswerView) -> Iterator[str]:
         header = ("#", "Sentence", "Label", "Correctness", "Evidence", "Citations")
         yield from table(header, map(_sentence, answer.sentences))
     yield from _nuggets(answer)
+
+
+def _listed(answer: AnswerView) -> Iterator[str]:
+    """What the user's own evaluators say, and what of the sources is hardly covered."""
+    for own in answer.own:
+        where = f" ({escape(own.place)})" if own.place else ""
+        yield f"- **{escape(own.title)}**{where}: {_chip(own.chip)} {escape(own.reason)}".rstrip()
+    for gap in answer.gaps:
+        near = f"{escape(gap.document)}, closest sentence of the answer {gap.nearness}"
+        yield f"- **Hardly covered:** {escape(gap.text)} ({near})"
+    if answer.own or answer.gaps:
+        yield ""
 
 
 def _reason(rubric: RubricView) -> str:

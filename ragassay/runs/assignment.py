@@ -89,7 +89,7 @@ async def _assign(
     record: Record, tools: Toolbox, slots: asyncio.Semaphore, listen: Listener
 ) -> AssignedAnswer:
     async with slots:
-        graph = build_evaluate_graph(tools.settings.max_attempts)
+        graph = build_evaluate_graph(tools.settings.max_attempts, evaluators=tools.registered)
         found = await graph.ainvoke(Input(record=record), context=tools)
     evaluation: Evaluation = found["evaluation"]
     assigned = evaluation.assignments

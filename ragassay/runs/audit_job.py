@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ragassay.errors import InputError
 from ragassay.evaluators import OURS
+from ragassay.evaluators.own import OwnEvaluator
 from ragassay.graphs.files import case_of
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.perturbations import ATTACKS, Attack, damage_answers
@@ -184,8 +185,9 @@ def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
 
 def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
     """The parts of an evaluation that scores come from, in their usual order."""
-    wanted = {PART_OF[target.partition(".")[0]] for target in targets}
-    return tuple(part for part in PARTS if part in wanted)
+    groups = [target.partition(".")[0] for target in targets]
+    wanted = {PART_OF.get(group, group) for group in groups}  # a user's own is its own part
+    return tuple(part for part in (*PARTS, *sorted(wanted.difference(PARTS))) if part in wanted)
 
 
 def _given(
@@ -245,7 +247,8 @@ def _aimed(
     found: list[DamagedAnswer] = []
     for damage in damaged:
         applies = wanted[damage.original]
-        targets = tuple(t for t in damage.targets if t in applies or t.partition(".")[0] in applies)
+        aims = (*damage.targets, *_own_targets(damage, tools))
+        targets = tuple(t for t in aims if t in applies or t.partition(".")[0] in applies)
         if targets:
             rubrics = _rubrics_of(targets)
             record = damage.record.model_copy(update={"rubrics": rubrics})
@@ -265,7 +268,14 @@ def _targets_of(record: Record, tools: Toolbox) -> frozenset[str]:
         groups -= set() if cites else {"citations", "findings"}
     if not record.sources and not tools.has_corpus:
         groups -= {"evidence", "correctness"}
-    return frozenset(names | groups)
+    own = {one.name for one in tools.evaluators if isinstance(one, OwnEvaluator)}
+    return frozenset(names | groups | own)
+
+
+def _own_targets(damage: DamagedAnswer, tools: Toolbox) -> list[str]:
+    """Return the scores of the user's own evaluators that declare to notice an attack."""
+    own = (one for one in tools.evaluators if isinstance(one, OwnEvaluator))
+    return [f"{e.name}.score" for e in own if {damage.attack, damage.family} & set(e.attacks)]
 
 
 def _rubrics_of(targets: Iterable[str]) -> tuple[str, ...]:

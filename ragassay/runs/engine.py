@@ -102,12 +102,14 @@ async def _opened_runner(
     tools: Toolbox, folder: RunFolder | None, outcome: Outcome, listen: Listener
 ) -> AsyncIterator[_Runner]:
     attempts = tools.settings.max_attempts
+    asked = tools.registered
     if folder is None:
-        yield _Runner(tools, build_evaluate_graph(attempts), None, None, outcome, listen)
+        graph = build_evaluate_graph(attempts, evaluators=asked)
+        yield _Runner(tools, graph, None, None, outcome, listen)
         return
     async with opened_checkpointer(folder.state_file) as checkpointer:
         with opened_cache(folder.verdicts_file) as cache:
-            graph = build_evaluate_graph(attempts, cache, checkpointer)
+            graph = build_evaluate_graph(attempts, cache, checkpointer, asked)
             yield _Runner(tools, graph, checkpointer, folder, outcome, listen)
 
 

@@ -279,6 +279,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         embedder_digest=tools.embedder.digest,
         prompts_sha256=tools.prompts_sha256,
         prompts=tuple(prompt.stamp for prompt in tools.compiled),
+        own=tools.own_digests,
         answers=job.answers,
         corpus=job.corpus_stamp,
         settings={name: _plain(getattr(settings, name)) for name in RESULT_FIELDS},

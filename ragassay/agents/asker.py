@@ -1,0 +1,79 @@
+"""Puts a user's question about an answer to a model: a label, or a rating, with a reason."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import dspy
+from pydantic import StringConstraints
+
+from ragassay.agents.base import Agent
+from ragassay.agents.choices import choice_distribution
+from ragassay.agents.context import fenced, mark_of
+from ragassay.metrics.uncertainty import rounded_bits
+from ragassay.prompts import load_prompts
+from ragassay.records import Case, Said, Usage
+
+_WORDS = load_prompts().agents["asker"]
+
+Reason = Annotated[str, StringConstraints(max_length=_WORDS.rationale_chars * 2)]
+
+
+@functools.lru_cache(maxsize=256)
+def _signature(values: tuple[str | int, ...], has_subject: bool) -> type[dspy.Signature]:
+    possible: Any = Literal[values]  # type: ignore[valid-type]
+    fields: dict[str, Any] = {"context": (str, dspy.InputField())}
+    if has_subject:
+        fields["subject"] = (str, dspy.InputField())
+    fields |= {
+        "question": (str, dspy.InputField()),
+        "reply": (possible, dspy.OutputField()),
+        "rationale": (Reason, dspy.OutputField()),
+    }
+    return dspy.make_signature(fields, _WORDS.task, signature_name="AskOwn")
+
+
+class Asker(Agent):
+    """A case, a question and the possible replies in, one of them out."""
+
+    name = "asker"
+
+    def __init__(self) -> None:
+        super().__init__(_signature(("yes", "no"), False))
+
+    async def aforward(
+        self, case: Case, question: str, values: Sequence[str | int], subject: str = ""
+    ) -> tuple[Said, Usage]:
+        """Ask about the case's answer.
+
+        Args:
+            case: The case.
+            question: The user's question; trusted.
+            values: The possible labels or ratings, at least two.
+            subject: The sentence or text of the case that it is about; untrusted.
+
+        Raises:
+            ModelError: The model gave no usable reply.
+        """
+        given = {"subject": fenced(subject, mark_of(case))} if subject else {}
+        found, usage = await self.ask(
+            _signature(tuple(values), bool(subject)),
+            None,
+            context=case.context,
+            **given,
+            question=question,
+        )
+        labels = [str(value) for value in values]
+        weights = choice_distribution(found.get("logprobs"), "reply", labels)
+        value: str | float = found.reply
+        if weights and isinstance(found.reply, int):
+            value = sum(float(label) * weight for label, weight in weights.items())
+        said = Said(
+            value=value,
+            reason=found.rationale.strip(),
+            confidence=round(weights[str(found.reply)], 4) if weights else None,
+            entropy_bits=rounded_bits(weights.values() if weights else None),
+        )
+        return said, usage

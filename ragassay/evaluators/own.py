@@ -1,0 +1,391 @@
+"""Evaluators of users' own: a function that says something of an answer, a sentence, a citation."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from ragassay.errors import EvaluatorError, SettingsError
+from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words, standing
+from ragassay.metrics.intervals import mean_share_interval
+from ragassay.records import (
+    AnswerSentence,
+    Case,
+    Citation,
+    Evaluation,
+    Failure,
+    OwnVerdict,
+    Said,
+    Score,
+    Usage,
+)
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.outcome import Outcome
+    from ragassay.evaluators.toolbox import Toolbox
+
+Of = Literal["answer", "sentence", "citation"]
+Says = Callable[..., Awaitable[str | float | Said]]
+
+LIKERT = (1.0, 5.0)
+SHARE = (0.0, 1.0)
+
+
+@dataclass
+class Judge:
+    """The model that a run asks, as a user's function sees it.
+
+    Attributes:
+        model: LiteLLM name.
+        case: The case that it is asked about.
+        usage: What was asked so far.
+    """
+
+    model: str
+    case: Case
+    _lm: Any
+    usage: Usage = field(default_factory=Usage)
+
+    async def choose(self, question: str, labels: Sequence[str], *, about: str = "") -> Said:
+        """Ask for one of several labels.
+
+        Args:
+            question: What is asked; the model sees the case's question, sources and answer too.
+            labels: At least two.
+            about: The part of the answer that is meant, such as a sentence; shown as data.
+
+        Raises:
+            ModelError: The model gave no usable reply; let it pass.
+        """
+        return await self._ask(question, labels, about)
+
+    async def rate(self, question: str, low: int = 1, high: int = 5, *, about: str = "") -> Said:
+        """Ask for a rating; the value is its expectation where the model gives probabilities.
+
+        Raises:
+            ModelError: The model gave no usable reply; let it pass.
+        """
+        return await self._ask(question, range(low, high + 1), about)
+
+    async def _ask(self, question: str, values: Sequence[str | int], about: str) -> Said:
+        import dspy
+
+        from ragassay.agents.asker import Asker
+
+        with dspy.context(lm=self._lm):
+            said, usage = await Asker().acall(
+                case=self.case, question=question, values=tuple(values), subject=about
+            )
+        self.usage += usage
+        return said
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a question of a user's evaluator is about; None and "" where it is the whole answer."""
+
+    sentence: AnswerSentence | None = None
+    citation: Citation | None = None
+    criterion: str = ""
+
+
+class OwnEvaluator(Evaluator[Subject]):
+    """An evaluator that a user wrote; made by `ragassay.evaluator`.
+
+    Args:
+        says: Takes what its parameters name: `case`, `sentence`, `citation`, `judge`. Returns a
+            label, a number on the scale, or `Said`.
+        name: Unique; scores are named NAME.score and NAME.LABEL.
+        of: What it is asked of: the answer, each sentence, each citation that points somewhere.
+        labels: The labels that it may return; empty for numbers.
+        good: Those that count towards NAME.score; the first label if not given.
+        scale: Lowest and highest number that it may return.
+        attacks: Attacks of the audit that its score ought to notice, by name or family.
+        version: Changed when verdicts are to be had anew though the function's source is the same.
+
+    Raises:
+        SettingsError: The name is taken or no name, or the labels are unclear.
+    """
+
+    record = OwnVerdict
+    needs = ()
+
+    def __init__(
+        self,
+        says: Says,
+        *,
+        name: str,
+        of: Of = "answer",
+        labels: Sequence[str] = (),
+        good: Sequence[str] = (),
+        scale: tuple[float, float] = SHARE,
+        attacks: Sequence[str] = (),
+        version: str = "",
+    ) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            raise SettingsError(f"evaluator {name!r}: a name is of a-z, 0-9 and _, a letter first")
+        if labels and (len(set(labels)) < 2 or not set(good) <= set(labels)):
+            raise SettingsError(f"evaluator {name}: give two labels or more, and `good` of these")
+        if scale[0] >= scale[1]:
+            raise SettingsError(f"evaluator {name}: a scale goes from its lowest to its highest")
+        self.name = self.part = name
+        self.says, self.of, self.scale, self.attacks = says, of, scale, tuple(attacks)
+        self.labels = tuple(labels)
+        self.good = tuple(good) or self.labels[:1]
+        self.parameters = tuple(inspect.signature(says).parameters)
+        strange = set(self.parameters) - {"case", "sentence", "citation", "judge"}
+        if strange:
+            raise SettingsError(
+                f"evaluator {name}: it takes {', '.join(sorted(strange))}; there are case, "
+                "sentence, citation and judge"
+            )
+        self.is_weighed = "judge" in self.parameters
+        self.digest = _digest(says, name, of, *labels, *good, str(scale), version)
+        title = name.replace("_", " ").capitalize()
+        self.words = Words(
+            verdict=f"verdict of {name}",
+            verdicts=f"verdicts of {name}",
+            question=title,
+            kind=name,
+            group=name,
+            title=title,
+            direction="higher",
+            scores={f"{name}.{label}": Wording(f"{title}: {label}") for label in self.labels}
+            | {f"{name}.score": Wording(title, "higher")},
+        )
+
+    def is_wanted(self, tools: Toolbox) -> bool:
+        """Return whether nothing was singled out, or this was."""
+        return not tools.settings.only or self.part in tools.settings.only
+
+    def is_reported(self, tools: Toolbox) -> bool:
+        """Return whether it was asked."""
+        return self.is_wanted(tools)
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Subject]:
+        """Return the answer, its sentences, or its citations; none for an empty answer."""
+        sentences = file.case.sentences
+        if self.of == "answer":
+            found = [Subject()] if sentences else []
+        elif self.of == "sentence":
+            found = [Subject(sentence) for sentence in sentences]
+        else:
+            found = [Subject(s, c) for s in sentences for c in s.citations if c.document]
+        return {self._verdict(one).item: one for one in found}
+
+    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
+        """Ask every judge of a panel, if a judge is asked at all."""
+        seats = (tools.judges if self.is_weighed else ()) or ("",)
+        items = file.subjects(self, tools)
+        return [Task(self.name, item, file.id, judge) for item in items for judge in seats]
+
+    async def ask(
+        self, subject: Subject, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[OwnVerdict]:
+        """Call the function.
+
+        Raises:
+            EvaluatorError: It returned something else than it declared.
+        """
+        lm = tools.lm_of(task.judge) if task.judge else tools.lm
+        judge = Judge(lm.model, file.case, lm)
+        value = await self.says_of(subject, judge)
+        said = value if isinstance(value, Said) else Said(value=value)
+        self._check(said.value)
+        is_label = isinstance(said.value, str)
+        return [
+            self._verdict(
+                subject,
+                judge=task.judge,
+                label=said.value if is_label else None,
+                score=None if is_label else float(said.value),
+                reason=said.reason,
+                confidence=said.confidence,
+                entropy_bits=said.entropy_bits,
+                usage=judge.usage,
+            )
+        ]
+
+    async def says_of(self, subject: Subject, judge: Judge) -> str | float | Said:
+        """Call the function with what its parameters name."""
+        given = {
+            "case": judge.case,
+            "sentence": subject.sentence,
+            "citation": subject.citation,
+            "judge": judge,
+        }
+        return await self.says(**{name: given[name] for name in self.parameters})
+
+    def _check(self, value: object) -> None:
+        if self.labels and value not in self.labels:
+            raise EvaluatorError(
+                f"evaluator {self.name} returned {value!r}; its labels are {', '.join(self.labels)}"
+            )
+        low, high = self.scale
+        is_number = isinstance(value, int | float) and math.isfinite(value)
+        if not self.labels and not (is_number and low <= float(value) <= high):  # type: ignore[arg-type]
+            raise EvaluatorError(
+                f"evaluator {self.name} returned {value!r}; it declares a number from {low:g} to "
+                f"{high:g}"
+            )
+
+    def _verdict(self, subject: Subject, **given: Any) -> OwnVerdict:
+        return OwnVerdict(
+            evaluator=self.name,
+            sentence=subject.sentence.index if subject.sentence else None,
+            marker=subject.citation.marker if subject.citation else "",
+            criterion=subject.criterion,
+            scale=self.scale,
+            **given,
+        )
+
+    def unscored(
+        self, subject: Subject, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+    ) -> Sequence[OwnVerdict]:
+        """Return no verdict."""
+        return [self._verdict(subject, judge=task.judge, failure=failure)]
+
+    def depends_on(
+        self, subject: Subject, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Iterable[str]:
+        """Return the function's source, the judge's seat, and the case: it may read all of it."""
+        return (self.digest, task.judge, file.case.model_dump_json())
+
+    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[OwnVerdict]:
+        """Return one verdict a subject: the panel's, or the judge's."""
+        if not (self.is_weighed and tools.judges):
+            return standing(self, file, tools)
+        return [
+            _joint([v for judge in tools.judges if (v := file.verdict(self.name, item, judge))])
+            for item in file.subjects(self, tools)
+        ]
+
+    def judged_by(self, tools: Toolbox) -> str:
+        """Name the judge, the panel, or the evaluator itself where it asks none."""
+        if not self.is_weighed:
+            return self.name
+        panel = f"a panel of {', '.join(tools.judges)}" if tools.judges else ""
+        return panel or tools.or_second(tools.lm.model)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the mean of its numbers, or the share of each label and of the good ones."""
+        verdicts = [v for v in outcome.verdicts[self.name] if isinstance(v, OwnVerdict)]
+        judge = outcome.judged_by(self)
+        if not self.labels:
+            return {f"{self.name}.score": self._mean([v.score for v in verdicts], judge)}
+        shares = {"score": self.good} | {label: (label,) for label in self.labels}
+        return {
+            f"{self.name}.{name}": self._mean([_credit(v.label, wanted) for v in verdicts], judge)
+            for name, wanted in shares.items()
+        }
+
+    def _mean(self, values: Sequence[float | None], judge: str) -> Score:
+        known = [value for value in values if value is not None]
+        total, n, n_missing = math.fsum(known), len(known), len(values) - len(known)
+        low, high = SHARE if self.labels else self.scale
+        interval = mean_share_interval(total, n) if (low, high) == SHARE and n > 1 else None
+        ends = [(total + n_missing * end) / len(values) if values else None for end in (low, high)]
+        return Score(
+            value=round(total / n, 4) if n else None,
+            n=n,
+            n_unscored=n_missing,
+            low=round(interval[0], 4) if interval else None,
+            high=round(interval[1], 4) if interval else None,
+            worst=None if ends[0] is None else round(ends[0], 4),
+            best=None if ends[1] is None else round(ends[1], 4),
+            scale=(low, high),
+            judge=judge,
+        )
+
+    def questions(self, evaluation: Evaluation) -> Iterable[OwnVerdict]:
+        """Return its verdicts where a judge gave them."""
+        found = evaluation.by(self.name) if self.is_weighed else ()
+        return [verdict for verdict in found if isinstance(verdict, OwnVerdict)]
+
+    def parts_of(self, verdict: OwnVerdict) -> Iterable[OwnVerdict]:
+        """Return the members of a panel."""
+        return verdict.members or (verdict,)
+
+    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+        """Count one call a subject and judge; the function may make more."""
+        return len(self.tasks(file, tools)) if self.is_weighed else 0
+
+
+def _credit(label: str | None, wanted: Sequence[str]) -> float | None:
+    return None if label is None else float(label in wanted)
+
+
+def _joint(members: Sequence[Any]) -> OwnVerdict:
+    """Return a panel's verdict: the mean of the numbers, or the most frequent label.
+
+    Of labels that are equally frequent, that of the earlier judge stands.
+    """
+    scores = [one.score for one in members if one.score is not None]
+    labels = [one.label for one in members if one.label is not None]
+    label = Counter(labels).most_common(1)[0][0] if labels else None
+    known = [one for one in members if one.value is not None]
+    agreed = [one for one in known if one.label == label]
+    failures = [one.failure for one in members if one.failure]
+    return members[0].model_copy(
+        update={
+            "judge": "",
+            "label": label,
+            "score": round(math.fsum(scores) / len(scores), 4) if scores else None,
+            "reason": agreed[0].reason if agreed else "",
+            "confidence": None,
+            "entropy_bits": None,
+            "members": tuple(members),
+            "usage": sum((one.usage for one in members), Usage()),
+            "failure": failures[0] if not known and failures else None,
+        }
+    )
+
+
+def _digest(says: Callable[..., Any], *declared: str) -> str:
+    try:
+        source = inspect.getsource(says)
+    except (OSError, TypeError):
+        code = getattr(says, "__code__", None)
+        source = repr((code.co_code, code.co_consts)) if code else repr(says)
+    return hashlib.sha256("\n".join((source, *declared)).encode()).hexdigest()
+
+
+@overload
+def evaluator(says: Says, /) -> OwnEvaluator: ...
+@overload
+def evaluator(
+    *,
+    name: str = "",
+    of: Of = "answer",
+    labels: Sequence[str] = (),
+    good: Sequence[str] = (),
+    scale: tuple[float, float] = SHARE,
+    attacks: Sequence[str] = (),
+    version: str = "",
+) -> Callable[[Says], OwnEvaluator]: ...
+def evaluator(says: Says | None = None, /, *, name: str = "", **declared: Any) -> Any:
+    """Make an evaluator of an async function.
+
+    The function takes any of `case`, `sentence`, `citation` and `judge`, by these names, and
+    returns a score in [0, 1], a rating on `scale`, or one of `labels`; or `ragassay.Said`, with a
+    reason. See `OwnEvaluator` for the rest.
+
+    Example:
+        >>> @evaluator(labels=("short", "long"))
+        ... async def length(case):
+        ...     return "short" if len(case.answer) < 500 else "long"
+        >>> length.name, length.good
+        ('length', ('short',))
+    """
+
+    def made(function: Says) -> OwnEvaluator:
+        own = name or getattr(function, "__name__", "")
+        return OwnEvaluator(function, name=own, **declared)
+
+    return made if says is None else made(says)
