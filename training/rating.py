@@ -1,6 +1,6 @@
 """Fits the embedded judge's rater on answers of which it is known what is wrong with them.
 
-    python -m ragassay.optimizers.rating ANSWERS [ANSWERS ...] --out signals.json
+    python -m training.rating ANSWERS [ANSWERS ...] --out signals.json
 
 ANSWERS are YESciEval files. Their whole answers are damaged anew, with texts of the side "fit". Of
 the damaged answers that the files hold, only the redundant ones are looked at, which a model wrote
@@ -19,15 +19,11 @@ from ragassay.agents.signals.meter import signals_of
 from ragassay.errors import InputError
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.models.signal_rater import LinearScorer, SignalRater
-from ragassay.optimizers.rating_examples import SEED, Example, examples_of
-from ragassay.optimizers.signal_rating import (
-    FOREIGN_FEATURES,
-    fit_order,
-    fit_rubric,
-    fit_sentences,
-)
+from ragassay.optimizers.finetuning.yescieval import SEED
 from ragassay.prompts.signals import load_signals
 from ragassay.settings import load_settings
+from training.rating_examples import Example, examples_of
+from training.signal_rating import FOREIGN_FEATURES, fit_order, fit_rubric, fit_sentences
 
 HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")
 """Attacks that leave an answer such as another system might have written. Beside its original it is

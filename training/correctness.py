@@ -1,6 +1,6 @@
 """Pairs that teach correctness, and the classical baselines fitted to them.
 
-python -m ragassay.optimizers.correctness --shared ../shared --family svm --out correctness.json
+    python -m training.correctness --shared ../shared --family svm --out correctness.json
 
 Pairs are made as BioACE makes them (section 4.1.3): an answer sentence with the span that people
 marked as its evidence is correct; with the fragment of three sentences that BM25 ranks first for
@@ -25,10 +25,11 @@ from ragassay.models.pair_classifier import (
     new_vectorizer,
     pair_features,
 )
-from ragassay.optimizers.bioasq import BioasqAnswer, FragmentSearch, read_bioasq
-from ragassay.optimizers.claims import LabelledClaim, read_scifact_claims
+from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.retrievers.bm25 import Bm25Index
 from ragassay.retrievers.passages import WINDOW, windows
+from training.bioasq import BioasqAnswer, FragmentSearch, read_bioasq
+from training.claims import read_scifact_claims
 
 SEED = 20250714
 

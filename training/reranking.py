@@ -1,6 +1,6 @@
 """Fit the weights of `EmbeddedReranker` to SciFact's training claims, and cross-validate them.
 
-python -m ragassay.optimizers.reranking --shared ../shared --out ragassay/retrievers/weights
+    python -m training.reranking --shared ../shared --out ragassay/retrievers/weights
 
 Folds are cut by query, and claims that share a relevant abstract stay in one fold. The first run
 embeds some 25,000 texts, half an hour on two cores; `--cache FOLDER` keeps their vectors.
@@ -20,12 +20,12 @@ import numpy as np
 
 from ragassay.metrics.retrieval import retrieval_scores
 from ragassay.models.embeddings import Embedder
-from ragassay.optimizers.claims import linked
-from ragassay.optimizers.tokens import CachedTokenEncoder
+from ragassay.optimizers.finetuning.claims import linked
 from ragassay.records import Document
 from ragassay.retrievers.disk.schema import ANALYZER, analyzer, build_query, build_schema, row_of
 from ragassay.retrievers.literature import ANY, Hit
 from ragassay.retrievers.rerank import DEPTH, FusionWeights, TextEncoder, features, standardised
+from training.tokens import CachedTokenEncoder
 
 if TYPE_CHECKING:
     import tantivy

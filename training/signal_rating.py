@@ -6,7 +6,6 @@ attack added it, the desired rating of an answer is what YESciEval asks for (sec
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-HELD_OUT_PERCENT = 40
-"""Share of the questions that nothing is fitted on."""
 
 ORDER_FEATURES = ("question_relevance", "belonging", "length", "digits", "defines", "uses_defined")
 FOREIGN_FEATURES = (
@@ -48,11 +44,6 @@ PAIR_SHARE = 0.5
 
 LEAST_WEIGHT = 0.02
 """Each signal of a rubric counts a little: what gets worse never passes unseen."""
-
-
-def is_held_out(question: str) -> bool:
-    """Whether nothing may be fitted on a question's answers; by the hash of its id."""
-    return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 100 < HELD_OUT_PERCENT
 
 
 def fit_order(

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragassay.optimizers.reranking import Bm25Search
 from ragassay.records import Document
 from ragassay.retrievers.passages import windows
 from ragassay.sentences import split_sentences
+from training.reranking import Bm25Search
 
 N_CHARS = (40, 300)
 """Length of a sentence that states something and is not a list."""
