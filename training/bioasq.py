@@ -41,7 +41,7 @@ class BioasqAnswer:
 
 
 def read_bioasq(shared: Path) -> list[BioasqAnswer]:
-    """The questions that have a sentence of an ideal answer and a document."""
+    """Read the questions that have a sentence of an ideal answer and a document."""
     folder = shared / "data" / "bioasq"
     with gzip.open(folder / "snippet_documents.jsonl.gz", "rt", encoding="utf-8") as lines:
         texts: dict[str, str] = {row["pmid"]: row["text"] for row in map(json.loads, lines)}

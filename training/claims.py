@@ -34,7 +34,7 @@ other citations, what follows one without brackets is the sentence."""
 
 
 def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
-    """SciFact's training pairs; grouped by claim and abstract."""
+    """Read SciFact's training pairs; grouped by claim and abstract."""
     folder = shared / "data" / "scifact"
     corpus = {row["doc_id"]: row for row in _rows(folder / "corpus.jsonl.gz")}
     pairs = list(_rows(folder / "pairs_train.jsonl"))
@@ -58,14 +58,14 @@ def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
 
 
 def split_scifact(shared: Path) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
-    """SciFact's claims to train on, and the fifth of their groups that is held out."""
+    """Part SciFact's claims: those to train on, and the fifth of their groups that is held out."""
     claims = read_scifact_claims(shared)
     held = held_out(claims, HELD_OUT, SEED)
     return [c for c in claims if not held[c.group]], [c for c in claims if held[c.group]]
 
 
 def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:
-    """Citing sentences and what they cite.
+    """Read citing sentences and what they cite.
 
     Accurate citations support their sentence, inaccurate ones are taken to contradict it, and
     irrelevant ones leave it open.
@@ -94,7 +94,7 @@ def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:
 
 
 def read_healthver(shared: Path) -> list[LabelledClaim]:
-    """HealthVer's development pairs, for measuring only; grouped by claim."""
+    """Read HealthVer's development pairs, for measuring only; grouped by claim."""
     return [
         LabelledClaim(
             claim=row["claim"],
@@ -109,7 +109,7 @@ def read_healthver(shared: Path) -> list[LabelledClaim]:
 
 
 def without_citations(text: str) -> str:
-    """A citing sentence of Citation-Integrity without its citations.
+    """Leave the citations out of a citing sentence of Citation-Integrity.
 
     Example:
         >>> without_citations("In a trial (Lee et al., <|other_cit|>), it fell.<|cit|>")
@@ -128,7 +128,7 @@ class Grouped(Protocol):
 
 
 def held_out(items: Iterable[Grouped], share: float, seed: int) -> Mapping[str, bool]:
-    """Which groups are held out of training: about `share` of them, the same for the same seed."""
+    """Hold about `share` of the groups out of training, the same ones for the same seed."""
     groups = sorted({item.group for item in items})
     random.Random(seed).shuffle(groups)
     n = round(share * len(groups))

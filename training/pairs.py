@@ -16,7 +16,7 @@ CONTRADICTED = 0.8
 
 
 def pair_examples(pairs: Iterable[CorrectnessPair], rng: random.Random) -> list[Example]:
-    """Correct pairs as support, incorrect ones as neutral, and contradictions of the correct."""
+    """Label pairs: correct ones support, others neutral; contradict some of the correct."""
     found: list[Example] = []
     for pair in pairs:
         label = SUPPORTS if pair.correct else NEUTRAL
@@ -29,7 +29,7 @@ def pair_examples(pairs: Iterable[CorrectnessPair], rng: random.Random) -> list[
 
 
 def rationale_examples(claims: Iterable[LabelledClaim]) -> list[Example]:
-    """Contradicted claims with the sentences that contradict them, and nothing else."""
+    """Pair contradicted claims with the sentences that contradict them, and nothing else."""
     return [
         Example(c.claim, " ".join(c.sentences[i] for i in c.rationale), CONTRADICTS)
         for c in claims

@@ -1,4 +1,4 @@
-"""Fits the embedded judge's rater on answers of which it is known what is wrong with them.
+"""Fit the embedded judge's rater on answers of which it is known what is wrong with them.
 
     python -m training.rating ANSWERS [ANSWERS ...] --out signals.json
 
@@ -84,7 +84,7 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
 
 
 def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
-    """Positions of each whole answer and of what damage made of it; each attack weighs 1 in all."""
+    """Pair each whole answer with what damage made of it; each attack weighs 1 in all."""
     whole = {e.original: i for i, e in enumerate(examples) if e.kind == "whole"}
     damaged = [i for i, e in enumerate(examples) if e.kind != "whole" and e.original in whole]
     n = Counter(examples[i].attack for i in damaged)
@@ -92,7 +92,7 @@ def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
 
 
 def _shares(examples: Sequence[Example]) -> list[float]:
-    """Weights of the answers' ratings; but for `KIND_SHARES` each kind counts the same in all."""
+    """Weigh the answers' ratings; but for `KIND_SHARES` each kind counts the same in all."""
     n = Counter(e.kind for e in examples)
     return [
         KIND_SHARES.get(e.kind, 1.0)
@@ -103,7 +103,7 @@ def _shares(examples: Sequence[Example]) -> list[float]:
 
 
 def _fit_foreign(examples: Sequence[Example]) -> LinearScorer:
-    """What sentences of other texts have in common, against those of whole answers."""
+    """Learn what sentences of other texts have in common, against those of whole answers."""
     rows, labels = [], []
     for example in examples:
         if example.kind == "whole" or example.attack.startswith(("off_topic", "same_domain")):
@@ -114,7 +114,7 @@ def _fit_foreign(examples: Sequence[Example]) -> LinearScorer:
 
 
 def _fit_register(examples: Sequence[Example]) -> LinearScorer:
-    """What scholarly sentences have in common, against those of blogs and tweets."""
+    """Learn what scholarly sentences have in common, against those of blogs and tweets."""
     import numpy as np
 
     rows, vectors, labels = [], [], []

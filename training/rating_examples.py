@@ -56,7 +56,7 @@ def examples_of(
     n_systems: int = 1,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Example]:
-    """Whole answers to questions that may be fitted on, and what damage makes of them.
+    """Measure whole answers to questions that may be fitted on, and what damage makes of them.
 
     Args:
         answers: YESciEval files.

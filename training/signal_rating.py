@@ -1,4 +1,4 @@
-"""Fits the models that turn an answer's signals into ratings.
+"""Fit the models that turn an answer's signals into ratings.
 
 Everything is fitted on answers that were damaged on purpose: the label of a sentence is whether an
 attack added it, the desired rating of an answer is what YESciEval asks for (section 5).
@@ -52,7 +52,7 @@ def fit_order(
     openings: Sequence[Sequence[Sequence[str]]],
     inverse_penalty: float = 0.3,
 ) -> LinearScorer:
-    """How late in its answer a sentence comes: logistic regression on all pairs of an answer.
+    """Learn how late in its answer a sentence comes: logistic regression on all pairs of an answer.
 
     Args:
         answers: The measures of the sentences of each answer, in their order.
@@ -97,7 +97,7 @@ def fit_sentences(
     vectors: NDArray[np.float32] | None = None,
     inverse_penalty: float = 1.0,
 ) -> LinearScorer:
-    """Which sentences have a label: logistic regression, both classes weighing the same.
+    """Learn which sentences have a label: logistic regression, both classes weighing the same.
 
     Args:
         rows: The measures of sentences.
@@ -135,7 +135,7 @@ def fit_rubric(
     pairs: Sequence[tuple[int, int, float]] = (),
     penalty: float = 0.0003,
 ) -> RubricRater:
-    """Proportional odds with the sign of each weight given (L-BFGS-B).
+    """Fit proportional odds with the sign of each weight given (L-BFGS-B).
 
     The loss is the negative log-likelihood of the desired ratings and, beside it, that of each
     whole answer standing above what damage made of it (Bradley and Terry 1952).
@@ -183,7 +183,7 @@ def fit_rubric(
 
 
 def _likelihoods(z: Floats, thresholds: Floats, observed: NDArray[np.intp]) -> Floats:
-    """Probability of each observed rating (0-based) under proportional odds."""
+    """Return the probability of each observed rating (0-based) under proportional odds."""
     below = 1 / (1 + np.exp(-(thresholds[None, :] - z[:, None])))
     edges = np.hstack([np.zeros((len(z), 1)), below, np.ones((len(z), 1))])
     rows = np.arange(len(z))
@@ -191,14 +191,14 @@ def _likelihoods(z: Floats, thresholds: Floats, observed: NDArray[np.intp]) -> F
 
 
 def _thresholds(parameters: Floats) -> Floats:
-    """Ascending thresholds from a first one and the logarithms of the steps after it."""
+    """Make ascending thresholds from a first one and the logarithms of the steps after it."""
     return parameters[0] + np.concatenate([[0.0], np.cumsum(np.exp(parameters[1:]))])
 
 
 def _standardised(
     rows: Sequence[Mapping[str, float]], names: Sequence[str]
 ) -> tuple[tuple[float, ...], tuple[float, ...], Floats]:
-    """Means and deviations of features, and the table that a model will see; missing is 0."""
+    """Return features' means, deviations and the table that a model sees; missing is 0."""
     raw = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=np.float64)
     known = np.ma.masked_invalid(raw)
     means = known.mean(axis=0).filled(0.0)
@@ -208,7 +208,7 @@ def _standardised(
 
 
 def _common(openings: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Openers that begin several sentences, with their columns."""
+    """Return the openers that begin several sentences, with their columns."""
     from collections import Counter
 
     counts = Counter(word for words in openings for word in dict.fromkeys(words))
@@ -217,7 +217,7 @@ def _common(openings: Sequence[Sequence[str]]) -> dict[str, int]:
 
 
 def _pairs(lengths: Sequence[int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """All pairs of an earlier and a later sentence of the same answer, counted over all answers."""
+    """Pair each sentence of an answer with each later one, counted over all answers."""
     first: list[int] = []
     second: list[int] = []
     start = 0

@@ -34,7 +34,7 @@ SCIFACT_WEIGHT = 2
 
 
 def verifier_examples(shared: Path, embedder: TextEncoder) -> list[Example]:
-    """All that the adapter learns from."""
+    """Make all that the adapter learns from."""
     rng = random.Random(SEED)
     scifact, _ = split_scifact(shared)
     cited = read_citation_integrity(shared, "train")
