@@ -23,11 +23,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_records
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.audit import Pair, audit_pairs
 from ragassay.metrics.intervals import share_interval
-from ragassay.optimizers.signal_rating import is_held_out
+from ragassay.optimizers.finetuning.yescieval import is_held_out
 from ragassay.records import Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.audit import AuditResult, run_audit

@@ -31,7 +31,7 @@ import numpy as np
 
 from ragassay.metrics.retrieval import retrieval_scores
 from ragassay.models.embeddings import Embedder, Encoded
-from ragassay.optimizers.vectors import CachedEncoder
+from ragassay.optimizers.finetuning.vectors import CachedEncoder
 from ragassay.retrievers.dense.chroma import embedded_text
 from ragassay.retrievers.dense.embed import embed_corpus
 from ragassay.retrievers.dense.index import DenseIndex

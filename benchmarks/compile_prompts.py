@@ -16,13 +16,13 @@ import argparse
 import json
 import os
 import random
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from ragassay.model_names import EMBEDDED_BASE
-from ragassay.optimizers.claims import LabelledClaim, held_out, read_scifact_claims
 from ragassay.optimizers.compiling.job import (
     CompileJob,
     CompileResult,
@@ -33,10 +33,15 @@ from ragassay.optimizers.compiling.job import (
 from ragassay.optimizers.compiling.measuring import may_be_chance
 from ragassay.optimizers.compiling.searching import OPTIMIZERS
 from ragassay.optimizers.compiling.tasks import TaskOptions
+from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import VERDICT_SETS, Score
 from ragassay.retrievers.bm25 import tokenize
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+
+from training.claims import held_out, read_scifact_claims
 
 N_SENTENCES = 2
 LABELS = ("supports", "contradicts", "neutral")

@@ -19,6 +19,7 @@ import asyncio
 import gzip
 import json
 import random
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -26,25 +27,28 @@ import numpy as np
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 import ragassay
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.correctness import separation
 from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import Embedder
-from ragassay.optimizers.bioasq import BioasqAnswer, FragmentSearch
-from ragassay.optimizers.claims import HELD_OUT, SEED, held_out, split_scifact
-from ragassay.optimizers.correctness import (
+from ragassay.records import Document, Record
+from ragassay.retrievers.passages import windows
+from ragassay.sentences import sentences_of
+from ragassay.settings import load_settings
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+
+from training.bioasq import BioasqAnswer, FragmentSearch
+from training.claims import HELD_OUT, SEED, held_out, split_scifact
+from training.correctness import (
     CorrectnessPair,
     bioasq_pairs,
     fit_classifier,
     read_pairs,
     scifact_pairs,
 )
-from ragassay.records import Document, Record
-from ragassay.retrievers.passages import windows
-from ragassay.sentences import sentences_of
-from ragassay.settings import load_settings
 
 N_LLM = 60
 N_QUESTIONS = 150

@@ -26,8 +26,8 @@ from sklearn.metrics import f1_score
 
 from ragassay.agents.context import build_case
 from ragassay.agents.segmenter import segment
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_records
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.intervals import share_interval
 from ragassay.model_names import EMBEDDED_BASE
 from ragassay.records import Case, Document, Record

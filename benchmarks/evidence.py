@@ -20,6 +20,7 @@ import argparse
 import gzip
 import json
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,14 @@ from typing import Any
 from ragassay.metrics.intervals import share_interval
 from ragassay.metrics.retrieval import retrieval_scores
 from ragassay.models.embeddings import Embedder
-from ragassay.optimizers.reranking import Bm25Search, read_scifact
 from ragassay.records import Document, EvidenceSpan
 from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, best_passages, find_passages
 from ragassay.retrievers.rerank import EmbeddedReranker
 from ragassay.sentences import split_sentences
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+
+from training.reranking import Bm25Search, read_scifact
 
 SEED = 0
 N_FOUND = 100

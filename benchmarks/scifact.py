@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 import time
 from pathlib import Path
 
@@ -21,7 +22,13 @@ import numpy as np
 
 from ragassay.metrics.retrieval import retrieval_scores
 from ragassay.models.embeddings import Embedder
-from ragassay.optimizers.reranking import (
+from ragassay.optimizers.finetuning.vectors import CachedEncoder
+from ragassay.retrievers.fusion import reciprocal_rank_fusion
+from ragassay.retrievers.rerank import DEPTH, EmbeddedReranker, TextEncoder
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+
+from training.reranking import (
     N_FOLDS,
     SEED,
     Bm25Search,
@@ -31,10 +38,7 @@ from ragassay.optimizers.reranking import (
     group_folds,
     read_scifact,
 )
-from ragassay.optimizers.tokens import CachedTokenEncoder
-from ragassay.optimizers.vectors import CachedEncoder
-from ragassay.retrievers.fusion import reciprocal_rank_fusion
-from ragassay.retrievers.rerank import DEPTH, EmbeddedReranker, TextEncoder
+from training.tokens import CachedTokenEncoder
 
 N_FOUND = 100
 

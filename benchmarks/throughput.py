@@ -40,7 +40,7 @@ def scripted_process(latency_s: float) -> Iterator[str]:
 
 
 async def measure(n_answers: int, latency_s: float, concurrency: int) -> list[dict[str, float]]:
-    from ragassay.graphs.toolbox import Toolbox
+    from ragassay.evaluators.toolbox import Toolbox
     from ragassay.runs.evaluate import job_of, read_job, run
     from ragassay.runs.folder import RunFolder
     from ragassay.runs.garbage import patient_collector

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -33,15 +34,14 @@ from ragassay.models.entailment import EntailmentModel
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.pair_classifier import new_vectorizer, pair_features
 from ragassay.models.verifiers import entailment_model, is_pair_verifier
-from ragassay.optimizers.claims import (
-    LabelledClaim,
-    read_citation_integrity,
-    read_healthver,
-    split_scifact,
-)
-from ragassay.optimizers.pairs import Example, claim_examples
+from ragassay.optimizers.finetuning.claims import LabelledClaim
+from ragassay.optimizers.finetuning.pairs import Example, claim_examples
 from ragassay.records import Score
 from ragassay.settings import load_settings
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+
+from training.claims import read_citation_integrity, read_healthver, split_scifact
 
 LABELS = ("supports", "contradicts", "neutral")
 N_TIMED = 200

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.retrievers import BaseRetriever
 
 from ragassay.errors import InputError, RagassayError, SettingsError
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import records_from_rows
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Audit, Document, Nugget, Record
 from ragassay.results import Result, Results
 from ragassay.retrievers.langchain import RetrieverLiterature

@@ -10,7 +10,7 @@ import typer
 from ragassay.cli.exits import BELOW, PARTIAL, errors_as_lines
 
 if TYPE_CHECKING:
-    from ragassay.graphs.toolbox import Toolbox
+    from ragassay.evaluators.toolbox import Toolbox
     from ragassay.runs.audit import AuditResult
     from ragassay.runs.audit_job import AuditJob
     from ragassay.runs.evaluate import Job, RunResult
@@ -131,7 +131,7 @@ def audit(
     """
     with errors_as_lines():
         from ragassay.cli.output import print_plan, print_rejections
-        from ragassay.graphs.toolbox import Toolbox
+        from ragassay.evaluators.toolbox import Toolbox
         from ragassay.runs.audit import plan_audit
         from ragassay.runs.audit_job import AuditOptions, audit_job
         from ragassay.runs.evaluate import read_job

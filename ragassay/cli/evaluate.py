@@ -10,7 +10,7 @@ import typer
 from ragassay.cli.exits import BELOW, PARTIAL, errors_as_lines
 
 if TYPE_CHECKING:
-    from ragassay.graphs.toolbox import Toolbox
+    from ragassay.evaluators.toolbox import Toolbox
     from ragassay.runs.evaluate import Job, RunResult
     from ragassay.runs.folder import RunFolder
 
@@ -212,7 +212,7 @@ def evaluate(
         from ragassay.cli.output import print_certificate, print_rejections
         from ragassay.cli.thresholds import parse_thresholds
         from ragassay.errors import SettingsError
-        from ragassay.graphs.toolbox import Toolbox
+        from ragassay.evaluators.toolbox import Toolbox
         from ragassay.records import NOT_HAD
         from ragassay.runs.evaluate import read_job
         from ragassay.runs.folder import RunFolder

@@ -71,7 +71,7 @@ def create(
     """
     with errors_as_lines():
         from ragassay.cli.editor import edit_in_editor, require_terminal
-        from ragassay.graphs.toolbox import Toolbox
+        from ragassay.evaluators.toolbox import Toolbox
         from ragassay.runs.evaluate import read_job, run_sync
         from ragassay.runs.nuggets import nugget_jobs, write_nuggets
         from ragassay.runs.progress import shown_progress
@@ -127,7 +127,7 @@ def assign(
     Exit codes: 0 done; 1 error; 3 some input was rejected, or an assignment could not be had.
     """
     with errors_as_lines():
-        from ragassay.graphs.toolbox import Toolbox
+        from ragassay.evaluators.toolbox import Toolbox
         from ragassay.runs.assignment import assign_nuggets
         from ragassay.runs.evaluate import read_job, run_sync
         from ragassay.runs.progress import shown_progress

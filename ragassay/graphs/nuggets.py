@@ -13,10 +13,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs import nugget_nodes as nodes
 from ragassay.graphs.failures import retry_policies
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList, NuggetState, WeighTask
-from ragassay.graphs.toolbox import Toolbox
 
 NuggetGraph = CompiledStateGraph[NuggetState, Toolbox, NuggetJob, NuggetList]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,17 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-_GGUF_NAMES = {
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-}
-_LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)")
 
 
 @dataclass(frozen=True)
@@ -119,51 +107,57 @@ def write_gguf(merged: Merged, path: Path) -> None:
             f"--gguf begins with the packaged {SMOLLM2}, and the base is {merged.base}: write "
             "--hf and convert that folder with llama.cpp's convert_hf_to_gguf.py"
         )
-    from gguf import GGUFReader
+    import gguf
+    from gguf.scripts.gguf_new_metadata import MetadataDetails, copy_with_new_metadata
 
-    source = GGUFReader(packaged_file(SMOLLM2_PACKAGE, ".gguf"))
+    source = gguf.GGUFReader(packaged_file(SMOLLM2_PACKAGE, ".gguf"))
+    _replace_changed(source, merged)
+    keys, kinds = gguf.Keys.General, gguf.GGUFValueType
+    name = f"{source.fields[keys.NAME].contents()}, with ragassay's adapter {merged.name}"
+    described = {
+        keys.NAME: MetadataDetails(kinds.STRING, name),
+        keys.FILE_TYPE: MetadataDetails(kinds.UINT32, int(gguf.LlamaFileType.MOSTLY_F16)),
+    }
     with _appearing(path) as partial:
-        _write_copy(source, _replacements(merged), merged.name, partial)
+        writer = gguf.GGUFWriter(
+            partial, source.fields[keys.ARCHITECTURE].contents(), endianess=source.endianess
+        )
+        copy_with_new_metadata(source, writer, described, [])
 
 
-def _replacements(merged: Merged) -> dict[str, Callable[[], NDArray[np.float16]]]:
-    """The changed matrices by their GGUF names; computed when they are written."""
-    return {gguf_name(name): lambda name=name: _half(merged.model, name) for name in merged.changed}
-
-
-def gguf_name(module: str) -> str:
-    """What llama.cpp calls the weight of a module.
+def _replace_changed(source: Any, merged: Merged) -> None:
+    """Put the changed matrices into what was read of the packaged file.
 
     Raises:
-        SettingsError: It has no name for it.
-
-    Example:
-        >>> gguf_name("model.layers.3.mlp.up_proj")
-        'blk.3.ffn_up.weight'
+        SettingsError: The file has no place for one of them.
     """
-    found = _LAYER.fullmatch(module)
-    if found is None or found[2] not in _GGUF_NAMES:
-        raise SettingsError(f"the adapter changes {module}, for which GGUF has no known place")
-    return f"blk.{found[1]}.{_GGUF_NAMES[found[2]]}.weight"
+    import gguf
+
+    config: Any = merged.model.config
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
+    places = {tensor.name: n for n, tensor in enumerate(source.tensors)}
+    for module in merged.changed:
+        place = places.get(f"{names.get_name(module)}.weight")
+        if place is None:
+            raise SettingsError(f"the adapter changes {module}, for which GGUF has no known place")
+        half = _half(merged.model, module)
+        source.tensors[place] = source.tensors[place]._replace(
+            data=half, n_bytes=half.nbytes, tensor_type=gguf.GGMLQuantizationType.F16
+        )
 
 
 def _half(model: PreTrainedModel, module: str) -> NDArray[np.float16]:
-    """A module's weight as GGUF has it, shape (n_out, n_in)."""
-    import numpy as np
-
+    """Return a module's weight as GGUF has it, shape (n_out, n_in)."""
     weight: Any = model.get_submodule(module).weight
     values = weight.detach().float().numpy()
-    if module.endswith(("q_proj", "k_proj")):
-        config: Any = model.config
-        is_query = module.endswith("q_proj")
-        values = rotated(
-            values, config.num_attention_heads if is_query else config.num_key_value_heads
-        )
-    return values.astype(np.float16)
+    config: Any = model.config
+    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    n_heads = heads.get(module.rpartition(".")[2])
+    return (rotated(values, n_heads) if n_heads else values).astype("float16")
 
 
 def rotated(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floating]:
-    """A query or key matrix in llama.cpp's order of rows.
+    """Put a query or key matrix into llama.cpp's order of rows.
 
     transformers turns the first half of a head's rows against the second (rotary positions);
     llama.cpp turns neighbours, so it stores row i of the first half beside row i of the second.
@@ -179,60 +173,9 @@ def rotated(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floating]:
     return halves.swapaxes(1, 2).reshape(weight.shape)
 
 
-def _write_copy(
-    source: Any, replaced: dict[str, Callable[[], NDArray[np.float16]]], name: str, path: Path
-) -> None:
-    import gguf
-    import numpy as np
-
-    unknown = set(replaced) - {tensor.name for tensor in source.tensors}
-    if unknown:
-        raise SettingsError(f"the packaged GGUF has no {', '.join(sorted(unknown))}")
-    architecture = source.fields[gguf.Keys.General.ARCHITECTURE].contents()
-    writer = gguf.GGUFWriter(path, architecture, endianess=source.endianess)
-    _copy_metadata(source, writer, name)
-    half = gguf.GGMLQuantizationType.F16
-    for tensor in source.tensors:
-        data = tensor.data
-        if tensor.name in replaced:
-            shape = [int(n) for n in tensor.shape[::-1]]
-            size = 2 * int(np.prod(shape))
-            writer.add_tensor_info(tensor.name, shape, np.dtype(np.float16), size, half)
-        else:
-            writer.add_tensor_info(
-                tensor.name, data.shape, data.dtype, data.nbytes, tensor.tensor_type
-            )
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_ti_data_to_file()
-    for tensor in source.tensors:
-        make = replaced.get(tensor.name)
-        data = make() if make else tensor.data
-        writer.write_tensor_data(data, tensor_endianess=source.endianess)
-    writer.close()
-
-
-def _copy_metadata(source: Any, writer: Any, name: str) -> None:
-    """All fields but those that the writer sets itself, and the model's name."""
-    import gguf
-
-    for field in source.fields.values():
-        if field.name == gguf.Keys.General.ARCHITECTURE or field.name.startswith("GGUF."):
-            continue
-        is_array = field.types[0] == gguf.GGUFValueType.ARRAY
-        value = field.contents()
-        if field.name == gguf.Keys.General.NAME:
-            value = f"{value}, with ragassay's adapter {name}"
-        elif field.name == gguf.Keys.General.FILE_TYPE:
-            value = int(gguf.LlamaFileType.MOSTLY_F16)
-        writer.add_key_value(
-            field.name, value, field.types[0], sub_type=field.types[-1] if is_array else None
-        )
-
-
 @contextmanager
 def _appearing(target: Path) -> Iterator[Path]:
-    """A place to write to, which becomes `target` when all went well.
+    """Give a place to write to, which becomes `target` when all went well.
 
     Raises:
         InputError: `target` is there already.

@@ -59,7 +59,7 @@ class PairClassifier:
     """Sentence and passage in, the probability that the passage bears the sentence out.
 
     Args:
-        weights: From `ragassay.optimizers.correctness`.
+        weights: From `python -m training.correctness`.
     """
 
     threshold = 0.5
@@ -80,8 +80,8 @@ class PairClassifier:
             return cls(PairWeights.model_validate_json(path.read_text("utf-8")))
         except (OSError, ValueError, ValidationError) as error:
             raise SettingsError(
-                f"{path} is no classifier of correctness: make one with "
-                "`python -m ragassay.optimizers.correctness`"
+                f"{path} is no classifier of correctness: make one in a checkout of ragassay with "
+                "`python -m training.correctness`"
             ) from error
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:

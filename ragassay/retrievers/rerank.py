@@ -73,7 +73,7 @@ class FusionWeights(BaseModel):
 
 @functools.cache
 def shipped_weights() -> FusionWeights:
-    """The weights that `python -m ragassay.optimizers.reranking` fitted."""
+    """Read the weights that `python -m training.reranking` fitted."""
     text = files("ragassay.retrievers").joinpath("weights/reranker.json").read_text("utf-8")
     return FusionWeights.model_validate_json(text)
 

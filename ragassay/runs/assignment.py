@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ragassay.errors import FatalModelError, InputError
 from ragassay.evaluators.assignment import AssignmentEvaluator
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import (
     AssignedAnswer,
     AssignedNugget,
@@ -18,7 +19,6 @@ from ragassay.formats import (
 )
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.nuggetizer import (
     all_score,
     strict_all_score,

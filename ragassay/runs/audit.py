@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.metrics.audit import attack_figures, audit_pairs, variant_ratings
 from ragassay.metrics.certificate import certify
 from ragassay.model_names import is_embedded_base

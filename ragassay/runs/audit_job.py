@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from ragassay.errors import InputError
 from ragassay.evaluators import OURS
 from ragassay.evaluators.own import OwnEvaluator
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.perturbations import ATTACKS, Attack, damage_answers
 from ragassay.records import PARTS, DamagedAnswer, Paraphrase, Record, Severity
 from ragassay.retrievers.literature import Filters, Literature

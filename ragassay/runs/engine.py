@@ -12,12 +12,12 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from ragassay.errors import FatalModelError, ModelError, RagassayError
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
 from ragassay.graphs.files import open_file
 from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
 from ragassay.graphs.state import Input
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import is_ours
 from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
 from ragassay.runs.folder import RunFolder, append_line

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 from ragassay.errors import InputError
 from ragassay.evaluators.questions import questions_of
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_records
 from ragassay.graphs.escalation import n_most_escalated
 from ragassay.graphs.evidence import n_most_searches
 from ragassay.graphs.files import file_of
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.cascade import cascade_of
 from ragassay.metrics.summary import summarize
 from ragassay.model_names import EMBEDDED_BASE

@@ -15,11 +15,11 @@ from langgraph.types import Command, StateSnapshot
 
 from ragassay.agents.segmenter import segment
 from ragassay.errors import FatalModelError, RagassayError
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
 from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
 from ragassay.graphs.persistence import Saver, opened_checkpointer
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Document, Record, Usage
 from ragassay.runs.engine import Event, Listener
 from ragassay.runs.nugget_edit import Asked, as_text, asked_of, from_text

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from ragassay.agents.rubric_judge import RubricJudge, expert_hint
 from ragassay.errors import InputError
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.metrics.strategies import (
     PERTURBED,
     RatedAnswer,

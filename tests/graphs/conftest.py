@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from fakes import WordEmbedder
 
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_corpus, read_records
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import load_settings

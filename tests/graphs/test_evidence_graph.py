@@ -319,7 +319,7 @@ async def test_an_agent_that_breaks_off_is_named(make_model, make_tools):
 
 
 def test_a_judge_that_cannot_call_tools_cannot_be_the_agent():
-    from ragassay.graphs.toolbox import Toolbox
+    from ragassay.evaluators.toolbox import Toolbox
     from ragassay.settings import load_settings
 
     with pytest.raises(SettingsError, match="cannot call tools"):

@@ -14,10 +14,10 @@ from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators import CaseFile, Task
 from ragassay.evaluators.conferring import disputed_members, others_text
 from ragassay.evaluators.rubric import RUBRIC
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import DEFAULT_MODEL, EMBEDDED_BASE
 from ragassay.records import (
     AnswerSentence,

@@ -8,11 +8,11 @@ import pytest
 from casefiles import filed
 
 from ragassay.evaluators import Task
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.files import case_of
 from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import EMBEDDED_BASE
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.records import Document, Evaluation, Record, Signals

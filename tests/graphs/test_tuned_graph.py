@@ -9,8 +9,8 @@ from tiny_llama import tiny_adapter, tiny_model, tiny_tokenizer
 
 from ragassay.agents.answer_reader import AnswerReader
 from ragassay.errors import ModelError, SettingsError
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.metrics.joint import TUNED_SHARE
 from ragassay.records import VERDICT_SETS, Case, Document, Evaluation, Reading, Record
 from ragassay.runs.evaluate import job_of, manifest_of, plan

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.models.merging import Merged, gguf_name, merge, rotated, write_gguf, write_hf
+from ragassay.models.merging import Merged, merge, rotated, write_gguf, write_hf
 from ragassay.models.tuned import TunedNote, save_adapter
 
 MODULES = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
@@ -102,11 +102,14 @@ def test_what_fails_half_way_leaves_nothing(tmp_path: Path, tokenizer: Any) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_modules_have_their_names_in_gguf() -> None:
-    assert gguf_name("model.layers.12.self_attn.o_proj") == "blk.12.attn_output.weight"
-    for unknown in ("lm_head", "model.embed_tokens", "model.layers.0.self_attn.qk_proj"):
-        with pytest.raises(SettingsError, match="no known place"):
-            gguf_name(unknown)
+@pytest.mark.parametrize("module", ["lm_head", "model.layers.0.self_attn.qk_proj"])
+def test_a_change_that_gguf_has_no_place_for_is_refused(
+    module: str, tmp_path: Path, plain: Any, tokenizer: Any
+) -> None:
+    merged = Merged("x", "smollm2-135m", plain.model, tokenizer, (module,))
+    with pytest.raises(SettingsError, match=f"changes {module}, for which GGUF has no known place"):
+        write_gguf(merged, tmp_path / "x.gguf")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_rows_of_the_two_halves_of_a_head_come_side_by_side() -> None:

@@ -17,7 +17,7 @@ from conftest import ROOT
 from fakes import WordEmbedder
 
 from ragassay.errors import InputError, RunMismatchError
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.records import Audit, Document, Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.audit import audit_of_run, job_of_run, plan_audit, raters, run_audit

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.records import Document, Evaluation, HumanLabel
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.evaluate import read_job, run

@@ -10,8 +10,8 @@ import pytest
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, InputError
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_nugget_banks
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Document, Record
 from ragassay.runs.matching import fit_file, read_match_file
 from ragassay.runs.nugget_edit import Asked, as_text, from_text

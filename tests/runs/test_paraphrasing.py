@@ -8,7 +8,7 @@ import pytest
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, InputError, RunMismatchError
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.records import Document, Paraphrase, Record, Usage
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.audit import plan_audit, run_audit

@@ -8,7 +8,7 @@ import pytest
 from answers import answer
 from fakes import WordEmbedder
 
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.metrics.summary import summarize
 from ragassay.records import Score
 from ragassay.runs.evaluate import read_job, run

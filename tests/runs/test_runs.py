@@ -12,8 +12,8 @@ from conftest import ROOT
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, InputError, RunMismatchError
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.evaluate import Job, job_of, plan, read_job, run, run_sync

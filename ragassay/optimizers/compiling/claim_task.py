@@ -9,10 +9,10 @@ from pydantic import AliasChoices, Field
 
 from ragassay.agents.base import Agent
 from ragassay.agents.verifier import Finding, Verifier
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.rows import IdText, Row
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.metrics import Mark, macro_f1_figure, mark_label, mean_figure
 from ragassay.optimizers.compiling.task import CompileTask, FigureOf, key_of, plain_case, read_rows

@@ -12,7 +12,7 @@ from pathlib import Path
 import dspy
 
 from ragassay.errors import InputError
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.model_names import PROVIDER, is_local
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.tuned import untuned

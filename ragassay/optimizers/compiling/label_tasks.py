@@ -11,8 +11,8 @@ from ragassay.agents.base import Agent
 from ragassay.agents.nugget_assigner import NuggetAssigner
 from ragassay.agents.sentence_labeller import SentenceLabeller
 from ragassay.errors import InputError
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.labelled import Place, read_labelled
 from ragassay.optimizers.compiling.metrics import Mark, macro_f1_figure, mark_label, mean_figure

@@ -9,8 +9,8 @@ from pathlib import Path
 from ragassay.agents.base import Agent
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.errors import InputError
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.labelled import LabelledAnswers, read_labelled
 from ragassay.optimizers.compiling.metrics import (

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 from ragassay.agents.base import Agent
 from ragassay.agents.context import build_context, fence_mark
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import Row
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.metrics import Figure, Mark, Outcome
 from ragassay.records import Case, Rejection

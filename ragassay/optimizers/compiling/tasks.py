@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragassay.errors import InputError
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.optimizers.compiling.claim_task import ClaimTask
 from ragassay.optimizers.compiling.label_tasks import AssignmentTask, SentenceLabelTask
 from ragassay.optimizers.compiling.nugget_task import NuggetTask

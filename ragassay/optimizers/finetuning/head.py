@@ -22,14 +22,19 @@ from ragassay.models.cards import write_card
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.pair_encoders import pair_encoder
-from ragassay.optimizers.claims import LabelledClaim, linked
-from ragassay.optimizers.contradictions import contrary
+from ragassay.optimizers.finetuning.claims import (
+    WORDS,
+    LabelledClaim,
+    claim_names,
+    linked,
+    read_claims,
+)
+from ragassay.optimizers.finetuning.contradictions import contrary
 from ragassay.optimizers.finetuning.head_card import head_card
+from ragassay.optimizers.finetuning.pairs import Example, claim_examples
 from ragassay.optimizers.finetuning.result import Finetuned
-from ragassay.optimizers.finetuning.verifier_data import WORDS, claim_names, read_claims
-from ragassay.optimizers.pairs import Example, claim_examples
-from ragassay.optimizers.tunings import Tuning, tuning_of
-from ragassay.optimizers.vectors import CachedEncoder
+from ragassay.optimizers.finetuning.tunings import Tuning, tuning_of
+from ragassay.optimizers.finetuning.vectors import CachedEncoder
 from ragassay.records import Rejection
 from ragassay.retrievers.rerank import TextEncoder
 from ragassay.settings import load_settings
@@ -111,8 +116,8 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         raise SettingsError("fine-tuning needs PEFT: run `pip install 'ragassay[train]'`")
     import torch
 
-    from ragassay.optimizers.adapting import BATCH, digest_of, train
-    from ragassay.optimizers.calibrating import write_trained
+    from ragassay.optimizers.finetuning.adapting import BATCH, digest_of, train
+    from ragassay.optimizers.finetuning.calibrating import write_trained
 
     start = _start(job)
     sets, held, rejections = _read(job)

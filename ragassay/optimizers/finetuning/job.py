@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_records
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.model_names import SMOLLM2
 from ragassay.models.hub import loading, source_of
 from ragassay.models.tuned import (

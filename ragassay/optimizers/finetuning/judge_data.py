@@ -15,12 +15,17 @@ from pathlib import Path
 
 from ragassay.agents.answer_reader import AnswerReader, shown_lines
 from ragassay.agents.tuned_judge import TunedJudge
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_records
 from ragassay.graphs.files import case_of
-from ragassay.graphs.toolbox import Toolbox
 from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
-from ragassay.optimizers.rating_examples import DESIRED, ratings_of, redundant, some_systems
-from ragassay.optimizers.signal_rating import is_held_out
+from ragassay.optimizers.finetuning.yescieval import (
+    DESIRED,
+    is_held_out,
+    ratings_of,
+    redundant,
+    some_systems,
+)
 from ragassay.perturbations import ATTACKS, damage_answers
 from ragassay.prompts.rationales import load_rationales
 from ragassay.records import FINE, Case, DamagedAnswer, Mark, Record

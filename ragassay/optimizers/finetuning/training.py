@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.local.chat import ChatEncoder
-from ragassay.optimizers.checkpoints import claim_folder
+from ragassay.optimizers.finetuning.checkpoints import claim_folder
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, digest_of
 from ragassay.optimizers.finetuning.packing import Tokens, collate, pack
 

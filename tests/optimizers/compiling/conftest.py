@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from fakes import WordEmbedder
 
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.settings import load_settings
 
 
 @pytest.fixture(autouse=True)
 def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.graphs.toolbox.Embedder", lambda name: WordEmbedder(name))
+    monkeypatch.setattr("ragassay.evaluators.toolbox.Embedder", lambda name: WordEmbedder(name))
 
 
 @pytest.fixture

@@ -178,7 +178,7 @@ def test_facts_of_sentences(tools, tmp_path):
 
 def test_questions_with_their_articles(tmp_path):
     from ragassay.agents.query_writer import Queries
-    from ragassay.graphs.toolbox import Toolbox
+    from ragassay.evaluators.toolbox import Toolbox
     from ragassay.settings import load_settings
 
     texts = {"11": "zinc and colds", "12": "aspirin", "13": "gold", "14": "silver"}

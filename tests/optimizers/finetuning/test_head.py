@@ -20,7 +20,7 @@ from ragassay.models.cross_encoder import read_tensors
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.verifiers import entailment_model
-from ragassay.optimizers.claims import LabelledClaim
+from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.optimizers.finetuning.head import HeadJob, head_examples
 from ragassay.settings import load_settings
 

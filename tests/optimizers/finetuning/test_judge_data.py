@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ragassay.agents.tuned_judge import sentences_named
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.optimizers.finetuning.examples import ChatExample
 from ragassay.optimizers.finetuning.judge_data import N_WHOLE, UNSEEN, judge_examples
-from ragassay.optimizers.signal_rating import is_held_out
+from ragassay.optimizers.finetuning.yescieval import HELD_OUT_PERCENT, is_held_out
 from ragassay.perturbations import ATTACKS
 from ragassay.prompts import load_rubrics
 from ragassay.prompts.rationales import load_rationales, numbered
@@ -38,6 +38,12 @@ def named(example: ChatExample) -> tuple[int, ...]:
 
 def marks(examples: list[ChatExample]) -> list[ChatExample]:
     return [example for example in examples if "mark" in reply(example)]
+
+
+def test_questions_are_held_out_by_their_id_alone():
+    held = [is_held_out(f"question-{n}") for n in range(2000)]
+    assert abs(100 * sum(held) / 2000 - HELD_OUT_PERCENT) < 4
+    assert held == [is_held_out(f"question-{n}") for n in range(2000)]
 
 
 def test_no_answer_to_a_held_out_question_is_learnt_from(examples: list[ChatExample]) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.models.signal_rater import rater_of
-from ragassay.optimizers.rating import fit_rater
-from ragassay.optimizers.rating_examples import DESIRED, examples_of
-from ragassay.optimizers.signal_rating import is_held_out
+from ragassay.optimizers.finetuning.yescieval import DESIRED, is_held_out
 from ragassay.prompts import load_rubrics
 from ragassay.settings import load_settings
+from training.rating import fit_rater
+from training.rating_examples import examples_of
 
 
 @pytest.mark.integration

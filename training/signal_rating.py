@@ -1,4 +1,4 @@
-"""Fits the models that turn an answer's signals into ratings.
+"""Fit the models that turn an answer's signals into ratings.
 
 Everything is fitted on answers that were damaged on purpose: the label of a sentence is whether an
 attack added it, the desired rating of an answer is what YESciEval asks for (section 5).
@@ -6,7 +6,6 @@ attack added it, the desired rating of an answer is what YESciEval asks for (sec
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-HELD_OUT_PERCENT = 40
-"""Share of the questions that nothing is fitted on."""
 
 ORDER_FEATURES = ("question_relevance", "belonging", "length", "digits", "defines", "uses_defined")
 FOREIGN_FEATURES = (
@@ -50,18 +46,13 @@ LEAST_WEIGHT = 0.02
 """Each signal of a rubric counts a little: what gets worse never passes unseen."""
 
 
-def is_held_out(question: str) -> bool:
-    """Whether nothing may be fitted on a question's answers; by the hash of its id."""
-    return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 100 < HELD_OUT_PERCENT
-
-
 def fit_order(
     answers: Sequence[Sequence[Mapping[str, float]]],
     vectors: Sequence[NDArray[np.float32]],
     openings: Sequence[Sequence[Sequence[str]]],
     inverse_penalty: float = 0.3,
 ) -> LinearScorer:
-    """How late in its answer a sentence comes: logistic regression on all pairs of an answer.
+    """Learn how late in its answer a sentence comes: logistic regression on all pairs of an answer.
 
     Args:
         answers: The measures of the sentences of each answer, in their order.
@@ -106,7 +97,7 @@ def fit_sentences(
     vectors: NDArray[np.float32] | None = None,
     inverse_penalty: float = 1.0,
 ) -> LinearScorer:
-    """Which sentences have a label: logistic regression, both classes weighing the same.
+    """Learn which sentences have a label: logistic regression, both classes weighing the same.
 
     Args:
         rows: The measures of sentences.
@@ -144,7 +135,7 @@ def fit_rubric(
     pairs: Sequence[tuple[int, int, float]] = (),
     penalty: float = 0.0003,
 ) -> RubricRater:
-    """Proportional odds with the sign of each weight given (L-BFGS-B).
+    """Fit proportional odds with the sign of each weight given (L-BFGS-B).
 
     The loss is the negative log-likelihood of the desired ratings and, beside it, that of each
     whole answer standing above what damage made of it (Bradley and Terry 1952).
@@ -192,7 +183,7 @@ def fit_rubric(
 
 
 def _likelihoods(z: Floats, thresholds: Floats, observed: NDArray[np.intp]) -> Floats:
-    """Probability of each observed rating (0-based) under proportional odds."""
+    """Return the probability of each observed rating (0-based) under proportional odds."""
     below = 1 / (1 + np.exp(-(thresholds[None, :] - z[:, None])))
     edges = np.hstack([np.zeros((len(z), 1)), below, np.ones((len(z), 1))])
     rows = np.arange(len(z))
@@ -200,14 +191,14 @@ def _likelihoods(z: Floats, thresholds: Floats, observed: NDArray[np.intp]) -> F
 
 
 def _thresholds(parameters: Floats) -> Floats:
-    """Ascending thresholds from a first one and the logarithms of the steps after it."""
+    """Make ascending thresholds from a first one and the logarithms of the steps after it."""
     return parameters[0] + np.concatenate([[0.0], np.cumsum(np.exp(parameters[1:]))])
 
 
 def _standardised(
     rows: Sequence[Mapping[str, float]], names: Sequence[str]
 ) -> tuple[tuple[float, ...], tuple[float, ...], Floats]:
-    """Means and deviations of features, and the table that a model will see; missing is 0."""
+    """Return features' means, deviations and the table that a model sees; missing is 0."""
     raw = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=np.float64)
     known = np.ma.masked_invalid(raw)
     means = known.mean(axis=0).filled(0.0)
@@ -217,7 +208,7 @@ def _standardised(
 
 
 def _common(openings: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Openers that begin several sentences, with their columns."""
+    """Return the openers that begin several sentences, with their columns."""
     from collections import Counter
 
     counts = Counter(word for words in openings for word in dict.fromkeys(words))
@@ -226,7 +217,7 @@ def _common(openings: Sequence[Sequence[str]]) -> dict[str, int]:
 
 
 def _pairs(lengths: Sequence[int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """All pairs of an earlier and a later sentence of the same answer, counted over all answers."""
+    """Pair each sentence of an answer with each later one, counted over all answers."""
     first: list[int] = []
     second: list[int] = []
     start = 0

@@ -1,6 +1,6 @@
 """Fit the weights of `EmbeddedReranker` to SciFact's training claims, and cross-validate them.
 
-python -m ragassay.optimizers.reranking --shared ../shared --out ragassay/retrievers/weights
+    python -m training.reranking --shared ../shared --out ragassay/retrievers/weights
 
 Folds are cut by query, and claims that share a relevant abstract stay in one fold. The first run
 embeds some 25,000 texts, half an hour on two cores; `--cache FOLDER` keeps their vectors.
@@ -20,12 +20,12 @@ import numpy as np
 
 from ragassay.metrics.retrieval import retrieval_scores
 from ragassay.models.embeddings import Embedder
-from ragassay.optimizers.claims import linked
-from ragassay.optimizers.tokens import CachedTokenEncoder
+from ragassay.optimizers.finetuning.claims import linked
 from ragassay.records import Document
 from ragassay.retrievers.disk.schema import ANALYZER, analyzer, build_query, build_schema, row_of
 from ragassay.retrievers.literature import ANY, Hit
 from ragassay.retrievers.rerank import DEPTH, FusionWeights, TextEncoder, features, standardised
+from training.tokens import CachedTokenEncoder
 
 if TYPE_CHECKING:
     import tantivy
@@ -80,7 +80,7 @@ class Bm25Search:
         self._ids = list(documents)
 
     def search(self, query: str, k: int) -> list[Hit]:
-        """The `k` best documents."""
+        """Return the `k` best documents."""
         found = build_query(self._index.schema, query, ANY)
         if found is None:
             return []
@@ -91,7 +91,7 @@ class Bm25Search:
 
 
 def group_folds(qrels: dict[str, dict[str, int]], n_folds: int, seed: int) -> dict[str, int]:
-    """The fold of each query; queries that share a relevant document are in the same one.
+    """Give each query a fold; queries that share a relevant document are in the same one.
 
     Args:
         qrels: Grades of documents, query by query.
@@ -154,7 +154,7 @@ def collect(
 
 
 def fit(candidates: Sequence[Candidates], l2: float = L2) -> NDArray[np.float64]:
-    """Weights that make the relevant hits likely: the top-one loss of ListNet.
+    """Find weights that make the relevant hits likely: the top-one loss of ListNet.
 
     loss(w) = mean over queries of -sum_d y_d / |y| log softmax(X w)_d, plus l2 |w|^2
     (Cao et al. 2007, ICML, equation 8 with P_y from binary grades); convex.
@@ -192,7 +192,7 @@ def fit(candidates: Sequence[Candidates], l2: float = L2) -> NDArray[np.float64]
 def cross_validated(
     candidates: dict[str, Candidates], folds: dict[str, int]
 ) -> dict[str, dict[str, float]]:
-    """Scores of each query's hits by weights that were fitted without its fold."""
+    """Score each query's hits by weights that were fitted without its fold."""
     run: dict[str, dict[str, float]] = {}
     for fold in sorted(set(folds.values())):
         weights = fit([c for query, c in candidates.items() if folds[query] != fold])

@@ -1,18 +1,25 @@
-"""Claims with the passages that people compared them with, to train and measure verifiers on."""
+"""Read the sets of labelled claims that the verifiers are trained and measured on.
+
+    python -m training.claims --shared ../shared --out claims
+
+The command writes what the shipped verifier on SmolLM2 learns from, for `ragassay finetune
+verifier`: SciFact's claims, Citation-Integrity's, and apart from them the fifth of SciFact's groups
+that every verifier is measured on.
+"""
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
+import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from scipy.cluster.hierarchy import DisjointSet
-
-from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.models.entailment import NEUTRAL
+from ragassay.optimizers.finetuning.claims import LABEL_OF, WORDS, LabelledClaim, linked
 from ragassay.sentences import sentences_of
 
 SEED = 20250714
@@ -20,52 +27,14 @@ SEED = 20250714
 
 HELD_OUT = 0.2
 
-NOT_RELEVANT = 3
-"""Of a claim beside a document of another subject; the sets that are read here have none."""
-
-_LABELS = {
-    "support": SUPPORTS,
-    "supports": SUPPORTS,
-    "contradict": CONTRADICTS,
-    "contradicts": CONTRADICTS,
-    "refute": CONTRADICTS,
-    "refutes": CONTRADICTS,
-    "nei": NEUTRAL,
-    "neutral": NEUTRAL,
-    "not_relevant": NOT_RELEVANT,
-    "not relevant": NOT_RELEVANT,
-}
-"""The words of several collections (SciFact, HealthVer, FEVER) in small letters."""
-
 _MARK = r"<\|(?:multi_|other_)?cit\|>"
 _CITED = re.compile(rf"\s*[\[(][^\[\]()]*{_MARK}[^\[\]()]*[\])]|\s*{_MARK}")
 """Where Citation-Integrity stands a mark in place of a citation: the brackets around one hold
 other citations, what follows one without brackets is the sentence."""
 
 
-@dataclass(frozen=True)
-class LabelledClaim:
-    """A claim, a document, and what the document says of it.
-
-    Attributes:
-        claim: A sentence.
-        title: The document's; may be empty.
-        sentences: The document's.
-        rationale: Which of them decide the label, 0-based; empty where nobody said so.
-        label: `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_RELEVANT`.
-        group: Claims that share a text share it; no group may be on both sides of a split.
-    """
-
-    claim: str
-    title: str
-    sentences: tuple[str, ...]
-    rationale: tuple[int, ...]
-    label: int
-    group: str
-
-
 def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
-    """SciFact's training pairs; grouped by claim and abstract."""
+    """Read SciFact's training pairs; grouped by claim and abstract."""
     folder = shared / "data" / "scifact"
     corpus = {row["doc_id"]: row for row in _rows(folder / "corpus.jsonl.gz")}
     pairs = list(_rows(folder / "pairs_train.jsonl"))
@@ -81,7 +50,7 @@ def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
                 title=pair["title"],
                 sentences=tuple(sentence.strip() for sentence in sentences),
                 rationale=tuple(pair["evidence_sentences"]),
-                label=_LABELS[pair["label"].lower()],
+                label=LABEL_OF[pair["label"].lower()],
                 group=f"scifact {group}",
             )
         )
@@ -89,14 +58,14 @@ def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
 
 
 def split_scifact(shared: Path) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
-    """SciFact's claims to train on, and the fifth of their groups that is held out."""
+    """Part SciFact's claims: those to train on, and the fifth of their groups that is held out."""
     claims = read_scifact_claims(shared)
     held = held_out(claims, HELD_OUT, SEED)
     return [c for c in claims if not held[c.group]], [c for c in claims if held[c.group]]
 
 
 def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:
-    """Citing sentences and what they cite.
+    """Read citing sentences and what they cite.
 
     Accurate citations support their sentence, inaccurate ones are taken to contradict it, and
     irrelevant ones leave it open.
@@ -117,7 +86,7 @@ def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:
                 title=document["title"],
                 sentences=tuple(document["abstract"]),
                 rationale=(),
-                label=_LABELS[labels[0].lower()] if labels else NEUTRAL,
+                label=LABEL_OF[labels[0].lower()] if labels else NEUTRAL,
                 group=f"citation-integrity {part} {document['doc_id']}",
             )
         )
@@ -125,14 +94,14 @@ def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:
 
 
 def read_healthver(shared: Path) -> list[LabelledClaim]:
-    """HealthVer's development pairs, for measuring only; grouped by claim."""
+    """Read HealthVer's development pairs, for measuring only; grouped by claim."""
     return [
         LabelledClaim(
             claim=row["claim"],
             title="",
             sentences=(row["evidence"],),
             rationale=(),
-            label=_LABELS[row["label"].lower()],
+            label=LABEL_OF[row["label"].lower()],
             group=f"healthver {row['claim']}",
         )
         for row in _rows(shared / "data" / "healthver" / "dev.jsonl")
@@ -140,39 +109,13 @@ def read_healthver(shared: Path) -> list[LabelledClaim]:
 
 
 def without_citations(text: str) -> str:
-    """A citing sentence of Citation-Integrity without its citations.
+    """Leave the citations out of a citing sentence of Citation-Integrity.
 
     Example:
         >>> without_citations("In a trial (Lee et al., <|other_cit|>), it fell.<|cit|>")
         'In a trial, it fell.'
     """
     return _CITED.sub("", text).strip()
-
-
-def label_of(text: str) -> int | None:
-    """The label that a word of some collection means; None for a word of none.
-
-    Example:
-        >>> label_of("REFUTES") == CONTRADICTS, label_of("maybe")
-        (True, None)
-    """
-    return _LABELS.get(text.strip().lower())
-
-
-def linked(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Which names hang together, each pair tying two: a name for each group.
-
-    Example:
-        >>> groups = linked([("a", "x"), ("b", "x"), ("c", "y")])
-        >>> groups["a"] == groups["b"], groups["a"] == groups["c"]
-        (True, False)
-    """
-    sets = DisjointSet()
-    for left, right in pairs:
-        sets.add(left)
-        sets.add(right)
-        sets.merge(left, right)
-    return {name: min(subset) for subset in sets.subsets() for name in subset}
 
 
 class Grouped(Protocol):
@@ -185,9 +128,7 @@ class Grouped(Protocol):
 
 
 def held_out(items: Iterable[Grouped], share: float, seed: int) -> Mapping[str, bool]:
-    """Which groups are held out of training: about `share` of them, the same for the same seed."""
-    import random
-
+    """Hold about `share` of the groups out of training, the same ones for the same seed."""
     groups = sorted({item.group for item in items})
     random.Random(seed).shuffle(groups)
     n = round(share * len(groups))
@@ -198,3 +139,36 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
     opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open("r")
     with opened as lines:
         yield from map(json.loads, lines)
+
+
+def write_claims(claims: Sequence[LabelledClaim], path: Path) -> None:
+    """Write claims as `read_claims` reads them."""
+    with path.open("w", encoding="utf-8") as file:
+        for claim in claims:
+            row = {
+                "claim": claim.claim,
+                "title": claim.title,
+                "sentences": claim.sentences,
+                "evidence_sentences": claim.rationale,
+                "label": WORDS[claim.label],
+            }
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def main() -> None:
+    """Write the claims, a file each."""
+    parser = argparse.ArgumentParser(description="Write what a verifier is fine-tuned on.")
+    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
+    parser.add_argument("--out", type=Path, required=True, help="a folder")
+    arguments = parser.parse_args()
+    out: Path = arguments.out
+    out.mkdir(parents=True, exist_ok=True)
+    scifact, held = split_scifact(arguments.shared)
+    cited = read_citation_integrity(arguments.shared, "train")
+    for name, claims in (("scifact", scifact), ("scifact-held-out", held), ("cited", cited)):
+        write_claims(claims, out / f"{name}.jsonl")
+        print(f"{out / name}.jsonl: {len(claims)} claims")
+
+
+if __name__ == "__main__":
+    main()

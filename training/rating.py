@@ -1,6 +1,6 @@
-"""Fits the embedded judge's rater on answers of which it is known what is wrong with them.
+"""Fit the embedded judge's rater on answers of which it is known what is wrong with them.
 
-    python -m ragassay.optimizers.rating ANSWERS [ANSWERS ...] --out signals.json
+    python -m training.rating ANSWERS [ANSWERS ...] --out signals.json
 
 ANSWERS are YESciEval files. Their whole answers are damaged anew, with texts of the side "fit". Of
 the damaged answers that the files hold, only the redundant ones are looked at, which a model wrote
@@ -17,17 +17,13 @@ from pathlib import Path
 
 from ragassay.agents.signals.meter import signals_of
 from ragassay.errors import InputError
-from ragassay.graphs.toolbox import Toolbox
+from ragassay.evaluators.toolbox import Toolbox
 from ragassay.models.signal_rater import LinearScorer, SignalRater
-from ragassay.optimizers.rating_examples import SEED, Example, examples_of
-from ragassay.optimizers.signal_rating import (
-    FOREIGN_FEATURES,
-    fit_order,
-    fit_rubric,
-    fit_sentences,
-)
+from ragassay.optimizers.finetuning.yescieval import SEED
 from ragassay.prompts.signals import load_signals
 from ragassay.settings import load_settings
+from training.rating_examples import Example, examples_of
+from training.signal_rating import FOREIGN_FEATURES, fit_order, fit_rubric, fit_sentences
 
 HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")
 """Attacks that leave an answer such as another system might have written. Beside its original it is
@@ -88,7 +84,7 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
 
 
 def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
-    """Positions of each whole answer and of what damage made of it; each attack weighs 1 in all."""
+    """Pair each whole answer with what damage made of it; each attack weighs 1 in all."""
     whole = {e.original: i for i, e in enumerate(examples) if e.kind == "whole"}
     damaged = [i for i, e in enumerate(examples) if e.kind != "whole" and e.original in whole]
     n = Counter(examples[i].attack for i in damaged)
@@ -96,7 +92,7 @@ def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
 
 
 def _shares(examples: Sequence[Example]) -> list[float]:
-    """Weights of the answers' ratings; but for `KIND_SHARES` each kind counts the same in all."""
+    """Weigh the answers' ratings; but for `KIND_SHARES` each kind counts the same in all."""
     n = Counter(e.kind for e in examples)
     return [
         KIND_SHARES.get(e.kind, 1.0)
@@ -107,7 +103,7 @@ def _shares(examples: Sequence[Example]) -> list[float]:
 
 
 def _fit_foreign(examples: Sequence[Example]) -> LinearScorer:
-    """What sentences of other texts have in common, against those of whole answers."""
+    """Learn what sentences of other texts have in common, against those of whole answers."""
     rows, labels = [], []
     for example in examples:
         if example.kind == "whole" or example.attack.startswith(("off_topic", "same_domain")):
@@ -118,7 +114,7 @@ def _fit_foreign(examples: Sequence[Example]) -> LinearScorer:
 
 
 def _fit_register(examples: Sequence[Example]) -> LinearScorer:
-    """What scholarly sentences have in common, against those of blogs and tweets."""
+    """Learn what scholarly sentences have in common, against those of blogs and tweets."""
     import numpy as np
 
     rows, vectors, labels = [], [], []

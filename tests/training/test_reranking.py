@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.models.embeddings import Encoded
-from ragassay.optimizers import tokens
-from ragassay.optimizers.reranking import (
+from training import tokens
+from training.reranking import (
     Bm25Search,
     Candidates,
     collect,
@@ -22,8 +22,7 @@ from ragassay.optimizers.reranking import (
     group_folds,
     read_scifact,
 )
-from ragassay.optimizers.tokens import CachedTokenEncoder
-from ragassay.optimizers.vectors import CachedEncoder
+from training.tokens import CachedTokenEncoder
 
 QRELS = st.dictionaries(
     st.sampled_from([f"q{i}" for i in range(12)]),
@@ -111,20 +110,6 @@ def test_scifact_is_read_searched_and_featured(tmp_path: Path) -> None:
     assert found["7"].ids == ("2", "1")
     assert found["7"].relevant.tolist() == [1.0, 0.0]
     assert found["7"].table.shape == (2, 4)
-
-
-def test_vectors_are_computed_once_and_kept_on_disk(tmp_path: Path) -> None:
-    embedder = WordEmbedder()
-    path = tmp_path / "vectors.npz"
-    with CachedEncoder(embedder, path) as encoder:
-        first = encoder.encode(["a whale", "a stroke", "a whale"])
-        assert encoder.encode([]).shape == (0, 0)
-    assert embedder.asked == ["a whale", "a stroke"]
-    again = WordEmbedder()
-    with CachedEncoder(again, path) as encoder:
-        assert np.array_equal(encoder.encode(["a stroke", "a whale"]), first[[1, 0]])
-    assert again.asked == []
-    assert [p.name for p in tmp_path.iterdir()] == ["vectors.npz"]
 
 
 class Tokens(WordEmbedder):

@@ -11,7 +11,7 @@ import random
 from dataclasses import replace
 
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS
-from ragassay.optimizers.claims import LabelledClaim
+from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.perturbations.negation import turn_negation
 from ragassay.perturbations.numbers import change_number
 from ragassay.perturbations.swaps import Change, turn_direction

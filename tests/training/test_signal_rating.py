@@ -5,20 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragassay.optimizers.signal_rating import (
-    HELD_OUT_PERCENT,
+from training.signal_rating import (
     LEAST_WEIGHT,
     fit_order,
     fit_rubric,
     fit_sentences,
-    is_held_out,
 )
-
-
-def test_questions_are_held_out_by_their_id_alone():
-    held = [is_held_out(f"question-{n}") for n in range(2000)]
-    assert abs(100 * sum(held) / 2000 - HELD_OUT_PERCENT) < 4
-    assert held == [is_held_out(f"question-{n}") for n in range(2000)]
 
 
 def test_order_is_learned_from_how_sentences_open():

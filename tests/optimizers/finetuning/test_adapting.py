@@ -14,11 +14,11 @@ from ragassay.models.cross_encoder import CrossEncoder, save_adapter
 from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.pair_encoders import PACKAGED, pair_encoder
-from ragassay.optimizers.adapting import SCALE, train
-from ragassay.optimizers.calibrating import fit_temperature
-from ragassay.optimizers.checkpoints import claim_folder
-from ragassay.optimizers.pairs import Example
-from ragassay.optimizers.tunings import TUNINGS
+from ragassay.optimizers.finetuning.adapting import SCALE, train
+from ragassay.optimizers.finetuning.calibrating import fit_temperature
+from ragassay.optimizers.finetuning.checkpoints import claim_folder
+from ragassay.optimizers.finetuning.pairs import Example
+from ragassay.optimizers.finetuning.tunings import TUNINGS
 
 
 def test_the_temperature_mends_overconfidence():

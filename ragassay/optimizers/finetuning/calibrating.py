@@ -12,8 +12,8 @@ from torch.nn.functional import cross_entropy
 
 from ragassay.models.adapters import Shape, Training
 from ragassay.models.cross_encoder import PairEncoder, save_adapter
-from ragassay.optimizers.adapting import SCALE
-from ragassay.optimizers.pairs import Example
+from ragassay.optimizers.finetuning.adapting import SCALE
+from ragassay.optimizers.finetuning.pairs import Example
 
 
 def write_trained(

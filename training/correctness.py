@@ -1,6 +1,6 @@
 """Pairs that teach correctness, and the classical baselines fitted to them.
 
-python -m ragassay.optimizers.correctness --shared ../shared --family svm --out correctness.json
+    python -m training.correctness --shared ../shared --family svm --out correctness.json
 
 Pairs are made as BioACE makes them (section 4.1.3): an answer sentence with the span that people
 marked as its evidence is correct; with the fragment of three sentences that BM25 ranks first for
@@ -25,10 +25,11 @@ from ragassay.models.pair_classifier import (
     new_vectorizer,
     pair_features,
 )
-from ragassay.optimizers.bioasq import BioasqAnswer, FragmentSearch, read_bioasq
-from ragassay.optimizers.claims import LabelledClaim, read_scifact_claims
+from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.retrievers.bm25 import Bm25Index
 from ragassay.retrievers.passages import WINDOW, windows
+from training.bioasq import BioasqAnswer, FragmentSearch, read_bioasq
+from training.claims import read_scifact_claims
 
 SEED = 20250714
 
@@ -51,7 +52,7 @@ class CorrectnessPair:
 
 
 def scifact_pairs(claims: Iterable[LabelledClaim]) -> list[CorrectnessPair]:
-    """Claims with their rationale, and with the abstract's best fragment beside it.
+    """Pair claims with their rationale, and with the abstract's best fragment beside it.
 
     The claim is its own question. Of an abstract that is nothing but rationale there is no
     fragment, and so no incorrect pair.
@@ -69,7 +70,7 @@ def scifact_pairs(claims: Iterable[LabelledClaim]) -> list[CorrectnessPair]:
 
 
 def _best_fragment(claim: LabelledClaim) -> str:
-    """The fragment that BM25 ranks first among those without a sentence of the rationale."""
+    """Return the fragment that BM25 ranks first among those without a sentence of the rationale."""
     runs = [
         range(start, start + WINDOW) for start in range(max(1, len(claim.sentences) - WINDOW + 1))
     ]
@@ -82,7 +83,7 @@ def _best_fragment(claim: LabelledClaim) -> str:
 def bioasq_pairs(
     answers: Iterable[BioasqAnswer], fragments: FragmentSearch
 ) -> list[CorrectnessPair]:
-    """Sentences of ideal answers with their gold snippets, and with the best other fragment.
+    """Pair sentences of ideal answers with their gold snippets, and with the best other fragment.
 
     Of a question's snippets, the fragment that BM25 ranks first for the sentence is its evidence.
     The snippets say nothing of the rest of their abstracts, so that the incorrect fragment comes
@@ -150,7 +151,7 @@ def fit_classifier(pairs: Sequence[CorrectnessPair], family: Family) -> PairClas
 
 
 def pairs_sha256(pairs: Sequence[CorrectnessPair]) -> str:
-    """Hash of pairs, in their order."""
+    """Hash pairs, in their order."""
     rows = [(pair.sentence, pair.passage, pair.correct) for pair in pairs]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
@@ -160,7 +161,7 @@ def _rounded(values: Iterable[float]) -> tuple[float, ...]:
 
 
 def read_pairs(shared: Path) -> list[CorrectnessPair]:
-    """All pairs: from SciFact's rationales and from BioASQ's snippets."""
+    """Read all pairs: from SciFact's rationales and from BioASQ's snippets."""
     answers = read_bioasq(shared)
     fragments = FragmentSearch(d for answer in answers for d in answer.documents)
     return [*scifact_pairs(read_scifact_claims(shared)), *bioasq_pairs(answers, fragments)]

@@ -18,9 +18,9 @@ from ragassay.errors import InputError, SettingsError
 from ragassay.models.adapters import read_shape
 from ragassay.models.causal_encoder import StandardisedHead
 from ragassay.models.cross_encoder import PairEncoder, load_head, padded, read_tensors
-from ragassay.optimizers.checkpoints import claim_folder
-from ragassay.optimizers.pairs import Example
-from ragassay.optimizers.tunings import Tuning
+from ragassay.optimizers.finetuning.checkpoints import claim_folder
+from ragassay.optimizers.finetuning.pairs import Example
+from ragassay.optimizers.finetuning.tunings import Tuning
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments

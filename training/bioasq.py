@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragassay.optimizers.reranking import Bm25Search
 from ragassay.records import Document
 from ragassay.retrievers.passages import windows
 from ragassay.sentences import split_sentences
+from training.reranking import Bm25Search
 
 N_CHARS = (40, 300)
 """Length of a sentence that states something and is not a list."""
@@ -41,7 +41,7 @@ class BioasqAnswer:
 
 
 def read_bioasq(shared: Path) -> list[BioasqAnswer]:
-    """The questions that have a sentence of an ideal answer and a document."""
+    """Read the questions that have a sentence of an ideal answer and a document."""
     folder = shared / "data" / "bioasq"
     with gzip.open(folder / "snippet_documents.jsonl.gz", "rt", encoding="utf-8") as lines:
         texts: dict[str, str] = {row["pmid"]: row["text"] for row in map(json.loads, lines)}

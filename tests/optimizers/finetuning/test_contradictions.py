@@ -7,8 +7,8 @@ import random
 import pytest
 
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.optimizers.claims import LabelledClaim
-from ragassay.optimizers.contradictions import contradict, contrary
+from ragassay.optimizers.finetuning.claims import LabelledClaim
+from ragassay.optimizers.finetuning.contradictions import contradict, contrary
 
 
 @pytest.mark.parametrize(

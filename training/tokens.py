@@ -1,4 +1,4 @@
-"""Vectors of tokens kept on disk between runs of a fit."""
+"""Keep vectors of tokens on disk between runs of a fit."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class CachedTokenEncoder:
         self._save()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of length 1, shape (n_texts, n_dimensions); (0, 0) for no text."""
+        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) for no text."""
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         return np.stack([found.vector for found in self.encode_tokens(texts)])
 
     def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        """Each text's vector and those of its tokens."""
+        """Return each text's vector and those of its tokens."""
         keys = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
         new = {k: t for k, t in zip(keys, texts, strict=True) if k not in self._known}
         if new:

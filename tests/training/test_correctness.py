@@ -11,16 +11,16 @@ import pytest
 from ragassay.errors import SettingsError
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS
 from ragassay.models.pair_classifier import PairClassifier, fitted_vectorizer, pair_features
-from ragassay.optimizers.bioasq import BioasqAnswer, FragmentSearch
-from ragassay.optimizers.claims import LabelledClaim, held_out, linked
-from ragassay.optimizers.correctness import (
+from ragassay.optimizers.finetuning.claims import LabelledClaim
+from ragassay.records import Document
+from training.bioasq import BioasqAnswer, FragmentSearch
+from training.correctness import (
     CorrectnessPair,
     bioasq_pairs,
     fit_classifier,
     pairs_sha256,
     scifact_pairs,
 )
-from ragassay.records import Document
 
 ABSTRACT = (
     "Mice were bred.",
@@ -124,15 +124,3 @@ def test_the_hash_is_of_the_pairs_and_their_order():
     pairs = made_pairs(2)
     assert pairs_sha256(pairs) == pairs_sha256(list(pairs))
     assert pairs_sha256(pairs) != pairs_sha256(pairs[::-1])
-
-
-def test_what_hangs_together_has_one_name():
-    groups = linked([("a", "x"), ("b", "x"), ("b", "y"), ("c", "z")])
-    assert groups["a"] == groups["y"]
-    assert groups["c"] != groups["a"]
-
-
-def test_held_out_groups_are_whole_and_repeat():
-    claims = [claim((4,)), claim(())]
-    assert held_out(claims, 1.0, 0) == {"g1": True}
-    assert held_out(claims, 0.0, 0) == {"g1": False}

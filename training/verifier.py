@@ -1,6 +1,6 @@
 """Train the adapter of the embedded verifier.
 
-python -m ragassay.optimizers.verifier --shared ../shared --out ragassay/models/adapters/verifier
+    python -m training.verifier --shared ../shared --out ragassay/models/adapters/verifier
 
 all-MiniLM-L6-v2 is made to read claim and passage together. It learns from SciFact's and
 Citation-Integrity's labelled claims, from the pairs of `correctness`, and from sentences turned
@@ -20,12 +20,13 @@ from pathlib import Path
 
 from ragassay.models.embeddings import EMBEDDED, Embedder
 from ragassay.models.pair_encoders import pair_encoder
-from ragassay.optimizers.bioasq import FragmentSearch, read_bioasq
-from ragassay.optimizers.claims import SEED, read_citation_integrity, split_scifact
-from ragassay.optimizers.correctness import bioasq_pairs, scifact_pairs
-from ragassay.optimizers.pairs import Example, claim_examples, pair_examples, rationale_examples
-from ragassay.optimizers.vectors import CachedEncoder
+from ragassay.optimizers.finetuning.pairs import Example, claim_examples
+from ragassay.optimizers.finetuning.vectors import CachedEncoder
 from ragassay.retrievers.rerank import TextEncoder
+from training.bioasq import FragmentSearch, read_bioasq
+from training.claims import SEED, read_citation_integrity, split_scifact
+from training.correctness import bioasq_pairs, scifact_pairs
+from training.pairs import pair_examples, rationale_examples
 
 EPOCHS = 2.0
 SCIFACT_WEIGHT = 2
@@ -33,7 +34,7 @@ SCIFACT_WEIGHT = 2
 
 
 def verifier_examples(shared: Path, embedder: TextEncoder) -> list[Example]:
-    """All that the adapter learns from."""
+    """Make all that the adapter learns from."""
     rng = random.Random(SEED)
     scifact, _ = split_scifact(shared)
     cited = read_citation_integrity(shared, "train")
@@ -54,9 +55,9 @@ def main() -> None:
     """Train, calibrate and save."""
     import torch
 
-    from ragassay.optimizers.adapting import train
-    from ragassay.optimizers.calibrating import write_trained
-    from ragassay.optimizers.tunings import TUNINGS
+    from ragassay.optimizers.finetuning.adapting import train
+    from ragassay.optimizers.finetuning.calibrating import write_trained
+    from ragassay.optimizers.finetuning.tunings import TUNINGS
 
     parser = argparse.ArgumentParser(description="Train the adapter of the embedded verifier.")
     parser.add_argument("--shared", type=Path, required=True, help="holds data/")

@@ -1,0 +1,154 @@
+"""Read labelled claims: what people say that a document says of a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import AliasChoices, Field
+from scipy.cluster.hierarchy import DisjointSet
+
+from ragassay.agents.tuned_verifier import LABELS
+from ragassay.formats.items import iter_items
+from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.rows import Row
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.records import Rejection, Verdict
+from ragassay.sentences import sentences_of
+
+NOT_RELEVANT = 3
+"""Of a claim beside a document of another subject."""
+
+LABEL_OF = {
+    "support": SUPPORTS,
+    "supports": SUPPORTS,
+    "contradict": CONTRADICTS,
+    "contradicts": CONTRADICTS,
+    "refute": CONTRADICTS,
+    "refutes": CONTRADICTS,
+    "nei": NEUTRAL,
+    "neutral": NEUTRAL,
+    "not_relevant": NOT_RELEVANT,
+    "not relevant": NOT_RELEVANT,
+}
+"""The words of several collections (SciFact, HealthVer, FEVER) in small letters."""
+
+WORDS: dict[int, Verdict] = {
+    SUPPORTS: "supports",
+    CONTRADICTS: "contradicts",
+    NEUTRAL: "neutral",
+    NOT_RELEVANT: "not_relevant",
+}
+
+
+@dataclass(frozen=True)
+class LabelledClaim:
+    """A claim, a document, and what the document says of it.
+
+    Attributes:
+        claim: A sentence.
+        title: The document's; may be empty.
+        sentences: The document's.
+        rationale: Which of them decide the label, 0-based; empty where nobody said so.
+        label: `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_RELEVANT`.
+        group: Claims that share a text share it; no group may be on both sides of a split.
+    """
+
+    claim: str
+    title: str
+    sentences: tuple[str, ...]
+    rationale: tuple[int, ...]
+    label: int
+    group: str
+
+
+class ClaimRow(Row):
+    """A claim, its document and the label: SciFact's pairs and HealthVer's rows are such rows."""
+
+    claim: str = Field(min_length=1)
+    text: str = Field(default="", validation_alias=AliasChoices("evidence", "passage", "abstract"))
+    sentences: list[str] = Field(default_factory=list[str])
+    title: str = ""
+    marked: list[int] = Field(
+        default_factory=list[int], validation_alias=AliasChoices("evidence_sentences", "rationale")
+    )
+    label: str
+
+
+def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
+    """Read the labelled claims of a file, grouped by claim and document.
+
+    Args:
+        path: JSON lines or an array, plain or gzip, of claim, evidence (or passage, abstract,
+            sentences), label, and perhaps title and evidence_sentences (0-based).
+
+    Returns:
+        The claims, and the rows that could not be read.
+
+    Raises:
+        InputError: The file cannot be opened.
+    """
+    claims: list[LabelledClaim] = []
+    rejections: list[Rejection] = []
+    for item in iter_items(path):
+        if isinstance(item, Rejection):
+            rejections.append(item)
+            continue
+        row = validate(ClaimRow, item.fields)
+        made = row if isinstance(row, Problem) else _claim(row)
+        if isinstance(made, Problem):
+            rejections.append(item.place.reject(made))
+        else:
+            claims.append(made)
+    return grouped(claims), rejections
+
+
+def _claim(row: ClaimRow) -> LabelledClaim | Problem:
+    sentences = tuple(row.sentences or sentences_of(row.text))
+    if not sentences:
+        return Problem("evidence", "no text to compare the claim with", "evidence, or sentences")
+    label = label_of(row.label)
+    if label is None:
+        return Problem("label", f"found the text {found_text(row.label)}", " or ".join(LABELS))
+    if any(not 0 <= place < len(sentences) for place in row.marked):
+        wanted = f"numbers from 0 to {len(sentences) - 1}"
+        return Problem("evidence_sentences", f"found {row.marked}", wanted)
+    return LabelledClaim(row.claim, row.title, sentences, tuple(row.marked), label, "")
+
+
+def claim_names(claim: LabelledClaim) -> tuple[str, str]:
+    """Name what ties a claim to others: its own text, and its document's."""
+    return f"claim {claim.claim}", f"document {' '.join(claim.sentences)}"
+
+
+def grouped(claims: Sequence[LabelledClaim]) -> list[LabelledClaim]:
+    """Give the claims that share a text or a document the same group."""
+    groups = linked(map(claim_names, claims))
+    return [replace(claim, group=groups[claim_names(claim)[0]]) for claim in claims]
+
+
+def label_of(text: str) -> int | None:
+    """Return the label that a word of some collection means; None for a word of none.
+
+    Example:
+        >>> label_of("REFUTES") == CONTRADICTS, label_of("maybe")
+        (True, None)
+    """
+    return LABEL_OF.get(text.strip().lower())
+
+
+def linked(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Group names that pairs tie together: the group's name, by name.
+
+    Example:
+        >>> groups = linked([("a", "x"), ("b", "x"), ("c", "y")])
+        >>> groups["a"] == groups["b"], groups["a"] == groups["c"]
+        (True, False)
+    """
+    sets = DisjointSet()
+    for left, right in pairs:
+        sets.add(left)
+        sets.add(right)
+        sets.merge(left, right)
+    return {name: min(subset) for subset in sets.subsets() for name in subset}

@@ -1,0 +1,1 @@
+"""How the shipped weights were made: scripts of the maintainers, outside the package."""
