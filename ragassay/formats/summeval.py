@@ -1,11 +1,11 @@
-"""SummEval: summaries of news articles, rated by people (Fabbri et al. 2021), as JSON lines.
+"""Read SummEval: news summaries rated by people (Fabbri et al. 2021), as JSON lines.
 
     {"id", "model_id", "decoded", "text", "references": […],
      "expert_annotations": [{"coherence": 4, "consistency": 5, "fluency": 5, "relevance": 3}, …],
      "turker_annotations": […]}
 
-`text`, the article, is there where the file was paired with the articles. The ratings are left out
-of the records, so that no judge sees them.
+`text`, the article, is present where the file was paired with the articles. The ratings are left
+out of the records, so that no judge sees them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TASK = "Summarise the article."
 
 
 class RatingsRow(Row):
-    """What one annotator said of a summary."""
+    """One annotator's ratings of a summary."""
 
     coherence: int | None = Field(default=None, ge=1, le=5)
     consistency: int | None = Field(default=None, ge=1, le=5)
@@ -85,11 +85,12 @@ def read_summeval(item: Item) -> Record | Problem:
 
 
 def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel | Problem]:
-    """The experts' ratings of a summary.
+    """Return the experts' ratings of a summary.
 
     Args:
         item: The summary.
-        turkers: Whether the crowd workers' ratings come too; Chaudhary et al. 2024 leave them out.
+        turkers: Whether to include the crowd workers' ratings; Chaudhary et al. 2024 leave them
+            out.
     """
     row = validate(SummaryRow, item.fields)
     if isinstance(row, Problem):

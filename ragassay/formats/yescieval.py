@@ -1,4 +1,4 @@
-"""YESciEval's pair of files: answers, and beside them the questions with their papers.
+"""Read YESciEval's pair of files: answers, and the questions with their papers.
 
     *-questions.jsonl  {"id", "question", "papers": [{"title", "abstract"}]}
     *-answers.jsonl    {"question_id", "generator", "variant", "target_rubric", "answer", "ratings"}
@@ -26,7 +26,7 @@ _ANSWERS, _QUESTIONS, _GZIP = "-answers", "-questions", ".gz"
 
 
 class PaperRow(Row):
-    """A paper that the answer was to be written from."""
+    """A paper given as a source for the answer."""
 
     title: str = ""
     abstract: str
@@ -54,7 +54,7 @@ class RatingsRow(Row):
 
 
 class RatedAnswerRow(Row):
-    """An answer, as a generator wrote it or as it was spoilt for one rubric."""
+    """An answer, as generated or as damaged for one rubric."""
 
     question_id: IdText
     generator: str = Field(min_length=1)
@@ -82,10 +82,10 @@ class Question:
 
 
 def find_questions(answers: Path) -> Path:
-    """The questions file that belongs to an answers file.
+    """Return the questions file that belongs to an answers file.
 
     Raises:
-        InputError: there is none beside it.
+        InputError: its folder has none.
     """
     stem, found, end = answers.name.rpartition(_ANSWERS)
     mend = "pass the YESciEval questions file as `questions`"
@@ -108,7 +108,7 @@ def read_questions(path: Path) -> tuple[dict[str, Question], list[Rejection]]:
         The questions by id, and the lines that could not be read.
 
     Raises:
-        InputError: the file cannot be opened, or holds no question.
+        InputError: the file cannot be opened, or has no question.
     """
     questions: dict[str, Question] = {}
     rejections: list[Rejection] = []
@@ -171,7 +171,7 @@ def _record_id(row: RatedAnswerRow) -> str:
 
 
 def read_yescieval_labels(item: Item) -> list[HumanLabel | Problem]:
-    """The judges' ratings of an answer as labels; rubrics in small letters."""
+    """Return the judges' ratings of an answer as labels; rubrics in lower case."""
     row = validate(RatedAnswerRow, item.fields)
     if isinstance(row, Problem):
         return [row]

@@ -1,4 +1,4 @@
-"""Rankings as trec_eval reads them: `qid Q0 docid rank score tag`."""
+"""Read and write rankings as trec_eval reads them: `qid Q0 docid rank score tag`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class RankedDocument:
     """A document in a ranking.
 
     Attributes:
-        id: The document's.
-        rank: As the file gives it; trec_eval itself goes by the score.
+        id: The document's id.
+        rank: As the file gives it; trec_eval itself uses the score.
         score: Higher is better; finite.
     """
 
@@ -31,7 +31,7 @@ class RankedDocument:
 
 @dataclass(frozen=True)
 class RetrievalRun:
-    """What a system found.
+    """The rankings of a system.
 
     Attributes:
         tag: The system's name.
@@ -85,7 +85,7 @@ def _score(text: str, path: Path, number: int) -> float:
 
 
 def write_run(run: RetrievalRun, path: Path) -> None:
-    """Write a ranking; `read_run` gives it back. A query without documents leaves no trace.
+    """Write a ranking; `read_run` returns it. A query without documents is not written.
 
     Raises:
         InputError: An id or the tag is empty or has white space in it, a query ranks a document
