@@ -74,7 +74,7 @@ class Item:
 
     @property
     def keys(self) -> frozenset[str]:
-        """Return the names of its fields, of those around it, and of those in its metadata."""
+        """The names of its fields, of those around it, and of those in its metadata."""
         nested = (
             f"{name}.{key}"
             for name in METADATA_FIELDS

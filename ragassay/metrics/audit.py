@@ -55,7 +55,7 @@ class Pair:
 
     @property
     def scores(self) -> tuple[float, float] | None:
-        """Return benign and damaged score; None where either is missing."""
+        """Benign and damaged score; None where either is missing."""
         if self.benign is None or self.damaged is None:
             return None
         return self.benign, self.damaged

@@ -47,12 +47,12 @@ class SelfPreference:
 
     @property
     def verdict(self) -> SelfVerdict:
-        """Return the verdict that the excess's interval allows; "unknown" where it is undefined."""
+        """The verdict that the excess's interval allows; "unknown" where it is undefined."""
         return excess_verdict(self.excess)
 
     @property
     def seen_against(self) -> tuple[str, ...]:
-        """Return the systems against which, taken alone, the verdict is the same."""
+        """The systems against which, taken alone, the verdict is the same."""
         return tuple(s for s, excess in self.against if excess_verdict(excess) == self.verdict)
 
 

@@ -1,4 +1,4 @@
-"""Rubrics and prompts as data: one place for every word that is said to a model."""
+"""Rubrics and prompts as data: one place for every text sent to a model."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ContextWords(Frozen):
 
 
 class PanelWords(Frozen):
-    """How a judge of a panel is told what another one said."""
+    """How a panel's judge is told what another judge said."""
 
     rating: str
     sentences: str
@@ -59,17 +59,18 @@ class PanelWords(Frozen):
 
 
 class AgentPrompt(Frozen):
-    """What one agent says, and the bounds of what it wants back.
+    """An agent's prompt, and the limits on its reply.
 
     Attributes:
         task: The instruction. "{low}" and "{high}" stand for the ends of a rubric's scale.
-        additions: What the instruction goes on with, by the occasion.
+        additions: Continuations of the instruction, by occasion.
         rationale_chars: Longest rationale, where the agent gives one.
-        reasoning_chars: Longest thinking before a rating, where the agent is asked to think first.
+        reasoning_chars: Longest reasoning before a rating, where the agent is asked to reason
+            first.
         max_nuggets: Most nuggets of one sentence.
         nugget_chars: Longest nugget.
         query_chars: Longest search query.
-        restatement_chars: Longest sentence that says another one again.
+        restatement_chars: Longest paraphrase of a sentence.
     """
 
     task: str
@@ -94,12 +95,12 @@ class Prompts(Frozen):
 
 @functools.cache
 def load_prompts() -> Prompts:
-    """The prompts that the package ships."""
+    """Load the prompts that the package ships."""
     return Prompts.model_validate(yaml.safe_load(prompt_text("agents.yaml")))
 
 
 @functools.cache
 def prompts_sha256() -> str:
-    """Hash of every prompt and rubric text."""
+    """Return a hash of every prompt and rubric text."""
     names = ("agents.yaml", *RUBRIC_FILES.values())
     return hashlib.sha256("".join(map(prompt_text, names)).encode()).hexdigest()

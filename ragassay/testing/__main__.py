@@ -1,4 +1,4 @@
-"""Runs the scripted model as a process of its own: `python -m ragassay.testing`."""
+"""Run the scripted model as a process of its own: `python -m ragassay.testing`."""
 
 from __future__ import annotations
 
