@@ -1,4 +1,4 @@
-"""A list of nuggets as text that a person edits, and back."""
+"""Turn a list of nuggets into text that a person edits, and back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Asked:
     Attributes:
         topic: The question's id.
         question: The question.
-        nuggets: Importance and text of each.
+        nuggets: Importance and text of each nugget.
         left_out: Reason and text of each fact that is not on the list.
     """
 
@@ -41,7 +41,7 @@ class Asked:
 
 
 def as_text(asked: Asked) -> str:
-    """The list as a person edits it; what was left out stands below, behind a #."""
+    """Return the list as text to edit; omitted facts follow, each after a #."""
     lines = [f"{importance or '-'}\t{_line(text)}" for importance, text in asked.nuggets]
     out = [
         f"# okay\t{_line(text)}    # {REASONS.get(reason, reason)}"
@@ -55,7 +55,7 @@ def as_text(asked: Asked) -> str:
 
 
 def from_text(text: str) -> list[dict[str, str | None]]:
-    """What a person made of it: {text, importance} for each line.
+    """Parse the edited text: {text, importance} for each line.
 
     Raises:
         InputError: Names the line and what is wrong with it.
@@ -81,7 +81,7 @@ def from_text(text: str) -> list[dict[str, str | None]]:
 
 
 def asked_of(value: Mapping[str, object]) -> Asked:
-    """What the graph's interrupt carries."""
+    """Read the list from the graph's interrupt."""
     return Asked(
         topic=str(value["topic"]),
         question=str(value["question"]),
@@ -98,7 +98,7 @@ def _rows(value: object) -> Sequence[Mapping[str, object]]:
 
 
 def _without_reason(fact: str) -> str:
-    """A fact that was taken back from below, without the reason that stands behind it."""
+    """Return a fact restored from the omitted ones, without the reason after it."""
     for reason in REASONS.values():
         fact = fact.removesuffix(f"# {reason}")
     return " ".join(fact.split())
