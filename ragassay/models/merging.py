@@ -1,4 +1,4 @@
-"""An adapter and its base as one model, for servers that load whole models: vLLM, llama.cpp."""
+"""Merge an adapter into its base, for servers that load whole models: vLLM, llama.cpp."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)")
 
 @dataclass(frozen=True)
 class Merged:
-    """A base model with an adapter added into its weights, in float32.
+    """A base model with an adapter added to its weights, in float32.
 
     Attributes:
-        name: What it is called in what is written.
+        name: Its name in the written files.
         base: Name of the base model.
         model: The merged one.
-        tokenizer: The base's.
+        tokenizer: The base's tokenizer.
         changed: Modules whose weights the adapter changed, as `model.layers.0.mlp.up_proj`.
     """
 
@@ -55,14 +55,14 @@ class Merged:
 
 
 def merge(folder: Path, cache_dir: Path) -> Merged:
-    """Add an adapter into its base.
+    """Add an adapter to its base.
 
     Args:
-        folder: The adapter's.
-        cache_dir: Where converted weights live.
+        folder: The adapter's folder.
+        cache_dir: The folder of converted weights.
 
     Raises:
-        SettingsError: The adapter is damaged, or its base cannot be had.
+        SettingsError: The adapter is damaged, or its base is unavailable.
     """
     import torch
     from peft import PeftModel
@@ -86,11 +86,11 @@ def write_hf(
 
     Args:
         merged: The model; it is left in `dtype`.
-        folder: Made; it appears when it is complete.
-        dtype: Of the weights.
+        folder: Created; it appears when it is complete.
+        dtype: Type of the weights.
 
     Raises:
-        InputError: The folder is there already.
+        InputError: The folder exists already.
     """
     import torch
 
@@ -111,8 +111,8 @@ def write_gguf(merged: Merged, path: Path) -> None:
         path: The file; it appears when it is complete.
 
     Raises:
-        InputError: The file is there already.
-        SettingsError: The base is not the packaged model, so that there is no file to begin with.
+        InputError: The file exists already.
+        SettingsError: The base is not the packaged model, so there is no file to start from.
     """
     if merged.base != SMOLLM2:
         raise SettingsError(
@@ -127,15 +127,15 @@ def write_gguf(merged: Merged, path: Path) -> None:
 
 
 def _replacements(merged: Merged) -> dict[str, Callable[[], NDArray[np.float16]]]:
-    """The changed matrices by their GGUF names; computed when they are written."""
+    """Yield the changed matrices by their GGUF names; computed when they are written."""
     return {gguf_name(name): lambda name=name: _half(merged.model, name) for name in merged.changed}
 
 
 def gguf_name(module: str) -> str:
-    """What llama.cpp calls the weight of a module.
+    """Return llama.cpp's name for the weight of a module.
 
     Raises:
-        SettingsError: It has no name for it.
+        SettingsError: It has no such name.
 
     Example:
         >>> gguf_name("model.layers.3.mlp.up_proj")
@@ -148,7 +148,7 @@ def gguf_name(module: str) -> str:
 
 
 def _half(model: PreTrainedModel, module: str) -> NDArray[np.float16]:
-    """A module's weight as GGUF has it, shape (n_out, n_in)."""
+    """Return a module's weight as GGUF has it, shape (n_out, n_in)."""
     import numpy as np
 
     weight: Any = model.get_submodule(module).weight
@@ -163,14 +163,14 @@ def _half(model: PreTrainedModel, module: str) -> NDArray[np.float16]:
 
 
 def rotated(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floating]:
-    """A query or key matrix in llama.cpp's order of rows.
+    """Return a query or key matrix in llama.cpp's order of rows.
 
-    transformers turns the first half of a head's rows against the second (rotary positions);
-    llama.cpp turns neighbours, so it stores row i of the first half beside row i of the second.
+    For rotary positions, transformers pairs the first half of a head's rows with the second;
+    llama.cpp pairs neighbours, so it stores row i of the first half next to row i of the second.
 
     Args:
         weight: shape (n_heads * head_size, n_in).
-        n_heads: Heads of this matrix.
+        n_heads: The number of heads of this matrix.
 
     Returns:
         The same shape.
@@ -213,7 +213,7 @@ def _write_copy(
 
 
 def _copy_metadata(source: Any, writer: Any, name: str) -> None:
-    """All fields but those that the writer sets itself, and the model's name."""
+    """Copy all fields except those that the writer sets itself and the model's name."""
     import gguf
 
     for field in source.fields.values():
@@ -232,10 +232,10 @@ def _copy_metadata(source: Any, writer: Any, name: str) -> None:
 
 @contextmanager
 def _appearing(target: Path) -> Iterator[Path]:
-    """A place to write to, which becomes `target` when all went well.
+    """Yield a temporary path that is renamed to `target` on success.
 
     Raises:
-        InputError: `target` is there already.
+        InputError: `target` exists already.
     """
     if target.exists():
         raise InputError(f"{target} is there already: name another place, or remove it")
