@@ -109,7 +109,7 @@ class _Cutter:
     def rest(self, number: int) -> Iterator[RawLine]:
         """Return what is left at the end of the file: damage, if anything."""
         if not self.closed:
-            problem = "the array is not closed: the file breaks off"
+            problem = "the array is not closed: the file is truncated"
             yield self.pieces.rest(number, problem, "a closing ]")
         elif b"".join(self.pieces.pieces).strip():
             yield self.pieces.rest(number, "text after the array's end", "nothing after ]")

@@ -113,7 +113,7 @@ def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Reje
     for item, answer in read:
         key = (answer.topic, answer.system)
         if key in answers:
-            text = f"the answer of {found_text(answer.system)} to it came before"
+            text = f"the answer of {found_text(answer.system)} to it appeared before"
             rejections.append(item.place.reject(Problem("qid", text, "each answer once")))
         else:
             answers[key] = answer

@@ -96,7 +96,7 @@ def _document(item: Item, lines: dict[str, int]) -> Document | Rejection:
         return item.place.reject(row)
     if row.id in lines:
         field = next(key for key in _ID_KEYS if item.fields.get(key) is not None)
-        text = f"the id {found_text(row.id)} stands on line {lines[row.id]} already"
+        text = f"the id {found_text(row.id)} is already on line {lines[row.id]}"
         return item.place.reject(Problem(field, text, "each document once"))
     lines[row.id] = item.place.line
     if not any(getattr(row, key) for key in _ARTICLE_KEYS):

@@ -151,7 +151,7 @@ def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
         return None
     header = b"".join(cutter.header)
     if cutter.inside:
-        problem = f'the list "{cutter.name}" is not closed: the file breaks off'
+        problem = f'the list "{cutter.name}" is not closed: the file is truncated'
         cutter.rows.append(cutter.pieces.rest(number, problem, "a closing ]"))
         header += b"]}"
     return CutDocument(cutter.name, header, tuple(cutter.rows))

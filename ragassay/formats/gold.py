@@ -72,7 +72,7 @@ class _Gold:
             return
         line = self.places.setdefault(bank.topic, place).line
         if first.nuggets != bank.nuggets:
-            text = f"the topic {found_text(bank.topic)} came before, with other nuggets"
+            text = f"the topic {found_text(bank.topic)} appeared before, with other nuggets"
             where = f" (line {line})" if line else ""
             problem = Problem("", f"{text}{where}", "all nuggets of a topic together")
             self.rejections.append(place.reject(problem))
@@ -123,7 +123,7 @@ def write_nugget_banks(banks: Sequence[NuggetBank], path: Path) -> None:
     topics: set[str] = set()
     for bank in banks:
         if not bank.topic.strip() or bank.topic in topics:
-            problem = "came before" if bank.topic in topics else "is blank"
+            problem = "appeared before" if bank.topic in topics else "is blank"
             raise InputError(f"nuggets cannot be written: the topic {bank.topic!r} {problem}")
         topics.add(bank.topic)
     write_values((_bank_row(bank) for bank in banks), path)
@@ -162,7 +162,7 @@ def _from_test_bank(item: Item) -> NuggetBank | Problem:
     if isinstance(bank, Problem):
         return bank
     if bank.kind == "questions":
-        text = "a bank of exam questions: questions are no nuggets"
+        text = "a bank of exam questions: questions are not nuggets"
         return Problem("items.0.question_text", text, 'items with "nugget_text"')
     nuggets = tuple(Nugget(text=item.text) for item in bank.items)
     return NuggetBank(bank.query_id, bank.query_text, nuggets)

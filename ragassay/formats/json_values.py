@@ -46,7 +46,7 @@ def parse_json(data: bytes) -> object | Problem:
             data.decode("utf-8"), parse_constant=_Constant, object_pairs_hook=_object_of
         )
     except _RepeatedNameError as error:
-        text = f"the field {found_text(error.name)} stands twice in one object"
+        text = f"the field {found_text(error.name)} occurs twice in one object"
         return Problem("", text, "each field once")
     except UnicodeDecodeError as error:
         byte = f"0x{data[error.start]:02x}"

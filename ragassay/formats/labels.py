@@ -179,7 +179,7 @@ def _label(fields: Mapping[str, object]) -> HumanLabel | Problem:
     if known is None and not re.fullmatch("-?[0-9]{1,3}", row.label):
         return Problem("label", f"found the text {found_text(row.label)}", "a whole number")
     if row.record_id is None and (row.topic is None or row.system is None):
-        text = f"nothing names the answer: found {found(fields)}"
+        text = f"the answer is not named: found {found(fields)}"
         return Problem("record_id", text, "record_id, or topic and system")
     return HumanLabel.model_validate(row.model_dump())
 

@@ -84,7 +84,7 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
                 yield RawLine(
                     number,
                     b"",
-                    problem=f"the file breaks off or is damaged here ({error})",
+                    problem=f"the file is truncated or is damaged here ({error})",
                     expected="a whole file: copy or pack it again",
                 )
                 return

@@ -38,11 +38,11 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
         if not re.fullmatch("-?[0-9]{1,9}", grade):
             if number == 1 and len(columns) == 3:
                 continue
-            raise InputError(f"{path}:{number}: the grade {grade!r} is no whole number")
+            raise InputError(f"{path}:{number}: the grade {grade!r} is not a whole number")
         if found.setdefault(query, {}).setdefault(document, int(grade)) != int(grade):
             raise InputError(f"{path}:{number}: {query} {document} has another grade above")
     if not found:
-        raise InputError(f"{path} holds no judgment")
+        raise InputError(f"{path} has no judgment")
     return found
 
 
@@ -73,7 +73,7 @@ def write_columns(rows: Iterable[Sequence[str]], path: Path) -> None:
             for cell in row:
                 if len(cell.split()) != 1 or cell.split()[0] != cell or not _is_plain(cell):
                     raise InputError(
-                        f"{path} cannot be written: {cell!r} cannot stand in a column: ids there "
+                        f"{path} cannot be written: {cell!r} cannot be in a column: ids there "
                         "have no white space"
                     )
             handle.write(" ".join(row).encode("utf-8") + b"\n")
@@ -101,7 +101,7 @@ def read_queries(path: Path) -> dict[str, str]:
             raise InputError(f"{path}:{number}: expected `qid TAB text`")
         found[columns[0]] = columns[1]
     if not found:
-        raise InputError(f"{path} holds no query")
+        raise InputError(f"{path} has no query")
     return found
 
 

@@ -114,7 +114,7 @@ def _unclear_metadata(row: RecordRow) -> Problem | None:
     twice = sorted(row.metadata.keys() & kept_fields(row).keys())
     if not twice:
         return None
-    text = "the field stands both beside metadata and in it"
+    text = "the field is both outside metadata and in it"
     return Problem(dotted(twice[:1]), text, "one of the two")
 
 

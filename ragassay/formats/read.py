@@ -161,7 +161,7 @@ def _mapper(match: Format, path: Path | None, questions: Path | None, reading: _
         reading.rejections.extend(rejected)
         return partial(read_yescieval, questions=known)
     if questions is not None:
-        raise InputError(f"{path} is in the format {match.name}, which carries its questions")
+        raise InputError(f"{path} is in the format {match.name}, which includes its questions")
     return next(read for form, read in _SELF_CONTAINED if form is match)
 
 
@@ -208,7 +208,7 @@ class _Reading:
         first = self.places.setdefault(record.id, item.place)
         if first is not item.place or record.id in self.ids:
             where = f"line {first.line} ({first.label})"
-            text = f"the id {found_text(record.id)} stands on {where} already"
+            text = f"the id {found_text(record.id)} is already on {where}"
             field_name = "id" if "id" in item.fields else ""
             return item.place.reject(Problem(field_name, text, "an id for each record"))
         self.ids.add(record.id)

@@ -80,7 +80,7 @@ def sniff(
     stream = iter(items)
     head = list(islice(stream, MAX_SNIFFED))
     if not head:
-        raise InputError(f"{name} is empty: it holds no record")
+        raise InputError(f"{name} is empty: it has no record")
     for item in head:
         if isinstance(item, Item):
             match = recognise(item.keys, formats)

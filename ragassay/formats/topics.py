@@ -58,14 +58,14 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
             rejections.append(entry.place.reject(row))
         elif row.id in questions:
             problem = Problem(
-                "topic_id", f"the topic {found_text(row.id)} came before", "unique ids"
+                "topic_id", f"the topic {found_text(row.id)} appeared before", "unique ids"
             )
             rejections.append(entry.place.reject(problem))
         else:
             questions[row.id] = row.question
     if not questions:
         first = f" ({rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} holds no topic{first}: expected {_SHAPES}")
+        raise InputError(f"{path} has no topic{first}: expected {_SHAPES}")
     return questions, rejections
 
 

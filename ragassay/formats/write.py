@@ -245,7 +245,7 @@ class _Check:
         if isinstance(again, Problem):
             raise unwritable(record, again.field, again.text, again.expected)
         if again.id in self._seen:
-            raise unwritable(record, "id", "it came before", "an id for each record")
+            raise unwritable(record, "id", "it appeared before", "an id for each record")
         if not isinstance(again.answer, str) and "answer" in left_out(record, again):
             found = "its citations would be read back as others"
             raise unwritable(record, "answer", found, "citations that are ids of documents")

@@ -69,7 +69,7 @@ YESCIEVAL = Format(
     required=(("question_id",), ("generator",), ("variant",), ("answer",)),
     fields=frozenset(RatedAnswerRow.model_fields),
     leading="generator",
-    keys="question_id, generator, variant, target_rubric, answer (and a questions file beside it)",
+    keys="question_id, generator, variant, target_rubric, answer (and a questions file with it)",
 )
 
 
@@ -98,7 +98,7 @@ def find_questions(answers: Path) -> Path:
     for name in candidates:
         if answers.with_name(name).is_file():
             return answers.with_name(name)
-    raise InputError(f"there is no {candidates[0]} beside {answers}: {mend}")
+    raise InputError(f"there is no {candidates[0]} in the folder of {answers}: {mend}")
 
 
 def read_questions(path: Path) -> tuple[dict[str, Question], list[Rejection]]:
@@ -121,14 +121,14 @@ def read_questions(path: Path) -> tuple[dict[str, Question], list[Rejection]]:
             rejections.append(item.place.reject(row))
         elif row.id in questions:
             problem = Problem(
-                "id", f"the id {found_text(row.id)} stands on an earlier line", "unique ids"
+                "id", f"the id {found_text(row.id)} is on an earlier line", "unique ids"
             )
             rejections.append(item.place.reject(problem))
         else:
             questions[row.id] = Question(row.question, _papers(row))
     if not questions:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} holds no YESciEval question{first}: id, question, papers[]")
+        raise InputError(f"{path} has no YESciEval question{first}: id, question, papers[]")
     return questions, rejections
 
 

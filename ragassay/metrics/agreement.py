@@ -150,7 +150,7 @@ def krippendorff_alpha(
     place = {label: i for i, label in enumerate(labels)}
     unknown = next((x for unit in units for x in unit if x not in place), None)
     if unknown is not None:
-        raise InputError(f"{unknown!r} is none of the labels {', '.join(labels)}")
+        raise InputError(f"{unknown!r} is not one of the labels {', '.join(labels)}")
     names = list(questions) if questions is not None else [str(i) for i in range(len(units))]
     clusters = np.unique(np.array(names, dtype=object), return_inverse=True)[1].reshape(-1)
     counts = np.zeros((len(units), len(labels)), dtype=int)
@@ -197,7 +197,7 @@ def _check(
         )
     unknown = sorted({x for x in (*truth, *predicted) if x is not None} - set(labels))
     if unknown:
-        raise InputError(f"{unknown[0]!r} is none of the labels {', '.join(labels)}")
+        raise InputError(f"{unknown[0]!r} is not one of the labels {', '.join(labels)}")
 
 
 def _accuracy(rows: Sequence[tuple[int, int, str]], n_unscored: int) -> Score:

@@ -142,7 +142,7 @@ class _Index:
     def find(self, label: HumanLabel) -> AlignedItem | str:
         """Return the item that a label is about, without its truth; or why there is none."""
         if label.label not in TASK_LABELS.get(label.task, (label.label,)):
-            return f"{label.label!r} is no label of this task"
+            return f"{label.label!r} is not a label of this task"
         answers = self._answers(label)
         if len(answers) != 1:
             return "several answers fit" if answers else "no such answer in the run"
@@ -232,7 +232,7 @@ def _rubric(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> Ali
     low, high = judgment.scale
     labels = tuple(str(rating) for rating in range(low, high + 1))
     if label.label not in labels:
-        return f"{label.label!r} is no label of this task"
+        return f"{label.label!r} is not a label of this task"
     rating, likely = judgment.rating, judgment.distribution
     return replace(
         item,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Separation:
-    """How well a score separates the passages of a sentence from those of another question.
+    """Separation of a sentence's own passages from those of another question by a score.
 
     Attributes:
         positive: Mean score of sentences with passages that support them.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Discrimination:
-    """How often a good answer scores above a bad one; one half is chance.
+    """Chance that a good answer scores above a bad one; one half is a coin.
 
     Attributes:
         auroc: Over all pairs of a good and a bad answer; `n` counts answers.

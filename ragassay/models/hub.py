@@ -40,4 +40,4 @@ def loading(name: str) -> Iterator[None]:
             yield
     except (OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise SettingsError(f"the model {name} cannot be had: {reason}") from error
+        raise SettingsError(f"the model {name} is unavailable: {reason}") from error

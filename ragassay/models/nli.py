@@ -43,7 +43,7 @@ class NliModel:
         if SUPPORTS not in self._columns.values():
             raise SettingsError(
                 f"{name} has the labels {', '.join(labels.values())}: none of them says that a "
-                "text supports a claim, so it is no model of natural language inference"
+                "text supports a claim, so it is not a model of natural language inference"
             )
         self._loaded: tuple[Any, Any] | None = None
         self._lock = threading.Lock()

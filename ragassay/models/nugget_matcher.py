@@ -30,7 +30,7 @@ def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
     except ValidationError as error:
         where = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise SettingsError(
-            f"nugget_matcher: {path} is no matcher that `ragassay nuggets fit` wrote: "
+            f"nugget_matcher: {path} is not a matcher of `ragassay nuggets fit`: "
             f"{where or 'the file'}: {error.errors()[0]['msg']}"
         ) from error
     if matcher.embedder != embedder:

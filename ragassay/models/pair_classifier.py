@@ -80,7 +80,7 @@ class PairClassifier:
             return cls(PairWeights.model_validate_json(path.read_text("utf-8")))
         except (OSError, ValueError, ValidationError) as error:
             raise SettingsError(
-                f"{path} is no classifier of correctness: make one with "
+                f"{path} is not a classifier of correctness: make one with "
                 "`python -m ragassay.optimizers.correctness`"
             ) from error
 

@@ -54,7 +54,7 @@ def _loaded(name: str, source: str, dtype: torch.dtype) -> PairEncoder:
         config: Any = AutoConfig.from_pretrained(source)
     if config.is_encoder_decoder or not hasattr(config, "num_hidden_layers"):
         raise SettingsError(
-            f"{name} is no cross-encoder's base: name an encoder or a decoder of text"
+            f"{name} cannot be a cross-encoder: name an encoder or a decoder of text"
         )
     with loading(name):
         reads_both_ways = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES

@@ -90,7 +90,7 @@ def read_note(folder: Path) -> TunedNote:
         where = ".".join(map(str, first["loc"]))
         raise SettingsError(f"{folder / NOTE}: {where}: {first['msg']}") from error
     if not (folder / WEIGHTS).is_file():
-        raise SettingsError(f"{folder} holds no {WEIGHTS}: train it again")
+        raise SettingsError(f"{folder} has no {WEIGHTS}: train it again")
     check_digest(folder / WEIGHTS, note.weights_sha256)
     return note
 

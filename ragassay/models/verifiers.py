@@ -91,7 +91,7 @@ def _base_below(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
     base = shape.base or next(told, "")
     encoder = pair_encoder(base, cache_dir) if base else None
     if encoder is None or encoder.base_sha256 != shape.base_sha256:
-        raise SettingsError(f"{adapter.folder} is an adapter of a base model that is not at hand")
+        raise SettingsError(f"{adapter.folder} is an adapter of a base model that is unavailable")
     return encoder
 
 

@@ -76,7 +76,7 @@ def packaged_file(package: str, suffix: str) -> Path:
     for file in files:
         if str(file).endswith(suffix) and (path := Path(str(file.locate()))).is_file():
             return path
-    raise SettingsError(f"package {package!r} holds no file that ends in {suffix!r}; reinstall it")
+    raise SettingsError(f"package {package!r} has no file that ends in {suffix!r}; reinstall it")
 
 
 def minilm_folder() -> Path:

@@ -53,7 +53,7 @@ def change_number(sentence: str, rng: random.Random) -> str | None:
             share stays below a hundred percent, and a number below 1 stays below 1.
 
     Returns:
-        None where there is no number to change.
+        None where there is not a number to change.
 
     Example:
         >>> change_number("It took 7 days.", random.Random(0))

@@ -51,7 +51,7 @@ class ContextWords(Frozen):
 
 
 class PanelWords(Frozen):
-    """How a panel's judge is told what another judge said."""
+    """Wording that tells a panel's judge another judge's rating."""
 
     rating: str
     sentences: str

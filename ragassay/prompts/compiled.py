@@ -158,7 +158,7 @@ def read_compiled(path: Path) -> CompiledPrompt:
         where = f"{path}, field {field!r}" if field else f"{path}"
         raise SettingsError(f"{where}: {first['msg']}; no compiled prompt") from error
     if set(found.predictors) != {PREDICTOR}:
-        raise SettingsError(f"{path}, field 'predictors': holds something else than {PREDICTOR!r}")
+        raise SettingsError(f"{path}, field 'predictors': has something other than {PREDICTOR!r}")
     return found
 
 

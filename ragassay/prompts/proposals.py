@@ -11,7 +11,7 @@ from ragassay.records.base import Frozen
 
 
 class ImproveWords(Frozen):
-    """How a better instruction is requested, and the headings of the cases shown."""
+    """The request for a better instruction, and the headings of the cases shown."""
 
     task: str
     case: str

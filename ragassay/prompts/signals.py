@@ -42,7 +42,7 @@ class RubricSignals(Frozen):
 
 
 class ReasonWords(Frozen):
-    """How the embedded judge gives its reasons."""
+    """Wording of the embedded judge's reasons."""
 
     none: str
     sentence: str

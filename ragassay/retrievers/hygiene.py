@@ -79,7 +79,7 @@ def _notice(article: Article, notice: Notice) -> tuple[str, str]:
     kind, words, link = _WORDS[notice]
     others = [other.id for other in article.links if other.kind == link and other.id]
     where = f" (PMID {', '.join(others)})" if others else ""
-    said = "; it came out in a journal" if notice == "preprint" and others else ""
+    said = "; it appeared in a journal" if notice == "preprint" and others else ""
     return kind, f"{words}{said}{where}"
 
 

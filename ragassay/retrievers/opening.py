@@ -118,7 +118,7 @@ def _way(corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder) -> tupl
     problem = "not finished" if status == "unfinished" else "older than the corpus"
     return "bm25", (
         f"searched by words alone: the vectors of {corpus.folder} are {problem} "
-        f"(`ragassay corpus embed {corpus.folder} --embedder {embedder.name}` mends that)"
+        f"(`ragassay corpus embed {corpus.folder} --embedder {embedder.name}` fixes that)"
     )
 
 
@@ -160,7 +160,7 @@ def _address(where: str) -> tuple[str, str]:
         raise InputError(f"{shown(where)}: a cluster is named https://HOST:PORT/INDEX") from None
     if "@" in where:
         raise InputError(
-            f"{shown(where)}: an address in a report must hold no secret; give user and password "
+            f"{shown(where)}: an address in a report must have no secret; give user and password "
             "as RAGASSAY_CLUSTER_USER and RAGASSAY_CLUSTER_PASSWORD"
         )
     index = parts.path.strip("/")

@@ -132,11 +132,11 @@ def audit_job(
         damaged, n_unchanged = found.answers, found.n_unchanged
     if not records:
         wanted = "whole answer with a damaged one" if options.is_given else "whole answer"
-        raise InputError(f"{job.answers.name} holds no {wanted}")
+        raise InputError(f"{job.answers.name} has no {wanted}")
     aimed = _aimed(damaged, records, tools)
     if not aimed:
         raise InputError(
-            f"no attack changes any of {len(records)} answers on what is to be found out: "
+            f"no attack changes any of {len(records)} answers in the requested parts: "
             "name other attacks, or more parts"
         )
     whole = () if is_judged else _whole_asks(records, aimed)

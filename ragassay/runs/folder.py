@@ -86,7 +86,7 @@ class RunFolder:
             return Manifest.model_validate_json(self.manifest_file.read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(
-                f"{self.path} holds no run: {self.manifest_file.name} is missing"
+                f"{self.path} has no run: {self.manifest_file.name} is missing"
             ) from error
         except ValidationError as error:
             raise InputError(f"{self.manifest_file} is damaged or of another version") from error
@@ -172,7 +172,7 @@ def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
 
 def _mismatch(folder: Path, what: str, old: object, new: object) -> RunMismatchError:
     return RunMismatchError(
-        f"{folder} holds another run: {what} was {old}, now is {new}; "
+        f"{folder} has another run: {what} was {old}, now is {new}; "
         "choose another folder for this one"
     )
 

@@ -175,7 +175,7 @@ def _from_labels(path: Path) -> tuple[list[Rating], tuple[Rejection, ...]]:
     result = read_labels(path)
     rubrics = [label for label in result.labels if label.task == "rubric"]
     if not rubrics:
-        raise InputError(f"{path} holds no rating on a rubric")
+        raise InputError(f"{path} has no rating on a rubric")
     return [_labelled(label, path) for label in rubrics], result.rejections
 
 

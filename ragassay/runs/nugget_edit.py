@@ -10,8 +10,8 @@ from ragassay.errors import InputError
 HELP = """\
 # {topic}: {question}
 #
-# One nugget a line: vital, okay or - (nobody says), a tab or spaces, then the fact.
-# Change, remove, add or move lines. What starts with # is left out.
+# One nugget a line: vital, okay or - (unknown), a tab or spaces, then the fact.
+# Change, remove, add or move lines. Lines that start with # are left out.
 """
 
 REASONS = {
@@ -49,7 +49,7 @@ def as_text(asked: Asked) -> str:
         if reason != "duplicate"
     ]
     if out:
-        lines += ["", "# Left out; take the # away to keep one:", *out]
+        lines += ["", "# Left out; remove the # to keep one:", *out]
     opening = HELP.format(topic=_line(asked.topic), question=_line(asked.question))
     return f"{opening}\n" + "\n".join(lines) + "\n"
 
@@ -72,7 +72,7 @@ def from_text(text: str) -> list[dict[str, str | None]]:
         if mark not in MARKS:
             raise InputError(f"line {number} starts with {mark!r}: write vital, okay or -")
         if not fact:
-            raise InputError(f"line {number} has no fact behind {mark!r}")
+            raise InputError(f"line {number} has no fact after {mark!r}")
         first = seen.setdefault(fact.casefold(), number)
         if first != number:
             raise InputError(f"line {number} repeats line {first}")

@@ -316,7 +316,7 @@ def _notes(
             "usual rating, and is compared with itself alone."
         )
     elif all(len(ratings) == 1 for ratings in people.values()):
-        notes.append("Each answer has one rating of people: how they agree cannot be said.")
+        notes.append("Each answer has one rating of people: their agreement is unknown.")
     n_without = len(records) * len(rubrics) - len(hints)
     if people and n_without:
         notes.append(f"{n_without} answers and rubrics have no rating of people: no hint for them.")

@@ -99,7 +99,7 @@ class ScriptedModel:
 
     @property
     def n_requests(self) -> int:
-        """How many completions were requested so far."""
+        """The number of completions requested so far."""
         return self._script.n_requests
 
     @property

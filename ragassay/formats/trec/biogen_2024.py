@@ -184,7 +184,7 @@ def _marked(record: Record, sentence: SentenceInput) -> str:
 def _check(record: Record, pmids: Sequence[str], n_there: int) -> None:
     for name in pmids:
         if not re.fullmatch("[0-9]{1,18}", name):
-            raise unwritable(record, "answer", f"the citation {name!r} is no PMID", "a number")
+            raise unwritable(record, "answer", f"the citation {name!r} is not a PMID", "a number")
     if len(pmids) + n_there > MAX_PMIDS:
         found = f"a sentence with {len(pmids) + n_there} citations"
         raise unwritable(record, "answer", found, f"at most {MAX_PMIDS} count")

@@ -143,7 +143,7 @@ def read_test_banks(path: Path) -> BankResult:
             rejections.append(item.place.reject(bank))
         elif _key(bank) in banks:
             line = lines[_key(bank)]
-            text = f"the bank of {found_text(bank.query_id)} stands on line {line} already"
+            text = f"the bank of {found_text(bank.query_id)} is already on line {line}"
             problem = Problem("query_id", text, "a bank for each query and facet")
             rejections.append(item.place.reject(problem))
         else:
@@ -208,7 +208,7 @@ def write_test_banks(banks: Sequence[RubricBank], path: Path) -> None:
     for bank in banks:
         key = _key(bank)
         if not bank.query_id.strip() or key in seen:
-            problem = "came before" if key in seen else "has no query"
+            problem = "appeared before" if key in seen else "has no query"
             raise InputError(f"the test bank {bank.query_id!r} cannot be written: it {problem}")
         seen.add(key)
         rows.append(_bank_row(bank))
@@ -247,4 +247,4 @@ def _parsed(info: str) -> JsonRow:
     try:
         return {"info": json.loads(info)}
     except (ValueError, RecursionError) as error:
-        raise InputError(f"a test bank cannot be written: its info is no JSON ({error})") from error
+        raise InputError(f"the test bank cannot be written: info is not JSON ({error})") from error

@@ -182,7 +182,7 @@ def read_graded_paragraphs(path: Path) -> ParagraphResult:
         place = Place(str(path), line.number, f"line-{line.number}", shown(text))
         query = read_query(line, place, rejections)
         if isinstance(query, QueryParagraphs) and query.query_id in queries:
-            text = f"the query {found_text(query.query_id)} came before"
+            text = f"the query {found_text(query.query_id)} appeared before"
             query = Problem("0", text, "all paragraphs of a query on one line")
         if isinstance(query, Problem):
             rejections.append(place.reject(query))
@@ -190,7 +190,7 @@ def read_graded_paragraphs(path: Path) -> ParagraphResult:
             queries[query.query_id] = query
     if not queries:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} holds no graded paragraphs{first}: expected {SHAPE}")
+        raise InputError(f"{path} has no graded paragraphs{first}: expected {SHAPE}")
     return ParagraphResult(tuple(queries.values()), tuple(rejections))
 
 
@@ -219,7 +219,7 @@ def read_query(
     for i, fields in enumerate(parts[1]):
         paragraph = _paragraph(fields)
         if isinstance(paragraph, GradedParagraph) and paragraph.paragraph_id in paragraphs:
-            text = f"the id {found_text(paragraph.paragraph_id)} came before"
+            text = f"the id {found_text(paragraph.paragraph_id)} appeared before"
             paragraph = Problem("paragraph_id", text, "each paragraph of a query once")
         if isinstance(paragraph, Problem):
             own = Place(place.file, place.line, place.label, content_of(fields), f"1.{i}")

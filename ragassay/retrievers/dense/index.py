@@ -247,7 +247,7 @@ class DenseIndex:
         folder, name = self._corpus.folder, self._embedder.name
         return CorpusError(
             f"the vectors of {folder} by {name} {problem}: "
-            f"`ragassay corpus embed {folder} --embedder {name}` mends that"
+            f"`ragassay corpus embed {folder} --embedder {name}` fixes that"
         )
 
 

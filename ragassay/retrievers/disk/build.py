@@ -111,7 +111,7 @@ def _opened_ledger(folder: Path) -> Ledger:
         return read_ledger(folder)
     strangers = [p.name for p in folder.iterdir() if not p.name.startswith(".") and p.name != INDEX]
     if strangers:
-        raise CorpusError(f"{folder} is not empty and holds no corpus: there is {strangers[0]!r}")
+        raise CorpusError(f"{folder} is not empty and has no corpus: there is {strangers[0]!r}")
     ledger = Ledger()
     write_ledger(folder, ledger)
     return ledger
@@ -125,7 +125,7 @@ def _stamp(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
     if known.sha256 != digest:
         raise InputError(
             f"{path} differs from the file of this name that is in the corpus; "
-            "give it another name, or build the corpus anew"
+            "give it another name, or rebuild the corpus"
         )
     return None if known.is_complete else (path, known)
 
@@ -138,7 +138,7 @@ def _check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
         if number and done and number < max(done):
             raise InputError(
                 f"{file.name} is older than files that are in the corpus, which may revise it; "
-                "build the corpus anew with all of them"
+                "rebuild the corpus with all of them"
             )
 
 

@@ -92,7 +92,7 @@ class DiskCorpus:
         if n_read != len(self):
             raise CorpusError(
                 f"{self.folder}: {n_read:,} of {len(self):,} articles can be read; the index is "
-                "damaged: build the corpus anew"
+                "damaged: rebuild the corpus"
             )
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:

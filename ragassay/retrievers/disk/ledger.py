@@ -66,12 +66,12 @@ def read_ledger(folder: Path) -> Ledger:
         ledger = Ledger.model_validate_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise CorpusError(
-            f"{folder} is no corpus: it has no {LEDGER}; build one with `ragassay corpus build`"
+            f"{folder} is not a corpus: it has no {LEDGER}; build one with `ragassay corpus build`"
         ) from None
     except (OSError, ValidationError) as error:
         raise CorpusError(f"{path} cannot be read: {error}") from error
     if ledger.version != VERSION:
-        raise CorpusError(f"{path} is of version {ledger.version}; build the corpus anew")
+        raise CorpusError(f"{path} is of version {ledger.version}; rebuild the corpus")
     return ledger
 
 

@@ -64,7 +64,7 @@ def iter_source(path: Path) -> Iterator[Document | Deletion | Rejection]:
 def _files_in(folder: Path) -> Iterable[Path]:
     found = sorted(path for path in folder.iterdir() if path.name.endswith((*_XML, *_MEDLINE[:2])))
     if not found:
-        raise InputError(f"{folder} holds no .xml, .xml.gz or .nbib file")
+        raise InputError(f"{folder} has no .xml, .xml.gz or .nbib file")
     return found
 
 

@@ -140,7 +140,7 @@ class _Stream:
             return self._reject(error.lineno or self._line, _not_xml(error))
         except (EOFError, zlib.error, OSError) as error:
             self._over = True
-            text = f"the file breaks off or is damaged here ({error})"
+            text = f"the file is truncated or is damaged here ({error})"
             return self._reject(self._line, Problem("", text, _WHOLE))
         self._line += chunk.count(b"\n")
         self._n_pending_bytes += len(chunk)
@@ -183,7 +183,7 @@ class _Stream:
 
     def _entities(self) -> Rejection:
         text = "the file declares entities of its own; nothing in it was read"
-        return self._reject(1, Problem("", text, "a file as PubMed gives it out"))
+        return self._reject(1, Problem("", text, "a file as PubMed distributes it"))
 
     def _reject_record(self, element: Element, problem: Problem) -> Rejection:
         pmid = read_pmid(element.find("*/PMID"))
