@@ -23,7 +23,7 @@ from ragassay.records import Document, HumanLabel, Record
 TASK = "Summarise the article."
 
 
-class RatingsRow(Row):
+class AnnotatorRow(Row):
     """One annotator's ratings of a summary."""
 
     coherence: int | None = Field(default=None, ge=1, le=5)
@@ -47,8 +47,8 @@ class SummaryRow(Row):
 class AnnotationsRow(Row):
     """The ratings of a summary."""
 
-    expert_annotations: list[RatingsRow] = Field(default_factory=list[RatingsRow])
-    turker_annotations: list[RatingsRow] = Field(default_factory=list[RatingsRow])
+    expert_annotations: list[AnnotatorRow] = Field(default_factory=list[AnnotatorRow])
+    turker_annotations: list[AnnotatorRow] = Field(default_factory=list[AnnotatorRow])
 
 
 SUMMEVAL = Format(
@@ -109,9 +109,9 @@ def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel |
 
 
 def _labels(
-    row: SummaryRow, record_id: str, ratings: RatingsRow, annotator: str
+    row: SummaryRow, record_id: str, ratings: AnnotatorRow, annotator: str
 ) -> Iterator[HumanLabel]:
-    for rubric in RatingsRow.model_fields:
+    for rubric in AnnotatorRow.model_fields:
         rating = getattr(ratings, rubric)
         if rating is not None:
             yield HumanLabel(

@@ -65,7 +65,7 @@ MEAN = "mean of raters"
 _NO_FACT = "_nofact"
 
 
-class ResponseRow(Row):
+class RatedTurnRow(Row):
     """A turn with its ratings, each in a field of its own."""
 
     response: str
@@ -167,14 +167,14 @@ def read_usr_means_labels(item: Item) -> list[HumanLabel | Problem]:
     return labels
 
 
-def _responses(item: Item) -> Iterator[tuple[str, ResponseRow | Problem, RatedDialogueRow]]:
+def _responses(item: Item) -> Iterator[tuple[str, RatedTurnRow | Problem, RatedDialogueRow]]:
     dialogue = validate(RatedDialogueRow, item.fields)
     if isinstance(dialogue, Problem):
         yield "", dialogue, RatedDialogueRow.model_construct()
         return
     for n, fields in enumerate(dialogue.responses):
         if is_object(fields):
-            row = validate(ResponseRow, fields)
+            row = validate(RatedTurnRow, fields)
         else:
             row = Problem("", f"found {found(fields)}", "an object: {…}")
         if isinstance(row, Problem):

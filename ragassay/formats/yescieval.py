@@ -47,7 +47,7 @@ class RatingRow(Row):
     rationale: str = ""
 
 
-class RatingsRow(Row):
+class JudgeRatingsRow(Row):
     """The ratings of all judges: judge, then rubric."""
 
     ratings: dict[str, dict[str, RatingRow]] = Field(default_factory=dict)
@@ -175,7 +175,7 @@ def read_yescieval_labels(item: Item) -> list[HumanLabel | Problem]:
     row = validate(RatedAnswerRow, item.fields)
     if isinstance(row, Problem):
         return [row]
-    rated = validate(RatingsRow, {"ratings": row.ratings})
+    rated = validate(JudgeRatingsRow, {"ratings": row.ratings})
     if isinstance(rated, Problem):
         return [rated]
     return [

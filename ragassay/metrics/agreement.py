@@ -278,14 +278,14 @@ def _class(
 ) -> ClassAgreement:
     questions = [q for *_, q in rows]
     given = [float(t == place) for t, *_ in rows]
-    said = [float(p == place) for _, p, _ in rows]
-    both = [g * s for g, s in zip(given, said, strict=True)]
-    either = [g + s for g, s in zip(given, said, strict=True)]
+    predicted_it = [float(p == place) for _, p, _ in rows]
+    both = [g * s for g, s in zip(given, predicted_it, strict=True)]
+    either = [g + s for g, s in zip(given, predicted_it, strict=True)]
     return ClassAgreement(
         label=label,
         n_truth=round(sum(given)),
-        n_predicted=round(sum(said)),
-        precision=_share(both, said, questions, n_unscored),
+        n_predicted=round(sum(predicted_it)),
+        precision=_share(both, predicted_it, questions, n_unscored),
         recall=_share(both, given, questions, n_unscored),
         f1=_share([2 * b for b in both], either, questions, n_unscored),
     )

@@ -39,7 +39,7 @@ class AlignedItem:
         record_id: The answer.
         sentence: 1-based, for relevance and citation.
         item: The cited document, the nugget, the rubric.
-        said: People's labels, one an annotator.
+        people: People's labels, one an annotator.
         truth: Their majority, for rubrics their lower median; None for a draw.
         predicted: The judge's label; None where unscored, and for accuracy, which no judge is asked
             for.
@@ -53,7 +53,7 @@ class AlignedItem:
     record_id: str
     sentence: int | None
     item: str
-    said: tuple[str, ...]
+    people: tuple[str, ...]
     truth: str | None
     predicted: str | None = None
     confidence: float | None = None
@@ -109,12 +109,12 @@ def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]
             unaligned.append(Unaligned(label, "the same annotator labelled it twice"))
             continue
         annotators.add((*key, label.annotator))
-        said = (*found[key].said, label.label) if key in found else (label.label,)
-        found[key] = replace(item, said=said, truth=consensus(label.task, said))
+        people = (*found[key].people, label.label) if key in found else (label.label,)
+        found[key] = replace(item, people=people, truth=consensus(label.task, people))
     return Alignment(tuple(found.values()), tuple(unaligned))
 
 
-def consensus(task: LabelTask, said: Sequence[str]) -> str | None:
+def consensus(task: LabelTask, people: Sequence[str]) -> str | None:
     """Return the label that annotators agree on: the majority; of ratings the lower median.
 
     Returns:
@@ -125,8 +125,8 @@ def consensus(task: LabelTask, said: Sequence[str]) -> str | None:
         'required'
     """
     if task == "rubric":
-        return str(statistics.median_low([int(rating) for rating in said]))
-    votes = Counter(said).most_common(2)
+        return str(statistics.median_low([int(rating) for rating in people]))
+    votes = Counter(people).most_common(2)
     return None if len(votes) > 1 and votes[0][1] == votes[1][1] else votes[0][0]
 
 
@@ -163,7 +163,7 @@ def _item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
         record_id=evaluation.record_id,
         sentence=label.sentence,
         item="",
-        said=(),
+        people=(),
         truth=None,
     )
     match label.task:

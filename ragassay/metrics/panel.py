@@ -44,14 +44,14 @@ def panel_judgments(
     Raises:
         RagassayError: A member has no judgment on a rubric, not even an unscored one.
     """
-    said: dict[tuple[str, str], Judgment] = {}
+    latest: dict[tuple[str, str], Judgment] = {}
     for one in sorted(found, key=lambda judgment: judgment.first is not None):
-        said[one.rubric, one.judge] = one
+        latest[one.rubric, one.judge] = one
     seats = [(rubric, judge) for rubric in rubrics for judge in judges]
-    missing = [f"{rubric} by {judge}" for rubric, judge in seats if (rubric, judge) not in said]
+    missing = [f"{rubric} by {judge}" for rubric, judge in seats if (rubric, judge) not in latest]
     if missing:
         raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was broken off")
-    return [panel_judgment([said[rubric, judge] for judge in judges]) for rubric in rubrics]
+    return [panel_judgment([latest[rubric, judge] for judge in judges]) for rubric in rubrics]
 
 
 def panel_judgment(members: Sequence[Judgment]) -> Judgment:

@@ -51,18 +51,18 @@ def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
 
 def _member(judge: str, units: Sequence[tuple[str, Judgment]]) -> PanelMember:
     """Return one judge's mean over everything, and how it moved after reading the others."""
-    said = [(q, m) for q, panel in units for m in panel.members if m.judge == judge]
-    scored = [(q, score) for q, m in said if (score := standing(m).score) is not None]
+    own = [(q, m) for q, panel in units for m in panel.members if m.judge == judge]
+    scored = [(q, score) for q, m in own if (score := standing(m).score) is not None]
     scores = [score for _, score in scored]
-    scales = [m.scale for _, m in said]
+    scales = [m.scale for _, m in own]
     interval = mean_interval(scores, [q for q, _ in scored]) or (None, None)
-    heard = [(m, m.first) for _, m in said if m.first is not None and m.rating is not None]
+    heard = [(m, m.first) for _, m in own if m.first is not None and m.rating is not None]
     return PanelMember(
         judge=judge,
         score=Score(
             value=round(math.fsum(scores) / len(scores), 4) if scores else None,
             n=len(scores),
-            n_unscored=len(said) - len(scores),
+            n_unscored=len(own) - len(scores),
             low=interval[0],
             high=interval[1],
             scale=(min(low for low, _ in scales), max(high for _, high in scales)),

@@ -126,20 +126,20 @@ def _ranking(
 
 
 def _with(evaluation: Evaluation, items: Sequence[AlignedItem], *, is_human: bool) -> Evaluation:
-    said = {
+    by_place = {
         (item.task, item.sentence, item.item): item.truth if is_human else item.predicted
         for item in items
     }
     judge = "people" if is_human else evaluation.judge
     labels = tuple(
-        _label(verdict, said)
+        _label(verdict, by_place)
         for verdict in evaluation.labels
-        if ("relevance", verdict.sentence, "") in said
+        if ("relevance", verdict.sentence, "") in by_place
     )
     citations = tuple(
-        _verdict(verdict, said)
+        _verdict(verdict, by_place)
         for verdict in evaluation.citations
-        if ("citation", verdict.sentence, verdict.citation.marker) in said
+        if ("citation", verdict.sentence, verdict.citation.marker) in by_place
     )
     scores = sentence_scores(labels, judge) if labels else {}
     if citations:
@@ -150,15 +150,15 @@ def _with(evaluation: Evaluation, items: Sequence[AlignedItem], *, is_human: boo
     return evaluation.model_copy(update=update)
 
 
-Said = Mapping[tuple[str, int | None, str], str | None]
+LabelByPlace = Mapping[tuple[str, int | None, str], str | None]
 
 
-def _label(verdict: SentenceLabel, said: Said) -> SentenceLabel:
-    label = said["relevance", verdict.sentence, ""]
+def _label(verdict: SentenceLabel, by_place: LabelByPlace) -> SentenceLabel:
+    label = by_place["relevance", verdict.sentence, ""]
     return SentenceLabel.model_validate({"sentence": verdict.sentence, "label": label})
 
 
-def _verdict(verdict: CitationVerdict, said: Said) -> CitationVerdict:
-    label = said["citation", verdict.sentence, verdict.citation.marker]
+def _verdict(verdict: CitationVerdict, by_place: LabelByPlace) -> CitationVerdict:
+    label = by_place["citation", verdict.sentence, verdict.citation.marker]
     found = {"sentence": verdict.sentence, "citation": verdict.citation, "verdict": label}
     return CitationVerdict.model_validate(found)

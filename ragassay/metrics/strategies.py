@@ -19,7 +19,7 @@ PERTURBED = "perturbed"
 
 
 @dataclass(frozen=True)
-class Said:
+class StrategyReply:
     """The judge's reply under one prompting strategy.
 
     Attributes:
@@ -39,7 +39,7 @@ class RatedAnswer:
         record_id: The answer.
         question: The key that answers to the same question share; intervals resample questions.
         people: People's ratings, in any order; may be empty.
-        said: The judge's replies by strategy; a strategy may be missing.
+        replies: The judge's replies by strategy; a strategy may be missing.
         hint: The rating that the judge was told under `PERTURBED`; None where it was not asked that
             way.
     """
@@ -47,12 +47,12 @@ class RatedAnswer:
     record_id: str
     question: str
     people: tuple[int, ...] = ()
-    said: Mapping[str, Said] = field(default_factory=dict[str, Said])
+    replies: Mapping[str, StrategyReply] = field(default_factory=dict[str, StrategyReply])
     hint: int | None = None
 
     def rating(self, way: str) -> int | None:
         """Return the judge's rating under a strategy; None where there is none."""
-        return self.said[way].rating if way in self.said else None
+        return self.replies[way].rating if way in self.replies else None
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def alignment_alpha(answers: Sequence[RatedAnswer], way: str, scale: tuple[int, 
         `n` counts answers that people and the judge rated, `n_unscored` those that people rated
         and the judge did not.
     """
-    rated = [(a, a.rating(way)) for a in answers if a.people and way in a.said]
+    rated = [(a, a.rating(way)) for a in answers if a.people and way in a.replies]
     both = [(a, rating) for a, rating in rated if rating is not None]
     units = [[*a.people, rating] for a, rating in both]
     found = _alpha(units, scale, [a.question for a, _ in both])
@@ -173,7 +173,9 @@ def mean_polarity(answers: Sequence[RatedAnswer], ways: Sequence[str]) -> Score:
     Returns:
         In [-1, 1]; `n_unscored` counts ratings without a justification.
     """
-    given = [(a.question, a.said[way].reason) for way in ways for a in answers if way in a.said]
+    given = [
+        (a.question, a.replies[way].reason) for way in ways for a in answers if way in a.replies
+    ]
     values = [(question, polarity(reason)) for question, reason in given if reason.strip()]
     numbers = [value for _, value in values]
     interval = mean_interval(numbers, [question for question, _ in values])
@@ -206,7 +208,7 @@ def _pairs(answers: Sequence[RatedAnswer], base: str) -> list[tuple[RatedAnswer,
 def _share(
     hits: Sequence[tuple[str, bool]], asked: Sequence[RatedAnswer], scored: Sequence[object]
 ) -> Score:
-    n_asked = sum(PERTURBED in answer.said for answer in asked)
+    n_asked = sum(PERTURBED in answer.replies for answer in asked)
     n_unscored = max(0, n_asked - len(scored))
     if not hits:
         return _score(None, 0, n_unscored, None)
@@ -223,8 +225,8 @@ def _alpha(
     if outside is not None:
         raise InputError(f"the rating {outside} is not on the scale from {low} to {high}")
     labels = [str(rating) for rating in range(low, high + 1)]
-    said = [[str(rating) for rating in unit] for unit in units]
-    return krippendorff_alpha(said, labels, "ordinal", questions)
+    texts = [[str(rating) for rating in unit] for unit in units]
+    return krippendorff_alpha(texts, labels, "ordinal", questions)
 
 
 def _score(

@@ -88,7 +88,7 @@ def _readings(
     if not items:
         return
     every = TASK_LABELS[task]
-    seen = {label for item in items for label in (*item.said, item.predicted) if label}
+    seen = {label for item in items for label in (*item.people, item.predicted) if label}
     if task == "citation":
         others = dict.fromkeys(every, "other") | {"supports": "supports"}
         yield _Reading("supports or not", ("supports", "other"), others)
@@ -154,10 +154,10 @@ def _between_people(reading: _Reading, items: Sequence[AlignedItem]) -> list[Fig
     The majority leaves out what people do not agree on; here it counts. Empty where two people
     labelled nothing in common.
     """
-    shared = [item for item in items if len(item.said) > 1]
+    shared = [item for item in items if len(item.people) > 1]
     if not shared:
         return []
-    people = [[reading.folded.get(label, label) for label in item.said] for item in shared]
+    people = [[reading.folded.get(label, label) for label in item.people] for item in shared]
     judged = [reading.of(item.predicted) for item in shared]
     everyone = [[*u, p] if p is not None else u for u, p in zip(people, judged, strict=True)]
     questions = [item.question for item in shared]

@@ -87,11 +87,11 @@ class CausalEncoder(PairEncoder):
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
         """Return a pair as tokens, with the positions of the claim and the question."""
-        said = self._ids(claim)[:N_CLAIM]
+        claim_ids = self._ids(claim)[:N_CLAIM]
         fixed = len(self._before) + len(self._between) + len(self._question)
-        read = self._ids(passage)[: max(0, n_tokens - fixed - len(said))]
+        read = self._ids(passage)[: max(0, n_tokens - fixed - len(claim_ids))]
         before = [*self._before, *read, *self._between]
-        parts = (before, said, self._question)
+        parts = (before, claim_ids, self._question)
         return {
             "input_ids": [token for part in parts for token in part],
             "attention_mask": [1] * sum(map(len, parts)),

@@ -179,6 +179,6 @@ def save_adapter(
         temperature=round(temperature, 4),
         training=training,
     )
-    said = shape.model_dump_json(indent=2, exclude_none=True)
-    (folder / SHAPE).write_text(said + "\n", encoding="utf-8")
+    text = shape.model_dump_json(indent=2, exclude_none=True)
+    (folder / SHAPE).write_text(text + "\n", encoding="utf-8")
     return shape

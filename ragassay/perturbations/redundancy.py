@@ -59,7 +59,7 @@ def frames_in_turn(side: Side, rng: random.Random) -> Iterator[str]:
         yield from frames
 
 
-def said_again(piece: Piece, frame: str, known: str, rng: random.Random) -> str:
+def paraphrased_by_rule(piece: Piece, frame: str, known: str, rng: random.Random) -> str:
     """Paraphrase a sentence by rule.
 
     Args:
@@ -106,7 +106,7 @@ def _redundant(piece: Piece, frames: Iterator[str], material: Material, known: s
     by_model = material.rephrase(piece.words).strip() if material.rephrase else ""
     if by_model and by_model != piece.words:
         return _cited(by_model, piece)
-    return said_again(piece, next(frames), known, material.rng)
+    return paraphrased_by_rule(piece, next(frames), known, material.rng)
 
 
 def _known(answer: CutAnswer, material: Material) -> str:

@@ -45,7 +45,7 @@ class TextEncoder(Protocol):
 
 
 @runtime_checkable
-class TokenEncoder(Protocol):
+class TokenVectorEncoder(Protocol):
     """A `TextEncoder` that also returns the vectors of tokens."""
 
     def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
@@ -186,7 +186,7 @@ def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
 
 def encoded(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
     """Return vectors of texts and tokens; without token vectors, a text is its own token."""
-    if isinstance(embedder, TokenEncoder):
+    if isinstance(embedder, TokenVectorEncoder):
         return embedder.encode_tokens(texts)
     vectors = embedder.encode(texts)
     return [Encoded(vector, vector[None]) for vector in vectors]

@@ -28,7 +28,7 @@ DEFAULT_KEYS = (
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SystemComparison:
     """Several systems compared.
 
     Attributes:
@@ -49,7 +49,7 @@ class _Run:
     is_finished: bool
 
 
-def compare(folders: Sequence[str | Path], keys: Sequence[str] = ()) -> Comparison:
+def compare(folders: Sequence[str | Path], keys: Sequence[str] = ()) -> SystemComparison:
     """Compare the systems of one run or of several.
 
     Args:
@@ -74,10 +74,10 @@ def compare(folders: Sequence[str | Path], keys: Sequence[str] = ()) -> Comparis
             "or several runs"
         )
     boards = [leaderboard(systems, key) for key in _chosen(systems, keys)]
-    return Comparison(tuple(boards), tuple(_warnings(runs)))
+    return SystemComparison(tuple(boards), tuple(_warnings(runs)))
 
 
-def write_comparison(comparison: Comparison, out: Path) -> tuple[Path, ...]:
+def write_comparison(comparison: SystemComparison, out: Path) -> tuple[Path, ...]:
     """Write leaderboard.csv, tests.csv, leaderboard.tex and a plot for each score.
 
     Returns:

@@ -24,7 +24,7 @@ MARKS = {"vital": "vital", "okay": "okay", "-": None}
 
 
 @dataclass(frozen=True)
-class Asked:
+class EditRequest:
     """A list that waits for a person.
 
     Attributes:
@@ -40,7 +40,7 @@ class Asked:
     left_out: tuple[tuple[str, str], ...] = ()
 
 
-def as_text(asked: Asked) -> str:
+def as_text(asked: EditRequest) -> str:
     """Return the list as text to edit; omitted facts follow, each after a #."""
     lines = [f"{importance or '-'}\t{_line(text)}" for importance, text in asked.nuggets]
     out = [
@@ -80,9 +80,9 @@ def from_text(text: str) -> list[dict[str, str | None]]:
     return found
 
 
-def asked_of(value: Mapping[str, object]) -> Asked:
+def edit_request(value: Mapping[str, object]) -> EditRequest:
     """Read the list from the graph's interrupt."""
-    return Asked(
+    return EditRequest(
         topic=str(value["topic"]),
         question=str(value["question"]),
         nuggets=tuple(

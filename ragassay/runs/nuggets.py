@@ -22,7 +22,7 @@ from ragassay.graphs.persistence import Saver, opened_checkpointer
 from ragassay.graphs.toolbox import Toolbox
 from ragassay.records import Document, Record, Usage
 from ragassay.runs.engine import Event, Listener
-from ragassay.runs.nugget_edit import Asked, as_text, asked_of, from_text
+from ragassay.runs.nugget_edit import EditRequest, as_text, edit_request, from_text
 
 Origin = Literal["documents", "answer", "reference"]
 """Source of the nuggets."""
@@ -136,12 +136,12 @@ class _Writer:
         self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
         self._slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
 
-    async def start(self, job: NuggetJob) -> Written | tuple[NuggetJob, Asked]:
+    async def start(self, job: NuggetJob) -> Written | tuple[NuggetJob, EditRequest]:
         """Continue a job to its end, or to where it waits for a person."""
         async with self._slots:
             config = self._config(job)
             before = await self._graph.aget_state(config)
-            outcome: Written | tuple[NuggetJob, Asked]
+            outcome: Written | tuple[NuggetJob, EditRequest]
             try:
                 if not _is_settled(before):
                     await self._run(None if before.next else job, config)
@@ -154,7 +154,7 @@ class _Writer:
             return outcome
 
     async def ask(
-        self, job: NuggetJob, asked: Asked, edit: Editor | None, tell: Callable[[str], None]
+        self, job: NuggetJob, asked: EditRequest, edit: Editor | None, tell: Callable[[str], None]
     ) -> Written:
         """Let a person edit a list, or accept it unchanged."""
         offered: Rows = [{"text": text, "importance": mark} for mark, text in asked.nuggets]
@@ -177,10 +177,10 @@ class _Writer:
             usage = told.get("usage", Usage())
             self._listen(Event(told.get("expected", 0), told.get("done", 0), usage=usage))
 
-    async def _outcome(self, job: NuggetJob) -> Written | tuple[NuggetJob, Asked]:
+    async def _outcome(self, job: NuggetJob) -> Written | tuple[NuggetJob, EditRequest]:
         state = await self._graph.aget_state(self._config(job))
         if state.interrupts:
-            return job, asked_of(state.interrupts[0].value)
+            return job, edit_request(state.interrupts[0].value)
         names = ("nuggets", "left_out", "failures", "usage")
         return Written(job, NuggetList(**{name: state.values[name] for name in names}))
 
@@ -201,7 +201,7 @@ def _is_settled(state: StateSnapshot) -> bool:
     return bool(state.interrupts) or ("nuggets" in state.values and not state.next)
 
 
-def edited_rows(asked: Asked, edit: Editor, tell: Callable[[str], None]) -> Rows:
+def edited_rows(asked: EditRequest, edit: Editor, tell: Callable[[str], None]) -> Rows:
     """Return a person's edit of a list; the editor opens again where it cannot be used."""
     text = as_text(asked)
     while True:

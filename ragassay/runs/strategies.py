@@ -16,7 +16,7 @@ from ragassay.metrics.strategies import (
     PERTURBED,
     RatedAnswer,
     RubricRobustness,
-    Said,
+    StrategyReply,
     rubric_robustness,
 )
 from ragassay.models.tuned import untuned
@@ -72,8 +72,8 @@ class StrategyStudy:
     @property
     def n_unscored(self) -> int:
         """The number of failed ratings."""
-        said = [s for group in self.answers.values() for a in group for s in a.said.values()]
-        return sum(one.rating is None for one in said)
+        replies = [s for group in self.answers.values() for a in group for s in a.replies.values()]
+        return sum(one.rating is None for one in replies)
 
     def to_json(self) -> str:
         """Return the figures and the notes, without the single ratings."""
@@ -152,19 +152,19 @@ def study_strategies(
     asked = untuned(settings).model_copy(update=chosen)
     rubrics = Toolbox.of(asked).rubrics
     people, n_strange = _people(given.job.records, given.labels, rubrics)
-    said: dict[str, dict[Place, Said]] = {}
+    replies: dict[str, dict[Place, StrategyReply]] = {}
     failures: list[RecordFailure] = []
     for strategy in STRATEGIES:
         tools = Toolbox.of(asked.model_copy(update={"strategy": strategy}))
-        said[strategy] = _said(given.job, tools, out and out / strategy, listen, failures)
-    hints = _hints(people or _own_ratings(said), rubrics)
+        replies[strategy] = _replies(given.job, tools, out and out / strategy, listen, failures)
+    hints = _hints(people or _own_ratings(replies), rubrics)
     misled = _misled(given.job, hints)
     tools = replace(
         Toolbox.of(asked.model_copy(update={"strategy": BASE})),
         judge=RubricJudge(BASE, {place: expert_hint(rating) for place, rating in hints.items()}),
     )
-    said[PERTURBED] = _said(misled, tools, out and out / PERTURBED, listen, failures)
-    answers = {name: _answers(given.job.records, name, people, said, hints) for name in rubrics}
+    replies[PERTURBED] = _replies(misled, tools, out and out / PERTURBED, listen, failures)
+    answers = {name: _answers(given.job.records, name, people, replies, hints) for name in rubrics}
     return StrategyStudy(
         judge=asked.model,
         n_answers=len(given.job.records),
@@ -197,28 +197,33 @@ def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:
     return write_files(out, texts)
 
 
-def _said(
+def _replies(
     job: Job,
     tools: Toolbox,
     folder: Path | None,
     listen: Listener,
     failures: list[RecordFailure],
-) -> dict[Place, Said]:
+) -> dict[Place, StrategyReply]:
     """Return the judge's replies on all answers under one strategy."""
     if not job.records:
         return {}
     found = run_sync(run(job, tools, RunFolder(folder) if folder else None, listen))
     failures += found.failures
-    said = {place: one for e in found.evaluations for place, one in _of_evaluation(e)}
+    replies = {place: one for e in found.evaluations for place, one in _of_evaluation(e)}
     for failure in found.failures:
         record = next(r for r in job.records if r.id == failure.record_id)
-        said |= {(record.id, name): Said(None) for name in record.rubrics or tools.rubrics}
-    return said
+        replies |= {
+            (record.id, name): StrategyReply(None) for name in record.rubrics or tools.rubrics
+        }
+    return replies
 
 
-def _of_evaluation(evaluation: Evaluation) -> list[tuple[Place, Said]]:
+def _of_evaluation(evaluation: Evaluation) -> list[tuple[Place, StrategyReply]]:
     return [
-        ((evaluation.record_id, judgment.rubric), Said(judgment.rating, judgment.rationale))
+        (
+            (evaluation.record_id, judgment.rubric),
+            StrategyReply(judgment.rating, judgment.rationale),
+        )
         for judgment in evaluation.judgments
     ]
 
@@ -244,10 +249,10 @@ def _people(
     return found, n_strange
 
 
-def _own_ratings(said: Mapping[str, Mapping[Place, Said]]) -> dict[Place, list[int]]:
+def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[Place, list[int]]:
     """Return the judge's ratings by all strategies, used where people's are missing."""
     found: dict[Place, list[int]] = {}
-    for one in said.values():
+    for one in replies.values():
         for place, given in one.items():
             if given.rating is not None:
                 found.setdefault(place, []).append(given.rating)
@@ -284,7 +289,7 @@ def _answers(
     records: Sequence[Record],
     rubric: str,
     people: Mapping[Place, Sequence[int]],
-    said: Mapping[str, Mapping[Place, Said]],
+    replies: Mapping[str, Mapping[Place, StrategyReply]],
     hints: Mapping[Place, int],
 ) -> tuple[RatedAnswer, ...]:
     found: list[RatedAnswer] = []
@@ -295,7 +300,7 @@ def _answers(
                 record_id=record.id,
                 question=record.topic or record.question,
                 people=tuple(people.get(place, ())),
-                said={way: one[place] for way, one in said.items() if place in one},
+                replies={way: one[place] for way, one in replies.items() if place in one},
                 hint=hints.get(place),
             )
         )

@@ -313,7 +313,7 @@ def test_runs_are_read_back_equal(tmp_path: Path, tag: str, rankings):
         (b"q Q0 d one 2.5 t\n", ":1: the rank 'one'"),
         (b"q Q0 d 1 NaN t\n", ":1: the score 'NaN' is not finite"),
         (b"q Q0 d 1 1e999 t\n", "is not finite"),
-        (b"q Q0 d 1 high t\n", "no number"),
+        (b"q Q0 d 1 high t\n", "not a number"),
         (b"q Q0 d " + b"9" * 5000 + b" 1 t\n", "not a whole number"),
         (b"q Q0 d 1 2 t\nq Q0 d 2 1 t\n", ":2: q ranks d twice"),
         (b"q Q0 d 1 2 t\nq Q0 e 2 1 u\n", ":2: found the tag 'u'"),

@@ -284,7 +284,7 @@ def test_items_without_an_id_are_given_one(tmp_path: Path):
         ([RubricBank(" ", "", "nuggets")], "has no query"),
         ([RubricBank("q", "", "nuggets", (BankItem("n"), BankItem("n ")))], "two items"),
         ([RubricBank("q", "", "nuggets", (BankItem(" "),))], "no text"),
-        ([RubricBank("q", "", "nuggets", info="{")], "no JSON"),
+        ([RubricBank("q", "", "nuggets", info="{")], "not JSON"),
     ],
 )
 def test_banks_that_could_not_be_read_back_are_refused(tmp_path: Path, banks, message):

@@ -159,7 +159,7 @@ def test_annotators_are_put_together():
     ]
     found = align_labels(labels, run())
     (item,) = found.items
-    assert item.said == ("required", "borderline", "borderline")
+    assert item.people == ("required", "borderline", "borderline")
     assert (item.truth, item.predicted) == ("borderline", "required")
     assert found.unaligned[0].reason == "the same annotator labelled it twice"
 

@@ -46,13 +46,13 @@ def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> 
     chosen = words.rubrics[rubric]
     lines = []
     for sentence in signals.sentences:
-        said = [
+        measures = [
             f"{words.sentence[name]} {number_text(sentence.values[name])}"
             for name in chosen.shown
             if name in sentence.values
         ]
         quoted = _opening(sentences[sentence.sentence - 1]) if sentences else ""
-        lines.append(f"sentence {sentence.sentence}{quoted}: {', '.join(said)}")
+        lines.append(f"sentence {sentence.sentence}{quoted}: {', '.join(measures)}")
     named = [words.answer[name].shown or name for name in chosen.rated]
     whole = [
         f"{words.answer[name].about} {number_text(signals.values[name])}"

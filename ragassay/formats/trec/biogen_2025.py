@@ -41,7 +41,7 @@ class AnswerMetadataRow(Row):
     answer: str | None = None
 
 
-class ResponseRow(Row):
+class AnswerSentenceRow(Row):
     """A sentence of the answer."""
 
     text: str
@@ -52,7 +52,7 @@ class AnswerRow(Row):
     """An answer of task B."""
 
     metadata: AnswerMetadataRow = Field(validation_alias=AliasChoices("metadata", "meta_data"))
-    responses: list[ResponseRow]
+    responses: list[AnswerSentenceRow]
 
 
 class GroundedMetadataRow(Row):
@@ -190,7 +190,7 @@ def _contradicted(record: Record, n_sentences: int) -> Sequence[object]:
     try:
         value: object = json.loads(record.metadata[CONTRADICTED])
     except (ValueError, RecursionError) as error:
-        raise _bad_contradicted(record, "no JSON") from error
+        raise _bad_contradicted(record, "not JSON") from error
     if not is_list(value) or len(value) != n_sentences:
         raise _bad_contradicted(record, "not a list for each sentence")
     return value

@@ -124,7 +124,7 @@ class Eutils:
         if wait_s is not None:
             if wait_s > _LONGEST_WAIT_S:
                 raise CorpusError(f"PubMed asks to wait {wait_s:.0f} s: try again then ({words})")
-            self._pace.hold(wait_s)
+            self._pace.pause(wait_s)
         raise _PassingError(words, wait_s)
 
 
@@ -149,7 +149,7 @@ class Pace:
         if start > now:
             self._sleep(start - now)
 
-    def hold(self, wait_s: float) -> None:
+    def pause(self, wait_s: float) -> None:
         """Let no thread start a request for a number of seconds."""
         with self._lock:
             self._next = max(self._next, self._clock() + wait_s)
