@@ -62,7 +62,7 @@ def open_literature(
     Raises:
         InputError: The file is missing or has no documents, or the address names no index.
         SettingsError: Vectors are requested where there can be none.
-        CorpusError: The folder is no corpus, the vectors that the settings require are missing,
+        CorpusError: The folder is not a corpus, the vectors that the settings require are missing,
             unfinished or stale, or a server cannot be reached.
     """
     path = Path(where)
