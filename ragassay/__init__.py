@@ -1,6 +1,6 @@
-"""ragassay: what the answers of biomedical RAG systems really contain.
+"""ragassay evaluates the answers of biomedical RAG systems.
 
-Importing this package loads nothing else; each name is loaded when it is first used.
+Importing this package loads nothing else; each name is loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m ragassay`."""
+"""Run `python -m ragassay`."""
 
 from ragassay.cli import app
 

@@ -1,9 +1,9 @@
-"""Finds citation markers in an answer: `[1, 2]`, `[PMID 123; doi:10.1000/abc]`, `(1)`.
+"""Find citation markers in an answer: `[1, 2]`, `[PMID 123; doi:10.1000/abc]`, `(1)`.
 
-A DOI may hold nearly everything: `10.1016/S0140-6736(20)31180-6`,
-`10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2`. In a marker it ends
-at white space, at a bracket that it did not open, and at a comma or semicolon behind which the
-next entry of the list stands.
+A DOI may contain nearly everything: `10.1016/S0140-6736(20)31180-6`,
+`10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2`. In a marker it ends at
+white space, at a bracket that it did not open, and at a comma or semicolon before the next entry of
+the list.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_PARENTHETIC = 99
 """`(12)` may point to a source, `(2015)` never does."""
 
 MAX_RANGE = 50
-"""`[1-9]` is a list of sources; a wider range is taken for something else."""
+"""`[1-9]` is a list of sources; a wider range is something else."""
 
 # Digits are bounded: no identifier is longer, and Python refuses to read thousands of them.
 _NUMBER, _LAST = r"[0-9]{1,18}", r"[0-9]{1,4}"
@@ -28,9 +28,9 @@ _NUMBERS = rf"(?:{_PREFIX})?{_NUMBER}(?:{_TO}{_LAST})?"
 _REGISTRANT = r"10\.[0-9]{4,9}/"
 _RESOLVER = r"(?:https?://)?(?:dx\.|www\.)?doi\.org/"
 _DOI_PREFIX = rf"(?:dois?[:\s]\s*)?(?:{_RESOLVER})?"
-# "10.1000/abc;2-2" is one DOI; behind "10.1000/abc;" a DOI or a number of a PMID's length is next.
+# "10.1000/abc;2-2" is one DOI; after "10.1000/abc;" a DOI or a number of a PMID's length is next.
 _NEXT = rf"\s|[\])]|\Z|PMID|doi|https?:|{_REGISTRANT}|[0-9]{{5,8}}(?:[\s,;\])]|\Z)"
-# Possessive: brackets that never close must not be tried in all the ways there are.
+# Possessive: brackets that never close must not be tried in every possible way.
 _SUFFIX = rf"(?:[^\s()\[\],;]|\([^\s()\[\]]*\)|\[[^\s()\[\]]*\]|[,;](?!{_NEXT}))++"
 _DOI = rf"{_DOI_PREFIX}{_REGISTRANT}{_SUFFIX}"
 
@@ -53,7 +53,7 @@ class CitationMarker:
     Attributes:
         start: Its first character (0-based), the bracket.
         end: One past its last character.
-        items: What it points to, one by one: "1", "PMID 123", "10.1000/abc".
+        items: Its targets, one by one: "1", "PMID 123", "10.1000/abc".
     """
 
     start: int
@@ -62,15 +62,15 @@ class CitationMarker:
 
 
 def find_markers(text: str, n_sources: int) -> list[CitationMarker]:
-    """Citation markers of a text, in order.
+    """Return the citation markers of a text, in order.
 
-    A number in square brackets always is one. A number in parentheses is one where the answer
-    has no number in square brackets, has sources and points to one of them: `(1, 2)`, not
-    `(n = 5)`, `(95)`, `(2015)` or the `(1)` of an enumeration. PMIDs and DOIs are, in either.
+    A number in square brackets always is one. A number in parentheses is one where the answer has
+    no number in square brackets, has sources and points to one of them: `(1, 2)`, not `(n = 5)`,
+    `(95)`, `(2015)` or the `(1)` of an enumeration. PMIDs and DOIs always are, in either bracket.
 
     Args:
         text: An answer.
-        n_sources: How many sources the answer came with.
+        n_sources: The number of the answer's sources.
     """
     found = [(m, expand(m[1] or m[2])) for m in _MARKER.finditer(text)]
     found = [(match, items) for match, items in found if items]
@@ -86,7 +86,7 @@ def find_markers(text: str, n_sources: int) -> list[CitationMarker]:
 
 
 def blanked(text: str, markers: Sequence[CitationMarker]) -> str:
-    """The text with its markers overwritten by spaces, so that offsets stay."""
+    """Return the text with its markers overwritten by spaces, so that offsets stay."""
     pieces, position = [], 0
     for marker in markers:
         pieces += [text[position : marker.start], " " * (marker.end - marker.start)]
@@ -95,14 +95,14 @@ def blanked(text: str, markers: Sequence[CitationMarker]) -> str:
 
 
 def owner_of(marker: CitationMarker, text: str, spans: Sequence[tuple[int, int]]) -> int:
-    """The index of the sentence that a marker belongs to.
+    """Return the index of the sentence that a marker belongs to.
 
-    The one that it stands in or behind; if it opens a line, the one that follows on that line.
+    It is the sentence around or before it; if the marker opens a line, the next one on that line.
 
     Args:
-        marker: Of the text.
+        marker: A marker of the text.
         text: An answer.
-        spans: Where its sentences stand, in order; those of the blanked text.
+        spans: The spans of its sentences, in order; those of the blanked text.
     """
     before = max(0, bisect_right(spans, marker.start, key=lambda span: span[0]) - 1)
     after = before + 1
@@ -114,12 +114,12 @@ def owner_of(marker: CitationMarker, text: str, spans: Sequence[tuple[int, int]]
 
 
 def is_list(listed: str) -> bool:
-    """Whether a text is nothing but numbers, PMIDs and DOIs."""
+    """Return whether a text is nothing but numbers, PMIDs and DOIs."""
     return _WHOLE_LIST.fullmatch(listed) is not None
 
 
 def expand(listed: str) -> list[str]:
-    """The items of a list; none where a range runs backwards or is too wide.
+    """Return the items of a list; empty where a range runs backwards or is too wide.
 
     Example:
         >>> expand("PMID 12, 15; doi:10.1000/ABC"), expand("1-3")
@@ -141,7 +141,7 @@ def expand(listed: str) -> list[str]:
 
 
 def doi_of(identifier: str) -> str:
-    """The DOI that an identifier is in any spelling, in lower case; "" where it is none.
+    """Return the DOI in an identifier of any spelling, in lower case; "" where there is none.
 
     Example:
         >>> doi_of("https://doi.org/10.1000/ABC"), doi_of("PMID 123")
@@ -152,13 +152,13 @@ def doi_of(identifier: str) -> str:
 
 
 def bare(identifier: str) -> str:
-    """`"PMID: 123"` to `"123"`, a DOI to how `doi_of` gives it; any other identifier stays."""
+    """Turn `"PMID: 123"` into `"123"` and a DOI into `doi_of` its text; other identifiers stay."""
     pmid = _WHOLE_PMID.fullmatch(identifier.strip())
     return pmid[1] if pmid else doi_of(identifier) or identifier.strip()
 
 
 def _plain_doi(prefix: str, doi: str) -> str:
-    """A DOI, decoded where it stands in an address: there, "<" is written as "%3C"."""
+    """Return a DOI, decoded where it is in an address: there, "<" is written as "%3C"."""
     decoded = unquote(doi) if prefix.rstrip().endswith("/") else doi
     return doi if re.search(r"\s", decoded) else decoded
 
@@ -168,7 +168,7 @@ def _is_position(items: Sequence[str], n_sources: int) -> bool:
 
 
 def _is_parenthetic(match: re.Match[str], items: Sequence[str], n_sources: int) -> bool:
-    """Whether a number in parentheses may be a citation: at worst one of a few too many."""
+    """Return whether a number in parentheses may be a citation: at worst a few too many are."""
     before = match.string[max(0, match.start() - 8) : match.start()]
     if len(items) == 1 and _ENUMERATION.search(before):
         return False

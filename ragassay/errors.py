@@ -1,4 +1,4 @@
-"""Every error that ragassay raises.
+"""All errors that ragassay raises.
 
 RagassayError
 ├── InputError (ValueError)          the user's data or arguments are not usable
@@ -33,7 +33,7 @@ class SettingsError(RagassayError, ValueError):
 
 
 class RunMismatchError(RagassayError, ValueError):
-    """The run folder holds a run of other input or other settings."""
+    """The run folder has a run of other input or other settings."""
 
 
 class EvaluatorError(RagassayError, ValueError):
@@ -41,29 +41,29 @@ class EvaluatorError(RagassayError, ValueError):
 
 
 class CorpusError(RagassayError, RuntimeError):
-    """A corpus is missing or damaged, or the service that holds it cannot be reached."""
+    """A corpus is missing or damaged, or its service cannot be reached."""
 
 
 class BudgetError(RagassayError, RuntimeError):
-    """The money that a job may cost is spent; what was answered is kept."""
+    """The money that a job may cost is spent; replies so far are kept."""
 
 
 class ModelError(RagassayError, RuntimeError):
     """A model call gave no usable reply.
 
     Attributes:
-        reason: What an unscored verdict will say.
+        reason: The reason given in an unscored verdict.
     """
 
     reason: FailureReason = "error"
 
 
 class TransientModelError(ModelError):
-    """A call that may go through later.
+    """A call that may succeed later.
 
     Args:
         message: For a person.
-        reason: Which kind of trouble it was.
+        reason: The kind of failure.
     """
 
     def __init__(self, message: str, reason: FailureReason) -> None:

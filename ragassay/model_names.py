@@ -1,44 +1,44 @@
-"""What a model's name says about where it runs."""
+"""Read from a model's name where it runs."""
 
 from __future__ import annotations
 
 PROVIDER = "ragassay"
-"""LiteLLM provider of the models that are answered in this process."""
+"""LiteLLM provider of the models that run in this process."""
 
 SMOLLM2 = "smollm2-135m"
 """SmolLM2-135M-Instruct, installed as a package."""
 
 EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
-"""The model below the adapters that are shipped."""
+"""The base model of the shipped adapters."""
 
 DEFAULT_MODEL = f"{PROVIDER}/judge"
-"""The judge where no other is named."""
+"""The default judge."""
 
 MINILM_VERIFIER = f"{PROVIDER}/minilm-verifier"
-"""The verifier beside an embedded judge, where no other is named."""
+"""The default verifier next to an embedded judge."""
 
 SMOLLM2_VERIFIER = f"{PROVIDER}/smollm2-verifier"
-"""Another one, which has learnt from claims and abstracts alone."""
+"""Another verifier, trained on claims and abstracts alone."""
 
 MEAN_VERIFIER = f"{PROVIDER}/mean-verifier"
 """The mean of the two."""
 
 SHIPPED_VERIFIERS = (MINILM_VERIFIER, SMOLLM2_VERIFIER, MEAN_VERIFIER)
-"""Those that compare a claim with a passage and write nothing: no chat model has these names."""
+"""Models that compare a claim with a passage and write nothing: no chat model has these names."""
 
 EMBEDDED = "embedded"
-"""As settings also name `MINILM_VERIFIER`."""
+"""Another name of `MINILM_VERIFIER` in settings."""
 
 
 def is_local(model: str) -> bool:
-    """Whether a LiteLLM model name is answered in this process."""
+    """Return whether a LiteLLM model name runs in this process."""
     return model.startswith(f"{PROVIDER}/")
 
 
 def is_ours(model: str) -> bool:
-    """Whether a model is one of ragassay's, in this process or served by `ragassay serve`.
+    """Return whether a model is one of ragassay's, in this process or served by `ragassay serve`.
 
-    What bounds its prompts and replies is then the same, wherever it runs.
+    The limits of its prompts and replies are then the same, wherever it runs.
 
     Example:
         >>> is_ours("litellm_proxy/ragassay/judge"), is_ours("openai/gpt-4.1-mini")
@@ -48,19 +48,19 @@ def is_ours(model: str) -> bool:
 
 
 def is_embedded_base(model: str) -> bool:
-    """Whether a model is `EMBEDDED_BASE`, in this process or served by `ragassay serve`."""
+    """Return whether a model is `EMBEDDED_BASE`, in this process or served by `ragassay serve`."""
     return is_ours(model) and model.endswith(EMBEDDED_BASE)
 
 
 def provider_of(model: str) -> str:
-    """The provider in a LiteLLM name; empty where it names none."""
+    """Return the provider in a LiteLLM name; empty where it has none."""
     return model.partition("/")[0] if "/" in model else ""
 
 
 def split_endpoint(model: str) -> tuple[str, str | None]:
-    """A name and the endpoint that may stand behind it.
+    """Split a name from the endpoint that may follow it.
 
-    A bare `@` belongs to the name: some providers write versions so.
+    A bare `@` belongs to the name: some providers write versions that way.
 
     Example:
         >>> split_endpoint("openai/qwen@http://localhost:8000/v1")

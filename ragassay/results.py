@@ -1,4 +1,4 @@
-"""What `ragassay.evaluate` returns."""
+"""Results of `ragassay.evaluate`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Results(Sequence[Evaluation]):
         summary: The run in numbers.
         failures: Records without an evaluation.
         rejections: Rows that could not be read.
-        manifest: What the result depends on.
+        manifest: Everything that the result depends on.
     """
 
     def __init__(self, run: RunResult) -> None:
@@ -64,7 +64,7 @@ class Results(Sequence[Evaluation]):
         return self.summary.scores
 
     def to_frame(self) -> pd.DataFrame:
-        """One row an answer: its id, system, topic, and the value of each score."""
+        """Return one row an answer: its id, system, topic, and the value of each score."""
         import pandas as pd
 
         rows = [
@@ -80,7 +80,7 @@ class Results(Sequence[Evaluation]):
         return pd.DataFrame(rows)
 
     def save(self, path: str | Path) -> Path:
-        """Write the results; the ending says how.
+        """Write the results; the file's ending selects the format.
 
         Args:
             path: `.jsonl` (evaluations), `.csv` (the frame), `.html` or `.md` (the report).
@@ -111,11 +111,11 @@ class Results(Sequence[Evaluation]):
 
 
 class Result(Results):
-    """The evaluation of one answer, its parts at hand."""
+    """The evaluation of one answer."""
 
     @property
     def evaluation(self) -> Evaluation:
-        """Everything that was found out."""
+        """The full evaluation."""
         return self._evaluations[0]
 
     @property
@@ -125,7 +125,7 @@ class Result(Results):
 
     @property
     def judgments(self) -> tuple[Judgment, ...]:
-        """One a rubric."""
+        """The judgments, one a rubric."""
         return self.evaluation.judgments
 
     @property
@@ -135,21 +135,21 @@ class Result(Results):
 
     @property
     def citations(self) -> tuple[CitationVerdict, ...]:
-        """One a citation."""
+        """The verdicts on citations."""
         return self.evaluation.citations
 
     @property
     def labels(self) -> tuple[SentenceLabel, ...]:
-        """One a sentence."""
+        """The labels, one a sentence."""
         return self.evaluation.labels
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What a reader must not miss."""
+        """The findings that a reader must not miss."""
         return self.evaluation.findings
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a score: value, interval, n, unscored count, bounds and judge."""
+        """Return one row a score: value, interval, n, unscored count, bounds and judge."""
         import pandas as pd
 
         rows = [{"score": key, **score.model_dump()} for key, score in self.scores.items()]

@@ -1,4 +1,4 @@
-"""Sentence boundaries, the same for answers, references and documents."""
+"""Split text into sentences: answers, references and documents alike."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ JOINED_ABBREVIATIONS: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
         re.compile(r"[a-z]"),
     ),
 )
-"""Abbreviations that sentencex takes for the end of a sentence, and what must follow for them not
-to be one: anything, a number or label, a small letter."""
+"""Abbreviations that sentencex mistakes for the end of a sentence, and what must follow for them
+not to end one: anything, a number or label, a lower-case letter."""
 
 _LAST_WORD = re.compile(r"(?:^|[\s(\[/])([A-Za-z]+)\.$")
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[ivxIVX]{1,5}|[a-zA-Z])[.)]$")
 _TAIL_CHARS = 16
-"""More than the longest abbreviation; keeps a look at a piece's end cheap."""
+"""More than the longest abbreviation; keeps checking a piece's end cheap."""
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
-    """Boundaries as (start, end) character offsets, in order, without surrounding white space.
+    """Return (start, end) character offsets of sentences, in order, without outer white space.
 
-    By sentencex, but for its cuts behind `JOINED_ABBREVIATIONS` and list numbers, and for pieces
-    that hold no word: those go with their neighbour.
+    By sentencex, except that it does not split after `JOINED_ABBREVIATIONS` and list numbers, and
+    that pieces without a word are joined to their neighbour.
 
     Args:
-        text: English prose; of no sentence gives an empty list.
+        text: English prose; without a sentence the list is empty.
     """
     # A compiled module without type stubs.
     from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
@@ -60,7 +60,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _is_one(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
-    """Whether two neighbouring pieces belong to one sentence."""
+    """Return whether two neighbouring pieces belong to one sentence."""
     if text.count("\n", left[1], right[0]) > 1:
         return False
     if not _has_word(text[right[0] : right[1]]):
@@ -76,10 +76,10 @@ def _is_one(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
 
 
 def _has_word(piece: str) -> bool:
-    """Whether there is a letter, a number or a picture, not punctuation alone."""
+    """Return whether there is a letter, a number or a picture, not punctuation alone."""
     return any(unicodedata.category(c)[0] in "LN" or unicodedata.category(c) == "So" for c in piece)
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text."""
+    """Return the sentences of a text."""
     return [text[start:end] for start, end in split_sentences(text)]

@@ -1,8 +1,7 @@
-"""Reads an answer sentence by sentence, as a model that was fine-tuned for it is asked.
+"""Read an answer sentence by sentence, with a model fine-tuned for it.
 
-What a sentence is shows best where it ends: a causal model has just read it there, with all before
-it. So there is a prompt for each sentence, which ends with it; they share all that they have in
-common, and reading an answer costs little more than the answer.
+A causal model knows most about a sentence right after it. So each sentence has a prompt that ends
+with it; the prompts share their beginning, so reading an answer costs little more than its tokens.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from ragassay.prompts import load_prompts
 from ragassay.records import FINE, MARKS, Case, Mark, Reading, Usage
 
 MOST_SENTENCES = 40
-"""Sentences of an answer that are read; a small model loses the thread in a longer one."""
+"""Most sentences read; a small model loses track in a longer answer."""
 
 SURE = 0.9
-"""How likely a sentence is not fine before it is marked so. Of 16 whole answers to held-out
-questions `ragassay/judge` marks 2 then, and 5 where the likeliest mark counts, as with .5 here; it
-finds .90 of extreme damage instead of .87, and .78 of subtle damage instead of .81."""
+"""Probability of a fault from which a sentence is marked. Of 16 whole answers to held-out
+questions `ragassay/judge` marks 2 with it, and 5 where the likeliest mark counts, as with .5
+here; it detects .90 of extreme damage instead of .87, and .78 of subtle damage instead of .81."""
 
 
 class MarkSentence(dspy.Signature):
@@ -37,7 +36,7 @@ class MarkSentence(dspy.Signature):
 
 
 class AnswerReader(Agent):
-    """A case in, a reading out; for models that `ragassay finetune judge` made."""
+    """Marks the sentences of a case; for models made by `ragassay finetune judge`."""
 
     name = "answer_reader"
     adapter = CompactAdapter()
@@ -46,7 +45,7 @@ class AnswerReader(Agent):
         super().__init__(MarkSentence)
 
     async def aforward(self, case: Case) -> Reading:
-        """Say of each sentence what it is.
+        """Mark each sentence.
 
         Raises:
             ModelError: The model gave no usable reply for one of them.
@@ -59,7 +58,7 @@ class AnswerReader(Agent):
         )
 
     def messages(self, case: Case, n: int) -> list[dict[str, str]]:
-        """The prompt for a sentence as the model sees it, for whoever trains one."""
+        """Return the prompt for a sentence as the model sees it, for training."""
         inputs: dict[str, Any] = {"context": read_context(case, n)}
         return self.adapter.format(self.predict.signature, [], inputs)
 
@@ -69,11 +68,11 @@ def _sure_mark(found: dspy.Prediction) -> Mark:
 
 
 def sure_mark(given: Mark, weights: Mapping[str, float] | None) -> Mark:
-    """The likeliest fault of a sentence, or that it is fine where no fault is sure.
+    """Return the likeliest fault of a sentence, or "fine" where no fault is probable enough.
 
     Args:
-        given: What the model said.
-        weights: How likely each mark was; None where that is not known, and what was said counts.
+        given: The model's mark.
+        weights: Probability of each mark; None where unknown, and the given mark counts.
 
     Example:
         >>> sure_mark("subject", {"fine": 0.3, "subject": 0.7})
@@ -88,14 +87,14 @@ def sure_mark(given: Mark, weights: Mapping[str, float] | None) -> Mark:
 
 
 def shown_lines(case: Case) -> list[str]:
-    """The sentences that are read, each with its number."""
+    """Return the sentences that are read, each with its number."""
     return [f"{s.index}. {s.text}" for s in case.sentences[:MOST_SENTENCES]]
 
 
 def read_context(case: Case, n: int = MOST_SENTENCES) -> str:
-    """The question and the answer up to its n-th sentence, which counts from 1."""
+    """Return the question and the answer up to its n-th sentence, counted from 1."""
     words, lines = load_prompts().context, shown_lines(case)
-    # Answers to the same question share their prompts' start, wherever they end.
+    # Prompts of answers to the same question share their beginning, wherever they end.
     mark = fence_mark([case.question, *lines], case.question)
     answer = fenced("\n".join(lines[:n]), mark)
     return "\n".join([words.question, fenced(case.question, mark), words.answer, answer])

@@ -1,4 +1,4 @@
-"""From a model's tokens to a distribution over the labels of a field."""
+"""Compute a distribution over a field's labels from a model's tokens."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _END = re.compile(r'[\s",}\]]')
 def choice_distribution(
     logprobs: Any, field: str, labels: Sequence[str]
 ) -> dict[str, float] | None:
-    """How likely each label was where the reply's JSON gives `field`.
+    """Return the probability of each label where the reply's JSON has `field`.
 
-    The tokens are found by their place in the text: those of the field's value. A token, with what
-    was written of the value before it, speaks for the one label that it starts. Where it starts
-    several, the next token decides if it is the one that was written; else it speaks for none.
-    What the alternatives leave over is not spread: the distribution is renormalised over them.
+    The tokens of the field's value are found by position. A token, with the part of the value
+    before it, counts for the only label that it starts. If it starts several, the next token
+    decides where it is the one that was written; otherwise it counts for none. The probability
+    outside the alternatives is not distributed: the distribution is renormalised over them.
 
     Args:
-        logprobs: `choices[0].logprobs` of the reply; None where the model gives none.
+        logprobs: `choices[0].logprobs` of the reply; None where the model returns none.
         field: The field's name.
-        labels: All that the field may hold.
+        labels: All possible values of the field.
 
     Returns:
         Probabilities by label, in the order of `labels`, summing to 1; None where they cannot be
-        told.
+        determined.
     """
     tokens = list(getattr(logprobs, "content", None) or ())
     weights = dict.fromkeys(labels, 0.0)
@@ -39,7 +39,7 @@ def choice_distribution(
         options = [(o.token, _probability(o.logprob)) for o in token.top_logprobs or ()]
         was_open = was_open or bool(options)
         if all(text != token.token for text, _ in options):
-            # A token that the grammar forces comes without alternatives.
+            # A token that the grammar forces has no alternatives.
             options.append((token.token, _probability(token.logprob)))
         for text, probability in options:
             meant = _meant(written, piece if text == token.token else text, labels)
@@ -57,7 +57,7 @@ def choice_distribution(
 
 
 def _value_tokens(tokens: Sequence[Any], field: str) -> Iterator[tuple[Any, str]]:
-    """The tokens of a field's value, each with the part of it that belongs to the value."""
+    """Return the tokens of a field's value, each with its part of the value."""
     try:
         value = read_reply("".join(token.token for token in tokens), (field,))[field]
     except ValueError:
@@ -71,7 +71,7 @@ def _value_tokens(tokens: Sequence[Any], field: str) -> Iterator[tuple[Any, str]
 
 
 def _meant(written: str, text: str, labels: Sequence[str]) -> list[str]:
-    """The labels that what was written and this text may become."""
+    """Return the labels that the written part and this text may become."""
     clean = _clean(written, text)
     begun = written + clean
     if not clean:
@@ -80,7 +80,7 @@ def _meant(written: str, text: str, labels: Sequence[str]) -> list[str]:
 
 
 def _clean(written: str, text: str) -> str:
-    """A token's share of a value: no quotes, no space around it, nothing of what follows."""
+    """Return a token's part of a value, without quotes, outer space and what follows."""
     return _END.split(text if written else text.lstrip(_LEAD), maxsplit=1)[0]
 
 

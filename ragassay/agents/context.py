@@ -1,7 +1,7 @@
-"""The case that all agents look at: the answer cut into sentences, and one shared context.
+"""Build the case that all agents see: the answer's sentences and one shared context.
 
-What is judged is untrusted. It is shown between marks that carry a number which does not occur in
-it, so that no text can close its own fence.
+Judged text is untrusted. It is shown between marks with a number that does not occur in it, so that
+no text can close its own fence.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _FENCE = re.compile(r"<data ([0-9a-f]{8})>")
 
 
 def build_context(question: str, answer: str, sources: Sequence[Document], mark: str) -> str:
-    """The part that every prompt of a case starts with.
+    """Build the common beginning of all prompts of a case.
 
     Args:
         question: The question.
-        answer: The answer as its reader sees it.
+        answer: The answer as a reader sees it.
         sources: Numbered from 1 in the order given.
         mark: From `fence_mark`.
     """
@@ -36,7 +36,7 @@ def build_context(question: str, answer: str, sources: Sequence[Document], mark:
 
 
 def source_lines(sources: Sequence[Document]) -> str:
-    """Sources as a prompt lists them, numbered from 1."""
+    """Return sources as a prompt lists them, numbered from 1."""
     return "\n".join(
         f"[{n}] {source.title + '. ' if source.title else ''}{source.text}"
         for n, source in enumerate(sources, 1)
@@ -44,12 +44,12 @@ def source_lines(sources: Sequence[Document]) -> str:
 
 
 def fence_mark(texts: Sequence[str], seed: str = "") -> str:
-    """A short number that none of the texts contains; the same for the same texts.
+    """Return a short number that none of the texts contains; the same for the same texts.
 
     Args:
-        texts: What is shown between marks.
-        seed: What the number is drawn from in place of the texts, so that prompts which start with
-            the same text start with the same mark.
+        texts: The texts to show between marks.
+        seed: Text to draw the number from instead of the texts, so that prompts that start with the
+            same text start with the same mark.
     """
     joined = "\x00".join(texts)
     salt = 0
@@ -62,13 +62,13 @@ def fence_mark(texts: Sequence[str], seed: str = "") -> str:
 
 
 def fenced(text: str, mark: str) -> str:
-    """Text between marks. A mark inside it, which only chance could put there, becomes a space."""
-    # A space, not nothing: what stands around a mark that is cut out could close up to another.
+    """Return text between marks. A mark inside it, possible only by chance, becomes a space."""
+    # A space, not nothing: the text around a removed mark could form another one.
     return f"<data {mark}>\n{text.replace(mark, ' ')}\n</data {mark}>"
 
 
 def mark_of(case: Case) -> str:
-    """The fence mark of a case; of a built one, read off its context, which opens with it."""
+    """Return the fence mark of a case, from its context where that is built."""
     opened = _FENCE.search(case.context)
     return opened[1] if opened else fence_mark(_texts(case))
 
@@ -85,15 +85,15 @@ def build_case(
     sources: Sequence[Document],
     shown: Sequence[Document],
 ) -> Case:
-    """Put a case together.
+    """Build a case.
 
     Args:
-        record: What was handed in.
+        record: The record.
         answer: Its answer as plain text.
         sentences: The answer's sentences, citations resolved.
         reference_sentences: The reference answer's sentences.
         sources: All sources, in full.
-        shown: The same sources, condensed to what fits into a prompt.
+        shown: The same sources, condensed to fit into a prompt.
     """
     n_all = sum(len(source.text) for source in sources)
     n_shown = sum(len(source.text) for source in shown)

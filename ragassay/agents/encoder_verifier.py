@@ -1,6 +1,6 @@
-"""Says whether a passage bears out a claim by a model of natural language inference.
+"""Verify a claim against a passage with a natural language inference model.
 
-No prompt and no language model: what is judged cannot talk to it.
+There is no prompt and no language model: judged text cannot instruct it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from ragassay.retrievers.closest import closest_text
 from ragassay.sentences import sentences_of
 
 RELEVANT = 0.3
-"""Cosine of claim and passage below which what is neither support nor contradiction is of another
-subject. Inference models know three labels; the fourth is this one's."""
+"""Cosine of claim and passage below which a neutral passage is not relevant. Inference models
+know three labels; this threshold makes the fourth."""
 
 
 class EncoderVerifier:
-    """A claim and a passage in, a verdict out; citations and evidence both ask it.
+    """Verifies a claim against a passage; used for citations and evidence.
 
     Args:
-        model: Compares the two.
-        embedder: Chooses the sentences of a long passage, and tells what is of another subject.
-        n_labels: How many verdicts there are: of 4 the finest is said that is among them.
+        model: The inference model.
+        embedder: Chooses the sentences of a long passage, and detects passages about another
+            subject.
+        n_labels: The number of verdicts; the finest available of the 4 is given.
     """
 
     def __init__(self, model: EntailmentModel, embedder: Embedder, n_labels: int = 4) -> None:
@@ -34,11 +35,11 @@ class EncoderVerifier:
         self._labels = VERDICT_SETS[n_labels]
 
     def verify(self, claim: str, passage: EvidenceSpan) -> Finding:
-        """Compare a sentence with a passage."""
+        """Verify a sentence against a passage."""
         return self.compare(claim, passage.text, passage.title)
 
     def compare(self, claim: str, text: str, title: str = "") -> Finding:
-        """Compare any claim with any text, of a document with a title."""
+        """Verify any claim against any text of a titled document."""
         read = closest_text(claim, sentences_of(text), self._embedder, N_SENTENCES)
         shares = self.model.probabilities([(claim, titled(title, read))])[0].tolist()
         best = max(range(len(shares)), key=shares.__getitem__)
@@ -46,7 +47,7 @@ class EncoderVerifier:
         return Finding(verdict, round(shares[best], 4), Usage(), bits)
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
-        """What each label has; of four, one of neutral and not relevant has all of both."""
+        """Return the probability of each label; neutral and not relevant share one."""
         if "neutral" in self._labels:
             return shares
         return shares[SUPPORTS], sum(shares) - shares[SUPPORTS]

@@ -1,4 +1,4 @@
-"""Searches for evidence on a claim on its own: LangChain's agent with search, read and cite."""
+"""Search for evidence on a claim autonomously: LangChain's agent with search, read and cite."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from ragassay.models.gateway import JudgeLM
 
 Search = Callable[[str], Awaitable[Sequence[Document]]]
-"""Documents for a query, best first."""
+"""Returns documents for a query, best first."""
 
 READ_CHARS = 6_000
-"""Longest text that `read` gives; an abstract is seldom half as long."""
+"""Longest text that `read` returns; abstracts are rarely half as long."""
 
 
 @dataclass
 class Notes:
-    """What an agent did.
+    """The results of an agent's search.
 
     Attributes:
-        documents: All that came up, by id.
+        documents: All documents found, by id.
         cited: Ids of the documents that it cited, by side.
-        usage: What its turns cost.
+        usage: The cost of its turns.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -40,25 +40,25 @@ class Notes:
 
 
 class EvidenceSearcher:
-    """A claim and a place to search in; what was found, and what of it speaks to the claim, out."""
+    """Searches for a claim; returns the documents found and those cited for or against it."""
 
     name = "evidence_searcher"
 
     async def asearch(
         self, lm: JudgeLM, case: Case, claim: str, search: Search, n_turns: int, n_tokens: int
     ) -> Notes:
-        """Let the judge search until it has enough, or a bound is reached.
+        """Let the judge search until it has enough, or reaches a limit.
 
         Args:
             lm: A judge that calls tools.
             case: The case.
             claim: A sentence of its answer.
-            search: Where to look.
+            search: The search function.
             n_turns: Most turns of the model.
-            n_tokens: Tokens after which no further turn is begun.
+            n_tokens: Tokens after which no further turn starts.
 
         Raises:
-            ModelError: What went wrong, typed.
+            ModelError: The typed failure.
         """
         from langchain.agents import create_agent
         from langchain.agents.middleware import ModelCallLimitMiddleware

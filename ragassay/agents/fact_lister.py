@@ -1,4 +1,4 @@
-"""Lists the facts of a document, so that a citation can be checked fact by fact (BioACE, 4.2.3)."""
+"""List the facts of a document, to check a citation fact by fact (BioACE, section 4.2.3)."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class ListPassageFacts(dspy.Signature):
 
 @dataclass(frozen=True)
 class PassageFacts:
-    """Facts with what they cost."""
+    """Facts with their cost."""
 
     facts: tuple[str, ...]
     usage: Usage
 
 
 class FactLister(Agent):
-    """Neighbouring sentences of a document in, their facts out."""
+    """Lists the facts of neighbouring sentences of a document."""
 
     name = "fact_lister"
     wants_logprobs = False
@@ -51,8 +51,8 @@ class FactLister(Agent):
     async def aforward(self, case: Case, passage: str) -> PassageFacts:
         """List the facts of a passage.
 
-        A fact that the passage does not carry is left out; where none is left, the passage's
-        sentences stand for its facts.
+        A fact that the passage does not state is left out; where none is left, the passage's
+        sentences are its facts.
 
         Raises:
             ModelError: The model gave no usable reply.
@@ -64,7 +64,7 @@ class FactLister(Agent):
 
 
 def fact_windows(document: Document) -> tuple[EvidenceSpan, ...]:
-    """The passages that a document's facts are listed from: each sentence is in one of them."""
+    """Return the passages that a document's facts are listed from, each sentence in one of them."""
     spans = split_sentences(document.text)
     runs = [spans[start : start + WINDOW] for start in range(0, len(spans), WINDOW)]
     places = [(run[0][0], run[-1][1]) for run in runs]

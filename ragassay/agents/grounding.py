@@ -1,10 +1,10 @@
-"""Whether a nugget says nothing that its sentence does not say. No model is asked.
+"""Check that a nugget says nothing beyond its sentence. No model is called.
 
-Small models invent facts. The check is strict on what matters most in medicine: every number must
-be the sentence's own, sign, comparator and percent sign included; a negation or a hedge may neither
-come nor go; what is compared may not change sides; and the words must be the sentence's, give or
-take what the rest of the answer supplies for a pronoun. It looks at words, not at syntax: which of
-two numbers belongs to which of two groups it cannot tell.
+Small models invent facts. The check is strict where it matters most in medicine: every number must
+be the sentence's own, with sign, comparator and percent sign; negations and hedges may be neither
+added nor dropped; comparisons may not change sides; and the words must be the sentence's, except
+those that the rest of the answer supplies for a pronoun. It sees words, not syntax: it cannot tell
+which of two numbers belongs to which of two groups.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NUMBER = re.compile(
 )
 _NEGATION = re.compile(
     r"\b(?:no|not(?!\s+only)|never|none|neither|nor|without|cannot|lack(?:s|ed|ing)?|hardly"
-    # "heart failure" denies nothing.
+    # "heart failure" is not a negation.
     r"|fail(?:s|ed|ing)?\s+to|absence|absent|unable|rather\s+than|instead\s+of|\w+n['\u2019]t)\b",
     re.IGNORECASE,
 )
@@ -58,16 +58,16 @@ _NEVER_BORROWED = frozenset(
         "thousand percent"
     )
 )
-"""Words that carry the claim: a pronoun stands for a thing, never for one of these."""
+"""Words that make the claim: a pronoun replaces a thing, never one of these."""
 
 
 def is_carried(nugget: str, sentence: str, answer: str) -> bool:
-    """Whether a sentence carries a nugget.
+    """Return whether a sentence states a nugget.
 
     Args:
-        nugget: The fact. Of no content word, it is not carried.
-        sentence: What it was drawn from; it always carries itself.
-        answer: The whole text, which may supply what a pronoun of the sentence stands for.
+        nugget: The fact. Without a content word it is not stated.
+        sentence: The sentence it was taken from; it always states itself.
+        answer: The whole text, which may supply the referent of a pronoun in the sentence.
     """
     words, own = _words(nugget), _words(sentence)
     if not words or not _is_drawn(words, own, sentence, answer):
@@ -86,12 +86,12 @@ def is_carried(nugget: str, sentence: str, answer: str) -> bool:
 
 @functools.lru_cache(maxsize=128)
 def _words(text: str) -> frozenset[str]:
-    """Content words; cached because each fact is held against the same answer."""
+    """Return content words; cached because each fact is compared with the same answer."""
     return frozenset(tokenize(text))
 
 
 def _is_drawn(words: frozenset[str], own: frozenset[str], sentence: str, answer: str) -> bool:
-    """Whether the words are the sentence's, but for what a pronoun may stand for."""
+    """Return whether the words are the sentence's, except for a pronoun's referent."""
     borrowed = words - own
     if not borrowed:
         return True
@@ -111,10 +111,10 @@ def _clauses(text: str) -> list[str]:
 
 
 def _agrees(part: str, clauses: list[str], pattern: re.Pattern[str]) -> bool:
-    """Whether a nugget's clause has what the pattern looks for where the sentence has it.
+    """Return whether a nugget's clause matches the pattern where the sentence does.
 
     The closest clauses of the sentence decide: those that share most words, and of these the
-    shortest. A clause without it may moreover use no word that stands only in clauses with it.
+    shortest. A clause without a match may also use no word that is only in clauses with a match.
     """
     words = _words(part)
     with_it = [clause for clause in clauses if pattern.search(clause)]
@@ -141,12 +141,12 @@ def _closest(words: frozenset[str], clauses: list[str], pattern: re.Pattern[str]
 
 
 def _keeps_sides(nugget: str, clauses: list[str]) -> bool:
-    """Whether what the nugget compares with is what the sentence compares with."""
+    """Return whether the nugget compares with the same thing as the sentence."""
     standards = {word for clause in clauses for tail in _compared(clause) for word in tail}
     return all(tail[0] in standards for part in _clauses(nugget) for tail in _compared(part))
 
 
 def _compared(clause: str) -> list[list[str]]:
-    """What stands behind each comparator, up to the end of the clause."""
+    """Return the text after each comparator, up to the end of the clause."""
     tails = [tokenize(clause[match.end() :]) for match in _COMPARATOR.finditer(clause)]
     return [tail for tail in tails if tail]

@@ -1,4 +1,4 @@
-"""Says whether a nugget is vital to a question (the nuggetizer, arXiv 2504.15068)."""
+"""Label a nugget as vital or okay for a question (the nuggetizer, arXiv 2504.15068)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ScoreImportance(dspy.Signature):
 
 @dataclass(frozen=True)
 class Scored:
-    """A nugget's importance, with its probability; None where the model does not tell."""
+    """A nugget's importance, with its probability; None where the model returns none."""
 
     importance: Importance
     confidence: float | None
@@ -35,10 +35,10 @@ class Scored:
 
 
 class ImportanceScorer(Agent):
-    """A question and its nuggets in, the importance of one of them out.
+    """Labels the importance of one of a question's nuggets.
 
-    One call a nugget, where the nuggetizer labels ten at a time. All nuggets are shown in each
-    call, as its shared prefix, so that one is weighed against the others.
+    One call a nugget; the nuggetizer labels ten at a time. Each call shows all nuggets as its
+    shared prefix, so that one is compared with the others.
     """
 
     name = "importance_scorer"
@@ -47,12 +47,12 @@ class ImportanceScorer(Agent):
         super().__init__(ScoreImportance)
 
     async def aforward(self, question: str, facts: Sequence[str], position: int) -> Scored:
-        """Weigh one nugget.
+        """Label one nugget.
 
         Args:
             question: The question.
             facts: All nuggets.
-            position: Of the one (0-based).
+            position: Its position (0-based).
 
         Raises:
             ModelError: The model gave no usable reply.

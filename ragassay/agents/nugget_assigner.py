@@ -1,4 +1,4 @@
-"""Says whether an answer states a gold nugget (the nuggetizer's assignment, arXiv 2504.15068)."""
+"""Assign a gold nugget to an answer (the nuggetizer's assignment, arXiv 2504.15068)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class AssignNugget(dspy.Signature):
 
 
 class NuggetAssigner(Agent):
-    """A gold nugget in, its assignment out.
+    """Labels whether the answer states a gold nugget.
 
-    One call a nugget, where the nuggetizer asks for ten at a time: the calls share their context
-    as a prefix, so that ten cost little more than one; a small model keeps no count of ten labels;
-    a reply that fails costs one nugget, not ten; and each label has a probability of its own.
+    One call a nugget; the nuggetizer asks for ten at a time. The calls share their context as a
+    prefix, so that ten cost little more than one; a small model loses count of ten labels; a failed
+    reply costs one nugget, not ten; and each label has its own probability.
     """
 
     name = "nugget_assigner"
@@ -33,7 +33,7 @@ class NuggetAssigner(Agent):
         super().__init__(AssignNugget)
 
     async def aforward(self, case: Case, gold: int, nugget: Nugget) -> NuggetAssignment:
-        """Hold one gold nugget against the case's answer.
+        """Label one gold nugget.
 
         Args:
             case: The case.

@@ -1,4 +1,4 @@
-"""Writes the nuggets of a question, window after window (the nuggetizer, arXiv 2504.15068)."""
+"""Write the nuggets of a question, window by window (the nuggetizer, arXiv 2504.15068)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class CreateNuggets(dspy.Signature):
 
 @dataclass(frozen=True)
 class Created:
-    """What a window of documents gave.
+    """The facts of a window of documents.
 
     Attributes:
-        facts: Those that a sentence of the window carries, in the model's order.
-        not_carried: Those that none does.
-        usage: What it cost.
+        facts: Those that a sentence of the window states, in the model's order.
+        not_carried: Those that no sentence states.
+        usage: The cost.
     """
 
     facts: tuple[str, ...]
@@ -45,10 +45,10 @@ class Created:
 
 
 class NuggetCreator(Agent):
-    """A question, a window of documents and the list so far in; facts to add to the list out.
+    """Adds facts of a window of documents to a question's list.
 
-    The nuggetizer has the model rewrite its whole list at every window. Here it only adds to it:
-    so no fact is lost without a trace, and the reply stays short.
+    In the nuggetizer the model rewrites its whole list at every window. Here it only adds to it: no
+    fact is lost silently, and the reply stays short.
     """
 
     name = "nugget_creator"
@@ -63,9 +63,9 @@ class NuggetCreator(Agent):
         """Read one window.
 
         Args:
-            question: What the facts are to answer.
-            documents: The window, cut to what fits into a prompt.
-            known: Facts that are on the list already.
+            question: The question that the facts should answer.
+            documents: The window, cut to fit into a prompt.
+            known: Facts already on the list.
 
         Raises:
             ModelError: The model gave no usable reply.
@@ -83,7 +83,7 @@ class NuggetCreator(Agent):
 
 
 def is_carried_by(fact: str, documents: Sequence[Document]) -> bool:
-    """Whether one sentence of the documents carries a fact."""
+    """Return whether one sentence of the documents states a fact."""
     return any(
         is_carried(fact, document.text[start:end], document.text)
         for document in documents

@@ -1,4 +1,4 @@
-"""Lists the facts of a sentence, and lets none pass that the sentence does not carry."""
+"""List the facts of a sentence, and drop those that the sentence does not state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragassay.records import Case, Nugget, NuggetOrigin, SentenceNuggets
 _BOUNDS = load_prompts().agents["nugget_writer"]
 
 MOST_NUGGETS = _BOUNDS.max_nuggets
-"""Of one sentence."""
+"""Most nuggets of one sentence."""
 
 Fact = Annotated[str, StringConstraints(pattern=rf"^[A-Z].{{8,{_BOUNDS.nugget_chars}}}$")]
 
@@ -33,7 +33,7 @@ class ListFacts(dspy.Signature):
 
 
 class NuggetWriter(Agent):
-    """A sentence in, its nuggets out."""
+    """Lists the nuggets of a sentence."""
 
     name = "nugget_writer"
     wants_logprobs = False
@@ -44,10 +44,10 @@ class NuggetWriter(Agent):
     async def aforward(
         self, case: Case, origin: NuggetOrigin, index: int, sentence: str
     ) -> SentenceNuggets:
-        """Nuggetize one sentence.
+        """Split one sentence into nuggets.
 
-        A fact that the sentence does not carry is left out; where none is left, the sentence
-        itself becomes the one, extractive nugget.
+        A fact that the sentence does not state is left out; where none is left, the sentence itself
+        becomes its only, extractive nugget.
 
         Args:
             case: The case.

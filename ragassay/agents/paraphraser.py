@@ -1,4 +1,4 @@
-"""Says a sentence again at needless length, for answers that are made redundant on purpose."""
+"""Paraphrase a sentence at needless length, to make answers redundant on purpose."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Restate(dspy.Signature):
 
 
 class Paraphraser(Agent):
-    """A sentence in, the same content in more words out."""
+    """Paraphrases a sentence in more words."""
 
     name = "paraphraser"
     wants_logprobs = False
@@ -48,18 +48,19 @@ class Paraphraser(Agent):
         super().__init__(Restate)
 
     async def aforward(self, sentence: str) -> Paraphrase:
-        """Say a sentence again.
+        """Paraphrase a sentence.
 
         Args:
-            sentence: Without citation markers.
+            sentence: The sentence, without citation markers.
 
         Returns:
-            Without a text where the reply cannot stand beside the sentence; see `is_restatement`.
+            The reply; without a text where it is no paraphrase of the sentence, see
+            `is_restatement`.
 
         Raises:
             ModelError: The model gave no usable reply.
         """
-        # The sentence is all there is to see: no question and no sources stand before it.
+        # The sentence is the whole prompt: no question and no sources precede it.
         found, usage = await self.ask(context=fenced(sentence, fence_mark([sentence])))
         text = " ".join(found.restatement.split())
         if is_restatement(text, sentence):
@@ -68,15 +69,15 @@ class Paraphraser(Agent):
 
 
 def is_restatement(text: str, sentence: str) -> bool:
-    """Whether a text may stand beside a sentence as its redundant copy.
+    """Return whether a text can be used as a redundant copy of a sentence.
 
-    It may not where it is empty, the sentence itself, or speaks of itself ("Here is a wordy
-    version"): the last would give the damage away. Nor where it shares no content word with the
-    sentence or brings a number that the sentence lacks: that would be damage of another kind.
+    It cannot if it is empty, the sentence itself, or about itself ("Here is a wordy version"),
+    which would reveal the damage; or if it shares no content word with the sentence or has a number
+    that the sentence lacks, which would be another kind of damage.
 
     Args:
         text: The reply, on one line.
-        sentence: What it was to say again.
+        sentence: The sentence to paraphrase.
 
     Example:
         >>> is_restatement("It was pain that the drug lowered.", "The drug lowered pain.")

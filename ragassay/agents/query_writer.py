@@ -1,4 +1,4 @@
-"""Writes what a corpus is asked for a claim: for what bears it out, and for what speaks against."""
+"""Write search queries for a claim: for supporting and for contradicting evidence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WriteQueries(dspy.Signature):
 
 @dataclass(frozen=True)
 class Queries:
-    """A search query, and the claim's opposite, which is searched for as it stands."""
+    """A search query, and the claim's opposite, which is used as a query unchanged."""
 
     query: str
     opposite: str
@@ -40,7 +40,7 @@ class Queries:
 
 
 class QueryWriter(Agent):
-    """A claim in, queries out; what was tried in vain is shown to it."""
+    """Writes queries for a claim; sees the queries that failed."""
 
     name = "query_writer"
     wants_logprobs = False
@@ -51,13 +51,13 @@ class QueryWriter(Agent):
     async def aforward(
         self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
     ) -> Queries:
-        """Write queries for a sentence of the case's answer; one that is beside it is empty.
+        """Write queries for a sentence of the case's answer; an off-topic query is empty.
 
         Args:
             case: The case.
             claim: The sentence.
-            tried: Queries that brought up nothing close enough.
-            found: Titles of what they brought up.
+            tried: Queries that found nothing close enough.
+            found: Titles of what they found.
 
         Raises:
             ModelError: The model gave no usable reply.
@@ -74,13 +74,13 @@ class QueryWriter(Agent):
 
 
 def _on(subject: str, text: str) -> str:
-    """A query on one line; empty where it shares no word with what it is about.
+    """Return a query on one line; empty where it shares no word with its subject.
 
-    A small model repeats its instructions instead, and would be searched for those.
+    A small model may repeat its instructions instead, which must not be searched for.
     """
     return "" if _words(subject).isdisjoint(_words(text)) else " ".join(text.split())
 
 
 def _words(text: str) -> set[str]:
-    """The content words of a text, as BM25 sees them."""
+    """Return the content words of a text, as BM25 sees them."""
     return set(tokenize(text))

@@ -1,7 +1,7 @@
-"""The JSON object of a reply, with the place of each value in the text.
+"""Read the JSON object of a reply, with the position of each value in the text.
 
-A reply is untrusted: it quotes what it judges. So the object is read from its opening brace on,
-key by key, and nothing inside another value is ever taken for a field.
+A reply is untrusted: it quotes judged text. So the object is read from its opening brace, key by
+key, and nothing inside another value is ever read as a field.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Field:
     """A value of a reply.
 
     Attributes:
-        value: As JSON gives it.
+        value: The parsed value.
         start: Offset of its first character in the reply.
         end: One past its last character.
     """
@@ -32,15 +32,14 @@ class Field:
 
 
 def read_reply(text: str, names: Sequence[str]) -> dict[str, Field]:
-    """The fields of the first JSON object of a text that has all that are asked for.
+    """Return the fields of a text's first JSON object that has all requested ones.
 
     Args:
-        text: Anything may stand around the object.
+        text: Any text may surround the object.
         names: The fields that it must have; it may have others.
 
     Raises:
-        ValueError: There is no such object, what comes before it is broken JSON, or it has a
-            field twice.
+        ValueError: There is no such object, it follows broken JSON, or it has a field twice.
     """
     position, problem = 0, "no JSON object"
     while opening := _OPENING.search(text, position):
@@ -56,7 +55,7 @@ def read_reply(text: str, names: Sequence[str]) -> dict[str, Field]:
 
 
 def _read_object(text: str, position: int) -> tuple[dict[str, Field], int]:
-    """An object from behind its brace on: its fields, and the offset behind its end."""
+    """Read an object from after its brace; return its fields and the offset after its end."""
     fields: dict[str, Field] = {}
     while True:
         key, position = _DECODER.raw_decode(text, _past(text, position, '"') - 1)

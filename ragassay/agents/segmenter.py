@@ -1,4 +1,4 @@
-"""Cuts an answer into sentences and reads their citations. No model is asked."""
+"""Split an answer into sentences and read their citations. No model is called."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _CLOSING = ".,;:!?)"
 
 
 def segment(record: Record, lookup: Lookup) -> tuple[str, list[AnswerSentence], list[Document]]:
-    """Cut the answer of a record into sentences with resolved citations.
+    """Split the answer of a record into sentences with resolved citations.
 
-    A marker belongs to the sentence that it stands in or behind; one that opens a line, to the
-    sentence that follows on that line.
+    A marker belongs to the sentence around or before it; one that opens a line, to the next
+    sentence on that line.
 
     Args:
-        record: What was handed in.
-        lookup: Finds a cited document outside the record's sources by its id; None if unknown.
+        record: The record.
+        lookup: Returns a cited document outside the record's sources by its id; None if unknown.
 
     Returns:
         The answer as plain text; its sentences, whose offsets count in that text, do not overlap
@@ -59,7 +59,7 @@ def segment(record: Record, lookup: Lookup) -> tuple[str, list[AnswerSentence], 
 def _joined(
     given: Sequence[SentenceInput],
 ) -> tuple[str, list[tuple[int, int]], list[tuple[str, ...]]]:
-    """The sentences as one text, their places in it, and the citations listed for each."""
+    """Return the sentences as one text, their spans in it, and the citations listed for each."""
     pieces: list[str] = []
     spans: list[tuple[int, int]] = []
     listed: list[tuple[str, ...]] = []
@@ -78,7 +78,7 @@ def _joined(
 def _within(
     markers: Sequence[CitationMarker], spans: Sequence[tuple[int, int]]
 ) -> tuple[list[CitationMarker], list[int]]:
-    """The markers that lie within one span, each with the number of that span."""
+    """Return the markers within one span, each with the number of that span."""
     starts = [start for start, _ in spans]
     owners = [bisect_right(starts, marker.start) - 1 for marker in markers]
     kept = [(m, o) for m, o in zip(markers, owners, strict=True) if m.end <= spans[o][1]]
@@ -128,7 +128,7 @@ class _Resolver:
         self._lookup = lookup
 
     def citations(self, listed: Iterable[str], found: Iterable[str]) -> tuple[Citation, ...]:
-        """Citations listed beside a sentence, then those found in it, each marker or DOI once."""
+        """Return a sentence's listed citations, then those found in it, each marker or DOI once."""
         is_listed = {item: True for marker in listed for item in self._items(marker)}
         for marker in found:
             is_listed.setdefault(marker, False)
@@ -140,17 +140,17 @@ class _Resolver:
         )
 
     def _items(self, listed: str) -> list[str]:
-        """What a listed citation stands for: an id, a position, or several of them."""
+        """Return the targets of a listed citation: an id, a position, or several of them."""
         given = listed.strip()
         plain = given if doi_of(given) else given.strip("[]()").strip()
         if plain in self._ids or not is_list(plain):
             return [plain or listed]
         items = expand(plain)
-        # One DOI stays as it was written, as any other id does.
+        # A single DOI is kept as written, like any other id.
         return items if len(items) > 1 or (items and not doi_of(plain)) else [plain]
 
     def _resolve(self, marker: str, by_id: bool) -> Citation:
-        """A number in the text counts sources; one that is listed may be an id, too."""
+        """Resolve a marker: a number in the text counts sources; a listed one may be an id, too."""
         position = int(marker) if re.fullmatch(r"[0-9]{1,9}", marker) else 0
         if 1 <= position <= self.n_given and not (by_id and marker in self._ids):
             return Citation(marker=marker, document=self.documents[position - 1].id)
@@ -168,7 +168,7 @@ class _Resolver:
 
 
 def _without(text: str, start: int, end: int, markers: Sequence[CitationMarker]) -> str:
-    """A stretch of text without its markers, white space made even."""
+    """Return a stretch of text without its markers, white space normalised."""
     pieces, position = [], start
     for marker in markers:
         pieces.append(text[position : marker.start])

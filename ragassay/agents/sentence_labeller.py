@@ -1,4 +1,4 @@
-"""Says whether an answer needs a sentence (BioACE, section 4.1.2)."""
+"""Label how much an answer needs a sentence (BioACE, section 4.1.2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LabelSentence(dspy.Signature):
 
 
 class SentenceLabeller(Agent):
-    """A sentence in, its label out."""
+    """Labels a sentence."""
 
     name = "sentence_labeller"
 

@@ -1,4 +1,4 @@
-"""Rates an answer by what was measured of it. No prompt, no language model: nothing to talk to."""
+"""Rate an answer from measurements. There is no prompt and no language model to instruct."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ragassay.records import Failure, Judgment, Signals
 LIKERT = (1, 5)
 
 SOURCED = "mean_source_support"
-"""A signal that every answer with sources has, and no other."""
+"""A signal that exactly the answers with sources have."""
 
 LEAST_WEIGHT = 0.25
-"""Logits by which a signal must lower a rating to be given as a reason."""
+"""Logits by which a signal must lower a rating to count as a reason."""
 
 MOST_REASONS = 3
 
 
 class SignalJudge:
-    """Signals and a rubric in, a judgment out.
+    """Rates signals on a rubric.
 
     Args:
         rater: The fitted models.
@@ -29,7 +29,7 @@ class SignalJudge:
         self.rater = rater
 
     def knows(self, rubric: str) -> bool:
-        """Whether it can rate a rubric."""
+        """Return whether it can rate a rubric."""
         return rubric in self.rater.rubrics
 
     def judge(self, signals: Signals, rubric: str) -> Judgment:
@@ -54,7 +54,7 @@ class SignalJudge:
         )
 
     def _reasons(self, signals: Signals, rubric: str) -> tuple[str, tuple[int, ...]]:
-        """What lowers the rating most, in words, and the sentences that it points to."""
+        """Name what lowers the rating most, in words, with the sentences concerned."""
         added = self.rater.rubrics[rubric].contributions(signals.values)
         worst = sorted(
             (name for name in added if added[name] <= -LEAST_WEIGHT), key=added.__getitem__

@@ -1,8 +1,7 @@
-"""Rates an answer on one rubric, as a model that was fine-tuned for it is asked.
+"""Rate an answer on one rubric, with a model fine-tuned for it.
 
-The prompt is as short as it can be: a small model has learnt what the rubrics mean, and its context
-is the question, the answer sentence by sentence, and what it saw in them when it read them. It sees
-no sources.
+The prompt is as short as possible: the model has learnt the rubrics, and its context is the
+question, the answer sentence by sentence, and its own marks on them. It sees no sources.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class RateAnswer(dspy.Signature):
 
 
 class TunedJudge(Agent):
-    """A case, its reading and a rubric's name in, a judgment out; for fine-tuned models."""
+    """Rates a case that was read on a rubric; for fine-tuned models."""
 
     name = "tuned_judge"
     adapter = CompactAdapter()
@@ -59,17 +58,17 @@ class TunedJudge(Agent):
         return judgment_of(found, usage, case, rubric, (1, 5))
 
     def messages(self, case: Case, faults: Mapping[int, Mark], rubric: str) -> list[dict[str, str]]:
-        """The prompt as the model sees it, for whoever trains one."""
+        """Return the prompt as the model sees it, for training."""
         inputs = rating_inputs(case, faults, rubric)
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
 def rating_inputs(case: Case, faults: Mapping[int, Mark], rubric: str) -> dict[str, str]:
-    """What a rating is asked with.
+    """Return the inputs of a rating.
 
     Args:
         case: The case.
-        faults: What is not fine of its sentences, by their numbers.
+        faults: The faults of its sentences, by their numbers.
         rubric: The rubric's name.
     """
     marks = ", ".join(f"{n} {mark}" for n, mark in sorted(faults.items())) or "none"
@@ -77,9 +76,9 @@ def rating_inputs(case: Case, faults: Mapping[int, Mark], rubric: str) -> dict[s
 
 
 def sentences_named(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:
-    """Sentences that a reason points to, by their numbers, in order.
+    """Return the numbers of the sentences that a reason names, in order.
 
-    A reason names a few and says "and others"; those are the ones that were marked alike.
+    A reason names a few and adds "and others": those with the same mark.
 
     Example:
         >>> sentences_named("Sentence 2 is about another subject.", {2: "subject", 5: "subject"})

@@ -1,8 +1,8 @@
-"""Says whether a passage bears out a claim, as a model that was fine-tuned for it is asked.
+"""Verify a claim against a passage, with a model fine-tuned for it.
 
-The passage comes first and the claim last: a causal model that reads the claim has then just read
-what it is compared with. No question is shown and no other source, and of a document only what is
-closest to the claim.
+The passage comes first and the claim last, so that a causal model reads the claim knowing the
+passage. No question and no other source is shown, and of a document only the sentences closest to
+the claim.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ragassay.retrievers.closest import closest_sentences
 from ragassay.retrievers.rerank import TextEncoder
 
 N_READ = 4
-"""Sentences that are read, the title among them: those that are closest to the claim. Four hold a
-sentence of the rationale for 85 of 100 of SciFact's training claims that have one, three for 76."""
+"""Sentences read, title included: those closest to the claim. Four include a sentence of the
+rationale for 85 of 100 of SciFact's training claims that have one, three for 76."""
 
 LABELS: tuple[Verdict, ...] = VERDICT_SETS[4]
 
@@ -40,7 +40,7 @@ class CompareClaim(dspy.Signature):
 
 
 class TunedVerifier(Agent):
-    """A claim and a passage in, a verdict out; for models that `ragassay finetune` made."""
+    """Verifies a claim against a passage; for models made by `ragassay finetune`."""
 
     name = "tuned_verifier"
     adapter = CompactAdapter()
@@ -49,7 +49,7 @@ class TunedVerifier(Agent):
         super().__init__(CompareClaim)
 
     async def aforward(self, claim: str, sentences: Sequence[str]) -> Finding:
-        """Compare a claim with a passage that `passage_for` has cut.
+        """Verify a claim against a passage cut by `passage_for`.
 
         Raises:
             ModelError: The model gave no usable reply.
@@ -66,7 +66,7 @@ class TunedVerifier(Agent):
         )
 
     def messages(self, claim: str, sentences: Sequence[str]) -> list[dict[str, str]]:
-        """The prompt as the model sees it, for whoever trains one."""
+        """Return the prompt as the model sees it, for training."""
         inputs = {"context": _context(claim, sentences)}
         return self.adapter.format(self.predict.signature, [], inputs)
 
@@ -84,14 +84,14 @@ def passage_for(
     embedder: TextEncoder,
     wanted: Sequence[int] = (),
 ) -> list[str]:
-    """What a tuned verifier reads of a document: of its title and sentences the closest ones.
+    """Return the part of a document that a tuned verifier reads: its closest sentences and title.
 
     Args:
-        claim: What they are compared with.
-        title: The document's; may be empty.
-        sentences: The document's; may be empty.
-        embedder: Measures the cosine.
-        wanted: Places of sentences, from 0, that are read whatever others are closer.
+        claim: The claim to compare with.
+        title: The document's title; may be empty.
+        sentences: The document's sentences; may be empty.
+        embedder: Provides the vectors for the cosine.
+        wanted: Positions of sentences, from 0, that are read even if others are closer.
 
     Returns:
         At most `N_READ` of them, in their order.

@@ -1,4 +1,4 @@
-"""Says whether a passage bears out a claim (BioACE, section 4.2)."""
+"""Verify a claim against a passage (BioACE, section 4.2)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class VerifyClaim(dspy.Signature):
 
 @dataclass(frozen=True)
 class Finding:
-    """A verdict with its probability among the labels; None where the model does not tell.
+    """A verdict with its probability among the labels; None where the model returns none.
 
-    `entropy_bits` is that of the distribution over the labels.
+    `entropy_bits` is the entropy of the distribution over the labels.
     """
 
     verdict: Verdict
@@ -40,23 +40,23 @@ class Finding:
 
 
 class Verifier(Agent):
-    """A claim and a passage in, a verdict out; citations and evidence both ask it.
+    """Verifies a claim against a passage; used for citations and evidence.
 
     Args:
-        n_labels: How many verdicts there are to choose from: 2, 3 or 4.
+        n_labels: The number of verdicts to choose from: 2, 3 or 4.
     """
 
     name = "verifier"
 
     def __init__(self, n_labels: int = 4) -> None:
         self._labels = VERDICT_SETS[n_labels]
-        # A type that is computed: pyright cannot follow.
+        # A computed type: pyright cannot follow.
         labels: Any = Literal[self._labels]  # pyright: ignore[reportInvalidTypeForm]
         signature = VerifyClaim.with_updated_fields("verdict", type_=labels)
         super().__init__(signature, PROMPTS[n_labels])
 
     async def aforward(self, case: Case, claim: str, passage: EvidenceSpan) -> Finding:
-        """Compare a sentence of the case's answer with a passage.
+        """Verify a sentence of the case's answer against a passage.
 
         Raises:
             ModelError: The model gave no usable reply.
@@ -64,7 +64,7 @@ class Verifier(Agent):
         return await self.compare(case, claim, passage.text)
 
     async def compare(self, case: Case, claim: str, passage: str) -> Finding:
-        """Compare any claim with any text.
+        """Verify any claim against any text.
 
         Raises:
             ModelError: The model gave no usable reply.

@@ -10,7 +10,7 @@ import typer
 from ragassay.cli.exits import errors_as_lines
 
 if TYPE_CHECKING:
-    from ragassay.runs.compare import Comparison
+    from ragassay.runs.compare import SystemComparison
 
 MOST_PAIRS = 28
 """Pairs up to which the tests are printed too: eight systems."""
@@ -68,7 +68,7 @@ def compare(
             typer.echo(f"wrote {path}", err=True)
 
 
-def _print(comparison: Comparison) -> None:
+def _print(comparison: SystemComparison) -> None:
     from rich.console import Console
 
     from ragassay.reports.comparison import leaderboard_table, pair_test_table

@@ -1,11 +1,11 @@
-"""Files that users have, as records; and records as files.
+"""Read users' files as records, and write records as files.
 
-Formats are told apart by what a file holds, never by its name. A line that cannot be read becomes
-a `Rejection` that names file, line and field, and never stops the others.
+A format is recognised by a file's content, never by its name. A line that cannot be read becomes a
+`Rejection` that names file, line and field; the others are still read.
 
 Answers: `read_records`, `write_answers`. Gold nuggets: `read_nugget_banks`, `write_nugget_banks`,
-`read_test_banks`, `write_test_banks`. Human labels: `read_labels`, `write_labels`. What other
-evaluators wrote: `read_assignments`, `read_nugget_scores`, `read_graded_paragraphs`. Retrieval:
+`read_test_banks`, `write_test_banks`. Human labels: `read_labels`, `write_labels`. Output of other
+evaluators: `read_assignments`, `read_nugget_scores`, `read_graded_paragraphs`. Retrieval:
 `read_corpus`, `read_qrels`, `read_run`.
 """
 

@@ -1,6 +1,6 @@
-"""JSON arrays in files: told from JSON lines, and cut into their items without loading the whole.
+"""Recognise JSON arrays in files, and split them into items without loading the whole file.
 
-A string in JSON cannot span lines, so that brackets can be counted line by line.
+A string in JSON cannot span lines, so brackets can be counted line by line.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _OPENS_ITEM = (b"[", b"{", b",")
 
 
 def is_array(head: Sequence[RawLine]) -> bool:
-    """Whether a file holds one JSON array rather than a JSON object a line.
+    """Return whether a file contains one JSON array rather than a JSON object a line.
 
     Args:
-        head: The first two lines that are not blank; fewer where there are no more.
+        head: The first two lines that are not blank; fewer if the file has fewer.
 
     Returns:
         False for a file whose first line is a whole array with further lines below: there it
@@ -46,13 +46,13 @@ def _is_json(data: bytes) -> bool:
 
 @dataclass
 class Pieces:
-    """Gathers the pieces of an item that stands on several lines."""
+    """The pieces of an item that spans several lines."""
 
     start: int = 0
     pieces: list[bytes] = field(default_factory=list[bytes])
 
     def add(self, number: int, piece: bytes) -> None:
-        """Take a piece of the line with this number; blanks before an item are left out."""
+        """Add a piece of the line with this number; blanks before an item are dropped."""
         if not self.pieces:
             piece = piece.lstrip()
             self.start = number
@@ -60,7 +60,7 @@ class Pieces:
             self.pieces.append(piece)
 
     def item(self, number: int) -> RawLine:
-        """The item, which ends on the line with this number, and start anew."""
+        """Return the item, which ends on the line with this number, and start the next."""
         data = b"\n".join(self.pieces).rstrip()
         self.pieces = []
         if data:
@@ -68,7 +68,7 @@ class Pieces:
         return RawLine(number, b",", problem="nothing between two commas", expected="a JSON object")
 
     def rest(self, number: int, problem: str, expected: str) -> RawLine:
-        """What is left at the end, as damage."""
+        """Return what is left at the end, as damage."""
         data = b"\n".join(self.pieces).strip()
         self.pieces = []
         return RawLine(self.start if data else number, data, problem, expected)
@@ -76,14 +76,14 @@ class Pieces:
 
 @dataclass
 class _Cutter:
-    """Cuts the lines of an array into items."""
+    """Splits the lines of an array into items."""
 
     depth: int = 0
     closed: bool = False
     pieces: Pieces = field(default_factory=Pieces)
 
     def feed(self, line: RawLine) -> Iterator[RawLine]:
-        """The items that end on this line."""
+        """Return the items that end on this line."""
         position = 0
         for match in _TOKEN.finditer(line.data):
             token = match.group()
@@ -107,18 +107,18 @@ class _Cutter:
         self.pieces.add(line.number, line.data[position:])
 
     def rest(self, number: int) -> Iterator[RawLine]:
-        """What is left at the end of the file: damage, if anything."""
+        """Return what is left at the end of the file: damage, if anything."""
         if not self.closed:
-            problem = "the array is not closed: the file breaks off"
+            problem = "the array is not closed: the file is truncated"
             yield self.pieces.rest(number, problem, "a closing ]")
         elif b"".join(self.pieces.pieces).strip():
             yield self.pieces.rest(number, "text after the array's end", "nothing after ]")
 
 
 def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:
-    """Cut a JSON array into its items, each with the number of the line that it starts on.
+    """Split a JSON array into its items, each with the number of the line that it starts on.
 
-    A line that could not be had ends the array: what follows cannot be cut any more.
+    A line that cannot be read ends the array: what follows cannot be split any more.
     """
     cutter = _Cutter()
     number = 0

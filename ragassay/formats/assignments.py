@@ -1,4 +1,4 @@
-"""What the nuggetizer writes of answers: nuggets with assignments, and scores."""
+"""Read and write the nuggetizer's results: nuggets with assignments, and scores."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class AssignedNugget:
 
     Attributes:
         text: The nugget.
-        importance: None where nobody said so.
-        assignment: None where it could not be had; the file says "failed".
+        importance: None where unknown.
+        assignment: None where it failed; the file says "failed".
     """
 
     text: str
@@ -41,15 +41,15 @@ class AssignedNugget:
 
 @dataclass(frozen=True)
 class AssignedAnswer:
-    """An answer held against the gold nuggets of its question.
+    """An answer with the assignments of its question's gold nuggets.
 
     Attributes:
         topic: The question's id.
         question: The question.
         answer: The answer's text.
-        system: The run that it comes from.
+        system: The run that wrote it.
         nuggets: In the bank's order.
-        n_words: The answer's length as the file gives it; the words are counted where it is None.
+        n_words: The answer's length as the file gives it; None: counted from the text.
     """
 
     topic: str
@@ -62,14 +62,14 @@ class AssignedAnswer:
 
 @dataclass(frozen=True)
 class NuggetScores:
-    """The nuggetizer's scores of an answer, each in [0, 1]; None where there was none to be had.
+    """The nuggetizer's scores of an answer, each in [0, 1]; None where there is none.
 
     Attributes:
         topic: The question's id; "all" for the means.
-        strict_vital_score: Vital nuggets in full support.
-        strict_all_score: All nuggets in full support.
-        vital_score: Vital nuggets; partial support counts half.
-        all_score: All nuggets; partial support counts half.
+        strict_vital_score: Share of vital nuggets in full support.
+        strict_all_score: Share of all nuggets in full support.
+        vital_score: The same of vital nuggets; partial support counts half.
+        all_score: The same of all nuggets; partial support counts half.
     """
 
     topic: str
@@ -99,10 +99,11 @@ SCORES = Format(
 
 
 def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
-    """Read what the nuggetizer's `assign` wrote of answers. Unknown fields are not kept.
+    """Read the answers written by the nuggetizer's `assign`. Unknown fields are dropped.
 
     Returns:
-        The answers in the file's order, each topic and system once; what could not be read.
+        The answers in the file's order, each topic and system once; the lines that could not be
+        read.
 
     Raises:
         InputError: the file cannot be opened, is empty, or is in another form.
@@ -112,7 +113,7 @@ def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Reje
     for item, answer in read:
         key = (answer.topic, answer.system)
         if key in answers:
-            text = f"the answer of {found_text(answer.system)} to it came before"
+            text = f"the answer of {found_text(answer.system)} to it appeared before"
             rejections.append(item.place.reject(Problem("qid", text, "each answer once")))
         else:
             answers[key] = answer
@@ -154,7 +155,7 @@ def _read(
 def write_assignments(answers: Sequence[AssignedAnswer], path: Path) -> None:
     """Write answers with their assignments as the nuggetizer's `assign` does.
 
-    `read_assignments` gives equal answers back.
+    `read_assignments` returns equal answers.
 
     Raises:
         InputError: an answer comes twice, has no topic or no system, or a nugget has no text; the
@@ -191,7 +192,7 @@ def _assigned_row(answer: AssignedAnswer) -> JsonRow:
 
 
 def read_nugget_scores(path: Path) -> tuple[tuple[NuggetScores, ...], tuple[Rejection, ...]]:
-    """Read the nuggetizer's scores, the line "all" among them.
+    """Read the nuggetizer's scores, including the line "all".
 
     Raises:
         InputError: the file cannot be opened, is empty, or is in another form.
@@ -210,8 +211,8 @@ def _scores(item: Item) -> NuggetScores | Problem:
 def write_nugget_scores(scores: Iterable[NuggetScores], path: Path) -> None:
     """Write scores as the nuggetizer does, with their means on a last line "all".
 
-    The means leave out what is None, where the nuggetizer counts 0; the file says null there. A
-    line "all" among the scores is taken as it is, and none is added.
+    The means leave out None, which the nuggetizer counts as 0; the file says null there. A line
+    "all" among the scores is written as given, and none is added.
 
     Raises:
         InputError: there are no scores, a topic is blank, or the file cannot be written.

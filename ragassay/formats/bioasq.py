@@ -1,11 +1,11 @@
-"""BioASQ task B: questions with expert answers, one JSON document.
+"""Read BioASQ task B: questions with expert answers, one JSON document.
 
     {"questions": [{"id", "type", "body", "documents": [url], "snippets": [{"document", "text"}],
                     "ideal_answer": [str], "exact_answer"}]}
 
-The experts' first ideal answer is the reference, further ones are kept in the metadata; the
-answer itself is empty, since nothing in the file is a system's. A snippet is named by its PMID,
-the second one of an article "PMID#2".
+The experts' first ideal answer is the reference, further ones are kept in the metadata; the answer
+itself is empty, since the file has no system's answer. A snippet's id is its PMID, for the second
+one of an article "PMID#2".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _as_list(value: object) -> object:
 
 
 class SnippetRow(Row):
-    """A passage that experts picked."""
+    """A passage picked by experts."""
 
     document: IdText
     text: str

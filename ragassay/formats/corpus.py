@@ -1,4 +1,4 @@
-"""A corpus: one document a line, with an id, perhaps a title, and the text."""
+"""Read a corpus: one document a line, with an id, an optional title, and the text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ARTICLE_KEYS = ("journal", "published", "doi", "publication_types", "mesh")
 
 
 class DocumentRow(Row):
-    """A line of a corpus: the PMID is its id where there is one."""
+    """A line of a corpus; its id is the PMID where there is one."""
 
     id: IdText = Field(validation_alias=AliasChoices(*_ID_KEYS))
     text: str = Field(validation_alias=AliasChoices(*_TEXT_KEYS))
@@ -44,7 +44,7 @@ CORPUS = Format(
 
 @dataclass(frozen=True)
 class CorpusResult:
-    """What a corpus file held.
+    """The documents of a corpus file and its rejected lines.
 
     Attributes:
         documents: In the file's order, each id once.
@@ -59,14 +59,14 @@ def read_corpus(path: Path) -> CorpusResult:
     """Read a corpus from JSON lines or a JSON array, plain or gzip.
 
     Args:
-        path: Objects with `pmid`, `id` or `docid`, with `abstract`, `text` or `contents`, and
-            perhaps `title` and what an `Article` has room for. Further fields are not kept.
+        path: Objects with `pmid`, `id` or `docid`, with `abstract`, `text` or `contents`,
+            optionally `title` and the fields of an `Article`. Further fields are dropped.
 
     Returns:
         The documents; a line that cannot be read, or repeats an id, is a rejection.
 
     Raises:
-        InputError: the file is missing, empty, or holds no documents.
+        InputError: the file is missing, empty, or has no documents.
     """
     documents: list[Document] = []
     rejections: list[Rejection] = []
@@ -79,10 +79,10 @@ def read_corpus(path: Path) -> CorpusResult:
 
 
 def iter_corpus(path: Path) -> Iterator[Document | Rejection]:
-    """The same, one by one. Only the ids are kept in memory.
+    """Read the same, one document at a time. Only the ids are kept in memory.
 
     Raises:
-        InputError: the file is missing, empty, or holds no documents.
+        InputError: the file is missing, empty, or has no documents.
     """
     _, items = sniff(iter_items(path), (CORPUS,), str(path))
     lines: dict[str, int] = {}
@@ -96,7 +96,7 @@ def _document(item: Item, lines: dict[str, int]) -> Document | Rejection:
         return item.place.reject(row)
     if row.id in lines:
         field = next(key for key in _ID_KEYS if item.fields.get(key) is not None)
-        text = f"the id {found_text(row.id)} stands on line {lines[row.id]} already"
+        text = f"the id {found_text(row.id)} is already on line {lines[row.id]}"
         return item.place.reject(Problem(field, text, "each document once"))
     lines[row.id] = item.place.line
     if not any(getattr(row, key) for key in _ARTICLE_KEYS):

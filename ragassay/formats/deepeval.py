@@ -1,10 +1,10 @@
-"""DeepEval's test cases and goldens, with snake_case or camelCase names.
+"""Read DeepEval's test cases and goldens, with snake_case or camelCase names.
 
     {"input", "actual_output"[, "expected_output", "retrieval_context": [str], "context": [str],
      "metadata", "tags"]}
 
-`context` is what an ideal retriever would have found: it is the sources only where there is no
-`retrieval_context`, and is kept in the metadata beside one. The case's own metadata is kept under
+`context` is what an ideal retriever would have found: it becomes the sources only where there is no
+`retrieval_context`, and is kept in the metadata otherwise. The case's own metadata is kept under
 `metadata.NAME`.
 """
 

@@ -1,7 +1,7 @@
-"""JSON documents that hold their rows in a list: `{"team_id": "x", "results": [{…}, {…}]}`.
+"""Read JSON documents with rows in a list: `{"team_id": "x", "results": [{…}, {…}]}`.
 
-They are cut line by line, so that each row keeps its line and a damaged one does not take the
-others with it.
+They are split line by line, so that each row keeps its line number and a damaged one does not spoil
+the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ragassay.formats.lines import RawLine
 from ragassay.formats.shapes import is_list
 
 ROW_LISTS = ("results", "questions")
-"""Names of the lists that hold a document's rows."""
+"""Names of the lists that contain a document's rows."""
 
 ROW_FIELDS = frozenset(
     {
@@ -23,7 +23,7 @@ ROW_FIELDS = frozenset(
         *("text", "abstract", "contents", "pmid"),
     }
 )
-"""An object with one of these is a row itself, whatever list it holds."""
+"""An object with one of these fields is a row itself, whatever lists it contains."""
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]')
 _CLOSING = (b",", b"]", b"}")
@@ -31,12 +31,12 @@ _CLOSING = (b",", b"]", b"}")
 
 @dataclass(frozen=True)
 class CutDocument:
-    """A document, cut.
+    """A document split into its header and rows.
 
     Attributes:
-        name: Of the list that held the rows.
+        name: Name of the list that contained the rows.
         header: The document as JSON with that list empty.
-        rows: With the number of the line that each starts on; damage is among them.
+        rows: Each with the number of the line that it starts on; damage included.
     """
 
     name: str
@@ -45,20 +45,20 @@ class CutDocument:
 
 
 def row_list(fields: Mapping[str, object]) -> str | None:
-    """The name of the list that holds a document's rows; None for a row."""
+    """Return the name of the list that contains a document's rows; None for a row."""
     if ROW_FIELDS.intersection(fields):
         return None
     return next((name for name in ROW_LISTS if is_list(fields.get(name))), None)
 
 
 def is_document(head: Sequence[RawLine]) -> bool:
-    """Whether a file holds one JSON object laid out over several lines.
+    """Return whether a file contains one JSON object that spans several lines.
 
     Args:
-        head: The first two lines that are not blank; fewer where there are no more.
+        head: The first two lines that are not blank; fewer if the file has fewer.
 
     Returns:
-        False for JSON lines whose first line is broken off.
+        False for JSON lines whose first line is truncated.
     """
     if len(head) < 2 or any(line.problem for line in head):
         return False
@@ -81,7 +81,7 @@ def is_document(head: Sequence[RawLine]) -> bool:
 
 
 def may_be_document(line: RawLine) -> bool:
-    """Whether a line is worth a look for a list of rows."""
+    """Return whether a line may start a document with a list of rows."""
     return not line.problem and any(f'"{name}"'.encode() in line.data for name in ROW_LISTS)
 
 
@@ -96,7 +96,7 @@ class _Cutter:
     rows: list[RawLine] = field(default_factory=list[RawLine])
 
     def feed(self, line: RawLine) -> None:
-        """Take the next line."""
+        """Read the next line."""
         position = 0
         for match in _TOKEN.finditer(line.data):
             token = match.group()
@@ -134,10 +134,10 @@ class _Cutter:
 
 
 def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
-    """Cut a document into its rows and the rest.
+    """Split a document into its rows and the rest.
 
     Returns:
-        None where it holds no list of rows.
+        None where it has no list of rows.
     """
     cutter = _Cutter()
     number = 0
@@ -151,7 +151,7 @@ def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
         return None
     header = b"".join(cutter.header)
     if cutter.inside:
-        problem = f'the list "{cutter.name}" is not closed: the file breaks off'
+        problem = f'the list "{cutter.name}" is not closed: the file is truncated'
         cutter.rows.append(cutter.pieces.rest(number, problem, "a closing ]"))
         header += b"]}"
     return CutDocument(cutter.name, header, tuple(cutter.rows))

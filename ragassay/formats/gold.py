@@ -1,10 +1,10 @@
-"""Gold nuggets by topic, in any known form.
+"""Read and write gold nuggets by topic, in any known form.
 
     {"116": ["a fact", {"text": "another", "importance": "vital"}]}                BioACE
     {"query", "qid", "nuggets": [{"text", "importance"}]} a line                   the nuggetizer
     {"query_id", "query_text", "items": [{"nugget_id", "nugget_text"}]} a line     a test bank
 
-A topic may come again with the same nuggets, as in the nuggetizer's assignments of several runs.
+A topic may repeat with the same nuggets, as in the nuggetizer's assignments of several runs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class NuggetBank:
 
     Attributes:
         topic: The question's id.
-        question: The question; empty where the file does not tell.
+        question: The question; empty where the file has none.
         nuggets: In the file's order.
     """
 
@@ -64,7 +64,7 @@ class _Gold:
     rejections: list[Rejection] = field(default_factory=list[Rejection])
 
     def add(self, bank: NuggetBank, place: Place, has_facets: bool = False) -> None:
-        """Take a topic's nuggets; it may come again with the same ones, or with another facet."""
+        """Add a topic's nuggets; it may repeat with the same ones, or with another facet."""
         first = self.banks.setdefault(bank.topic, bank)
         if has_facets:
             both = tuple(dict.fromkeys([*first.nuggets, *bank.nuggets]))
@@ -72,21 +72,21 @@ class _Gold:
             return
         line = self.places.setdefault(bank.topic, place).line
         if first.nuggets != bank.nuggets:
-            text = f"the topic {found_text(bank.topic)} came before, with other nuggets"
+            text = f"the topic {found_text(bank.topic)} appeared before, with other nuggets"
             where = f" (line {line})" if line else ""
             problem = Problem("", f"{text}{where}", "all nuggets of a topic together")
             self.rejections.append(place.reject(problem))
 
 
 def read_nugget_banks(path: Path) -> tuple[tuple[NuggetBank, ...], tuple[Rejection, ...]]:
-    """Read gold nuggets with their questions, in whichever known form the file is.
+    """Read gold nuggets with their questions, from a file in any known form.
 
     Args:
         path: JSON or JSON lines, plain or gzip: `{topic_id: [text]}`, what the nuggetizer's
             `create` or `assign` wrote, or a test bank of the Rubric workbench.
 
     Returns:
-        The topics in the file's order, each once, and what could not be read.
+        The topics in the file's order, each once, and the lines that could not be read.
 
     Raises:
         InputError: the file cannot be opened, is empty, or is in no known form.
@@ -106,7 +106,7 @@ def read_nugget_banks(path: Path) -> tuple[tuple[NuggetBank, ...], tuple[Rejecti
 
 
 def read_nuggets(path: Path) -> tuple[dict[str, tuple[Nugget, ...]], list[Rejection]]:
-    """Read gold nuggets by topic; as `read_nugget_banks`, without the questions."""
+    """Read gold nuggets by topic, as `read_nugget_banks` does, without the questions."""
     banks, rejections = read_nugget_banks(path)
     return {bank.topic: bank.nuggets for bank in banks}, list(rejections)
 
@@ -114,8 +114,8 @@ def read_nuggets(path: Path) -> tuple[dict[str, tuple[Nugget, ...]], list[Reject
 def write_nugget_banks(banks: Sequence[NuggetBank], path: Path) -> None:
     """Write gold nuggets as the nuggetizer's `create` does.
 
-    The format has room for text and importance; `read_nugget_banks` gives equal banks back where
-    the nuggets are gold and given.
+    The format stores text and importance; `read_nugget_banks` returns equal banks where the nuggets
+    are gold and given.
 
     Raises:
         InputError: two banks are on one topic, a topic is blank, or the file cannot be written.
@@ -123,7 +123,7 @@ def write_nugget_banks(banks: Sequence[NuggetBank], path: Path) -> None:
     topics: set[str] = set()
     for bank in banks:
         if not bank.topic.strip() or bank.topic in topics:
-            problem = "came before" if bank.topic in topics else "is blank"
+            problem = "appeared before" if bank.topic in topics else "is blank"
             raise InputError(f"nuggets cannot be written: the topic {bank.topic!r} {problem}")
         topics.add(bank.topic)
     write_values((_bank_row(bank) for bank in banks), path)
@@ -162,7 +162,7 @@ def _from_test_bank(item: Item) -> NuggetBank | Problem:
     if isinstance(bank, Problem):
         return bank
     if bank.kind == "questions":
-        text = "a bank of exam questions: questions are no nuggets"
+        text = "a bank of exam questions: questions are not nuggets"
         return Problem("items.0.question_text", text, 'items with "nugget_text"')
     nuggets = tuple(Nugget(text=item.text) for item in bank.items)
     return NuggetBank(bank.query_id, bank.query_text, nuggets)

@@ -1,4 +1,4 @@
-"""Items of a file or of a list: JSON objects that are safe to work with, or rejections."""
+"""Read the items of a file or list: JSON objects that are safe to work with, or rejections."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ METADATA_FIELDS = ("metadata", "meta_data")
 
 @dataclass(frozen=True)
 class Place:
-    """Where an item stands.
+    """The place of an item in its file.
 
     Attributes:
         file: The file as the user named it.
-        line: 1-based; 0 where the lines of the file are not known.
+        line: 1-based; 0 where the line is unknown.
         label: Stable name of the place, unique within the file: "line-3", "item-3", "row-3".
         content: The item's text, cut to 2,000 characters.
-        path: Where the item stands in its document: "results.3"; empty for an item of its own.
+        path: Path in the document, as "results.3"; empty for a standalone item.
     """
 
     file: str
@@ -47,7 +47,7 @@ class Place:
     path: str = ""
 
     def reject(self, problem: Problem) -> Rejection:
-        """Say of this item that it could not be read."""
+        """Return a rejection for this item."""
         return Rejection(
             file=self.file,
             line=self.line,
@@ -63,9 +63,9 @@ class Item:
     """A JSON object: finite numbers, text that UTF-8 can write, at most 100 levels deep.
 
     Attributes:
-        place: Where it stands.
-        fields: What it holds.
-        around: The fields of the document that it is a row of; empty for a line.
+        place: Its place in the file.
+        fields: Its fields.
+        around: The fields of the document around a row; empty for a line.
     """
 
     place: Place
@@ -74,7 +74,7 @@ class Item:
 
     @property
     def keys(self) -> frozenset[str]:
-        """Names of its fields and of those around it, and of what its metadata holds."""
+        """The names of its fields, of those around it, and of those in its metadata."""
         nested = (
             f"{name}.{key}"
             for name in METADATA_FIELDS
@@ -112,7 +112,7 @@ def _document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rejectio
 
 
 def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejection]:
-    """The item on a line, or the rows of a document that stands on it."""
+    """Return the item on a line, or the rows of a document on it."""
     found = cut_document([line]) if may_be_document(line) else None
     header = _header(found, line.number, file) if found else None
     is_json = found is not None and not isinstance(parse_json(found.header), Problem)
@@ -123,7 +123,7 @@ def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejecti
 
 
 def _header(found: CutDocument, number: int, file: str) -> Item | Rejection | None:
-    """A document without its rows; None where it is a row itself."""
+    """Return a document without its rows; None where it is a row itself."""
     header = parse_line(RawLine(number, found.header), file, "")
     return None if isinstance(header, Item) and row_list(header.fields) is None else header
 
@@ -140,7 +140,7 @@ def _document_rows(
 
 
 def _whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
-    """One row that stands on several lines, or else JSON lines with a broken one in front."""
+    """Return one row that spans several lines, or else JSON lines with a broken first one."""
     data = b"\n".join(line.data for line in lines)
     whole = parse_line(RawLine(lines[0].number, data), file, f"line-{lines[0].number}")
     if isinstance(whole, Item) and not any(line.problem for line in lines):
@@ -157,7 +157,7 @@ def parse_line(line: RawLine, file: str, label: str, path: str = "") -> Item | R
         line: The line.
         file: The file as the user named it.
         label: The place's name.
-        path: Where it stands in its document.
+        path: Path in its document.
     """
     text = line.data[: 4 * MAX_CONTENT].decode("utf-8", "backslashreplace")
     place = Place(file, line.number, label, shown(text), path)
@@ -170,7 +170,7 @@ def parse_line(line: RawLine, file: str, label: str, path: str = "") -> Item | R
 
 
 def as_item(place: Place, value: object) -> Item | Rejection:
-    """Check that a value is an object with nothing in it that would do harm later."""
+    """Check that a value is an object without anything that would break later steps."""
     if not is_object(value):
         return place.reject(Problem("", f"found {found(value)}", "a JSON object: {…}"))
     problem = find_bad_value(value)
@@ -205,7 +205,7 @@ def _row_items(place: Place, value: dict[str, object]) -> Iterator[Item | Reject
 
 
 def content_of(value: object) -> str:
-    """A value as JSON, for a rejection that has no line to show."""
+    """Return a value as JSON, for a rejection without a line to show."""
     try:
         return shown(json.dumps(value, skipkeys=True, default=str))
     except (ValueError, RecursionError):
@@ -213,6 +213,6 @@ def content_of(value: object) -> str:
 
 
 def shown(text: str) -> str:
-    """Text as a rejection shows it: cut, and with nothing in it that UTF-8 cannot write."""
+    """Return text as a rejection shows it: shortened, without what UTF-8 cannot encode."""
     safe = text[:MAX_CONTENT].encode("utf-8", "backslashreplace").decode("utf-8")
     return safe.replace("\x00", "\\x00")[:MAX_CONTENT]

@@ -1,4 +1,4 @@
-"""JSON values that are safe to work with: finite, whole, not too deep, nothing said twice."""
+"""Parse JSON values that are safe to work with: finite, whole, not too deep, no repeated names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_BITS = 4_096
 
 
 class _RepeatedNameError(Exception):
-    """An object with two fields of one name, of which JSON parsers keep the last."""
+    """An object with two fields of the same name, of which JSON parsers keep the last."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -33,11 +33,11 @@ def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 class _Constant(float):
-    """NaN or an infinity as the file writes it, so that the field that holds it can be named."""
+    """NaN or an infinity as written in the file, so that its field can be named."""
 
 
 def parse_json(data: bytes) -> object | Problem:
-    """Parse JSON; a problem where it is none."""
+    """Parse JSON; return a problem where it is invalid."""
     expected = "a JSON object in UTF-8"
     if b"\x00" in data:
         return Problem("", f"a NUL byte at byte {data.index(0) + 1}", expected)
@@ -46,7 +46,7 @@ def parse_json(data: bytes) -> object | Problem:
             data.decode("utf-8"), parse_constant=_Constant, object_pairs_hook=_object_of
         )
     except _RepeatedNameError as error:
-        text = f"the field {found_text(error.name)} stands twice in one object"
+        text = f"the field {found_text(error.name)} occurs twice in one object"
         return Problem("", text, "each field once")
     except UnicodeDecodeError as error:
         byte = f"0x{data[error.start]:02x}"
@@ -60,7 +60,7 @@ def parse_json(data: bytes) -> object | Problem:
 
 
 def find_bad_value(value: object) -> Problem | None:
-    """Find what would do harm later: half characters, NUL, NaN, endless digits, deep nesting."""
+    """Find what would break later steps: lone surrogates, NUL, NaN, endless digits, deep nests."""
     stack: list[tuple[tuple[str | int, ...], object]] = [((), value)]
     while stack:
         path, part = stack.pop()

@@ -1,4 +1,4 @@
-"""What people said of answers, in any known form: the labels that judges are measured against.
+"""Read and write people's labels of answers, in any known form, to measure judges against.
 
 ragassay's own form is one `HumanLabel` a line:
 
@@ -42,7 +42,7 @@ from ragassay.records import (
 )
 
 RELEVANCE_ITEM = "relevance"
-"""What a relevance grade of a whole response is called among rubric labels."""
+"""The rubric name of a relevance grade of a whole response."""
 
 LABELS_OF_TASK: Mapping[LabelTask, tuple[str, ...]] = {
     "accuracy": ("yes", "no"),
@@ -50,11 +50,11 @@ LABELS_OF_TASK: Mapping[LabelTask, tuple[str, ...]] = {
     "citation": get_args(CitationLabel),
     "nugget": ASSIGNMENTS,
 }
-"""The labels of each task with a closed set of them; ratings on a rubric are whole numbers."""
+"""The labels of each task with a closed set; ratings on a rubric are whole numbers."""
 
 
 class LabelRow(Row):
-    """A label in ragassay's own form; a field that is not of it is an error."""
+    """A label in ragassay's own form; an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -89,7 +89,7 @@ _READERS: tuple[tuple[Format, Callable[[Item], Sequence[HumanLabel | Problem]]],
 
 @dataclass(frozen=True)
 class LabelResult:
-    """What a file of labels held.
+    """The labels of a file and its rejected lines.
 
     Attributes:
         labels: In the file's order.
@@ -104,16 +104,16 @@ class LabelResult:
 
 
 def read_labels(path: Path) -> LabelResult:
-    """Read human labels, in whichever known form the file is, plain or gzip.
+    """Read human labels, from a file in any known form, plain or gzip.
 
-    A null is no label, nor is an assignment that failed. `record_id` and `sentence` are those of
-    the records that `read_records` makes of the same file. Ratings of YESciEval's judges come as
-    labels with the judge as annotator; of SummEval the experts' ratings are read. A judgment of
+    A null and a failed assignment are no labels. `record_id` and `sentence` are those of the
+    records that `read_records` makes of the same file. Ratings of YESciEval's judges come as labels
+    with the judge as annotator; from SummEval, only the experts' ratings are read. A judgment of
     the Rubric workbench is a grade of a whole response: a rubric label on "relevance", on the
     collection's own scale.
 
     Raises:
-        InputError: the file cannot be opened, is empty, or holds no labels: qrels judge documents,
+        InputError: the file cannot be opened, is empty, or has no labels: qrels judge documents,
             not answers.
     """
     if is_paragraph_file(path):
@@ -179,17 +179,17 @@ def _label(fields: Mapping[str, object]) -> HumanLabel | Problem:
     if known is None and not re.fullmatch("-?[0-9]{1,3}", row.label):
         return Problem("label", f"found the text {found_text(row.label)}", "a whole number")
     if row.record_id is None and (row.topic is None or row.system is None):
-        text = f"nothing names the answer: found {found(fields)}"
+        text = f"the answer is not named: found {found(fields)}"
         return Problem("record_id", text, "record_id, or topic and system")
     return HumanLabel.model_validate(row.model_dump())
 
 
 def write_labels(labels: Iterable[HumanLabel], path: Path) -> None:
-    """Write labels in ragassay's own form; `read_labels` gives equal labels back.
+    """Write labels in ragassay's own form; `read_labels` returns equal labels.
 
     Args:
         labels: May be empty; the file is then empty, which `read_labels` refuses.
-        path: Overwritten where it exists; packed where the name ends in `.gz`.
+        path: Overwritten where it exists; compressed where the name ends in `.gz`.
 
     Raises:
         InputError: a label does not fit its task or names no answer, or the file cannot be written.

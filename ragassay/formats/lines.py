@@ -1,4 +1,4 @@
-"""Files as lines of bytes: plain or gzip, told apart by their first bytes, one line at a time."""
+"""Read files as lines of bytes: plain or gzip, detected from the first bytes, a line at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragassay.errors import InputError
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 MAX_LINE_BYTES = 256 * 1024 * 1024
-"""A longer line is set aside unread, so that a gzip bomb cannot fill the memory."""
+"""A longer line is skipped unread, so that a gzip bomb cannot fill the memory."""
 
 _SKIP_BYTES = 1024 * 1024
 _CONTENT_BYTES = 8_000
@@ -23,13 +23,13 @@ _CONTENT_BYTES = 8_000
 
 @dataclass(frozen=True)
 class RawLine:
-    """A line of a file as it stands there.
+    """A line of a file, unparsed.
 
     Attributes:
         number: 1-based.
-        data: Without the line end; only its beginning where `problem` is set.
-        problem: Why the line could not be had; else empty.
-        expected: What would have been right, where `problem` is set.
+        data: The bytes without the line end; only the first ones where `problem` is set.
+        problem: Why the line could not be read; else empty.
+        expected: What was expected, where `problem` is set.
     """
 
     number: int
@@ -39,13 +39,13 @@ class RawLine:
 
     @property
     def blank(self) -> bool:
-        """Whether there is nothing on the line."""
+        """Return whether the line is blank."""
         return not self.problem and not self.data.strip()
 
 
 @contextmanager
 def open_binary(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
-    """Open a file for reading, unpacked where it is gzip whatever its name.
+    """Open a file for reading; gzip is unpacked whatever the name.
 
     Raises:
         InputError: there is no such file, it is a folder, or it may not be read.
@@ -67,9 +67,9 @@ def open_binary(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
 
 
 def iter_lines(path: Path) -> Iterator[RawLine]:
-    """Read a file line by line; what cannot be unpacked becomes one last line with a problem.
+    """Read a file line by line; where unpacking fails, the last line has a problem.
 
-    Blank lines are left out, and a byte order mark at the start is cut off.
+    Blank lines are skipped, and a byte order mark at the start is removed.
 
     Raises:
         InputError: as `open_binary`.
@@ -84,7 +84,7 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
                 yield RawLine(
                     number,
                     b"",
-                    problem=f"the file breaks off or is damaged here ({error})",
+                    problem=f"the file is truncated or is damaged here ({error})",
                     expected="a whole file: copy or pack it again",
                 )
                 return

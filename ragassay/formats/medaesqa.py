@@ -1,4 +1,4 @@
-"""MedAESQA and the assessed collection of TREC BioGen 2024: answers of machines, judged by people.
+"""Read MedAESQA and the assessed collection of TREC BioGen 2024: machine answers, human labels.
 
     [{"question_id", "question"[, "expert_curated_answer"], "machine_generated_answers": {"M1": {
         "answer", "is_answer_accurate": "yes" | "no",
@@ -41,7 +41,7 @@ RELATIONS: Mapping[str, CitationLabel] = {
     "not relevant": "not_relevant",
     "invalid citation": "invalid",
 }
-"""Their words for what a cited article does to a sentence, and ours."""
+"""MedAESQA's words for the relation of an article to a sentence, with ours."""
 
 _ANSWERS = "machine_generated_answers"
 _RELEVANCE = {label: label for label in RELEVANCE_LABELS}
@@ -53,7 +53,7 @@ def _blank_as_absent(value: object) -> object:
 
 
 class AssessmentRow(Row):
-    """A citation; one without a PMID names nothing and is left out."""
+    """A citation; one without a PMID is left out."""
 
     cited_pmid: Annotated[IdText | None, BeforeValidator(_blank_as_absent)] = None
     evidence_relation: str | None = None
@@ -107,7 +107,7 @@ class _Answer:
         return f"{self.about.question_id}/{self.system}"
 
     def sentences(self) -> list[tuple[int, AssessedSentenceRow]]:
-        """The sentences that say something, with their 0-based places in the file."""
+        """Return the sentences that are not blank, with their 0-based positions in the file."""
         rows = enumerate(self.row.answer_sentences)
         return [(i, sentence) for i, sentence in rows if sentence.answer_sentence.strip()]
 
@@ -121,7 +121,7 @@ def read_medaesqa(item: Item) -> list[Record | Problem]:
 
 
 def read_medaesqa_labels(item: Item) -> list[HumanLabel | Problem]:
-    """What people said of the answers to a question; a null is no label."""
+    """Return people's labels of the answers to a question; a null is no label."""
     labels: list[HumanLabel | Problem] = []
     for answer in _answers(item):
         labels.extend([answer] if isinstance(answer, Problem) else _labels(answer))

@@ -1,11 +1,11 @@
-"""The nuggetizer's files (castorini/nuggetizer), JSON lines all.
+"""Read and write the nuggetizer's files (castorini/nuggetizer), all JSON lines.
 
     create in   {"query": {"qid", "text"}, "candidates": [{"docid", "doc": {"segment"}}]}
     create out  {"query", "qid", "nuggets": [{"text", "importance"}]}
     assign out  {"query", "qid", "answer_text", "response_length", "run_id",
                  "nuggets": [{"text", "importance", "assignment"}]}
 
-An assignment "failed" is one that could not be had: here it is None.
+An assignment "failed" is None here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class QueryRow(Row):
 
 
 class SegmentRow(Row):
-    """What a candidate says."""
+    """The text of a candidate."""
 
     segment: str
     title: str = ""
@@ -63,20 +63,20 @@ class CreateInputRow(Row):
 
 
 class GoldNuggetRow(Row):
-    """A nugget; an importance that nobody told is absent."""
+    """A nugget; an unknown importance is absent."""
 
     text: str = Field(min_length=1)
     importance: Importance | None = None
 
 
 class AssignedNuggetRow(GoldNuggetRow):
-    """A nugget, and whether the answer states it."""
+    """A nugget with its assignment."""
 
     assignment: Literal["support", "partial_support", "not_support", "failed"]
 
     @property
     def label(self) -> Assignment | None:
-        """None for "failed"."""
+        """The assignment; None for "failed"."""
         return None if self.assignment == FAILED else self.assignment
 
 
@@ -89,7 +89,7 @@ class CreatedRow(Row):
 
 
 class AssignedRow(Row):
-    """An answer held against the nuggets of its question."""
+    """An answer with the assignments of its question's nuggets."""
 
     query: str
     qid: IdText
@@ -151,7 +151,7 @@ def read_create_input(item: Item) -> Record | Problem:
 
 
 def create_input_row(record: Record) -> JsonRow:
-    """A record as a question with its sources as passages."""
+    """Turn a record into a question with its sources as passages."""
     row: JsonRow = {
         "query": {"qid": record.topic or record.id, "text": record.question},
         "candidates": [_candidate(source) for source in record.sources],
@@ -189,12 +189,12 @@ def read_assigned(item: Item) -> Record | Problem:
 
 
 def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:
-    """Nuggets with their importance."""
+    """Return nuggets with their importance."""
     return tuple(Nugget(text=row.text, importance=row.importance) for row in rows)
 
 
 def read_assigned_labels(item: Item) -> list[HumanLabel | Problem]:
-    """The assignments of an answer as labels; its failed ones are absent."""
+    """Return the assignments of an answer as labels; failed ones are absent."""
     row = validate(AssignedRow, item.fields)
     if isinstance(row, Problem):
         return [row]

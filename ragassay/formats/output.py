@@ -1,4 +1,4 @@
-"""What all writers share: whole files, records that are checked by reading them back."""
+"""Write files atomically, and check records by reading them back: shared by all writers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _INNER = "metadata."
 
 @dataclass(frozen=True)
 class WriteResult:
-    """What was written.
+    """The result of writing a file.
 
     Attributes:
         n_records: Records in the file.
-        left_out: Fields that the format has no room for, or no room as they were: how many
-            records lost something there. Empty where reading the file gives equal records.
+        left_out: Fields that the format cannot store, or not unchanged, with the number of records
+            affected. Empty where reading the file returns equal records.
     """
 
     n_records: int
@@ -41,7 +41,7 @@ class WriteResult:
 
 @contextmanager
 def whole_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
-    """A file that takes its place only when all is written; gzip where its name ends in `.gz`.
+    """Open a file that replaces its target only when complete; gzip where the name ends in `.gz`.
 
     Raises:
         InputError: it cannot be written.
@@ -50,7 +50,7 @@ def whole_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
     try:
         with part.open("xb") as handle:
             if path.name.endswith(_GZIP):
-                # Without name and time: the same records give the same bytes.
+                # No name and time: the same records give the same bytes.
                 with gzip.GzipFile("", "wb", fileobj=handle, mtime=0) as packed:
                     yield packed
             else:
@@ -63,7 +63,7 @@ def whole_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
 
 
 def json_bytes(value: object) -> bytes:
-    """JSON that escapes all but ASCII: line separators and half characters cannot spoil it."""
+    """Return JSON with all but ASCII escaped: line separators and lone surrogates do no harm."""
     return json.dumps(value, ensure_ascii=True).encode("ascii")
 
 
@@ -84,12 +84,12 @@ def write_values(values: Iterable[object], path: Path) -> None:
 
 
 def unwritable(record: Record, field: str, found: str, expected: str) -> InputError:
-    """An error that names the record and the field that a format has no room for."""
+    """Return an error that names the record and the field that a format cannot store."""
     return InputError(f"record {record.id!r} cannot be written: {field}: {found} ({expected})")
 
 
 def team_and_run(record: Record) -> tuple[str, str]:
-    """The two halves of a system's name.
+    """Split a system's name into its two halves.
 
     Raises:
         InputError: it is not `team_id/run_id`.
@@ -101,7 +101,7 @@ def team_and_run(record: Record) -> tuple[str, str]:
 
 
 def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
-    """The sentences of an answer, with ids for the positions of its sources.
+    """Return the sentences of an answer, with source ids instead of positions.
 
     Raises:
         InputError: the answer is plain text.
@@ -117,18 +117,18 @@ def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
 
 
 def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[str]:
-    """Citations as document ids: a 1-based position in the sources becomes that source's id."""
+    """Return citations as document ids: a 1-based position in the sources becomes that id."""
     positions = {str(i): source.id for i, source in enumerate(sources, start=1)}
     return [positions.get(citation, citation) for citation in citations]
 
 
 def restored(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -> JsonRow:
-    """A row with the metadata of its record put back where `kept_fields` found it.
+    """Return a row with the record's metadata put back where `kept_fields` found it.
 
     Args:
         row: Changed in place; none of its fields is overwritten.
         metadata: By dotted path.
-        used: Metadata that the row says in its own fields.
+        used: Metadata that the row has in its own fields.
     """
     for key, text in metadata.items():
         if key not in used:
@@ -151,18 +151,18 @@ def _place(row: JsonRow, key: str) -> tuple[JsonRow, str]:
 
 
 def _value(text: str) -> object:
-    """What `as_text` made a text of; the text itself where it cannot be told."""
+    """Return the value that `as_text` made text of; the text itself where that is unknown."""
     try:
         value: object = json.loads(text)
         is_same = value is not None and as_text(value) == text
     except (ValueError, RecursionError):
         return text
-    # Deeper by a few levels in its row than here.
+    # A few levels deeper in its row than here.
     return value if is_same and find_bad_value([[[[value]]]]) is None else text
 
 
 def left_out(record: Record, again: Record) -> list[str]:
-    """The fields in which a record that was read back differs from the one that was written."""
+    """Return the fields in which a record that was read back differs from the one written."""
     fields = [name for name in Record.model_fields if name != "answer"]
     lost = [name for name in fields if getattr(record, name) != getattr(again, name)]
     if again.answer != record.answer:

@@ -1,4 +1,4 @@
-"""Values of pandas and NumPy as plain JSON values, without importing either."""
+"""Turn values of pandas and NumPy into plain JSON values, without importing either."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ABSENT_TYPES = frozenset({"NAType", "NaTType"})
 
 
 class _UnreadableError(Exception):
-    """A value that JSON has no shape for."""
+    """A value that JSON cannot represent."""
 
     def __init__(self, path: _Path, text: str, expected: str) -> None:
         super().__init__(text)
@@ -27,7 +27,7 @@ def plain_row(row: object, max_depth: int) -> dict[str, object] | Problem:
 
     Args:
         row: A mapping, e.g. from `DataFrame.to_dict("records")`.
-        max_depth: How many levels are worked through.
+        max_depth: How many levels are converted.
     """
     if not is_mapping(row):
         return Problem("", f"found {found(row)}", "a mapping from field names to values")
@@ -66,7 +66,7 @@ def _plain_container(value: object, path: _Path, depth: int) -> object:
         return _plain_mapping(value, path, depth - 1)
     if is_sequence(value):
         return [_plain(part, (*path, i), depth - 1) for i, part in enumerate(value)]
-    # Arrays and scalars of NumPy, which frames read from Parquet hold.
+    # NumPy arrays and scalars, which frames read from Parquet contain.
     tolist: Callable[[], object] | None = getattr(value, "tolist", None)
     if callable(tolist):
         return _plain(tolist(), path, depth - 1)

@@ -1,4 +1,4 @@
-"""What is wrong with a line, in words that help a person to mend it."""
+"""Describe what is wrong with a line, in words that help to fix it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_KEYS = 6
 _CLOSE_CUTOFF = 0.7
 _CUSTOM = "ragassay"
 _BRANCH = "<"
-"""Tags of union branches begin so: they are no part of a field's path."""
+"""Tags of union branches start like this: they are not part of a field's path."""
 
 _EXPECTED = {
     "string_type": "text",
@@ -45,9 +45,9 @@ class Problem:
     """Why something could not be read.
 
     Attributes:
-        field: Dotted path; list positions count from 0. Empty where the whole is meant.
+        field: Dotted path; list positions count from 0. Empty for the whole value.
         text: What was found.
-        expected: What would have been right.
+        expected: What was expected.
     """
 
     field: str
@@ -56,18 +56,18 @@ class Problem:
 
 
 def dotted(path: Iterable[str | int]) -> str:
-    """Path of a field as text: `sources.0.text`; each name in it is cut to 60 characters."""
+    """Return the path of a field as text: `sources.0.text`; each name is cut to 60 characters."""
     parts = (str(part)[:_MAX_SHOWN] for part in path)
     return ".".join(parts).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def wrong(text: str, expected: str) -> PydanticCustomError:
-    """An error for validators to raise, with our own words."""
+    """Return an error for validators to raise, in our own words."""
     return PydanticCustomError(_CUSTOM, "{problem}", {"problem": text, "expected": expected})
 
 
 def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Problem:
-    """Build an edge model; a problem where the fields do not fit it."""
+    """Build an edge model; return a problem where the fields do not fit it."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -75,7 +75,7 @@ def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Prob
 
 
 def describe(error: ValidationError) -> Problem:
-    """Put a validation error into words: the first one, and how many more there are."""
+    """Describe a validation error: the first one, and how many more there are."""
     details = error.errors(include_url=False)
     first = details[0]
     text, expected = _words(first)
@@ -104,14 +104,14 @@ def _words(detail: ErrorDetails) -> tuple[str, str]:
 
 
 def missing_words(name: str, parent: object) -> tuple[str, str]:
-    """Words for a missing field, with the name that was perhaps meant for it.
+    """Describe a missing field, with the name that may have been meant for it.
 
     Args:
         name: The field.
         parent: The object that lacks it.
 
     Returns:
-        What was found, and what was expected.
+        What was found and what was expected.
     """
     names = " or ".join(f'"{one}"' for one in (name, *_ALTERNATIVES.get(name, ())))
     text = "the field is missing, or null"
@@ -125,14 +125,14 @@ def missing_words(name: str, parent: object) -> tuple[str, str]:
 
 
 def close_name(name: str, keys: Iterable[str]) -> str | None:
-    """The key that is most likely a misspelling of a name; None where there is none."""
+    """Return the key that is most likely a misspelling of a name; None where there is none."""
     folded = {key.lower(): key for key in keys}
     close = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=_CLOSE_CUTOFF)
     return folded[close[0]] if close else None
 
 
 def found(value: object) -> str:
-    """Describe a value shortly: `the number 3`, `a list of 2`, `the text "abc"`."""
+    """Describe a value briefly: `the number 3`, `a list of 2`, `the text "abc"`."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -150,7 +150,7 @@ def found(value: object) -> str:
 
 
 def found_text(text: str) -> str:
-    """Text in quotes, on one line and cut to 60 characters."""
+    """Return text in quotes, on one line and cut to 60 characters."""
     short = " ".join(text[: 4 * _MAX_SHOWN].split())
     if len(short) > _MAX_SHOWN or len(text) > 4 * _MAX_SHOWN:
         short = short[: _MAX_SHOWN - 1] + "…"

@@ -1,4 +1,4 @@
-"""Queries, relevance judgments and rankings of retrieval experiments."""
+"""Read and write queries and relevance judgments of retrieval experiments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TEXT_KEYS = ("text", "query", "claim", "question", "title")
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """Grades of documents, query by query.
+    """Read grades of documents, query by query.
 
     Args:
         path: trec_eval's `qid 0 docid grade`, or three columns `qid docid grade` with or without
@@ -38,20 +38,20 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
         if not re.fullmatch("-?[0-9]{1,9}", grade):
             if number == 1 and len(columns) == 3:
                 continue
-            raise InputError(f"{path}:{number}: the grade {grade!r} is no whole number")
+            raise InputError(f"{path}:{number}: the grade {grade!r} is not a whole number")
         if found.setdefault(query, {}).setdefault(document, int(grade)) != int(grade):
             raise InputError(f"{path}:{number}: {query} {document} has another grade above")
     if not found:
-        raise InputError(f"{path} holds no judgment")
+        raise InputError(f"{path} has no judgment")
     return found
 
 
 def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: Path) -> None:
-    """Write grades of documents as trec_eval reads them; `read_qrels` gives them back.
+    """Write grades of documents as trec_eval reads them; `read_qrels` returns them.
 
     Args:
-        qrels: Grades of documents, query by query. A query without documents leaves no trace.
-        path: Overwritten where it exists; packed where the name ends in `.gz`.
+        qrels: Grades of documents, query by query. A query without documents is not written.
+        path: Overwritten where it exists; compressed where the name ends in `.gz`.
 
     Raises:
         InputError: An id is empty or has white space in it, or the file cannot be written.
@@ -63,7 +63,7 @@ def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: Path) -> None:
 
 
 def write_columns(rows: Iterable[Sequence[str]], path: Path) -> None:
-    """Write rows of a file whose columns are told apart by white space.
+    """Write rows of a file whose columns are separated by white space.
 
     Raises:
         InputError: A cell is empty or has white space in it, or the file cannot be written.
@@ -73,7 +73,7 @@ def write_columns(rows: Iterable[Sequence[str]], path: Path) -> None:
             for cell in row:
                 if len(cell.split()) != 1 or cell.split()[0] != cell or not _is_plain(cell):
                     raise InputError(
-                        f"{path} cannot be written: {cell!r} cannot stand in a column: ids there "
+                        f"{path} cannot be written: {cell!r} cannot be in a column: ids there "
                         "have no white space"
                     )
             handle.write(" ".join(row).encode("utf-8") + b"\n")
@@ -84,7 +84,7 @@ def _is_plain(cell: str) -> bool:
 
 
 def read_queries(path: Path) -> dict[str, str]:
-    """The text of each query.
+    """Read the text of each query.
 
     Args:
         path: JSON lines with an id (`id`, `_id`, `query_id`, `qid`) and a text (`text`, `query`,
@@ -101,7 +101,7 @@ def read_queries(path: Path) -> dict[str, str]:
             raise InputError(f"{path}:{number}: expected `qid TAB text`")
         found[columns[0]] = columns[1]
     if not found:
-        raise InputError(f"{path} holds no query")
+        raise InputError(f"{path} has no query")
     return found
 
 
@@ -120,7 +120,7 @@ def _json_queries(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def iter_columns(path: Path, separator: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    """The columns of each line, with its number; by default told apart by white space.
+    """Yield the columns of each line with its number; by default separated by white space.
 
     Raises:
         InputError: The file cannot be opened or is damaged; the message names the line.

@@ -1,4 +1,4 @@
-"""ragas' single-turn samples (ragas 0.2 and later), as JSON lines or as a JSON array.
+"""Read ragas' single-turn samples (ragas 0.2 and later), as JSON lines or a JSON array.
 
 `reference_contexts`, `reference_context_ids` and `rubrics` have no place in a record and are
 kept in its metadata as JSON, like every unknown field.

@@ -1,10 +1,10 @@
-"""ragassay's own format: one `Record` a line.
+"""Read ragassay's own format: one `Record` a line.
 
     {"id": "q1", "question": "…", "answer": "… [1].", "sources": ["…", {"id": "1", "text": "…"}]}
 
-The answer is text, or a list of sentences `{"text": …, "citations": [1, "31452104"]}`. Sources
-and nuggets may be plain text; such sources get the ids "1", "2", … by their position.
-`contexts` and `ground_truth`, as ragas before 0.2 wrote them, stand for sources and reference.
+The answer is text, or a list of sentences `{"text": …, "citations": [1, "31452104"]}`. Sources and
+nuggets may be plain text; such sources get the ids "1", "2", … by their position. `contexts` and
+`ground_truth`, as ragas before 0.2 wrote them, are read as sources and reference.
 """
 
 from __future__ import annotations
@@ -114,12 +114,12 @@ def _unclear_metadata(row: RecordRow) -> Problem | None:
     twice = sorted(row.metadata.keys() & kept_fields(row).keys())
     if not twice:
         return None
-    text = "the field stands both beside metadata and in it"
+    text = "the field is both outside metadata and in it"
     return Problem(dotted(twice[:1]), text, "one of the two")
 
 
 def repeated_id(sources: Sequence[Document]) -> Problem | None:
-    """Say so where two sources share an id, since a citation of it would be ambiguous."""
+    """Return a problem where two sources share an id: a citation of it would be ambiguous."""
     seen: dict[str, int] = {}
     for i, source in enumerate(sources):
         first = seen.setdefault(source.id, i)

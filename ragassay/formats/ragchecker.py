@@ -1,9 +1,9 @@
-"""RAGChecker's input: one JSON document, or its results as JSON lines.
+"""Read RAGChecker's input: one JSON document, or its results as JSON lines.
 
     {"results": [{"query_id", "query", "gt_answer", "response",
                   "retrieved_context": [{"doc_id", "text"}]}]}
 
-Several passages of one document get ids that differ: "x", "x#2".
+Several passages of one document get distinct ids: "x", "x#2".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The one way in: answers of any known format as records."""
+"""Read answers of any known format as records: the single entry point."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _ON_TOPICS: tuple[tuple[Format, Callable[[Item, Mapping[str, str]], _Outcome]], 
     (BIOGEN_B, read_biogen_2025_b),
     (RESPONSES, read_response),
 )
-"""Formats whose questions may stand in a file of topics."""
+"""Formats whose questions may be in a file of topics."""
 
 FORMATS: tuple[Format, ...] = (
     *(form for form, _ in _SELF_CONTAINED),
@@ -70,11 +70,11 @@ FORMATS: tuple[Format, ...] = (
 
 @dataclass(frozen=True)
 class ReadResult:
-    """What a file of answers held.
+    """The records of a file of answers and its rejected lines.
 
     Attributes:
         records: In the file's order, each id once.
-        rejections: Lines that could not be read, of this file and of those beside it.
+        rejections: Lines that could not be read, of this file and of those read with it.
         format: The format's name, e.g. "ragassay", "ragas", "trec-rag-2024", "medaesqa".
     """
 
@@ -90,23 +90,23 @@ def read_records(
     questions: Path | None = None,
     nuggets: Path | None = None,
 ) -> ReadResult:
-    """Read answers, in whichever known format the file is.
+    """Read answers from a file in any known format.
 
     Args:
-        path: JSON lines, a JSON array or a JSON document, plain or gzip. The format is told by the
-            content.
+        path: JSON lines, a JSON array or a JSON document, plain or gzip. The format is recognised
+            by the content.
         limit: Stop after this many records; None reads all.
-        questions: For runs of TREC tracks without questions, the topics; for YESciEval answers,
-            the questions file, where it is not beside the answers.
-        nuggets: Gold nuggets, in a form that `read_nuggets` knows, for records that bring none of
-            their own. They are looked up by the record's topic, else by its id.
+        questions: For runs of TREC tracks without questions, the topics; for YESciEval answers, the
+            questions file, where it is in another folder.
+        nuggets: Gold nuggets, in a form that `read_nuggets` knows, for records that have none. They
+            are looked up by the record's topic, else by its id.
 
     Returns:
         The records; a line that cannot be read is a rejection and does not stop the others.
 
     Raises:
-        InputError: a file is missing, empty or in no known format; `limit` is below 1;
-            `questions` is given for a format that carries its questions.
+        InputError: a file is missing, empty or in no known format; `limit` is below 1; `questions`
+            is given for a format that includes its questions.
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
@@ -130,9 +130,9 @@ def records_from_rows(rows: Iterable[Mapping[str, object]]) -> ReadResult:
     """Read answers from dicts, or from a frame's `to_dict("records")`.
 
     Args:
-        rows: In any known format but YESciEval's, which needs its second file, and runs that lack
-            their questions. NaN, NA and NaT
-            mean that the field is absent. Rejections name the file "rows" and count lines by row.
+        rows: In any known format except YESciEval's, which needs its second file, and runs without
+            their questions. NaN, NA and NaT mean that the field is absent. Rejections name the file
+            "rows" and count lines by row.
 
     Returns:
         As `read_records`.
@@ -161,7 +161,7 @@ def _mapper(match: Format, path: Path | None, questions: Path | None, reading: _
         reading.rejections.extend(rejected)
         return partial(read_yescieval, questions=known)
     if questions is not None:
-        raise InputError(f"{path} is in the format {match.name}, which carries its questions")
+        raise InputError(f"{path} is in the format {match.name}, which includes its questions")
     return next(read for form, read in _SELF_CONTAINED if form is match)
 
 
@@ -208,7 +208,7 @@ class _Reading:
         first = self.places.setdefault(record.id, item.place)
         if first is not item.place or record.id in self.ids:
             where = f"line {first.line} ({first.label})"
-            text = f"the id {found_text(record.id)} stands on {where} already"
+            text = f"the id {found_text(record.id)} is already on {where}"
             field_name = "id" if "id" in item.fields else ""
             return item.place.reject(Problem(field_name, text, "an id for each record"))
         self.ids.add(record.id)

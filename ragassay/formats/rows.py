@@ -16,8 +16,7 @@ from ragassay.records import Document, Importance, Nugget, NuggetMethod, NuggetO
 class Row(BaseModel):
     """An object of a user's file.
 
-    Unknown fields are not forbidden here: they are kept, see `kept_fields`. A null is the same
-    as an absent field.
+    Unknown fields are allowed and kept, see `kept_fields`. A null is the same as an absent field.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
@@ -33,7 +32,7 @@ class Row(BaseModel):
 def _id_text(value: object) -> object:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    # A column of whole numbers with a gap in it comes out of a frame as floats.
+    # A frame's column of whole numbers with a gap comes out as floats.
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, str) and not value.strip():
@@ -61,7 +60,7 @@ class SourceRow(Row):
     title: str = ""
 
     def to_document(self, position: int) -> Document:
-        """The document; without an id it is named by its 1-based position."""
+        """Return the document; without an id, its 1-based position becomes its id."""
         return Document(id=self.id or str(position), text=self.text, title=self.title)
 
 
@@ -72,7 +71,7 @@ class SentenceRow(Row):
     citations: list[IdText] = Field(default_factory=list)
 
     def to_sentence(self) -> SentenceInput:
-        """The sentence, with its citations as text."""
+        """Return the sentence, with its citations as text."""
         return SentenceInput(text=self.text, citations=tuple(self.citations))
 
 
@@ -86,7 +85,7 @@ class NuggetRow(Row):
     sentence: int | None = Field(default=None, ge=1)
 
     def to_nugget(self) -> Nugget:
-        """The nugget."""
+        """Return the nugget."""
         return Nugget(
             text=self.text,
             importance=self.importance,
@@ -102,7 +101,7 @@ NuggetEntry = Annotated[NuggetRow, BeforeValidator(_text_as_object)]
 
 
 def distinct_ids(ids: Sequence[str]) -> list[str]:
-    """Ids that differ: the second passage of document "x" becomes "x#2"."""
+    """Make ids distinct: the second passage of document "x" becomes "x#2"."""
     distinct: list[str] = []
     used = set(ids)
     seen: set[str] = set()
@@ -117,12 +116,12 @@ def distinct_ids(ids: Sequence[str]) -> list[str]:
 
 
 def as_text(value: object) -> str:
-    """A value as metadata keeps it: text as it is, anything else as JSON."""
+    """Return a value as metadata keeps it: text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def kept_fields(row: Row) -> dict[str, str]:
-    """Unknown fields of a row and of the rows in it, as text, by their dotted path."""
+    """Return unknown fields of a row and of the rows in it, as text, by their dotted path."""
     return {path: as_text(value) for path, value in _unknown(row, "")}
 
 

@@ -1,4 +1,4 @@
-"""Which format a file is in, told by its fields and never by its name."""
+"""Recognise a file's format by its fields, never by its name."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ MAX_SNIFFED = 1_000
 
 @dataclass(frozen=True)
 class Format:
-    """What marks a format.
+    """The fields that identify a format.
 
     Attributes:
-        name: As `ReadResult.format` names it.
-        required: Fields without which nothing can be read; alternatives together. A field of the
-            metadata is written "metadata.qa_id".
+        name: Its name in `ReadResult.format`.
+        required: Fields that are needed; alternatives together. A field of the metadata is written
+            "metadata.qa_id".
         fields: All fields of the format.
-        leading: A line with this field and no unknown one is in the format, even where it lacks
-            required ones.
-        keys: The fields, for people.
+        leading: A line with this field and no unknown one has the format, even without required
+            ones.
+        keys: The fields, as shown to people.
     """
 
     name: str
@@ -35,25 +35,25 @@ class Format:
     keys: str
 
     def is_complete(self, keys: Collection[str]) -> bool:
-        """Whether all that is required is there."""
+        """Return whether all required fields are present."""
         return all(any(name in keys for name in names) for names in self.required)
 
     def is_close(self, keys: Collection[str]) -> bool:
-        """Whether all that is required is there, some of it perhaps misspelt."""
+        """Return whether all required fields are present, some possibly misspelt."""
         return all(any(close_name(name, keys) for name in names) for names in self.required)
 
     def is_begun(self, keys: Collection[str]) -> bool:
-        """Whether the fields are of this format, though required ones are missing."""
+        """Return whether the fields are of this format, though required ones are missing."""
         return self.leading in keys and self.fields.issuperset(_own(keys))
 
 
 def _own(keys: Collection[str]) -> set[str]:
-    """The keys without those of what the metadata holds."""
+    """Return the keys without those inside the metadata."""
     return {key for key in keys if key.partition(".")[0] not in METADATA_FIELDS or "." not in key}
 
 
 def recognise(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
-    """The format that an object with these fields is in; None where it is in none."""
+    """Return the format of an object with these fields; None where there is none."""
     for fits in (Format.is_complete, Format.is_close, Format.is_begun):
         fitting = [one for one in formats if fits(one, keys)]
         if fitting:
@@ -64,23 +64,23 @@ def recognise(keys: Collection[str], formats: Sequence[Format]) -> Format | None
 def sniff(
     items: Iterable[Item | Rejection], formats: Sequence[Format], name: str
 ) -> tuple[Format, Iterator[Item | Rejection]]:
-    """Find the format by the first object that is in one.
+    """Find the format by the first object that has one.
 
     Args:
-        items: The items of the file; at most 1,000 are looked at.
-        formats: The formats that are known.
+        items: The items of the file; at most 1,000 are examined.
+        formats: The known formats.
         name: The file, for messages.
 
     Returns:
         The format, and all items from the first on.
 
     Raises:
-        InputError: there are no items, or none is in a known format.
+        InputError: there are no items, or none has a known format.
     """
     stream = iter(items)
     head = list(islice(stream, MAX_SNIFFED))
     if not head:
-        raise InputError(f"{name} is empty: it holds no record")
+        raise InputError(f"{name} is empty: it has no record")
     for item in head:
         if isinstance(item, Item):
             match = recognise(item.keys, formats)

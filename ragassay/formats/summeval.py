@@ -1,11 +1,11 @@
-"""SummEval: summaries of news articles, rated by people (Fabbri et al. 2021), as JSON lines.
+"""Read SummEval: news summaries rated by people (Fabbri et al. 2021), as JSON lines.
 
     {"id", "model_id", "decoded", "text", "references": […],
      "expert_annotations": [{"coherence": 4, "consistency": 5, "fluency": 5, "relevance": 3}, …],
      "turker_annotations": […]}
 
-`text`, the article, is there where the file was paired with the articles. The ratings are left out
-of the records, so that no judge sees them.
+`text`, the article, is present where the file was paired with the articles. The ratings are left
+out of the records, so that no judge sees them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ragassay.records import Document, HumanLabel, Record
 TASK = "Summarise the article."
 
 
-class RatingsRow(Row):
-    """What one annotator said of a summary."""
+class AnnotatorRow(Row):
+    """One annotator's ratings of a summary."""
 
     coherence: int | None = Field(default=None, ge=1, le=5)
     consistency: int | None = Field(default=None, ge=1, le=5)
@@ -47,8 +47,8 @@ class SummaryRow(Row):
 class AnnotationsRow(Row):
     """The ratings of a summary."""
 
-    expert_annotations: list[RatingsRow] = Field(default_factory=list[RatingsRow])
-    turker_annotations: list[RatingsRow] = Field(default_factory=list[RatingsRow])
+    expert_annotations: list[AnnotatorRow] = Field(default_factory=list[AnnotatorRow])
+    turker_annotations: list[AnnotatorRow] = Field(default_factory=list[AnnotatorRow])
 
 
 SUMMEVAL = Format(
@@ -85,11 +85,12 @@ def read_summeval(item: Item) -> Record | Problem:
 
 
 def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel | Problem]:
-    """The experts' ratings of a summary.
+    """Return the experts' ratings of a summary.
 
     Args:
         item: The summary.
-        turkers: Whether the crowd workers' ratings come too; Chaudhary et al. 2024 leave them out.
+        turkers: Whether to include the crowd workers' ratings; Chaudhary et al. 2024 leave them
+            out.
     """
     row = validate(SummaryRow, item.fields)
     if isinstance(row, Problem):
@@ -108,9 +109,9 @@ def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel |
 
 
 def _labels(
-    row: SummaryRow, record_id: str, ratings: RatingsRow, annotator: str
+    row: SummaryRow, record_id: str, ratings: AnnotatorRow, annotator: str
 ) -> Iterator[HumanLabel]:
-    for rubric in RatingsRow.model_fields:
+    for rubric in AnnotatorRow.model_fields:
         rating = getattr(ratings, rubric)
         if rating is not None:
             yield HumanLabel(

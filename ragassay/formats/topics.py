@@ -1,4 +1,4 @@
-"""Files beside a run: the topics' questions."""
+"""Read the topics of a run: their questions."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class _Entry:
 
 
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read the questions of topics: CSV, JSON or JSON lines, told apart by content.
+    """Read the questions of topics: CSV, JSON or JSON lines, recognised by content.
 
     Returns:
         Questions by topic id, and the topics that could not be read.
 
     Raises:
-        InputError: the file cannot be opened, or holds no topic.
+        InputError: the file cannot be opened, or has no topic.
     """
     questions: dict[str, str] = {}
     rejections: list[Rejection] = []
@@ -58,14 +58,14 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
             rejections.append(entry.place.reject(row))
         elif row.id in questions:
             problem = Problem(
-                "topic_id", f"the topic {found_text(row.id)} came before", "unique ids"
+                "topic_id", f"the topic {found_text(row.id)} appeared before", "unique ids"
             )
             rejections.append(entry.place.reject(problem))
         else:
             questions[row.id] = row.question
     if not questions:
         first = f" ({rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} holds no topic{first}: expected {_SHAPES}")
+        raise InputError(f"{path} has no topic{first}: expected {_SHAPES}")
     return questions, rejections
 
 
@@ -76,7 +76,7 @@ def _topic(value: object) -> TopicRow | Problem:
 
 
 def whole_bytes(path: Path) -> bytes:
-    """A whole file, which is small.
+    """Read a whole small file.
 
     Raises:
         InputError: it cannot be opened, is empty or damaged.
@@ -122,11 +122,11 @@ def _csv_topics(path: Path, data: bytes) -> Iterator[_Entry]:
         rows = list(csv.DictReader(io.StringIO(data.decode("utf-8"), newline="")))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as CSV ({error}); expected {_SHAPES}") from error
-    # A row with too many cells holds them under None.
+    # A row with too many cells has the extra ones under None.
     return _numbered(path, [{str(key): row[key] for key in row} for row in rows])
 
 
 def _numbered(path: Path, values: Iterable[object]) -> Iterator[_Entry]:
-    """Topics with the place of each; the file's lines are unknown here, so items are counted."""
+    """Return topics with the place of each; lines are unknown here, so items are counted."""
     for count, value in enumerate(values, start=1):
         yield _Entry(Place(str(path), 0, f"item-{count}", content_of(value)), value)

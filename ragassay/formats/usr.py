@@ -1,4 +1,4 @@
-"""USR: turns of a dialogue, rated by people (Mehri and Eskenazi 2020), in the two forms that exist.
+"""Read USR: dialogue turns rated by people (Mehri and Eskenazi 2020), in its two forms.
 
 The authors' own, with the rating of each rater:
 
@@ -57,7 +57,7 @@ _AVERAGED: Mapping[str, str] = {
     "overall": "overall",
 }
 N_RATERS = 3
-"""Raters of each turn, which UniEval's form averages over."""
+"""Raters of each turn, over which UniEval's form averages."""
 
 MEAN = "mean of raters"
 """The annotator of a mean that was rounded to a rating."""
@@ -65,15 +65,15 @@ MEAN = "mean of raters"
 _NO_FACT = "_nofact"
 
 
-class ResponseRow(Row):
-    """A turn with its ratings, which stand in fields of their own."""
+class RatedTurnRow(Row):
+    """A turn with its ratings, each in a field of its own."""
 
     response: str
     model: IdText
 
 
 class RatedDialogueRow(Row):
-    """A dialogue with the turns that several systems went on with."""
+    """A dialogue with the turns by which several systems continued it."""
 
     context: str
     fact: str = ""
@@ -119,7 +119,7 @@ def read_usr(item: Item) -> list[Record | Problem]:
 
 
 def read_usr_labels(item: Item) -> list[HumanLabel | Problem]:
-    """The ratings of all turns of a dialogue, one label for each rater."""
+    """Return the ratings of all turns of a dialogue, one label for each rater."""
     labels: list[HumanLabel | Problem] = []
     for name, row, _ in _responses(item):
         if isinstance(row, Problem):
@@ -144,11 +144,11 @@ def read_usr_means(item: Item) -> Record | Problem:
 
 
 def read_usr_means_labels(item: Item) -> list[HumanLabel | Problem]:
-    """What can be known of the raters from the means of a turn.
+    """Return the labels that can be derived from the means of a turn.
 
-    Of a rubric with two ratings the mean of three raters tells what each of them said, but not who:
-    three labels without a name. Of a longer scale it does not: one label, the mean rounded to a
-    rating (a half goes up).
+    For a rubric with two ratings, the mean of three raters determines their ratings but not who
+    gave which: three labels without a name. For a longer scale it does not: one label, the mean
+    rounded to a rating (a half is rounded up).
     """
     row = validate(AveragedTurnRow, item.fields)
     if isinstance(row, Problem):
@@ -167,14 +167,14 @@ def read_usr_means_labels(item: Item) -> list[HumanLabel | Problem]:
     return labels
 
 
-def _responses(item: Item) -> Iterator[tuple[str, ResponseRow | Problem, RatedDialogueRow]]:
+def _responses(item: Item) -> Iterator[tuple[str, RatedTurnRow | Problem, RatedDialogueRow]]:
     dialogue = validate(RatedDialogueRow, item.fields)
     if isinstance(dialogue, Problem):
         yield "", dialogue, RatedDialogueRow.model_construct()
         return
     for n, fields in enumerate(dialogue.responses):
         if is_object(fields):
-            row = validate(ResponseRow, fields)
+            row = validate(RatedTurnRow, fields)
         else:
             row = Problem("", f"found {found(fields)}", "an object: {…}")
         if isinstance(row, Problem):

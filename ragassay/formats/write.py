@@ -1,6 +1,6 @@
-"""Records as files: ragassay JSON lines, runs of TREC tracks, input of the nuggetizer.
+"""Write records as ragassay JSON lines, runs of TREC tracks, or input of the nuggetizer.
 
-Every record is read back before it is written, so that no file holds what cannot be read.
+Every record is read back before it is written, so that every written file can be read.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WRITABLE_FORMATS = (
 SENTENCE_FORMATS: frozenset[str] = frozenset(
     ("biogen-2025-a", "biogen-2025-b", "trec-rag-2024", "trec-rag-2025")
 )
-"""Those of them that want an answer as sentences with citations."""
+"""Those of them that require an answer as sentences with citations."""
 
 _ToRow = Callable[[Record], JsonRow]
 _Reader = Callable[[Item], Record | Problem]
@@ -59,7 +59,7 @@ def write_answers(records: Iterable[Record], path: Path, form: str) -> WriteResu
 
     Args:
         records: The answers.
-        path: Overwritten where it exists; packed where the name ends in `.gz`.
+        path: Overwritten where it exists; compressed where the name ends in `.gz`.
         form: One of `WRITABLE_FORMATS`.
 
     Raises:
@@ -73,9 +73,9 @@ def write_answers(records: Iterable[Record], path: Path, form: str) -> WriteResu
 
 
 def write_records(records: Iterable[Record], path: Path) -> WriteResult:
-    """Write records as ragassay JSON lines, packed where the name ends in `.gz`.
+    """Write records as ragassay JSON lines, compressed where the name ends in `.gz`.
 
-    `read_records` gives back equal records. The file appears whole or not at all.
+    `read_records` returns equal records. The file is written completely or not at all.
 
     Args:
         records: May be empty; the file is then empty, which `read_records` refuses.
@@ -91,12 +91,12 @@ def write_records(records: Iterable[Record], path: Path) -> WriteResult:
 def write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as a TREC 2024 BioGen run: one JSON document.
 
-    Sentences become text with their PMIDs in brackets, in front of the full stop. Questions stay
-    out: the run is read back with its topics. The address to write to is that of the metadata
-    `contact_email`; fill it in before handing in a run that has none.
+    Sentences become text with their PMIDs in brackets, in front of the full stop. Questions are
+    left out: the run is read back with its topics. The contact address comes from the metadata
+    `contact_email`; fill it in before submitting a run without one.
 
     Args:
-        records: Of one system, `team_id/run_name`.
+        records: Those of one system, `team_id/run_name`.
         path: Overwritten where it exists.
 
     Raises:
@@ -126,26 +126,25 @@ def write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:
 def write_biogen_2025_a(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as a TREC 2025 BioGen task A run.
 
-    The citations of a sentence are what supports it; what contradicts it comes from the metadata
-    `contradicted_citations`, as `read_records` leaves it there. For the rest, see
-    `write_biogen_2025_b`.
+    A sentence's citations are written as supporting; the contradicting ones come from the metadata
+    `contradicted_citations`, where `read_records` keeps them. Otherwise see `write_biogen_2025_b`.
     """
     return _write_lines(records, path, biogen_2025_a_row, _with_question(read_biogen_2025_a))
 
 
 def write_biogen_2025_b(records: Iterable[Record], path: Path) -> WriteResult:
-    """Write records as a TREC 2025 BioGen task B run, packed where the name ends in `.gz`.
+    """Write records as a TREC 2025 BioGen task B run, compressed where the name ends in `.gz`.
 
-    The format has room for the question, the sentences with their citations, and metadata;
-    sources, nuggets, reference and date stay out. A citation that is a position in the sources
-    becomes that source's id. A record without a topic goes under its id.
+    The format stores the question, the sentences with their citations, and metadata; sources,
+    nuggets, reference and date are left out. A citation that is a position in the sources becomes
+    that source's id. A record without a topic is written under its id.
 
     Args:
         records: Each with an answer in sentences, and a system `team_id/run_id`.
         path: Overwritten where it exists.
 
     Returns:
-        How many records were written, and what stayed out.
+        How many records were written, and what was left out.
 
     Raises:
         InputError: a record does not fit the format, or the file cannot be written.
@@ -156,7 +155,7 @@ def write_biogen_2025_b(records: Iterable[Record], path: Path) -> WriteResult:
 def write_trec_rag_2024(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as a run of TREC RAG 2024; the system is the run.
 
-    References are what the sentences cite, in order. For the rest, see `write_biogen_2025_b`.
+    References are what the sentences cite, in order. Otherwise see `write_biogen_2025_b`.
     """
     return _write_lines(records, path, rag_2024_row, _with_question(read_rag_2024))
 
@@ -164,7 +163,7 @@ def write_trec_rag_2024(records: Iterable[Record], path: Path) -> WriteResult:
 def write_trec_rag_2025(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as a run of TREC RAG 2025; the system is `team_id/run_id`.
 
-    References are what the sentences cite, in order. For the rest, see `write_biogen_2025_b`.
+    References are what the sentences cite, in order. Otherwise see `write_biogen_2025_b`.
     """
     return _write_lines(records, path, rag_2025_row, _with_question(read_rag_2025))
 
@@ -172,8 +171,8 @@ def write_trec_rag_2025(records: Iterable[Record], path: Path) -> WriteResult:
 def write_create_input(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as input of the nuggetizer's `create`: questions with their sources.
 
-    Answers stay out: several answers to one topic become one question with all their sources. A
-    record without a topic goes under its id.
+    Answers are left out: several answers to one topic become one question with all their sources. A
+    record without a topic is written under its id.
 
     Raises:
         InputError: two sources of a topic share an id but not their text, two of its questions
@@ -246,7 +245,7 @@ class _Check:
         if isinstance(again, Problem):
             raise unwritable(record, again.field, again.text, again.expected)
         if again.id in self._seen:
-            raise unwritable(record, "id", "it came before", "an id for each record")
+            raise unwritable(record, "id", "it appeared before", "an id for each record")
         if not isinstance(again.answer, str) and "answer" in left_out(record, again):
             found = "its citations would be read back as others"
             raise unwritable(record, "answer", found, "citations that are ids of documents")
@@ -255,7 +254,7 @@ class _Check:
         return data
 
     def result(self) -> WriteResult:
-        """What was written so far."""
+        """Return the counts so far."""
         lost = {name: self._lost[name] for name in Record.model_fields if self._lost[name]}
         return WriteResult(len(self._seen), lost)
 

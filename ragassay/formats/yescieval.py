@@ -1,4 +1,4 @@
-"""YESciEval's pair of files: answers, and beside them the questions with their papers.
+"""Read YESciEval's pair of files: answers, and the questions with their papers.
 
     *-questions.jsonl  {"id", "question", "papers": [{"title", "abstract"}]}
     *-answers.jsonl    {"question_id", "generator", "variant", "target_rubric", "answer", "ratings"}
@@ -26,7 +26,7 @@ _ANSWERS, _QUESTIONS, _GZIP = "-answers", "-questions", ".gz"
 
 
 class PaperRow(Row):
-    """A paper that the answer was to be written from."""
+    """A paper given as a source for the answer."""
 
     title: str = ""
     abstract: str
@@ -47,14 +47,14 @@ class RatingRow(Row):
     rationale: str = ""
 
 
-class RatingsRow(Row):
+class JudgeRatingsRow(Row):
     """The ratings of all judges: judge, then rubric."""
 
     ratings: dict[str, dict[str, RatingRow]] = Field(default_factory=dict)
 
 
 class RatedAnswerRow(Row):
-    """An answer, as a generator wrote it or as it was spoilt for one rubric."""
+    """An answer, as generated or as damaged for one rubric."""
 
     question_id: IdText
     generator: str = Field(min_length=1)
@@ -69,7 +69,7 @@ YESCIEVAL = Format(
     required=(("question_id",), ("generator",), ("variant",), ("answer",)),
     fields=frozenset(RatedAnswerRow.model_fields),
     leading="generator",
-    keys="question_id, generator, variant, target_rubric, answer (and a questions file beside it)",
+    keys="question_id, generator, variant, target_rubric, answer (and a questions file with it)",
 )
 
 
@@ -82,10 +82,10 @@ class Question:
 
 
 def find_questions(answers: Path) -> Path:
-    """The questions file that belongs to an answers file.
+    """Return the questions file that belongs to an answers file.
 
     Raises:
-        InputError: there is none beside it.
+        InputError: its folder has none.
     """
     stem, found, end = answers.name.rpartition(_ANSWERS)
     mend = "pass the YESciEval questions file as `questions`"
@@ -98,7 +98,7 @@ def find_questions(answers: Path) -> Path:
     for name in candidates:
         if answers.with_name(name).is_file():
             return answers.with_name(name)
-    raise InputError(f"there is no {candidates[0]} beside {answers}: {mend}")
+    raise InputError(f"there is no {candidates[0]} in the folder of {answers}: {mend}")
 
 
 def read_questions(path: Path) -> tuple[dict[str, Question], list[Rejection]]:
@@ -108,7 +108,7 @@ def read_questions(path: Path) -> tuple[dict[str, Question], list[Rejection]]:
         The questions by id, and the lines that could not be read.
 
     Raises:
-        InputError: the file cannot be opened, or holds no question.
+        InputError: the file cannot be opened, or has no question.
     """
     questions: dict[str, Question] = {}
     rejections: list[Rejection] = []
@@ -121,14 +121,14 @@ def read_questions(path: Path) -> tuple[dict[str, Question], list[Rejection]]:
             rejections.append(item.place.reject(row))
         elif row.id in questions:
             problem = Problem(
-                "id", f"the id {found_text(row.id)} stands on an earlier line", "unique ids"
+                "id", f"the id {found_text(row.id)} is on an earlier line", "unique ids"
             )
             rejections.append(item.place.reject(problem))
         else:
             questions[row.id] = Question(row.question, _papers(row))
     if not questions:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} holds no YESciEval question{first}: id, question, papers[]")
+        raise InputError(f"{path} has no YESciEval question{first}: id, question, papers[]")
     return questions, rejections
 
 
@@ -171,11 +171,11 @@ def _record_id(row: RatedAnswerRow) -> str:
 
 
 def read_yescieval_labels(item: Item) -> list[HumanLabel | Problem]:
-    """The judges' ratings of an answer as labels; rubrics in small letters."""
+    """Return the judges' ratings of an answer as labels; rubrics in lower case."""
     row = validate(RatedAnswerRow, item.fields)
     if isinstance(row, Problem):
         return [row]
-    rated = validate(RatingsRow, {"ratings": row.ratings})
+    rated = validate(JudgeRatingsRow, {"ratings": row.ratings})
     if isinstance(rated, Problem):
         return [rated]
     return [

@@ -1,4 +1,4 @@
-"""Scores of several answers as one: macro over questions, and pooled over verdicts.
+"""Combine the scores of several answers: macro over questions, and pooled over verdicts.
 
 The mean over answers, `ragassay.metrics.summary.mean_scores`, gives each answer the same weight;
 here each question has the same weight, or each verdict.
@@ -18,23 +18,23 @@ from ragassay.records import Evaluation, Score
 SHARE_SCALE = (0.0, 1.0)
 
 MOST_SNAPPED = 2000
-"""Verdicts up to which a share of four digits tells its hits, counted in halves."""
+"""Verdicts up to which a share of four digits determines the number of hits, in halves."""
 
 
 def question_of(evaluation: Evaluation) -> str:
-    """What answers to the same question share: the topic, or else the question itself."""
+    """Return the key that answers to the same question share: the topic or the question itself."""
     return evaluation.topic or evaluation.question
 
 
 def bounds_of(key: str, score: Score) -> tuple[float, float]:
-    """Worst and best case of an answer's score; the ends of its scale where nothing is known."""
+    """Return the worst and best case of a score; the ends of its scale where nothing is known."""
     low, high = score.scale
     worst, best = (high, low) if key in LOWER_IS_BETTER else (low, high)
     return _first(score.worst, score.value, worst), _first(score.best, score.value, best)
 
 
 def values_by_question(evaluations: Sequence[Evaluation], key: str) -> dict[str, float]:
-    """The mean of a score over the answers to each question, for questions that have one."""
+    """Return the mean score over the answers to each question that has one."""
     return {
         question: math.fsum(values) / len(values)
         for question, scores in _by_question(evaluations, key).items()
@@ -43,18 +43,18 @@ def values_by_question(evaluations: Sequence[Evaluation], key: str) -> dict[str,
 
 
 def question_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
-    """Macro means over questions: the mean over questions of the mean over a question's answers.
+    """Return means over questions: the mean over questions of the mean over a question's answers.
 
     Returns:
         In the order of first appearance. `n` counts questions, `n_unscored` those for which every
-        answer's score could not be had; the bounds hold what is unscored within answers too.
+        answer lacks the score; the bounds also cover what is unscored within answers.
     """
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     return {key: question_score(key, evaluations) for key in keys}
 
 
 def question_score(key: str, evaluations: Sequence[Evaluation]) -> Score:
-    """One of `question_scores`; without a value where no answer has the score."""
+    """Return one of `question_scores`; without a value where no answer has the score."""
     values = values_by_question(evaluations, key)
     counted = {
         question: bounds
@@ -77,9 +77,9 @@ def question_score(key: str, evaluations: Sequence[Evaluation]) -> Score:
 
 
 def pooled_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
-    """Shares over all verdicts of all answers: the sum of hits divided by the sum of n.
+    """Return shares over all verdicts of all answers: the sum of hits divided by the sum of n.
 
-    A long answer weighs more than a short one. F1 is that of the pooled precision and recall.
+    A long answer counts more than a short one. F1 is computed from pooled precision and recall.
 
     Returns:
         For the scores on a scale of 0 to 1, in the order of first appearance. `n` and
@@ -149,7 +149,7 @@ def _pooled_f1(
 
 
 def _hits(score: Score) -> float:
-    """The sum behind a share: whole or half credits, which four digits of the share tell."""
+    """Return the sum behind a share: whole or half credits, as four digits of the share tell."""
     total = (score.value or 0.0) * score.n
     nearest = round(2 * total) / 2
     return nearest if score.n <= MOST_SNAPPED and abs(total - nearest) <= 1e-4 * score.n else total
@@ -176,7 +176,7 @@ def _mean_end(bounds: Sequence[tuple[float, float]], end: int) -> float:
 
 
 def _first(*values: float | None) -> float:
-    """The first that is known; the last always is."""
+    """Return the first known value; the last is always known."""
     return next(value for value in values if value is not None)
 
 

@@ -1,4 +1,4 @@
-"""How well a judge's labels agree with those of people, and people with each other."""
+"""Measure how well a judge's labels agree with people's, and people's with each other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COEFFICIENT_SCALE = (-1.0, 1.0)
 
 @dataclass(frozen=True)
 class ClassAgreement:
-    """One label: how often the judge is right where it says it, and how often it finds it.
+    """One label: the judge's precision and recall on it.
 
     Attributes:
         label: The label.
@@ -48,17 +48,17 @@ class ClassAgreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """A judge against people. Every score has its n, its unscored count and its interval.
+    """A judge compared with people. Every score has its n, its unscored count and its interval.
 
     Attributes:
         labels: All labels, in order.
-        accuracy: Share of items on which they agree; the bounds hold what is unscored.
-        macro_f1: Mean F1 over the labels that either gave.
+        accuracy: Share of items on which they agree; the bounds cover what is unscored.
+        macro_f1: Mean F1 over the labels that either of them used.
         kappa: Cohen's kappa.
         linear_kappa: With linear weights; None where the labels have no order.
         quadratic_kappa: With quadratic weights; None where the labels have no order.
         classes: By label.
-        confusion: Counts, rows what people said, columns what the judge said, as in `labels`.
+        confusion: Counts, in the order of `labels`: rows are people's labels, columns the judge's.
     """
 
     labels: tuple[str, ...]
@@ -79,14 +79,14 @@ def agreement(
     *,
     is_ordered: bool = False,
 ) -> Agreement:
-    """Compare labels, item by item. scikit-learn computes the values.
+    """Compare labels item by item. scikit-learn computes the values.
 
     Args:
-        truth: shape (n_items,), what people said.
-        predicted: shape (n_items,), what the judge said; None is unscored: left out and counted.
+        truth: shape (n_items,), people's labels.
+        predicted: shape (n_items,), the judge's labels; None is unscored: left out and counted.
         labels: All labels; in their order where `is_ordered`.
-        questions: shape (n_items,), which items belong together; intervals resample questions.
-        is_ordered: Whether a near miss is better than a wide one, so that weights make sense.
+        questions: shape (n_items,), the question of each item; intervals resample questions.
+        is_ordered: Whether the labels have an order, so that weights make sense.
 
     Raises:
         InputError: Lengths differ, or a label is not among `labels`.
@@ -129,18 +129,18 @@ def krippendorff_alpha(
     level: AlphaLevel,
     questions: Sequence[str] | None = None,
 ) -> Score:
-    """Krippendorff's alpha (package `krippendorff`): agreement of any number of raters.
+    """Return Krippendorff's alpha (package `krippendorff`), for any number of raters.
 
     Args:
-        units: The labels that each item got, from however many raters rated it; one who did not
-            is simply missing.
+        units: The labels that each item got, from any number of raters; missing raters are left
+            out.
         labels: All labels; in their order for "ordinal". For "interval" they are numbers.
-        level: What a disagreement weighs: all the same, by rank, or by squared distance.
-        questions: Shape of `units`, which items belong together; the interval resamples questions.
+        level: How disagreements are weighted: all the same, by rank, or by squared distance.
+        questions: Shape of `units`, the question of each item; the interval resamples questions.
 
     Returns:
         `n` counts items with two labels or more, `n_unscored` the others. None where no item has
-        two, or where all labels are the same, so that no disagreement could be expected.
+        two, or where all labels are the same: no disagreement is expected then.
 
     Raises:
         InputError: A label is not among `labels`.
@@ -150,7 +150,7 @@ def krippendorff_alpha(
     place = {label: i for i, label in enumerate(labels)}
     unknown = next((x for unit in units for x in unit if x not in place), None)
     if unknown is not None:
-        raise InputError(f"{unknown!r} is none of the labels {', '.join(labels)}")
+        raise InputError(f"{unknown!r} is not one of the labels {', '.join(labels)}")
     names = list(questions) if questions is not None else [str(i) for i in range(len(units))]
     clusters = np.unique(np.array(names, dtype=object), return_inverse=True)[1].reshape(-1)
     counts = np.zeros((len(units), len(labels)), dtype=int)
@@ -197,7 +197,7 @@ def _check(
         )
     unknown = sorted({x for x in (*truth, *predicted) if x is not None} - set(labels))
     if unknown:
-        raise InputError(f"{unknown[0]!r} is none of the labels {', '.join(labels)}")
+        raise InputError(f"{unknown[0]!r} is not one of the labels {', '.join(labels)}")
 
 
 def _accuracy(rows: Sequence[tuple[int, int, str]], n_unscored: int) -> Score:
@@ -235,7 +235,7 @@ def _kappa(
     n_unscored: int,
     weights: KappaWeights | None,
 ) -> Score:
-    """Undefined where all labels are the same: no disagreement could be expected."""
+    """Return kappa; None where all labels are the same: no disagreement is expected then."""
     import numpy as np
     from sklearn.metrics import cohen_kappa_score
 
@@ -261,7 +261,7 @@ def _disagreement(n_labels: int, weights: KappaWeights | None) -> NDArray[np.flo
 
 
 def _kappa_draws(tables: NDArray[np.float64], weights: NDArray[np.float64]) -> Statistic:
-    """Kappa of drawn questions: 1 - sum(w * observed) / sum(w * expected) (Cohen 1968)."""
+    """Return kappa of drawn questions: 1 - sum(w * observed) / sum(w * expected) (Cohen 1968)."""
     import numpy as np
 
     def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -278,14 +278,14 @@ def _class(
 ) -> ClassAgreement:
     questions = [q for *_, q in rows]
     given = [float(t == place) for t, *_ in rows]
-    said = [float(p == place) for _, p, _ in rows]
-    both = [g * s for g, s in zip(given, said, strict=True)]
-    either = [g + s for g, s in zip(given, said, strict=True)]
+    predicted_it = [float(p == place) for _, p, _ in rows]
+    both = [g * s for g, s in zip(given, predicted_it, strict=True)]
+    either = [g + s for g, s in zip(given, predicted_it, strict=True)]
     return ClassAgreement(
         label=label,
         n_truth=round(sum(given)),
-        n_predicted=round(sum(said)),
-        precision=_share(both, said, questions, n_unscored),
+        n_predicted=round(sum(predicted_it)),
+        precision=_share(both, predicted_it, questions, n_unscored),
         recall=_share(both, given, questions, n_unscored),
         f1=_share([2 * b for b in both], either, questions, n_unscored),
     )

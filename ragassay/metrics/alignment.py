@@ -1,4 +1,4 @@
-"""Puts what people said beside what the judge said of the same thing."""
+"""Align people's labels with the judge's verdicts on the same things."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ TASK_LABELS: dict[LabelTask, tuple[str, ...]] = {
     "citation": get_args(CitationLabel),
     "nugget": ASSIGNMENTS,
 }
-"""The labels of each task with a closed set of them; a rubric has a scale of its own."""
+"""The labels of each task with a closed set; each rubric has a scale of its own."""
 
 
 @dataclass(frozen=True)
 class AlignedItem:
-    """Something that both people and the judge looked at.
+    """Something that both people and the judge labelled.
 
     Attributes:
-        task: What was asked.
+        task: The task.
         question: The question's id, by which intervals are clustered.
         record_id: The answer.
         sentence: 1-based, for relevance and citation.
         item: The cited document, the nugget, the rubric.
-        said: What people said, one label an annotator.
-        truth: The majority of that, for rubrics the lower median; None where there is a draw.
-        predicted: What the judge said; None where unscored, and for accuracy, which no judge
-            is asked for.
-        confidence: The probability that the judge gave to it.
+        people: People's labels, one an annotator.
+        truth: Their majority, for rubrics their lower median; None for a draw.
+        predicted: The judge's label; None where unscored, and for accuracy, which no judge is asked
+            for.
+        confidence: The probability that the judge gave to its label.
         score: The judge's rating as an expectation, for rubrics.
         labels: All labels that could have been given, for rubrics: the ratings of their scale.
     """
@@ -53,7 +53,7 @@ class AlignedItem:
     record_id: str
     sentence: int | None
     item: str
-    said: tuple[str, ...]
+    people: tuple[str, ...]
     truth: str | None
     predicted: str | None = None
     confidence: float | None = None
@@ -63,7 +63,7 @@ class AlignedItem:
 
 @dataclass(frozen=True)
 class Unaligned:
-    """A label of a person that nothing in the run corresponds to."""
+    """A label of a person that matches nothing in the run."""
 
     label: HumanLabel
     reason: str
@@ -71,17 +71,17 @@ class Unaligned:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Labels and verdicts on the same things, and the labels that found none."""
+    """Labels and verdicts on the same things, and the labels without a verdict."""
 
     items: tuple[AlignedItem, ...]
     unaligned: tuple[Unaligned, ...]
 
     def of(self, task: LabelTask) -> tuple[AlignedItem, ...]:
-        """The items of a task."""
+        """Return the items of a task."""
         return tuple(item for item in self.items if item.task == task)
 
     def reasons(self) -> dict[tuple[LabelTask, str], int]:
-        """How many labels of each task were left out, by reason."""
+        """Count the labels of each task that were left out, by reason."""
         return dict(Counter((u.label.task, u.reason) for u in self.unaligned))
 
 
@@ -92,8 +92,8 @@ def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]
     comes without an annotator's name counts as another person's each time.
 
     Args:
-        labels: What people said.
-        evaluations: What the judge said.
+        labels: People's labels.
+        evaluations: The run's evaluations.
     """
     index = _Index(evaluations)
     found: dict[tuple[str, LabelTask, int | None, str], AlignedItem] = {}
@@ -109,13 +109,13 @@ def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]
             unaligned.append(Unaligned(label, "the same annotator labelled it twice"))
             continue
         annotators.add((*key, label.annotator))
-        said = (*found[key].said, label.label) if key in found else (label.label,)
-        found[key] = replace(item, said=said, truth=consensus(label.task, said))
+        people = (*found[key].people, label.label) if key in found else (label.label,)
+        found[key] = replace(item, people=people, truth=consensus(label.task, people))
     return Alignment(tuple(found.values()), tuple(unaligned))
 
 
-def consensus(task: LabelTask, said: Sequence[str]) -> str | None:
-    """What annotators said together: the majority; of ratings the lower median.
+def consensus(task: LabelTask, people: Sequence[str]) -> str | None:
+    """Return the label that annotators agree on: the majority; of ratings the lower median.
 
     Returns:
         None where no label has more votes than every other.
@@ -125,8 +125,8 @@ def consensus(task: LabelTask, said: Sequence[str]) -> str | None:
         'required'
     """
     if task == "rubric":
-        return str(statistics.median_low([int(rating) for rating in said]))
-    votes = Counter(said).most_common(2)
+        return str(statistics.median_low([int(rating) for rating in people]))
+    votes = Counter(people).most_common(2)
     return None if len(votes) > 1 and votes[0][1] == votes[1][1] else votes[0][0]
 
 
@@ -140,9 +140,9 @@ class _Index:
             self._by_place.setdefault((question_of(e), e.system or ""), []).append(e)
 
     def find(self, label: HumanLabel) -> AlignedItem | str:
-        """The item that a label is about, not yet with its truth; or why there is none."""
+        """Return the item that a label is about, without its truth; or why there is none."""
         if label.label not in TASK_LABELS.get(label.task, (label.label,)):
-            return f"{label.label!r} is no label of this task"
+            return f"{label.label!r} is not a label of this task"
         answers = self._answers(label)
         if len(answers) != 1:
             return "several answers fit" if answers else "no such answer in the run"
@@ -163,7 +163,7 @@ def _item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
         record_id=evaluation.record_id,
         sentence=label.sentence,
         item="",
-        said=(),
+        people=(),
         truth=None,
     )
     match label.task:
@@ -207,7 +207,7 @@ def _is_cited(verdict: CitationVerdict, document: str) -> bool:
 
 
 def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem | str:
-    """By the judge's assignment; in a run without any, by whether a nugget was matched."""
+    """Read the label from the judge's assignment; in a run without any, from the nugget's match."""
     wanted = _words(text)
     gold = next((i for i, n in enumerate(evaluation.gold_nuggets) if _words(n.text) == wanted), -1)
     if gold < 0:
@@ -232,7 +232,7 @@ def _rubric(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> Ali
     low, high = judgment.scale
     labels = tuple(str(rating) for rating in range(low, high + 1))
     if label.label not in labels:
-        return f"{label.label!r} is no label of this task"
+        return f"{label.label!r} is not a label of this task"
     rating, likely = judgment.rating, judgment.distribution
     return replace(
         item,

@@ -1,7 +1,7 @@
-"""How a judge took damaged answers: figures by attack and score, and mean ratings as in YESciEval.
+"""Measure how a judge scores damaged answers: by attack and score, and by mean ratings.
 
-A pair is a whole answer and the same answer after an attack, both scored by the judge on a score
-that ought to fall. All intervals resample questions.
+A pair is a whole answer and the same answer after an attack, with the judge's value of a score that
+should fall. Mean ratings are as in YESciEval. All intervals resample questions.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Pair:
 
     Attributes:
         damage: The attack.
-        target: The score that ought to fall.
-        question: What answers to the same question share.
-        benign: The whole answer's score; None where it could not be had.
+        target: The score that should fall.
+        question: The key that answers to the same question share.
+        benign: The whole answer's score; None where it is missing.
         damaged: The damaged answer's.
-        scale: Of the score.
-        judge: Who gave it.
+        scale: The score's scale.
+        judge: The model that gave it.
     """
 
     damage: DamagedAnswer
@@ -55,14 +55,14 @@ class Pair:
 
     @property
     def scores(self) -> tuple[float, float] | None:
-        """Benign and damaged; None where either could not be had."""
+        """Benign and damaged score; None where either is missing."""
         if self.benign is None or self.damaged is None:
             return None
         return self.benign, self.damaged
 
     @property
     def is_detected(self) -> bool:
-        """Whether the damaged answer has the lower score; a tie is none."""
+        """Return whether the damaged answer has the lower score; a tie does not count."""
         return self.scores is not None and self.scores[1] < self.scores[0]
 
 
@@ -72,14 +72,14 @@ def audit_pairs(
     """Pair the scores of whole and damaged answers.
 
     A score that does not apply to the whole answer, such as citations to one without any, makes no
-    pair. One that could not be had, or an answer that could not be evaluated, is unscored.
+    pair. A missing score, or an answer whose evaluation failed, is unscored.
 
     Args:
         damaged: The damaged answers.
         evaluations: Of whole and damaged answers, by record id.
 
     Returns:
-        One for each damaged answer and target, in their order.
+        One pair for each damaged answer and target, in their order.
     """
     found = (_pair(damage, target, evaluations) for damage in damaged for target in damage.targets)
     return tuple(pair for pair in found if pair is not None)
@@ -104,9 +104,9 @@ def _pair(damage: DamagedAnswer, target: str, evaluations: Mapping[str, Evaluati
 
 
 def score_of(target: str, evaluation: Evaluation) -> Score | None:
-    """A score by its name; of "findings.KIND" one that falls with every finding of that kind.
+    """Return a score by name; for "findings.KIND" one that falls with each finding of that kind.
 
-    That one is 1 / (1 + n) for n findings: 1 without any, 1/2 for one.
+    The latter is 1 / (1 + n) for n findings: 1 without any, 1/2 for one.
     """
     group, _, kind = target.partition(".")
     if group != "findings":
@@ -120,7 +120,7 @@ def _scale(target: str) -> tuple[float, float]:
 
 
 def attack_figures(pairs: Sequence[Pair]) -> tuple[AttackFigure, ...]:
-    """One figure for each attack, severity and target, in the order of first appearance."""
+    """Return one figure for each attack, severity and target, in the order of first appearance."""
     groups = grouped(
         pairs, lambda p: (p.damage.family, p.damage.attack, p.damage.severity, p.target)
     )
@@ -128,7 +128,7 @@ def attack_figures(pairs: Sequence[Pair]) -> tuple[AttackFigure, ...]:
 
 
 def grouped(pairs: Iterable[Pair], key: Callable[[Pair], K]) -> dict[K, list[Pair]]:
-    """Pairs by a key, in the order of first appearance."""
+    """Group pairs by a key, in the order of first appearance."""
     groups: dict[K, list[Pair]] = {}
     for pair in pairs:
         groups.setdefault(key(pair), []).append(pair)
@@ -154,10 +154,10 @@ def _figure(
 
 
 def detection_score(pairs: Sequence[Pair]) -> Score:
-    """Share of pairs in which the damaged answer has the lower score.
+    """Return the share of pairs in which the damaged answer has the lower score.
 
-    A bootstrap of a share that is 0 or 1 has no width, whatever it rests on. So Wilson's interval,
-    with each question as one trial, stands beside it, and the wider end counts.
+    A bootstrap of a share of 0 or 1 has no width, however few the pairs. So Wilson's interval, with
+    each question as one trial, is computed too, and the wider end is used.
 
     Args:
         pairs: Of one target.
@@ -190,18 +190,18 @@ def detection_score(pairs: Sequence[Pair]) -> Score:
 
 
 def lift_score(pairs: Sequence[Pair]) -> Score:
-    """Mean of damaged minus benign; above 0 the attack pays."""
+    """Return the mean of damaged minus benign; above 0 the attack pays."""
     low, high = pairs[0].scale if pairs else SHARE_SCALE
     return _mean(pairs, lambda benign, damaged: damaged - benign, (low - high, high - low))
 
 
 def optimism_error(pairs: Sequence[Pair], severity: Severity) -> Score | None:
-    """Mean excess of the damaged answers' ratings over the desired one (YESciEval, section 5).
+    """Return damaged answers' mean excess over the desired rating (YESciEval, section 5).
 
     max(0, damaged - 1) for extreme damage, max(0, damaged - 3) for subtle damage.
 
     Returns:
-        In points; 0 where all are as low as they should be. None for a score that is no rating
+        In points; 0 where all are as low as they should be. None for a score that is not a rating
         from 1 to 5.
     """
     if not pairs or pairs[0].scale != LIKERT:
@@ -212,7 +212,7 @@ def optimism_error(pairs: Sequence[Pair], severity: Severity) -> Score | None:
 
 
 def variant_ratings(pairs: Sequence[Pair]) -> dict[str, dict[Variant, Score]]:
-    """Mean rating of whole, subtly and extremely damaged answers (YESciEval, tables 7 to 14).
+    """Return mean ratings of whole, subtly and extremely damaged answers (YESciEval, tables 7-14).
 
     Args:
         pairs: Only those of the family "rubric" count.
@@ -242,7 +242,7 @@ def _variants(pairs: Sequence[Pair]) -> dict[Variant, Score]:
 def _mean(
     pairs: Sequence[Pair], of: Callable[[float, float], float], scale: tuple[float, float]
 ) -> Score:
-    """A mean over the pairs with both scores."""
+    """Return a mean over the pairs with both scores."""
     return _mean_of(pairs, [of(*pair.scores) if pair.scores else None for pair in pairs], scale)
 
 
@@ -269,7 +269,7 @@ def _mean_of(
 
 
 def _auroc(pairs: Sequence[Pair]) -> Score:
-    """Over whole and damaged answers of the scored pairs; `n` counts answers, two a pair."""
+    """Return the AUROC over both answers of the scored pairs; `n` counts answers, two a pair."""
     scored = [(pair.scores, pair.question) for pair in pairs if pair.scores is not None]
     values = [value for both, _ in scored for value in both]
     questions = [question for _, question in scored for _ in range(2)]
@@ -279,7 +279,7 @@ def _auroc(pairs: Sequence[Pair]) -> Score:
 
 
 def _examples(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """Damaged answers that got through, those that gained most first."""
+    """Return damaged answers that were not detected, those that gained most first."""
     through = [
         (scores[0] - scores[1], pair.damage.record.id)
         for pair in pairs

@@ -1,4 +1,4 @@
-"""Whether a judge's confidence can be believed: calibration error, Brier score, reliability."""
+"""Measure how reliable a judge's confidence is: calibration error, Brier score, bins."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ReliabilityBin:
     """Labels of about the same confidence.
 
     Attributes:
-        low: Lower end of the bin, not in it (but for 0).
-        high: Upper end, in it.
+        low: Lower end of the bin, excluded (except 0).
+        high: Upper end, included.
         n: Labels in it.
         confidence: Their mean confidence; None without one.
         accuracy: The share of them that are right; None without one.
@@ -58,22 +58,21 @@ def calibration(
     questions: Sequence[str] | None = None,
     n_bins: int = N_BINS,
 ) -> Calibration:
-    """Expected calibration error, Brier score and the bins of a reliability plot.
+    """Return expected calibration error, Brier score and the bins of a reliability plot.
 
     ECE = sum over bins of n_b / n * |accuracy_b - confidence_b|, bins of equal width, closed above
-    (Guo et al. 2017, arXiv 1706.04599, equation 3). Both are about the label that was given, not
-    about the probabilities of the others. ECE is biased upwards in small samples, and so are the
-    ends of its bootstrap interval.
+    (Guo et al. 2017, arXiv 1706.04599, equation 3). Both use the probability of the given label
+    only. ECE is biased upwards in small samples, and so are the ends of its bootstrap interval.
 
     Args:
         confidences: shape (n,), the probability of the given label, in [0, 1]; None where the
             model gave none: left out and counted.
         is_right: shape (n,), whether the label is the human one.
-        questions: shape (n,), which labels belong together; intervals resample questions.
-        n_bins: How many bins.
+        questions: shape (n,), the question of each label; intervals resample questions.
+        n_bins: The number of bins.
 
     Raises:
-        InputError: Lengths differ, or a confidence is no probability.
+        InputError: Lengths differ, or a confidence is not a probability.
     """
     import numpy as np
 
@@ -91,7 +90,7 @@ def calibration(
     confidence = np.array([c for c, *_ in kept])
     right = np.array([r for _, r, _ in kept])
     clusters = [q for *_, q in kept]
-    # 0.7 * 10 is a little more than 7, and 0.7 belongs to the bin that ends there.
+    # 0.7 * 10 is slightly above 7, and 0.7 belongs to the bin that ends there.
     ends = np.ceil((confidence * n_bins).round(9)).astype(int)
     places = np.clip(ends - 1, 0, n_bins - 1)
     cells = np.zeros((len(kept), n_bins, 3))

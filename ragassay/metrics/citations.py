@@ -1,4 +1,4 @@
-"""What the verdicts on citations come to (BioACE, section 4.2)."""
+"""Score an answer's citations from the verdicts on them (BioACE, section 4.2)."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from ragassay.records import (
 )
 
 RELEVANT: frozenset[str] = frozenset({"supports", "contradicts", "neutral"})
-"""Verdicts on a document of the sentence's subject (MedAESQA counts these as relevant)."""
+"""Verdicts on a document that is about the sentence's subject (MedAESQA: relevant)."""
 
 
 def merge_nugget_verdicts(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """One verdict on a citation from those on the sentence's nuggets (BioACE, section 4.2.3).
+    """Merge the verdicts on a sentence's nuggets into one on the citation (BioACE, section 4.2.3).
 
-    In the order of the paper's text: any contradiction contradicts; else any support supports;
-    else the document is neutral where any of it is on the subject, and not relevant otherwise.
-    The paper's figure 5 asks that each nugget of the answer be supported, its text and its code
-    that one is; the text is followed.
+    As in the paper's text: any contradiction contradicts; else any support supports; else the
+    document is neutral where any nugget is neutral, and not relevant otherwise. The paper's figure
+    5 requires that every nugget of the answer is supported, its text and code require one; this
+    follows the text.
 
     Args:
-        verdicts: On each nugget of the sentence, against all nuggets of the document.
+        verdicts: The verdict on each nugget of the sentence, against all nuggets of the document.
 
     Returns:
-        None for no nugget.
+        None without a nugget.
 
     Example:
         >>> merge_nugget_verdicts(["supports", "neutral"])
@@ -47,14 +47,14 @@ def merge_nugget_verdicts(verdicts: Sequence[Verdict]) -> Verdict | None:
 def merged_citations(
     cited: Iterable[tuple[int, Citation, EvidenceSpan]], verdicts: Iterable[NuggetVerdict]
 ) -> list[CitationVerdict]:
-    """Verdicts on citations from those on nuggets.
+    """Return verdicts on citations from those on nuggets.
 
-    A nugget that could not be compared leaves the citation unscored, unless another is
-    contradicted: nothing can change that.
+    A nugget whose comparison failed leaves the citation unscored, unless another is contradicted:
+    that decides.
 
     Args:
-        cited: Number of a sentence, its citation, and what of the cited document was compared.
-        verdicts: On the nuggets of these sentences.
+        cited: Number of a sentence, its citation, and the part of the document that was compared.
+        verdicts: Those on the nuggets of these sentences.
     """
     by_pair: dict[tuple[int, str], list[NuggetVerdict]] = {}
     for verdict in verdicts:
@@ -89,19 +89,19 @@ def merged_citations(
 def citation_scores(
     sentences: Sequence[AnswerSentence], citations: Sequence[CitationVerdict], judge: str
 ) -> dict[str, Score]:
-    """How an answer cites; per answer, as MedAESQA's evaluation defines the measures.
+    """Score an answer's citations; per answer, as MedAESQA's evaluation defines the measures.
 
     - citations.support: share of citations that support their sentence. An invalid citation does
       not.
-    - citations.contradict: share of citations that contradict their sentence; not for verdicts in
-      two labels, which cannot tell.
+    - citations.contradict: share of citations that contradict their sentence; not for verdicts with
+      two labels only.
     - citations.coverage: share of sentences that have a supporting citation.
-    - citations.precision: share of the distinct documents cited that are on the subject of a
-      sentence that cites them. An invalid citation is a document that is not.
-    - citations.cited: share of sentences with a citation that points somewhere; no model is asked.
+    - citations.precision: share of the distinct cited documents that are relevant to a sentence
+      that cites them. An invalid citation counts as a document that is not.
+    - citations.cited: share of sentences with a citation that resolves; no model is asked.
 
     Args:
-        sentences: The answer's.
+        sentences: The answer's sentences.
         citations: One verdict for each citation.
         judge: The model that gave the verdicts.
     """
@@ -127,7 +127,7 @@ def citation_scores(
 def _coverage(
     sentences: Sequence[AnswerSentence], citations: Sequence[CitationVerdict], judge: str
 ) -> Score:
-    """A sentence without a support is unscored where one of its verdicts could not be had."""
+    """Score coverage; a sentence without support is unscored where one of its verdicts failed."""
     supported = {v.sentence for v in citations if v.verdict == "supports"}
     unscored = {v.sentence for v in citations if v.verdict is None} - supported
     n = len(sentences) - len(unscored)
@@ -135,10 +135,10 @@ def _coverage(
 
 
 def _precision(citations: Sequence[CitationVerdict], judge: str) -> Score:
-    """A document that several sentences cite is relevant where it is to one of them."""
+    """Score precision; a document is relevant if it is so to one of the sentences that cite it."""
     by_document: dict[str, list[str | None]] = {}
     for verdict in citations:
-        # What points nowhere is told apart by what the answer writes.
+        # Citations that resolve to nothing are told apart by their text.
         name = verdict.citation.document or f"\n{verdict.citation.marker}"
         by_document.setdefault(name, []).append(verdict.verdict)
     n_relevant = sum(1 for found in by_document.values() if RELEVANT.intersection(found))

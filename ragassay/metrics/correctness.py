@@ -1,4 +1,4 @@
-"""How correct an answer is, and how well a score tells that (BioACE, section 4.1.3)."""
+"""Measure how well a score separates right from wrong sentences (BioACE, section 4.1.3)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Separation:
-    """How well a score tells the passages of a sentence from those of another question.
+    """Separation of a sentence's own passages from those of another question by a score.
 
     Attributes:
         positive: Mean score of sentences with passages that support them.
         negative: Mean score of the same sentences with passages of another question.
         accuracy: Share of sentences whose positive score is above their negative one.
         auc: Area under the ROC curve of positive against negative scores.
-        n_questions: Questions over which each of these is averaged.
+        n_questions: The number of questions averaged over.
     """
 
     positive: float
@@ -28,15 +28,14 @@ class Separation:
 def separation(
     scores: Mapping[str, Sequence[tuple[float, float]]],
 ) -> Separation | None:
-    """The semantic route: positive against sampled negative (BioACE, algorithm 1).
+    """Compare positive with sampled negative scores: the semantic route (BioACE, algorithm 1).
 
     Args:
-        scores: For each question the positive and the negative score of each answer sentence,
-            each the best over the passages of a document.
+        scores: For each question, the positive and the negative score of each answer sentence; each
+            is the best over the passages of a document.
 
     Returns:
-        Means over questions, each question counting once; None without a question that has a
-        sentence.
+        Means over questions, each counted once; None without a question that has a sentence.
 
     Example:
         >>> found = separation({"q1": [(0.9, 0.2), (0.4, 0.5)]})

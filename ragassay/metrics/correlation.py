@@ -1,4 +1,4 @@
-"""How alike two rankings of systems are: Spearman's rho and Kendall's tau-b."""
+"""Correlate two rankings of systems: Spearman's rho and Kendall's tau-b."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RankCorrelation:
     Attributes:
         spearman: Spearman's rho; None where a ranking is constant or has fewer than two places.
         kendall: Kendall's tau-b, which corrects for ties; None as for rho.
-        n_questions: Questions that the rankings rest on; 0 where only scores were given.
+        n_questions: Questions behind the rankings; 0 where only scores were given.
     """
 
     spearman: Score
@@ -33,7 +33,7 @@ class RankCorrelation:
 
 
 def spearman_rho(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Spearman's rank correlation (scipy); None where undefined.
+    """Return Spearman's rank correlation (scipy); None where undefined.
 
     Example:
         >>> round(spearman_rho([1, 2, 3], [1, 3, 2]), 3)
@@ -45,7 +45,7 @@ def spearman_rho(first: Sequence[float], second: Sequence[float]) -> float | Non
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Kendall's tau-b (scipy); None where undefined.
+    """Return Kendall's tau-b (scipy); None where undefined.
 
     Example:
         >>> round(kendall_tau([1, 2, 3], [1, 3, 2]), 3)
@@ -64,10 +64,10 @@ def correlate_scores(
     """Correlate two scores of the same systems or answers.
 
     Args:
-        first: shape (n,); one without a score is None and is left out.
+        first: shape (n,); None has no score and is left out.
         second: shape (n,).
-        clusters: shape (n,), which belong together; the bootstrap draws clusters. None where each
-            stands alone.
+        clusters: shape (n,), the cluster of each; the bootstrap draws clusters. None where each is
+            its own.
 
     Raises:
         InputError: The lengths differ.
@@ -100,7 +100,7 @@ def correlate_systems(
 
     Args:
         first: System to question to value.
-        second: The same, by another judge or another score.
+        second: The same, for another judge or another score.
     """
     import numpy as np
 
@@ -120,7 +120,7 @@ def correlate_systems(
     def drawn(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         sizes = known @ counts
         means = (values @ counts)[:, sizes > 0] / sizes[sizes > 0]
-        # Equal means must stay equal, whatever the order in which they were added up.
+        # Equal means must stay equal, in whatever order they were summed.
         return means.round(12).T
 
     every = drawn(np.ones(len(questions), dtype=np.int64))
@@ -161,10 +161,10 @@ def _coefficient(
 ) -> float | None:
     if len(set(first)) < 2 or len(set(second)) < 2:
         return None
-    # Floating point can miss 1, or pass it.
+    # Floating point can fall short of 1, or exceed it.
     return round(compute(first, second), 12)
 
 
 def _first(result: object) -> float:
-    """The coefficient of scipy's results, whose types do not name their fields."""
+    """Return the coefficient of scipy's results, whose types do not name their fields."""
     return float(cast("tuple[float, float]", result)[0])

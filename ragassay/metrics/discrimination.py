@@ -1,4 +1,4 @@
-"""Whether a score tells accurate answers from inaccurate ones: the area under the ROC curve."""
+"""Measure how well a score tells accurate from inaccurate answers: area under the ROC curve."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Discrimination:
-    """How often a good answer scores above a bad one; one half is chance.
+    """Chance that a good answer scores above a bad one; one half is a coin.
 
     Attributes:
         auroc: Over all pairs of a good and a bad answer; `n` counts answers.
@@ -37,11 +37,11 @@ def discrimination(
     *,
     lower_is_better: bool = False,
 ) -> Discrimination:
-    """Area under the ROC curve of a score (scikit-learn), and paired by question.
+    """Return the area under the ROC curve of a score (scikit-learn), also paired by question.
 
     Args:
-        values: shape (n,), an answer's score; None is unscored: left out and counted.
-        is_good: shape (n,), what people said of it.
+        values: shape (n,), the score of each answer; None is unscored: left out and counted.
+        is_good: shape (n,), people's label of each answer.
         questions: shape (n,); intervals resample questions.
         lower_is_better: Whether a good answer should have the lower score.
 
@@ -75,7 +75,7 @@ def discrimination(
 def _wins(
     scores: NDArray[np.float64], good: NDArray[np.bool_], places: NDArray[np.intp], n: int
 ) -> NDArray[np.float64]:
-    """Pairs that a good answer wins, ties half; shape (n_questions, n_questions), good by bad."""
+    """Count pairs that a good answer wins, ties as half; shape (n_questions, n_questions)."""
     import numpy as np
 
     above = scores[good][:, None] - scores[~good]

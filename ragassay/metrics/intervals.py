@@ -1,4 +1,4 @@
-"""Intervals of 95 %: for shares, for means over answers, for one judged rating."""
+"""Compute 95 % intervals: for shares, for means over answers, for one judged rating."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ N_DRAWS = 4000
 """Draws of a simulated interval: its ends are then stable to about .01."""
 
 MOST_PICKS = 1_000_000
-"""Clusters that are drawn at a time; bounds the memory of a bootstrap, not its result."""
+"""Clusters drawn at a time; bounds the memory of a bootstrap, not its result."""
 
 SEED = 20250714
 
@@ -22,14 +22,14 @@ Z_95 = 1.959963984540054
 
 
 def share_interval(n_hits: int, n: int) -> Interval | None:
-    """Wilson's score interval of a share.
+    """Return Wilson's score interval of a share.
 
     Args:
         n_hits: At most `n`.
         n: Trials.
 
     Returns:
-        In [0, 1]; None for no trial.
+        In [0, 1]; None without a trial.
 
     Example:
         >>> low, high = share_interval(8, 10)
@@ -45,17 +45,17 @@ def share_interval(n_hits: int, n: int) -> Interval | None:
 
 
 def mean_share_interval(total: float, n: int) -> Interval | None:
-    """Wilson's score interval of a mean of values in [0, 1], half credits for instance.
+    """Return Wilson's score interval of a mean of values in [0, 1], such as half credits.
 
-    Such values vary at most as much as hits and misses with the same mean do, so the interval is
-    at least as wide as it must be; for hits and misses it is `share_interval`.
+    Such values vary at most as much as hits and misses with the same mean, so the interval is never
+    too narrow; for hits and misses it equals `share_interval`.
 
     Args:
         total: Sum of the values, at most `n`.
-        n: How many there are.
+        n: The number of values.
 
     Returns:
-        In [0, 1]; None for no value.
+        In [0, 1]; None without a value.
 
     Example:
         >>> low, high = mean_share_interval(8.0, 10)
@@ -73,13 +73,13 @@ def mean_share_interval(total: float, n: int) -> Interval | None:
 def mean_interval(
     values: Sequence[float], clusters: Sequence[str] | None = None
 ) -> Interval | None:
-    """Percentile bootstrap of a mean, resampling whole clusters.
+    """Return a percentile bootstrap interval of a mean, resampling whole clusters.
 
     Answers to one question resemble each other; resampling questions keeps the interval honest.
 
     Args:
         values: shape (n,).
-        clusters: shape (n,), the question of each value; None where each stands alone.
+        clusters: shape (n,), the question of each value; None where each is its own cluster.
 
     Returns:
         None for fewer than two clusters.
@@ -92,7 +92,7 @@ def mean_interval(
         groups.setdefault(name, []).append(value)
     if len(groups) < 2:
         return None
-    # By name, so that the order in which answers were finished does not show.
+    # Sorted by name, so that the order in which answers finished does not matter.
     sums = np.array([math.fsum(groups[name]) for name in sorted(groups)])
     sizes = np.array([len(groups[name]) for name in sorted(groups)])
     rng = np.random.default_rng(SEED)
@@ -107,11 +107,11 @@ def mean_interval(
 
 
 def rating_interval(distribution: Sequence[float], lowest: int = 1) -> Interval:
-    """Central 95 % of a distribution over ratings, by default 1, 2, ....
+    """Return the central 95 % of a distribution over ratings, by default 1, 2, ....
 
     Args:
         distribution: shape (n_ratings,), summing to 1.
-        lowest: The rating that the first share is of.
+        lowest: The rating of the first share.
     """
     low = high = None
     total = 0.0
@@ -126,14 +126,14 @@ def rating_interval(distribution: Sequence[float], lowest: int = 1) -> Interval:
 
 
 def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
-    """Interval of an F1 whose precision and recall are shares, each with Jeffreys' prior.
+    """Return an interval of an F1 whose precision and recall are shares, each with Jeffreys' prior.
 
     Args:
         precision: Hits and trials.
         recall: Hits and trials.
 
     Returns:
-        In [0, 1], with the F1 itself inside; None where either has no trial.
+        In [0, 1], including the F1 itself; None where either has no trial.
     """
     if not precision[1] or not recall[1]:
         return None

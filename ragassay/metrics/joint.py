@@ -1,28 +1,28 @@
-"""A rating of a fine-tuned judge and one by signals, as one."""
+"""Merge a fine-tuned judge's rating with the rating by signals."""
 
 from __future__ import annotations
 
 from ragassay.records import Judgment
 
 TUNED_SHARE = 0.25
-"""Weight of the fine-tuned judge; the rest is that of the signals. From .25 to .5 a mixture finds
-.995 of extreme and .924 of subtle damage on 48 held-out questions, where signals alone find .995
-and .926; at .8 it finds less (`benchmarks/audit.py --only given --limit 48`, with this changed)."""
+"""Weight of the fine-tuned judge; the signals have the rest. From .25 to .5 a mixture detects .995
+of extreme and .924 of subtle damage on 48 held-out questions, signals alone .995 and .926; at .8
+it detects less (`benchmarks/audit.py --only given --limit 48`, with this changed)."""
 
 BEYOND_SENTENCES = ("cohesion", "completeness", "integration")
-"""Rubrics that no sentence decides by itself: how sentences hang together, and what none of them
-says. A judge that reads them one by one is blind for these; beside signals it is not asked."""
+"""Rubrics that no single sentence decides: how sentences connect, and what none of them states. A
+judge that reads sentences one by one is blind for these; where signals rate, it is not asked."""
 
 
 def joined(tuned: Judgment, measured: Judgment, share: float = TUNED_SHARE) -> Judgment:
-    """The mixture of two judgments of the same answer on the same scale.
+    """Return the mixture of two judgments of the same answer on the same scale.
 
     The score is the expectation of the mixed distribution. The reasons are those of both, or of the
-    one that gives the lower rating, for it saw something.
+    one with the lower rating, which found a fault.
 
     Args:
-        tuned: Of the fine-tuned judge.
-        measured: By signals; where it is unscored, `tuned` stands alone.
+        tuned: The fine-tuned judge's.
+        measured: The rating by signals; where it is unscored, `tuned` is returned.
         share: Weight of `tuned`, in [0, 1].
     """
     if measured.score is None or tuned.score is None:
@@ -45,5 +45,5 @@ def joined(tuned: Judgment, measured: Judgment, share: float = TUNED_SHARE) -> J
 
 
 def _rating(judgment: Judgment) -> int:
-    """The rating that was given; a score may lie far from the likeliest one."""
+    """Return the given rating; a score may be far from the likeliest rating."""
     return judgment.rating if judgment.rating is not None else judgment.scale[1]

@@ -1,4 +1,4 @@
-"""Systems in order of a score, with what can be told apart and what cannot."""
+"""Rank systems by a score, with the ranges of ranks that significance tests leave open."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class LeaderboardRow:
     Attributes:
         system: Its name.
         score: Macro mean over its questions; `n` and `n_unscored` count questions.
-        n_answers: Answers that have the score, or lack it because a verdict could not be had.
-        rank: By the mean, 1 for the best; means that are equal to four digits share a rank. None
-            without a mean.
+        n_answers: Answers that have the score, or lack it because a verdict failed.
+        rank: By the mean, 1 is the best; means equal to four digits share a rank. None without a
+            mean.
         rank_low: The best rank that the tests leave open: one more than the systems that are
             significantly better.
-        rank_high: The worst rank that they leave open.
-        ties: Systems with a mean that are not significantly different from this one.
+        rank_high: The worst rank that the tests leave open.
+        ties: Systems with a mean that do not differ significantly from this one.
     """
 
     system: str
@@ -42,7 +42,7 @@ class Leaderboard:
 
     Attributes:
         key: The score's key.
-        lower_is_better: Whether the least is the best.
+        lower_is_better: Whether the lowest is the best.
         rows: The best first; systems without a mean at the end.
         tests: Every pair of systems that have a mean.
         n_questions: Questions for which some system has the score.
@@ -60,9 +60,9 @@ class Leaderboard:
 def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leaderboard:
     """Rank systems by a score.
 
-    A system's mean is over its own questions; a pair is tested on the questions that both have.
-    Two systems are tied where the test, after Holm's correction over all pairs, does not tell
-    them apart. Being tied is not transitive, so each system has a range of ranks of its own.
+    A system's mean is over its own questions; a pair is tested on the questions that both have. Two
+    systems are tied where the test, after Holm's correction over all pairs, is not significant.
+    Ties are not transitive, so each system has its own range of ranks.
 
     Args:
         systems: Name to the system's evaluations.
@@ -96,7 +96,7 @@ def _place(score: Score, lower: bool) -> float:
 
 
 def _betters(tests: Sequence[PairTest], lower: bool) -> set[tuple[str, str]]:
-    """Pairs of which the first is significantly better than the second."""
+    """Return the pairs of which the first is significantly better than the second."""
     return {
         (test.first, test.second)
         if ((test.difference or 0.0) < 0) == lower
@@ -131,7 +131,7 @@ def _row(
     ties = tuple(
         other for other in ranked if other != name and not {(name, other), (other, name)} & better
     )
-    # Systems with other questions can have a mean that their tests do not bear out.
+    # Systems with other questions can have a mean that their tests do not confirm.
     return LeaderboardRow(
         system=name,
         score=scores[name],

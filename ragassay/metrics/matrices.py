@@ -1,4 +1,4 @@
-"""Matrices of means: what stands in the rows against what stands in the columns."""
+"""Matrices of mean scores."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ class Matrix:
     """A mean for each pair of names.
 
     Attributes:
-        key: For names of files.
-        title: For people.
+        key: Used in file names.
+        title: Shown to people.
         rows: Names of the rows.
         columns: Names of the columns.
-        cells: shape (n_rows, n_columns); `n` and `n_unscored` count what `unit` says.
-        row_title: What stands in the rows.
-        column_title: What stands in the columns.
+        cells: shape (n_rows, n_columns); `n` and `n_unscored` count units of `unit`.
+        row_title: Title of the rows.
+        column_title: Title of the columns.
         unit: What a cell counts, in the plural: "questions", "ratings".
-        n_questions: Questions that any cell rests on.
-        own: Row and column of cells in which something meets itself.
-        is_reflexive: Whether own cells hold a thing against itself, and so tell nothing.
-        lower_is_better: Whether the least is the best.
+        n_questions: Questions behind any cell.
+        own: Row and column of cells that compare something with itself.
+        is_reflexive: Whether own cells compare a thing with itself and are uninformative.
+        lower_is_better: Whether the lowest is the best.
     """
 
     key: str
@@ -51,18 +51,18 @@ def clustered_score(
     judge: str = "",
     lower_is_better: bool = False,
 ) -> Score:
-    """A mean with a bootstrap interval over questions.
+    """Return a mean with a bootstrap interval over questions.
 
     Args:
         values: shape (n,).
         questions: shape (n,), the question of each.
-        n_unscored: Values that could not be had.
-        scale: Least and greatest value; without a greatest, what is unscored leaves no bound.
-        judge: Who gave the values.
-        lower_is_better: Whether the least value is the best.
+        n_unscored: The number of missing values.
+        scale: Least and greatest value; without a greatest, unscored values leave no upper bound.
+        judge: The model that gave the values.
+        lower_is_better: Whether the lowest value is the best.
 
     Returns:
-        Rounded to four digits; without a value for no value.
+        Rounded to four digits; without a value where there is none.
     """
     n, total = len(values), math.fsum(values)
     interval = mean_interval(values, questions)

@@ -1,9 +1,8 @@
-"""The four scores of the nuggetizer: gold nuggets held against an answer by a judge.
+"""Compute the four scores of the nuggetizer: gold nuggets assigned to an answer by a judge.
 
 Pradeep et al. 2025, "The Great Nugget Recall" (arXiv 2504.15068). Each gold nugget is supported,
 partially supported or not supported by the answer; vital nuggets are those that a good answer must
-state. An assignment that could not be had is None and left out; the nuggetizer's code counts it
-as not supported.
+state. A failed assignment is None and left out; the nuggetizer's code counts it as not supported.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Labels = Sequence[Assignment | None]
 
 
 def strict_vital_score(labels: Labels, vital: Sequence[bool]) -> float | None:
-    """Fraction of vital nuggets that the answer supports in full.
+    """Return the fraction of vital nuggets that the answer supports in full.
 
     V_strict = |{n in N_v : a(n) = support}| / |N_v|   (Pradeep et al. 2025, arXiv 2504.15068)
 
@@ -51,7 +50,7 @@ def strict_vital_score(labels: Labels, vital: Sequence[bool]) -> float | None:
 
 
 def strict_all_score(labels: Labels) -> float | None:
-    """Fraction of all nuggets that the answer supports in full.
+    """Return the fraction of all nuggets that the answer supports in full.
 
     A_strict = |{n in N : a(n) = support}| / |N|   (Pradeep et al. 2025, arXiv 2504.15068)
 
@@ -69,7 +68,7 @@ def strict_all_score(labels: Labels) -> float | None:
 
 
 def vital_score(labels: Labels, vital: Sequence[bool]) -> float | None:
-    """Mean credit of vital nuggets: 1 for support, 0.5 for partial support, else 0.
+    """Return the mean credit of vital nuggets: 1 for support, 0.5 for partial support, else 0.
 
     V = (|{n in N_v : a(n) = support}| + |{n in N_v : a(n) = partial_support}| / 2) / |N_v|
     (Pradeep et al. 2025, arXiv 2504.15068)
@@ -92,7 +91,7 @@ def vital_score(labels: Labels, vital: Sequence[bool]) -> float | None:
 
 
 def all_score(labels: Labels) -> float | None:
-    """Mean credit of all nuggets: 1 for support, 0.5 for partial support, else 0.
+    """Return the mean credit of all nuggets: 1 for support, 0.5 for partial support, else 0.
 
     A = (|{n in N : a(n) = support}| + |{n in N : a(n) = partial_support}| / 2) / |N|
     (Pradeep et al. 2025, arXiv 2504.15068)
@@ -113,7 +112,7 @@ def all_score(labels: Labels) -> float | None:
 def assignment_scores(
     labels: Labels, importance: Sequence[Importance | None], judge: str
 ) -> dict[str, Score]:
-    """The four scores with their bounds: an unscored nugget may be supported, or not at all.
+    """Return the four scores with bounds; an unscored nugget may be fully supported, or not at all.
 
     Args:
         labels: shape (n_nuggets,); None where unscored.

@@ -13,27 +13,27 @@ if TYPE_CHECKING:
 
 
 def align(similarity: NDArray[np.floating], threshold: float) -> tuple[NuggetMatch, ...]:
-    """Pair gold nuggets with the answer's nuggets, each used once, as much as can be.
+    """Pair gold nuggets with the answer's nuggets one to one, as similar as possible in sum.
 
-    One to one, where BioACE counts every similar pair: an answer that repeats a fact cannot be
-    credited for it twice.
+    BioACE counts every similar pair; here an answer that repeats a fact is credited once.
 
     Args:
         similarity: shape (n_gold, n_answer), cosine similarities.
         threshold: Pairs below it do not count; one at the threshold does.
 
     Returns:
-        The pairs of the largest sum of similarities, counted from -1 so that a further pair never
-        makes it smaller. By gold nugget; empty where a side is empty.
+        The pairs with the largest sum of similarities, counted from -1 so that another pair never
+        lowers it. Ordered by gold nugget; empty where a side is empty.
     """
     return align_counted(similarity, similarity >= threshold)
 
 
 def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Which texts do not repeat an earlier one, but for case and spaces.
+    """Return which texts do not repeat an earlier one, ignoring case and spaces.
 
-    A copy of a nugget that is close to two gold nuggets would be paired with the second one: with
-    `align_counted(similarity, counts & first_of_each(texts))` it never lifts recall.
+    Without this, a copy of a nugget that is close to two gold nuggets would be paired with the
+    second one. With `align_counted(similarity, counts & first_of_each(texts))` a copy never raises
+    recall.
 
     Args:
         texts: shape (n_answer,).
@@ -42,22 +42,22 @@ def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
 
     seen: set[str] = set()
     plain = [" ".join(text.casefold().split()) for text in texts]
-    # `add` gives None: a text that was not seen becomes seen.
+    # `add` returns None: a new text becomes a seen one.
     return np.array([not (text in seen or seen.add(text)) for text in plain], dtype=bool)
 
 
 def same_probability(
     similarity: NDArray[np.floating], components: Sequence[MixtureComponent]
 ) -> NDArray[np.float64]:
-    """Probability that a pair of nuggets states the same fact, given its cosine similarity.
+    """Return the probability that a pair of nuggets states the same fact, given cosine similarity.
 
-    The responsibility of the component with the larger mean, as scikit-learn's
+    This is the responsibility of the component with the larger mean, as scikit-learn's
     `BayesianGaussianMixture.predict_proba` gives it for a stick-breaking prior (Bishop 2006,
     section 10.2). It differs from BioACE in one place. Where the two variances differ, the
-    responsibility of a plain mixture turns: beyond some high similarity a wide low component takes
-    the pairs back, below some low one a wide high component claims them. From the turning point
-    on, the probability stays what it is there, so that it never falls as similarity grows. The
-    turning point never lies between the two means.
+    responsibility of a plain mixture is not monotonic: above some high similarity a wide low
+    component takes over again, below some low one a wide high component. Beyond that turning point
+    the probability is held constant, so that it never falls as similarity grows. The turning point
+    is never between the two means.
 
     Args:
         similarity: Any shape, in [-1, 1].
@@ -82,7 +82,7 @@ def same_probability(
 
 
 def _log_weights(components: Sequence[MixtureComponent]) -> list[float]:
-    """Expected logarithms of the weights of a stick-breaking process."""
+    """Return the expected logarithms of the weights of a stick-breaking process."""
     from scipy.special import digamma
 
     found: list[float] = []
@@ -95,7 +95,7 @@ def _log_weights(components: Sequence[MixtureComponent]) -> list[float]:
 
 
 def _log_density(place: NDArray[np.float64], component: MixtureComponent) -> NDArray[np.float64]:
-    """Expected logarithm of a component's density, but for a constant that both share."""
+    """Return a component's expected log density, up to a constant that both share."""
     import numpy as np
     from scipy.special import digamma
 
@@ -108,17 +108,17 @@ def _log_density(place: NDArray[np.float64], component: MixtureComponent) -> NDA
 def align_counted(
     similarity: NDArray[np.floating], counts: NDArray[np.bool_]
 ) -> tuple[NuggetMatch, ...]:
-    """As `align`, over the pairs that count.
+    """Align as `align` does, over the allowed pairs only.
 
     Args:
         similarity: shape (n_gold, n_answer), cosine similarities.
-        counts: The same shape; which pairs may be made.
+        counts: The same shape; the allowed pairs.
     """
     from scipy.optimize import linear_sum_assignment
 
     if 0 in similarity.shape:
         return ()
-    # A pair that does not count is worth nothing, so that it keeps no other from being made.
+    # A pair that is not allowed has no value, so that it blocks no other.
     rows, columns = linear_sum_assignment(counts * (similarity + 1.0), maximize=True)
     return tuple(
         NuggetMatch(gold=int(g), nugget=int(a), similarity_score=round(float(similarity[g, a]), 4))
@@ -128,7 +128,7 @@ def align_counted(
 
 
 def f1_score(precision: float | None, recall: float | None) -> float | None:
-    """Harmonic mean of precision and recall; 0 where both are, None where either is undefined.
+    """Return the harmonic mean of precision and recall; 0 where both are 0, None where undefined.
 
     Example:
         >>> f1_score(0.5, 1.0)

@@ -1,4 +1,4 @@
-"""Several judges as one: what the members of a panel come to together."""
+"""Merge the judgments of a panel's members into one."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from ragassay.errors import RagassayError
 from ragassay.records import Failure, Judgment, Usage
 
 DISPUTED_POINTS = 2.0
-"""How far apart two scores are of which at least one cannot be right: on a scale from 1 to 5, half
-of it."""
+"""Difference between two scores from which at least one must be wrong: half of a scale from 1 to
+5."""
 
 
 def standing(member: Judgment) -> Judgment:
-    """What counts of a member: its last rating, or the first where it could not be heard again."""
+    """Return the judgment that counts for a member: the last, or the first where that failed."""
     return member.first if member.score is None and member.first is not None else member
 
 
 def single_judgments(judgments: Iterable[Judgment]) -> list[Judgment]:
-    """Every judge's own judgment: the members of panels, and those of single judges."""
+    """Return every judge's own judgment: those of panel members and of single judges."""
     return [one for judgment in judgments for one in judgment.members or (judgment,)]
 
 
 def is_disputed(members: Sequence[Judgment]) -> bool:
-    """Whether two of them differ by two points or more; those without a score do not count."""
+    """Return whether two scores differ by two points or more; unscored members do not count."""
     scores = [member.score for member in members if member.score is not None]
     return any(abs(a - b) >= DISPUTED_POINTS for a, b in combinations(scores, 2))
 
@@ -33,34 +33,34 @@ def is_disputed(members: Sequence[Judgment]) -> bool:
 def panel_judgments(
     found: Sequence[Judgment], rubrics: Sequence[str], judges: Sequence[str]
 ) -> list[Judgment]:
-    """One judgment for each rubric of those of the panel's members.
+    """Return one judgment for each rubric, merged from the panel members'.
 
     Args:
-        found: The members' judgments in any order, perhaps more than once; one with a `first`
-            replaces what the member had said before.
-        rubrics: That were to be judged.
+        found: The members' judgments in any order, possibly repeated; one with a `first` replaces
+            the member's previous one.
+        rubrics: The rubrics to judge.
         judges: The members, in the order in which the panel keeps them.
 
     Raises:
         RagassayError: A member has no judgment on a rubric, not even an unscored one.
     """
-    said: dict[tuple[str, str], Judgment] = {}
+    latest: dict[tuple[str, str], Judgment] = {}
     for one in sorted(found, key=lambda judgment: judgment.first is not None):
-        said[one.rubric, one.judge] = one
+        latest[one.rubric, one.judge] = one
     seats = [(rubric, judge) for rubric in rubrics for judge in judges]
-    missing = [f"{rubric} by {judge}" for rubric, judge in seats if (rubric, judge) not in said]
+    missing = [f"{rubric} by {judge}" for rubric, judge in seats if (rubric, judge) not in latest]
     if missing:
         raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was broken off")
-    return [panel_judgment([said[rubric, judge] for judge in judges]) for rubric in rubrics]
+    return [panel_judgment([latest[rubric, judge] for judge in judges]) for rubric in rubrics]
 
 
 def panel_judgment(members: Sequence[Judgment]) -> Judgment:
-    """What the members of a panel come to on one rubric.
+    """Merge the members' judgments on one rubric.
 
-    The score is the mean of theirs and the rating the nearest whole number to it, the upper one
-    in the middle. A member that gave no rating is left out of both and kept among the members.
-    The distribution is the mean of theirs, where all have one; the reason is that of the member
-    nearest to the score, the sentences are those that any of them points to.
+    The score is the mean of theirs; the rating is the nearest whole number, halves rounded up. A
+    member without a rating is left out of both and kept among the members. The distribution is the
+    mean of theirs, where all have one; the reason is that of the member nearest to the score; the
+    sentences are those that any of them names.
 
     Args:
         members: At least one, in the order of the settings, all on the same rubric and scale.
@@ -105,7 +105,7 @@ def _joint_failure(members: Sequence[Judgment]) -> Failure:
 
 
 def panel_bounds(judgment: Judgment) -> tuple[float, float]:
-    """A judgment's score, had every rating that could not be had come out lowest, or highest."""
+    """Return a judgment's score if every missing rating were the lowest, or the highest."""
     low, high = judgment.scale
     scores = [standing(one).score for one in judgment.members or (judgment,)]
     worst, best = (

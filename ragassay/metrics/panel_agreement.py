@@ -1,4 +1,4 @@
-"""How far the judges of a panel agree, alone and after they heard each other."""
+"""Measure how far a panel's judges agree, before and after they read each other's ratings."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ragassay.records import Evaluation, Judgment, PanelAgreement, PanelMember, 
 
 
 def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
-    """How far the members of a run's panel agree, over all answers and rubrics.
+    """Measure the agreement of a run's panel members over all answers and rubrics.
 
-    Ratings that each gave alone are kept apart from those after hearing the others: only the
-    former are independent, so only their agreement says how reliable the judges are.
+    Ratings that each gave alone are kept apart from those after reading the others': only the
+    former are independent, so only their agreement measures how reliable the judges are.
 
     Returns:
-        None where no judgment is of a panel. Intervals resample questions.
+        None where no judgment is by a panel. Intervals resample questions.
     """
     units = [
         (question_of(evaluation), judgment)
@@ -50,19 +50,19 @@ def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
 
 
 def _member(judge: str, units: Sequence[tuple[str, Judgment]]) -> PanelMember:
-    """One judge's mean over all answers and rubrics, and what it did when it heard the others."""
-    said = [(q, m) for q, panel in units for m in panel.members if m.judge == judge]
-    scored = [(q, score) for q, m in said if (score := standing(m).score) is not None]
+    """Return one judge's mean over everything, and how it moved after reading the others."""
+    own = [(q, m) for q, panel in units for m in panel.members if m.judge == judge]
+    scored = [(q, score) for q, m in own if (score := standing(m).score) is not None]
     scores = [score for _, score in scored]
-    scales = [m.scale for _, m in said]
+    scales = [m.scale for _, m in own]
     interval = mean_interval(scores, [q for q, _ in scored]) or (None, None)
-    heard = [(m, m.first) for _, m in said if m.first is not None and m.rating is not None]
+    heard = [(m, m.first) for _, m in own if m.first is not None and m.rating is not None]
     return PanelMember(
         judge=judge,
         score=Score(
             value=round(math.fsum(scores) / len(scores), 4) if scores else None,
             n=len(scores),
-            n_unscored=len(said) - len(scores),
+            n_unscored=len(own) - len(scores),
             low=interval[0],
             high=interval[1],
             scale=(min(low for low, _ in scales), max(high for _, high in scales)),
@@ -74,7 +74,7 @@ def _member(judge: str, units: Sequence[tuple[str, Judgment]]) -> PanelMember:
 
 
 def _alpha(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
-    """Krippendorff's alpha for ordinal data, of the written ratings."""
+    """Return Krippendorff's alpha for ordinal data, of the written ratings."""
     scales = [one.scale for unit in units for one in unit]
     ratings = range(min(low for low, _ in scales), max(high for _, high in scales) + 1)
     given = [[str(one.rating) for one in unit if one.rating is not None] for unit in units]
@@ -82,7 +82,7 @@ def _alpha(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Sco
 
 
 def _exact(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
-    """Share of the judgments with two ratings or more in which all ratings are the same."""
+    """Return the share of judgments with two ratings or more in which all ratings are the same."""
     given = [[one.rating for one in unit if one.rating is not None] for unit in units]
     several = [(q, unit) for q, unit in zip(questions, given, strict=True) if len(unit) > 1]
     hits = [float(len(set(unit)) == 1) for _, unit in several]

@@ -28,7 +28,7 @@ _PUBLIC_ID = re.compile(r"(?i)(pmid|pmc|doi)?[\s:]*(\d{4,9}|10\.\d{4,9}/\S+)")
 
 
 def clustered_sentences(evaluation: Evaluation) -> list[str]:
-    """The sentences of an answer that are required or borderline."""
+    """Return the sentences of an answer that are required or borderline."""
     wanted = {v.sentence for v in evaluation.labels if v.label in CLUSTERED_LABELS}
     return [s.text for s in evaluation.sentences if s.index in wanted]
 
@@ -36,20 +36,20 @@ def clustered_sentences(evaluation: Evaluation) -> list[str]:
 def completeness_scores(
     answers: Sequence[Evaluation], vectors: Mapping[str, NDArray[np.floating]]
 ) -> dict[str, Score]:
-    """Share of what all answers to a question say, in clusters of sentences, that an answer says.
+    """Return the share of what all answers to a question say, in sentence clusters, that each says.
 
-    The required and borderline sentences of all answers are put into ten clusters by KMeans, or
-    into as many as there are different sentences. An unscored label may hide a sentence of
-    any cluster, or of one more as long as there are fewer than ten.
+    KMeans groups the required and borderline sentences of all answers into ten clusters, or into as
+    many as there are different sentences. An unscored sentence may belong to any cluster, or to one
+    more while there are fewer than ten.
 
     Args:
         answers: All answers to one question; one whose sentences were not labelled is left out.
         vectors: The embedding of each of `clustered_sentences`.
 
     Returns:
-        By record id; `n` counts clusters, `n_unscored` the labels that could not be had, also
-        those of other answers. None where no sentence is required or borderline, or every label
-        of the answer is missing. Empty for fewer than two answers.
+        By record id; `n` counts clusters, `n_unscored` the failed labels, those of other answers
+        included. None where no sentence is required or borderline, or every label of the answer is
+        missing. Empty for fewer than two answers.
     """
     labelled = [e for e in answers if e.labels or not e.sentences]
     if len(labelled) < 2 or not any(e.labels for e in labelled):
@@ -65,19 +65,19 @@ def completeness_scores(
 
 
 def citation_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
-    """Share of the relevant documents cited in any answer to a question that an answer cites.
+    """Return the share of a question's relevant documents, cited in any answer, that each cites.
 
-    A document is relevant for an answer where it supports, contradicts or is neutral to a
-    sentence that cites it. In the bounds an undecided document of this answer may be relevant or
-    not, and so may one of another answer.
+    A document is relevant for an answer where it supports, contradicts or is neutral to a sentence
+    that cites it. In the bounds an undecided document, of this or another answer, may be relevant
+    or not.
 
     Args:
         answers: All answers to one question.
 
     Returns:
         By record id; `n` counts documents, `n_unscored` the undecided ones of all answers. None
-        where no answer cites a relevant document, or every one that this answer cites is
-        undecided. Empty for fewer than two answers, or where no citation was looked at.
+        where no answer cites a relevant document, or every one that this answer cites is undecided.
+        Empty for fewer than two answers, or where no citation was verified.
     """
     if len(answers) < 2 or not any(e.citations for e in answers):
         return {}
@@ -87,10 +87,10 @@ def citation_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
 
 
 def document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
-    """What tells documents apart across answers.
+    """Return a key that identifies a document across answers.
 
-    A PMID or DOI means the same everywhere; "1" or "s2" only within its record, so that the text
-    must be the same too.
+    A PMID or DOI means the same everywhere; "1" or "s2" only within its record, so the text is part
+    of the key.
     """
     known = public_id(document)
     if known:
@@ -100,7 +100,7 @@ def document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
 
 
 def public_id(document: str) -> str | None:
-    """The bare PMID or DOI that an id is; None for an id that means something in its record only.
+    """Return the bare PMID or DOI in an id; None for an id that is local to its record.
 
     Example:
         >>> public_id("PMID: 31180123"), public_id("10.1000/ABC"), public_id("s2")
@@ -181,6 +181,6 @@ def _recall(
 
 
 def _verifier(evaluation: Evaluation) -> str:
-    """What gave the verdicts on the citations; the judge, or a model beside it."""
+    """Return the model that gave the verdicts on citations: the judge or a separate verifier."""
     known = evaluation.scores.get("citations.support")
     return known.judge if known else evaluation.judge

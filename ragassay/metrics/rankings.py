@@ -1,4 +1,4 @@
-"""Systems ranked by people's labels and by a judge's (BioACE, tables 6, 7 and 9)."""
+"""Compare rankings of systems by people's labels and by a judge's (BioACE, tables 6, 7 and 9)."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ RANKED: Mapping[str, str] = {
     "citations.support": "citation support",
     "citations.contradict": "citation contradiction",
 }
-"""MedAESQA's names of the scores by which systems are ranked."""
+"""MedAESQA's names of the scores that rank systems."""
 
 NUGGET_RECALL = "nuggets.recall"
 
 
 @dataclass(frozen=True)
 class Relabelled:
-    """The same answers with the labels of people and with those of the judge.
+    """The same answers with people's labels and with the judge's.
 
-    Both hold only what both labelled, so that a difference between two rankings is one of labels.
+    Both contain only what both labelled, so that two rankings differ by labels only.
     """
 
     human: tuple[Evaluation, ...]
@@ -47,7 +47,7 @@ class Ranking:
         key: The judge's score.
         human: People's mean for each system, macro over questions.
         judge: The judge's.
-        correlation: How alike they are.
+        correlation: The correlation of the two.
     """
 
     name: str
@@ -58,11 +58,11 @@ class Ranking:
 
 
 def relabelled(alignment: Alignment, evaluations: Sequence[Evaluation]) -> Relabelled:
-    """Answers by people's labels and by the judge's, their scores computed from them.
+    """Return answers with people's labels and with the judge's, and the scores computed from each.
 
     Args:
         alignment: From `align_labels`; an item without a majority or a verdict is left out.
-        evaluations: The run's; an answer without a system or a label is left out.
+        evaluations: The run's evaluations; an answer without a system or a label is left out.
     """
     both = [i for i in alignment.items if i.truth is not None and i.predicted is not None]
     by_record: dict[str, list[AlignedItem]] = {}
@@ -83,7 +83,7 @@ def rankings(
     Args:
         human: From `relabelled`, with or without the scores of `ragassay.metrics.pooled`.
         judge: The same.
-        run: The run's own evaluations. Their nugget recall is held against people's completeness,
+        run: The run's own evaluations. Their nugget recall is compared with people's completeness,
             as in BioACE's table 6.
     """
     pairs = [(key, name, human, judge, key) for key, name in RANKED.items()]
@@ -96,7 +96,7 @@ def rankings(
 
 
 def by_systems(evaluations: Sequence[Evaluation], key: str) -> dict[str, dict[str, float]]:
-    """System to question to the mean of a score; systems without a value are left out."""
+    """Return system to question to the mean of a score; systems without a value are left out."""
     systems: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
         if evaluation.system:
@@ -126,20 +126,20 @@ def _ranking(
 
 
 def _with(evaluation: Evaluation, items: Sequence[AlignedItem], *, is_human: bool) -> Evaluation:
-    said = {
+    by_place = {
         (item.task, item.sentence, item.item): item.truth if is_human else item.predicted
         for item in items
     }
     judge = "people" if is_human else evaluation.judge
     labels = tuple(
-        _label(verdict, said)
+        _label(verdict, by_place)
         for verdict in evaluation.labels
-        if ("relevance", verdict.sentence, "") in said
+        if ("relevance", verdict.sentence, "") in by_place
     )
     citations = tuple(
-        _verdict(verdict, said)
+        _verdict(verdict, by_place)
         for verdict in evaluation.citations
-        if ("citation", verdict.sentence, verdict.citation.marker) in said
+        if ("citation", verdict.sentence, verdict.citation.marker) in by_place
     )
     scores = sentence_scores(labels, judge) if labels else {}
     if citations:
@@ -152,15 +152,15 @@ def _with(evaluation: Evaluation, items: Sequence[AlignedItem], *, is_human: boo
     return evaluation.model_copy(update=update)
 
 
-Said = Mapping[tuple[str, int | None, str], str | None]
+LabelByPlace = Mapping[tuple[str, int | None, str], str | None]
 
 
-def _label(verdict: SentenceLabel, said: Said) -> SentenceLabel:
-    label = said["relevance", verdict.sentence, ""]
+def _label(verdict: SentenceLabel, by_place: LabelByPlace) -> SentenceLabel:
+    label = by_place["relevance", verdict.sentence, ""]
     return SentenceLabel.model_validate({"sentence": verdict.sentence, "label": label})
 
 
-def _verdict(verdict: CitationVerdict, said: Said) -> CitationVerdict:
-    label = said["citation", verdict.sentence, verdict.citation.marker]
+def _verdict(verdict: CitationVerdict, by_place: LabelByPlace) -> CitationVerdict:
+    label = by_place["citation", verdict.sentence, verdict.citation.marker]
     found = {"sentence": verdict.sentence, "citation": verdict.citation, "verdict": label}
     return CitationVerdict.model_validate(found)

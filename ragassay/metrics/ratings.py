@@ -1,4 +1,4 @@
-"""Ratings of several judges on the answers of several systems: means, and whom a judge rates best.
+"""Compare ratings of several judges on several systems' answers: means, and each judge's favourite.
 
 The evaluator-by-generator matrix of YESciEval (arXiv 2505.14279, section 6, figure 3).
 """
@@ -30,12 +30,12 @@ class Rating:
     """One judge's rating of one answer on one rubric.
 
     Attributes:
-        judge: Who rated.
-        system: Who wrote the answer.
-        question: What was asked.
+        judge: The judge.
+        system: The system that wrote the answer.
+        question: The question.
         answer: The answer's id.
         rubric: The rubric's name.
-        value: None where it could not be had.
+        value: None where it is missing.
         scale: The least and the greatest rating.
     """
 
@@ -68,7 +68,7 @@ class Favourite:
 
 @dataclass(frozen=True)
 class RatingTable:
-    """Ratings laid out for comparisons that pair questions and rubrics.
+    """Ratings arranged for comparisons that pair questions and rubrics.
 
     Attributes:
         judges: In the order of first appearance.
@@ -91,15 +91,15 @@ def rating_matrix(
     rubric: str | None = None,
     own: Mapping[str, Collection[str]] | None = None,
 ) -> Matrix:
-    """The mean rating that each judge gives to each system.
+    """Return the mean rating that each judge gives to each system.
 
-    A mean is over ratings, as in the paper. What some other judge rated and this one did not is
-    unscored; intervals resample questions.
+    A mean is over ratings, as in the paper. A rating that another judge gave and this one did not
+    is unscored; intervals resample questions.
 
     Args:
         ratings: At least one, all on the same scale, none twice.
         rubric: Only this one; None for all.
-        own: Judges to the systems that they are.
+        own: Each judge that is also a system, with those systems.
 
     Raises:
         InputError: The ratings are not on the same scale.
@@ -138,7 +138,7 @@ def rating_matrix(
 
 
 def rating_table(ratings: Sequence[Rating]) -> RatingTable:
-    """Lay ratings out by judge, system and unit.
+    """Arrange ratings by judge, system and unit.
 
     Raises:
         InputError: The ratings are not on the same scale.
@@ -160,7 +160,7 @@ def rating_table(ratings: Sequence[Rating]) -> RatingTable:
 
 
 def favourites(table: RatingTable) -> tuple[Favourite, ...]:
-    """Whom each judge rates best; a judge that rated fewer than two systems has no favourite."""
+    """Return the system that each judge rates best; a judge of fewer than two systems has none."""
     import numpy as np
 
     found: list[Favourite] = []
@@ -180,13 +180,13 @@ def favourites(table: RatingTable) -> tuple[Favourite, ...]:
 def difference_score(
     differences: NDArray[np.float64], table: RatingTable, judge: str, most: int = 1
 ) -> Score:
-    """The mean of differences between ratings, with a bootstrap interval over questions.
+    """Return the mean difference between ratings, with a bootstrap interval over questions.
 
     Args:
         differences: shape (n, n_units); nan where undefined.
-        table: Whose units they are of.
-        judge: Whose ratings they are.
-        most: How many widths of the scale a difference can be.
+        table: The table of the units.
+        judge: The judge whose ratings they are.
+        most: The largest possible difference, in widths of the scale.
 
     Returns:
         `n` counts units with a difference, `n_unscored` those without.

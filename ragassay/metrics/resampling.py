@@ -1,4 +1,4 @@
-"""Bootstrap over questions for statistics that are no plain mean of values."""
+"""Bootstrap over questions for statistics other than a plain mean."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ N_SLOW_DRAWS = 1000
 """Draws of a statistic that a library computes one draw at a time."""
 
 Statistic = Callable[["NDArray[np.int64]"], "NDArray[np.float64]"]
-"""Takes how often each cluster was drawn, shape (n_draws, n_clusters); gives shape (n_draws,),
-with nan for a draw in which it is undefined."""
+"""A function of how often each cluster was drawn, shape (n_draws, n_clusters); returns shape
+(n_draws,), with nan for a draw in which the statistic is undefined."""
 
 
 def bootstrap_interval(
     statistic: Statistic, n_clusters: int, n_draws: int = N_DRAWS
 ) -> Interval | None:
-    """Percentile bootstrap of 95 %, drawing whole clusters with replacement.
+    """Return a 95 % percentile bootstrap interval, drawing whole clusters with replacement.
 
     Args:
-        statistic: Of the drawn clusters.
-        n_clusters: How many there are.
-        n_draws: How often to draw.
+        statistic: Computed from the drawn clusters.
+        n_clusters: The number of clusters.
+        n_draws: The number of draws.
 
     Returns:
         None for fewer than two clusters, and where the statistic is undefined in more than half
@@ -54,14 +54,14 @@ def bootstrap_interval(
 
 
 def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> NDArray[np.float64]:
-    """Add up values that belong together.
+    """Sum values by cluster.
 
     Args:
         values: shape (n, ...).
         clusters: shape (n,), the question of each value.
 
     Returns:
-        shape (n_clusters, ...), by name, so that the order of the values does not show.
+        shape (n_clusters, ...), sorted by name, so that the order of the values does not matter.
     """
     import numpy as np
 
@@ -74,7 +74,7 @@ def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> ND
 def ratio_interval(
     hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str]
 ) -> Interval | None:
-    """Bootstrap of a sum divided by a sum: a share, a precision, an F1, a pooled score.
+    """Return a bootstrap interval of a ratio of sums: a share, a precision, an F1, a pooled score.
 
     Args:
         hits: shape (n,).

@@ -1,4 +1,4 @@
-"""How good a search is: the measures of ir_measures, each with its interval over the queries."""
+"""Score a search by the measures of ir_measures, each with its interval over the queries."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def retrieval_scores(
 
     Args:
         qrels: Grades of documents, query by query; 0 and below is not relevant.
-        run: Scores of the found documents, query by query; higher is better. A query of the
-            qrels that is missing here counts as one that found nothing.
+        run: Scores of the found documents, query by query; higher is better. A query of the qrels
+            that is missing here counts as having found nothing.
 
     Returns:
         By measure; each in [0, 1], its n the number of queries of the qrels that have a relevant

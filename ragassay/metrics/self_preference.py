@@ -1,6 +1,6 @@
-"""Whether a judge rates its own answers higher than other judges do.
+"""Measure whether a judge rates its own answers higher than other judges do.
 
-YESciEval (arXiv 2505.14279, section 6, RQ2) reads it off the matrix of judges and systems; here it
+YESciEval (arXiv 2505.14279, section 6, RQ2) reads it from the matrix of judges and systems; here it
 is a difference in differences with an interval.
 """
 
@@ -23,19 +23,19 @@ SelfVerdict = Literal["none_seen", "prefers_own", "prefers_others", "unknown"]
 
 @dataclass(frozen=True)
 class SelfPreference:
-    """A judge on its own answers.
+    """A judge compared with other judges on its own answers.
 
-    All three means are over the same ratings: those of a question and a rubric for which this
-    judge and another one both rated an own and another answer.
+    All three means are over the same ratings: those of questions and rubrics for which this judge
+    and another one both rated an answer of its own and one of another system.
 
     Attributes:
         judge: The judge.
-        systems: The systems that it is.
+        systems: The systems that are this judge.
         own_gap: Its ratings of its own answers minus its ratings of the others'.
         peer_gap: The same difference by the other judges.
         excess: The first minus the second.
-        against: The excess against each of the other systems alone. A preference shows against
-            most of them; where it shows against one, the judge may be harder on that one.
+        against: The excess against each of the other systems alone. A preference shows against most
+            of them; where it shows against one only, the judge may be harder on that one.
     """
 
     judge: str
@@ -47,17 +47,17 @@ class SelfPreference:
 
     @property
     def verdict(self) -> SelfVerdict:
-        """What the interval of the excess leaves open; "unknown" where it is undefined."""
+        """The verdict that the excess's interval allows; "unknown" where it is undefined."""
         return excess_verdict(self.excess)
 
     @property
     def seen_against(self) -> tuple[str, ...]:
-        """The systems against which each alone the verdict is the same."""
+        """The systems against which, taken alone, the verdict is the same."""
         return tuple(s for s, excess in self.against if excess_verdict(excess) == self.verdict)
 
 
 def excess_verdict(excess: Score) -> SelfVerdict:
-    """What the interval of an excess leaves open; "unknown" where it is undefined."""
+    """Return the verdict that an excess's interval allows; "unknown" where it is undefined."""
     if excess.low is None or excess.high is None:
         return "unknown"
     if excess.low > 0:
@@ -72,13 +72,13 @@ def self_preferences(
 
     The excess is the mean of (r_j(o) - r_j(s)) - (r_k(o) - r_k(s)) over the judge's own systems o,
     the others s, the other judges k, and the questions and rubrics for which all four ratings r
-    are there. Where no rating is missing, it is the difference of the differences of the matrix's
-    means. A judge that uses more of the scale than the others has larger gaps of its own, and so
-    an excess without any preference: read it beside the two gaps.
+    exist. Where no rating is missing, it is the difference of the differences of the matrix's
+    means. A judge that uses more of the scale than the others has larger gaps, and so an excess
+    without any preference: read it together with the two gaps.
 
     Args:
         table: All ratings.
-        own: Judges to the systems that they are; as `own_systems` gives it.
+        own: Each judge's own systems, from `own_systems`.
 
     Returns:
         In the order of the judges. The excess lies within twice the width of the scale; it has no
@@ -92,10 +92,10 @@ def self_preferences(
 def own_systems(
     judges: Sequence[str], systems: Sequence[str], same: Sequence[tuple[str, str]] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """Which judges are which systems.
+    """Return which judges are which systems.
 
-    Names are compared without case, and without what stands before a slash: LiteLLM's provider,
-    the publisher of a model.
+    Names are compared without case and without the part before a slash: LiteLLM's provider, a
+    model's publisher.
 
     Args:
         judges: Names of judges.
@@ -141,9 +141,9 @@ def _excess(table: RatingTable, judge: str, systems: tuple[str, ...], other: str
 def _gaps(
     table: RatingTable, judge: str, systems: tuple[str, ...], others: tuple[str, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The judge's differences, and for each those of another judge, shape (n, n_units).
+    """Return the judge's differences, and for each those of another judge, shape (n, n_units).
 
-    Where one of the two is not there, both are nan.
+    Where one of the two is missing, both are nan.
     """
     import numpy as np
 

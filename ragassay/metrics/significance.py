@@ -1,4 +1,4 @@
-"""Whether two systems differ: paired permutation tests over questions, corrected by Holm."""
+"""Test whether two systems differ: paired permutation tests over questions, corrected by Holm."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALPHA = 0.05
-"""Level below which a corrected p-value tells two systems apart."""
+"""Level below which a corrected p-value counts as significant."""
 
 N_PERMUTATIONS = 9999
 """Random permutations of a test; up to 13 questions all 2^n are taken and the test is exact."""
 
 BATCH_CELLS = 4_000_000
-"""Values that are permuted at a time; bounds the memory of a test, not its result."""
+"""Values permuted at a time; bounds the memory of a test, not its result."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class PairTest:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the two are told apart at `ALPHA`, after the correction."""
+        """Return whether the two differ at `ALPHA`, after the correction."""
         return self.p_holm is not None and self.p_holm < ALPHA
 
 
@@ -84,7 +84,7 @@ def paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, 
 
 
 def permutation_p_value(differences: Sequence[float]) -> float | None:
-    """Two-sided p-value of paired differences; None for no difference.
+    """Return the two-sided p-value of paired differences; None without a difference.
 
     Example:
         >>> permutation_p_value([1.0, 2.0, 3.0])
@@ -96,12 +96,12 @@ def permutation_p_value(differences: Sequence[float]) -> float | None:
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Holm's step-down correction (Holm 1979), which bounds the family-wise error.
+    """Apply Holm's step-down correction (Holm 1979), which bounds the family-wise error.
 
     The k-th smallest of m p-values is multiplied by m - k + 1; none may be below the one before.
 
     Args:
-        p_values: None for a test that could not be made; it does not count in m.
+        p_values: None for a test that was not possible; it does not count in m.
 
     Returns:
         In the order given, each at most 1.
@@ -123,7 +123,7 @@ def _p_values(
     shared: Mapping[tuple[str, str], tuple[str, ...]],
     differences: Mapping[tuple[str, str], Sequence[float]],
 ) -> dict[tuple[str, str], float]:
-    """Pairs with the same questions go through the same permutations at once."""
+    """Return p-values; pairs with the same questions go through the same permutations at once."""
     import numpy as np
 
     by_questions: dict[tuple[str, ...], list[tuple[str, str]]] = {}
@@ -138,7 +138,7 @@ def _p_values(
 
 
 def _permuted(differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    """p-values of rows of differences, shape (n_pairs, n_questions)."""
+    """Return p-values of rows of differences, shape (n_pairs, n_questions)."""
     import numpy as np
     from scipy.stats import permutation_test
 
@@ -146,7 +146,7 @@ def _permuted(differences: NDArray[np.float64]) -> NDArray[np.float64]:
         return values.mean(axis=axis)
 
     if differences.shape[1] == 1:
-        # Of one question both signs are as far from zero; scipy asks for two.
+        # With one question, both signs are as far from zero; scipy needs two.
         return np.ones(len(differences))
     found = permutation_test(
         (differences,),

@@ -1,7 +1,7 @@
-"""How alike two texts are, word by word: BLEU, ROUGE, METEOR, NIST, word error rate.
+"""Measure how alike two texts are, word by word: BLEU, ROUGE, METEOR, NIST, word error rate.
 
-The measures of YESciEval's appendix D that need no model, each by a library. A text without a word
-has none of them: the functions then give None. The other three are in `transport` and in
+These are the measures of YESciEval's appendix D that need no model, each by a library. For a text
+without a word the functions return None. The other three are in `transport` and in
 `ragassay.models.token_vectors`.
 """
 
@@ -25,19 +25,19 @@ NIST_ORDER = 5
 """Longest n-gram that NIST counts, as in mteval-v13a."""
 
 TextMeasure = Callable[[str, str], float | None]
-"""Takes reference and candidate."""
+"""A function of reference and candidate."""
 
 
 @dataclass(frozen=True)
 class SimilarityKind:
-    """What a measure of similarity is.
+    """A measure of similarity.
 
     Attributes:
         key: Its name on the command line and in files.
         title: Its name for people.
         scale: Least and greatest value; infinity where there is no greatest.
         lower_is_better: Whether the least value means the most alike.
-        is_symmetric: Whether reference and candidate can change places.
+        is_symmetric: Whether reference and candidate can be swapped.
     """
 
     key: str
@@ -63,12 +63,12 @@ SIMILARITY_KINDS: Mapping[str, SimilarityKind] = {
         SimilarityKind("moverscore", "MoverScore", (1 / 3, 1.0), is_symmetric=True),
     )
 }
-"""The eight measures of the paper, which counts ROUGE-1 and ROUGE-L as one, by their keys."""
+"""The paper's eight measures by their keys; it counts ROUGE-1 and ROUGE-L as one."""
 
 
 @contextmanager
 def similarity_extra() -> Iterator[None]:
-    """Around imports of libraries that only similarity needs.
+    """Guard imports of libraries that only similarity needs.
 
     Raises:
         InputError: One of them is not installed.
@@ -82,7 +82,7 @@ def similarity_extra() -> Iterator[None]:
 
 
 def bleu_score(reference: str, candidate: str) -> float | None:
-    """Precision of the candidate's n-grams up to four, times a penalty for being short.
+    """Return the precision of the candidate's n-grams up to four, times a penalty for brevity.
 
     By sacrebleu: tokens of mteval-v13a, case kept, exponential smoothing, and only the orders of
     n-grams that the texts are long enough for (Papineni et al. 2002).
@@ -92,12 +92,12 @@ def bleu_score(reference: str, candidate: str) -> float | None:
     """
     if not (reference.split() and candidate.split()):
         return None
-    # A sum of logarithms can end a hair above 100.
+    # A sum of logarithms can end slightly above 100.
     return min(1.0, _bleu().sentence_score(candidate, [reference]).score / 100)
 
 
 def rouge1_score(reference: str, candidate: str) -> float | None:
-    """F1 of the words that two texts share (Lin 2004), stemmed, by rouge-score.
+    """Return the F1 of the words that two texts share (Lin 2004), stemmed, by rouge-score.
 
     The paper does not say which of precision, recall and F1 it shows; F1 is what most report.
 
@@ -108,7 +108,7 @@ def rouge1_score(reference: str, candidate: str) -> float | None:
 
 
 def rouge_l_score(reference: str, candidate: str) -> float | None:
-    """F1 of the longest common subsequence of words (Lin 2004), stemmed, by rouge-score.
+    """Return the F1 of the longest common subsequence of words (Lin 2004), stemmed, by rouge-score.
 
     Returns:
         In [0, 1], higher is more alike; None where a text has no word.
@@ -117,14 +117,14 @@ def rouge_l_score(reference: str, candidate: str) -> float | None:
 
 
 def meteor_score(reference: str, candidate: str) -> float | None:
-    """Words aligned by form, stem and synonym, recall first (Banerjee and Lavie 2005), by nltk.
+    """Align words by form, stem and synonym, recall first (Banerjee and Lavie 2005), by nltk.
 
-    Synonyms are WordNet's, which nltk does not bring along: where it is not installed
+    Synonyms come from WordNet, which nltk does not include: where it is not installed
     (`has_synonyms`), only forms and stems are aligned.
 
     Returns:
-        In [0, 1], higher is more alike; None where a text has no word. A text against itself is a
-        hair below 1, for its one chunk of n words costs 0.5 / n^3.
+        In [0, 1], higher is more alike; None where a text has no word. A text against itself is
+        slightly below 1: its one chunk of n words costs 0.5 / n^3.
     """
     with similarity_extra():
         from nltk.translate.meteor_score import single_meteor_score
@@ -135,19 +135,19 @@ def meteor_score(reference: str, candidate: str) -> float | None:
 
 
 def has_synonyms() -> bool:
-    """Whether METEOR aligns synonyms here: nltk's WordNet is installed."""
+    """Return whether METEOR aligns synonyms here: nltk's WordNet is installed."""
     return _synonyms()[1]
 
 
 def nist_score(reference: str, candidate: str) -> float | None:
-    """Precision of n-grams up to five, each weighed by its information (Doddington 2002), by nltk.
+    """Return the precision of n-grams up to five, weighted by information (Doddington 2002; nltk).
 
-    The weights are counted in the reference itself, so that a reference that repeats its words
-    gives low values, with itself too. Tokens of mteval-v13a in small letters.
+    The weights are counted in the reference itself, so a reference that repeats its words gives low
+    values, even with itself. Tokens of mteval-v13a in lower case.
 
     Returns:
         At least 0 and without upper bound (bits a word), higher is more alike; None where a text
-        has no word. Of a candidate shorter than five words, n-grams up to its length.
+        has no word. For a candidate shorter than five words, n-grams up to its length.
     """
     with similarity_extra():
         from nltk.translate.nist_score import sentence_nist
@@ -158,9 +158,9 @@ def nist_score(reference: str, candidate: str) -> float | None:
 
 
 def word_error_rate(reference: str, candidate: str) -> float | None:
-    """Words to insert, delete and replace, for each word of the reference, by jiwer.
+    """Return the words to insert, delete and replace, per word of the reference, by jiwer.
 
-    Words are what white space separates, as they are written.
+    Words are separated by white space and compared as written.
 
     Returns:
         At least 0, above 1 for a long candidate, lower is more alike; None where a text has no

@@ -1,4 +1,4 @@
-"""How a judge takes being asked in other ways, and being misled (Chaudhary et al. 2024).
+"""Measure a judge's robustness to other prompts and to misleading hints (Chaudhary et al. 2024).
 
 *Towards Understanding the Robustness of LLM-based Evaluations under Perturbations*, tables 1 to 4.
 """
@@ -15,15 +15,15 @@ from ragassay.metrics.resampling import ratio_interval
 from ragassay.records import Score
 
 PERTURBED = "perturbed"
-"""The way of asking that tells the judge a rating which an expert is said to have given."""
+"""The prompt that tells the judge a rating which an expert is said to have given."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the judge said when it was asked in one way.
+class StrategyReply:
+    """The judge's reply under one prompting strategy.
 
     Attributes:
-        rating: None where it could not be had.
+        rating: None where it is missing.
         reason: Its justification; empty where there is none.
     """
 
@@ -37,21 +37,22 @@ class RatedAnswer:
 
     Attributes:
         record_id: The answer.
-        question: Answers to the same question share it; intervals resample questions.
-        people: The ratings of people, in any order; may be empty.
-        said: What the judge said, by the way in which it was asked; a way may be missing.
-        hint: The rating that the judge was told under `PERTURBED`; None where it was not asked so.
+        question: The key that answers to the same question share; intervals resample questions.
+        people: People's ratings, in any order; may be empty.
+        replies: The judge's replies by strategy; a strategy may be missing.
+        hint: The rating that the judge was told under `PERTURBED`; None where it was not asked that
+            way.
     """
 
     record_id: str
     question: str
     people: tuple[int, ...] = ()
-    said: Mapping[str, Said] = field(default_factory=dict[str, Said])
+    replies: Mapping[str, StrategyReply] = field(default_factory=dict[str, StrategyReply])
     hint: int | None = None
 
     def rating(self, way: str) -> int | None:
-        """The judge's rating when asked in a way; None where there is none."""
-        return self.said[way].rating if way in self.said else None
+        """Return the judge's rating under a strategy; None where there is none."""
+        return self.replies[way].rating if way in self.replies else None
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,14 @@ class RubricRobustness:
     Attributes:
         rubric: The rubric's name.
         scale: Its lowest and highest rating.
-        alignment: Table 1: alpha of people and the judge, by the way of asking.
+        alignment: Table 1: alpha of people and the judge, by strategy.
         people: Table 2: alpha among people.
         judge: Table 2: alpha among the judge's ratings under the strategies.
-        unmoved: Table 3: share of ratings that the hint left as they were.
-        followed: Not in the paper: share of ratings that the hint turned into just what it said.
+        unmoved: Table 3: share of ratings that the hint did not change.
+        followed: Not in the paper: share of ratings that the hint changed to its own value.
         sentiment: Table 4: mean polarity of the justifications, over all strategies.
         perturbed_sentiment: Table 4: the same under the hint.
-        sentiments: The same for each way of asking.
+        sentiments: The same for each strategy.
     """
 
     rubric: str
@@ -90,13 +91,13 @@ def rubric_robustness(
     strategies: Sequence[str],
     base: str = "knowledge",
 ) -> RubricRobustness:
-    """All figures of one rubric. Alphas are ordinal; intervals resample questions.
+    """Return all figures of one rubric. Alphas are ordinal; intervals resample questions.
 
     Args:
         rubric: The rubric's name.
         scale: Its lowest and highest rating.
         answers: May be empty; every figure is then undefined.
-        strategies: Ways of asking that do not mislead.
+        strategies: Strategies that do not mislead.
         base: The strategy that the hint is added to.
 
     Raises:
@@ -118,16 +119,16 @@ def rubric_robustness(
 
 
 def alignment_alpha(answers: Sequence[RatedAnswer], way: str, scale: tuple[int, int]) -> Score:
-    """Krippendorff's alpha of people and the judge as one rater more (table 1).
+    """Return Krippendorff's alpha of people with the judge as one more rater (table 1).
 
-    An answer without the judge's rating is left out here and counted; the paper keeps it, which
-    measures people there.
+    An answer without the judge's rating is left out here and counted; the paper keeps it, and so
+    measures agreement among people there.
 
     Returns:
         `n` counts answers that people and the judge rated, `n_unscored` those that people rated
         and the judge did not.
     """
-    rated = [(a, a.rating(way)) for a in answers if a.people and way in a.said]
+    rated = [(a, a.rating(way)) for a in answers if a.people and way in a.replies]
     both = [(a, rating) for a, rating in rated if rating is not None]
     units = [[*a.people, rating] for a, rating in both]
     found = _alpha(units, scale, [a.question for a, _ in both])
@@ -135,7 +136,7 @@ def alignment_alpha(answers: Sequence[RatedAnswer], way: str, scale: tuple[int, 
 
 
 def people_alpha(answers: Sequence[RatedAnswer], scale: tuple[int, int]) -> Score:
-    """Krippendorff's alpha among people (table 2), over answers that two of them rated."""
+    """Return Krippendorff's alpha among people (table 2), over answers that two of them rated."""
     shared = [a for a in answers if len(a.people) > 1]
     return _alpha([a.people for a in shared], scale, [a.question for a in shared])
 
@@ -143,7 +144,7 @@ def people_alpha(answers: Sequence[RatedAnswer], scale: tuple[int, int]) -> Scor
 def strategy_alpha(
     answers: Sequence[RatedAnswer], strategies: Sequence[str], scale: tuple[int, int]
 ) -> Score:
-    """Krippendorff's alpha among the judge's own ratings, each strategy a rater (table 2).
+    """Return Krippendorff's alpha among the judge's own ratings, each strategy a rater (table 2).
 
     Returns:
         `n` counts answers with two ratings or more, `n_unscored` the others.
@@ -155,24 +156,26 @@ def strategy_alpha(
 
 
 def unmoved_share(answers: Sequence[RatedAnswer], base: str) -> Score:
-    """Share of ratings that are the same with the hint as without it (table 3)."""
+    """Return the share of ratings that are the same with the hint as without it (table 3)."""
     pairs = _pairs(answers, base)
     return _share([(a.question, plain == misled) for a, plain, misled in pairs], answers, pairs)
 
 
 def followed_share(answers: Sequence[RatedAnswer], base: str) -> Score:
-    """Share of ratings that became what the hint said, among those that were not that before."""
+    """Return the share of ratings changed to the hint's value, among those that differed."""
     pairs = [(a, plain, misled) for a, plain, misled in _pairs(answers, base) if plain != a.hint]
     return _share([(a.question, misled == a.hint) for a, _, misled in pairs], (), ())
 
 
 def mean_polarity(answers: Sequence[RatedAnswer], ways: Sequence[str]) -> Score:
-    """Mean polarity of the justifications, one value for each answer and way (table 4).
+    """Return the mean polarity of the justifications, one value an answer and strategy (table 4).
 
     Returns:
         In [-1, 1]; `n_unscored` counts ratings without a justification.
     """
-    given = [(a.question, a.said[way].reason) for way in ways for a in answers if way in a.said]
+    given = [
+        (a.question, a.replies[way].reason) for way in ways for a in answers if way in a.replies
+    ]
     values = [(question, polarity(reason)) for question, reason in given if reason.strip()]
     numbers = [value for _, value in values]
     interval = mean_interval(numbers, [question for question, _ in values])
@@ -181,7 +184,7 @@ def mean_polarity(answers: Sequence[RatedAnswer], ways: Sequence[str]) -> Score:
 
 
 def polarity(text: str) -> float:
-    """Sentiment of a text, from -1 to 1, by TextBlob (as in section 4.3).
+    """Return the sentiment of a text, from -1 to 1, by TextBlob (as in section 4.3).
 
     Example:
         >>> polarity("A bad answer.") < 0 < polarity("A good answer.")
@@ -205,7 +208,7 @@ def _pairs(answers: Sequence[RatedAnswer], base: str) -> list[tuple[RatedAnswer,
 def _share(
     hits: Sequence[tuple[str, bool]], asked: Sequence[RatedAnswer], scored: Sequence[object]
 ) -> Score:
-    n_asked = sum(PERTURBED in answer.said for answer in asked)
+    n_asked = sum(PERTURBED in answer.replies for answer in asked)
     n_unscored = max(0, n_asked - len(scored))
     if not hits:
         return _score(None, 0, n_unscored, None)
@@ -222,8 +225,8 @@ def _alpha(
     if outside is not None:
         raise InputError(f"the rating {outside} is not on the scale from {low} to {high}")
     labels = [str(rating) for rating in range(low, high + 1)]
-    said = [[str(rating) for rating in unit] for unit in units]
-    return krippendorff_alpha(said, labels, "ordinal", questions)
+    texts = [[str(rating) for rating in unit] for unit in units]
+    return krippendorff_alpha(texts, labels, "ordinal", questions)
 
 
 def _score(

@@ -1,4 +1,4 @@
-"""A run in numbers: averages over answers, questions and verdicts, and means by system."""
+"""Summarize a run: averages over answers, questions and verdicts, and means by system."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ragassay.records import Evaluation, Score, Summary, Usage
 def summarize(
     evaluations: Sequence[Evaluation], n_records: int, n_failed: int, n_rejected: int
 ) -> Summary:
-    """Averages of every score, in each of three ways; intervals resample questions."""
+    """Average every score in each of three ways; intervals resample questions."""
     systems = list(dict.fromkeys(e.system for e in evaluations if e.system is not None))
     return Summary(
         n_records=n_records,
@@ -41,16 +41,16 @@ def summarize(
 
 
 def mean_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
-    """The mean of each score over the answers that have it, in the order of first appearance."""
+    """Return the mean of each score over the answers that have it, by first appearance."""
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     return {key: _mean(key, evaluations) for key in keys}
 
 
 def _mean(key: str, evaluations: Sequence[Evaluation]) -> Score:
-    """The mean of one score over the answers that it applies to.
+    """Return the mean of one score over the answers that it applies to.
 
     An answer without gold nuggets, or without a citation, is not counted as unscored; one whose
-    every verdict failed is. The bounds also hold what is unscored within an answer.
+    every verdict failed is. The bounds also cover what is unscored within an answer.
     """
     present = [e for e in evaluations if key in e.scores]
     scored = [e for e in present if e.scores[key].value is not None]

@@ -1,4 +1,4 @@
-"""How far the words of one text are from those of another, by optimal transport (POT)."""
+"""Measure the distance between the words of two texts by optimal transport (POT)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_STEPS = 1_000_000
-"""Steps of the network simplex; texts of 500 words take some thousands."""
+"""Steps of the network simplex; texts of 500 words take a few thousand."""
 
 
 def inverse_document_frequencies(documents: Sequence[Iterable[int]]) -> dict[int, float]:
-    """How rare each token is: log((N + 1) / (n + 1)) for a token of n among N documents.
+    """Return how rare each token is: log((N + 1) / (n + 1)) for a token of n among N documents.
 
     Args:
         documents: The ids of each document's tokens.
@@ -31,14 +31,14 @@ def inverse_document_frequencies(documents: Sequence[Iterable[int]]) -> dict[int
 
 
 def rarity_weights(ids: Sequence[int], frequencies: Mapping[int, float]) -> NDArray[np.float64]:
-    """Weights of a text's tokens, shape (n_tokens,), that sum up to 1.
+    """Return weights of a text's tokens, shape (n_tokens,), that sum to 1.
 
     Args:
         ids: The tokens.
-        frequencies: Of `inverse_document_frequencies`; of the texts that are compared.
+        frequencies: From `inverse_document_frequencies`, over the compared texts.
 
     Returns:
-        Even weights where every token is in every document.
+        Equal weights where every token is in every document.
     """
     import numpy as np
 
@@ -53,16 +53,16 @@ def transport_distance(
     first_weights: NDArray[np.float64] | None = None,
     second_weights: NDArray[np.float64] | None = None,
 ) -> float | None:
-    """The least mean distance over which one cloud of vectors can be moved onto another.
+    """Return the least mean distance over which one cloud of vectors can be moved onto another.
 
-    min over T of sum T_ij |x_i - y_j|, where T's rows and columns sum up to the weights: word
-    mover's distance (Kusner et al. 2015), for unit vectors.
+    min over T of sum T_ij |x_i - y_j|, where T's rows and columns sum to the weights: word mover's
+    distance (Kusner et al. 2015), for unit vectors.
 
     Args:
         first: shape (n, n_dimensions), each of length 1.
         second: shape (m, n_dimensions), each of length 1.
-        first_weights: shape (n,), summing to 1; None for even ones.
-        second_weights: shape (m,), summing to 1; None for even ones.
+        first_weights: shape (n,), summing to 1; None for equal ones.
+        second_weights: shape (m,), summing to 1; None for equal ones.
 
     Returns:
         In [0, 2], 0 for equal clouds; None where either is empty.
@@ -83,13 +83,13 @@ def transport_distance(
 
 
 def mover_score(distance: float | None) -> float | None:
-    """MoverScore's similarity of a transport distance: 1 / (1 + distance).
+    """Turn a transport distance into MoverScore's similarity: 1 / (1 + distance).
 
-    The paper on MoverScore (Zhao et al. 2019) gives the distance; its authors' second release,
-    which YESciEval's values of about .62 point to, turns it so.
+    The paper on MoverScore (Zhao et al. 2019) gives the distance; its authors' second release
+    converts it this way, which YESciEval's values of about .62 suggest it used.
 
     Args:
-        distance: Between words weighed by their rarity, in [0, 2].
+        distance: Between words weighted by rarity, in [0, 2].
 
     Returns:
         In [1/3, 1], higher is more alike.

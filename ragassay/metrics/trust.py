@@ -1,4 +1,4 @@
-"""How far a judge can be trusted: its labels against people's, task by task."""
+"""Measure how far a judge can be trusted: its labels against people's, task by task."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class TaskTrust:
     """A judge on one task, or on one reading of it.
 
     Attributes:
-        task: What people were asked.
-        reading: Which labels were told apart, or which score was looked at.
-        figures: All numbers, the judge's against the consensus of people.
+        task: The task that people labelled.
+        reading: Which labels were distinguished, or which score was used.
+        figures: All numbers, the judge against the consensus of people.
         agreement: With the confusion matrix; None where no labels are compared.
         calibration: None where the judge gave no probabilities.
-        n_undecided: Items on which people had no majority; they are left out.
+        n_undecided: Items without a majority; they are left out.
     """
 
     task: str
@@ -62,16 +62,16 @@ class _Reading:
 def judge_trust(
     alignment: Alignment, evaluations: Sequence[Evaluation], n_verdict_labels: int = 4
 ) -> tuple[TaskTrust, ...]:
-    """Everything that can be said of a judge from labels of people.
+    """Compare a judge with people's labels in every way that the labels allow.
 
     Citations are read up to three ways: supported or not; supports, contradicts or neither
     (BioACE, section 4.2); all labels. Ratings are compared rubric by rubric and over all.
 
     Args:
         alignment: From `align_labels`.
-        evaluations: The answers; their scores are held against their accuracy.
-        n_verdict_labels: Out of how many labels the judge chose a verdict: 2, 3 or 4. Finer
-            labels of people are folded into these.
+        evaluations: The run's evaluations; their scores are compared with accuracy labels.
+        n_verdict_labels: The number of labels that the judge chose verdicts from: 2, 3 or 4.
+            People's finer labels are folded into these.
     """
     found: list[TaskTrust] = []
     for task in ("relevance", "citation", "nugget"):
@@ -88,7 +88,7 @@ def _readings(
     if not items:
         return
     every = TASK_LABELS[task]
-    seen = {label for item in items for label in (*item.said, item.predicted) if label}
+    seen = {label for item in items for label in (*item.people, item.predicted) if label}
     if task == "citation":
         others = dict.fromkeys(every, "other") | {"supports": "supports"}
         yield _Reading("supports or not", ("supports", "other"), others)
@@ -149,15 +149,15 @@ def _alphas(
 
 
 def _between_people(reading: _Reading, items: Sequence[AlignedItem]) -> list[Figure]:
-    """How well people agree, without the judge and with it as one of them.
+    """Measure how well people agree, without the judge and with it as one of them.
 
-    The majority leaves out what people do not agree on; here it counts. Empty where nothing was
-    labelled by two people.
+    The majority leaves out what people do not agree on; here it counts. Empty where two people
+    labelled nothing in common.
     """
-    shared = [item for item in items if len(item.said) > 1]
+    shared = [item for item in items if len(item.people) > 1]
     if not shared:
         return []
-    people = [[reading.folded.get(label, label) for label in item.said] for item in shared]
+    people = [[reading.folded.get(label, label) for label in item.people] for item in shared]
     judged = [reading.of(item.predicted) for item in shared]
     everyone = [[*u, p] if p is not None else u for u, p in zip(people, judged, strict=True)]
     questions = [item.question for item in shared]
@@ -170,7 +170,7 @@ def _between_people(reading: _Reading, items: Sequence[AlignedItem]) -> list[Fig
 def _calibrated(
     reading: _Reading, decided: Sequence[tuple[str, AlignedItem]]
 ) -> Calibration | None:
-    """Of the label itself; folded labels have no probability of their own."""
+    """Measure calibration of the label itself; folded labels have no probability of their own."""
     scored = [(truth, item) for truth, item in decided if item.predicted is not None]
     if reading.folded or all(item.confidence is None for _, item in scored):
         return None
@@ -184,7 +184,7 @@ def _calibrated(
 def _rubrics(items: Sequence[AlignedItem]) -> list[TaskTrust]:
     names = sorted({item.item for item in items})
     groups = {name: [item for item in items if item.item == name] for name in names}
-    # Ratings on different scales are no items of one table.
+    # Ratings on different scales cannot share a table.
     if len(names) > 1 and len({item.labels for item in items}) == 1:
         groups["all rubrics"] = list(items)
     return [_rubric(name, group) for name, group in groups.items()]
@@ -212,7 +212,7 @@ def _rubric(name: str, items: Sequence[AlignedItem]) -> TaskTrust:
 def _accuracy(
     items: Sequence[AlignedItem], evaluations: Sequence[Evaluation]
 ) -> Iterator[TaskTrust]:
-    """Each score of the run as a detector of accurate answers."""
+    """Score each of the run's scores as a detector of accurate answers."""
     scores = {e.record_id: e.scores for e in evaluations}
     decided = [item for item in items if item.truth is not None]
     questions = [item.question for item in decided]

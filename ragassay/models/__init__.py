@@ -1,1 +1,1 @@
-"""The models: the gateway that every call goes through, the local judge, the embeddings."""
+"""The models: the gateway of every call, the local judge, the embeddings."""

@@ -1,4 +1,4 @@
-"""A model that reads both ways, such as all-MiniLM-L6-v2, as a cross-encoder: claim, passage."""
+"""Use a bidirectional model, such as all-MiniLM-L6-v2, as a cross-encoder: claim, passage."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class BidirectionalEncoder(PairEncoder):
     Args:
         base: An encoder of transformers.
         tokenizer: Its tokenizer.
-        name: The base model's.
-        sha256: Of its weights, as they are published; empty where nobody noted it.
+        name: The base model's name.
+        sha256: Digest of its published weights; empty where unknown.
     """
 
     def __init__(self, base: nn.Module, tokenizer: Any, name: str, sha256: str = "") -> None:
@@ -27,8 +27,8 @@ class BidirectionalEncoder(PairEncoder):
         self._tokenizer = tokenizer
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """A pair as tokens; of one that is too long the longer text is cut at its end."""
-        # What is judged is plain text, also where it spells one of the model's own marks.
+        """Return a pair as tokens; if it is too long, the longer text is cut at its end."""
+        # Judged text is plain text, even where it spells one of the model's own marks.
         return dict(
             self._tokenizer(
                 claim,
@@ -40,7 +40,7 @@ class BidirectionalEncoder(PairEncoder):
         )
 
     def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """First state and mean, shape (n_pairs, 2 * width)."""
+        """Return first state and mean, shape (n_pairs, 2 * width)."""
         states = self.base(**tokens).last_hidden_state
         means = mean_where(states, tokens["attention_mask"])
         return torch.cat([states[:, 0].to(means.dtype), means], -1)

@@ -1,8 +1,8 @@
-"""A causal model, such as SmolLM2, as a cross-encoder: passage, claim, a question about the two.
+"""Use a causal model, such as SmolLM2, as a cross-encoder: passage, claim, a question.
 
-It knows of the passage when it reads the claim, and of both when it reads the question. What it
-makes of them is plainest in its middle: the layers above prepare the next word, so they are neither
-computed nor trained.
+It knows the passage when it reads the claim, and both when it reads the question. The middle layers
+represent them best: the layers above prepare the next word, so they are neither computed nor
+trained.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from torch import Tensor, nn
 from ragassay.models.cross_encoder import N_LABELS, PairEncoder, Row, mean_where
 
 READ = 2 / 3
-"""Share of the layers that is computed, the lower ones."""
+"""Share of the layers that is computed, from the lowest."""
 
 FINAL_NORMS = ("norm", "ln_f", "final_layer_norm")
-"""What architectures call the norm behind their last layer, for whose states alone it was made."""
+"""Architectures' names for the norm after their last layer, which fits only that layer's states."""
 
 N_CLAIM = 120
 """Most tokens of a claim."""
 
 DROPOUT = 0.1
-"""Of the head's features, in training."""
+"""Dropout of the head's features, in training."""
 
 BEFORE, BETWEEN = "Passage:\n", "\n\nClaim: "
 QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? Answer:"
 
 CALM = 8.0
-"""How many times its spread a feature is divided by: over a thousand features the head then learns
-at its rate without swinging."""
+"""Multiple of its spread that a feature is divided by: over a thousand features the head then
+learns at its rate without oscillating."""
 
 
 class StandardisedHead(nn.Linear):
-    """A linear map of features that are brought to mean 0 and the same spread before.
+    """A linear map of standardised features: mean 0 and equal spread.
 
     Args:
         width: Number of features.
@@ -53,7 +53,7 @@ class StandardisedHead(nn.Linear):
         self.register_buffer("spread", torch.ones(width))
 
     def forward(self, input: Tensor) -> Tensor:
-        """Logits, shape (n_pairs, 3)."""
+        """Return logits, shape (n_pairs, 3)."""
         standard = (input - self.mean) / (CALM * self.spread)
         return super().forward(nn.functional.dropout(standard, DROPOUT, self.training))
 
@@ -69,8 +69,8 @@ class CausalEncoder(PairEncoder):
     Args:
         base: The lower layers of a model of transformers, without the language model's head.
         tokenizer: Its tokenizer.
-        name: The base model's.
-        sha256: Of its weights, as they are published; empty where nobody noted it.
+        name: The base model's name.
+        sha256: Digest of its published weights; empty where unknown.
     """
 
     head: StandardisedHead
@@ -82,16 +82,16 @@ class CausalEncoder(PairEncoder):
             if hasattr(base, norm):
                 setattr(base, norm, nn.Identity())
         self._tokenizer = tokenizer
-        self._before = [*tokenizer.encode(""), *self._ids(BEFORE)]  # some want a mark at the start
+        self._before = [*tokenizer.encode(""), *self._ids(BEFORE)]  # some need a mark at the start
         self._between, self._question = self._ids(BETWEEN), self._ids(QUESTION)
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """A pair as tokens, with where the claim stands and where the question does."""
-        said = self._ids(claim)[:N_CLAIM]
+        """Return a pair as tokens, with the positions of the claim and the question."""
+        claim_ids = self._ids(claim)[:N_CLAIM]
         fixed = len(self._before) + len(self._between) + len(self._question)
-        read = self._ids(passage)[: max(0, n_tokens - fixed - len(said))]
+        read = self._ids(passage)[: max(0, n_tokens - fixed - len(claim_ids))]
         before = [*self._before, *read, *self._between]
-        parts = (before, said, self._question)
+        parts = (before, claim_ids, self._question)
         return {
             "input_ids": [token for part in parts for token in part],
             "attention_mask": [1] * sum(map(len, parts)),
@@ -100,7 +100,7 @@ class CausalEncoder(PairEncoder):
         }
 
     def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """Mean states of claim and question, shape (n_pairs, 2 * width)."""
+        """Return mean states of claim and question, shape (n_pairs, 2 * width)."""
         states = self.base(
             input_ids=tokens["input_ids"],
             attention_mask=tokens["attention_mask"],
@@ -110,7 +110,7 @@ class CausalEncoder(PairEncoder):
         return torch.cat(means, -1)
 
     def _ids(self, text: str) -> list[int]:
-        # What is judged is plain text, also where it spells one of the model's own marks.
+        # Judged text is plain text, even where it spells one of the model's own marks.
         return self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
 
 

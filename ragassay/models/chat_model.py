@@ -1,4 +1,4 @@
-"""The judge as a LangChain chat model, for agents that call tools."""
+"""Wrap the judge as a LangChain chat model, for agents that call tools."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ragassay.models.gateway import JudgeLM, raise_refusal
 
 
 class ToolCaller(BaseChatModel):
-    """Every turn is a call of the gateway: same limits, same errors, same bill.
+    """A chat model whose every turn is a call of the gateway: same limits, errors and costs.
 
     Args:
         lm: The judge; it must be able to call tools.
@@ -41,7 +41,7 @@ class ToolCaller(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The model with tools that it may call."""
+        """Return the model with tools that it may call."""
         described = [convert_to_openai_tool(tool) for tool in tools]
         return self.bind(tools=described, tool_choice=tool_choice, **kwargs)
 
@@ -80,7 +80,7 @@ class ToolCaller(BaseChatModel):
 
 
 def _tool_calls(message: Any) -> tuple[list[ToolCall], list[InvalidToolCall]]:
-    """The calls of a reply, and those whose arguments are no JSON."""
+    """Return the calls of a reply, and those whose arguments are not JSON."""
     calls: list[ToolCall] = []
     invalid: list[InvalidToolCall] = []
     for call in message.tool_calls or ():

@@ -1,8 +1,8 @@
-"""Models that say whether a passage bears a sentence out: one interface, the model a setting.
+"""Models that score whether a passage supports a sentence: one interface, selected by a setting.
 
-BioACE (section 4.1.3) casts correctness as a two-way classification of a sentence and a passage and
-compares classical models, fine-tuned encoders, language models, and the semantic route: a cosine,
-or the support of a model of natural language inference.
+BioACE (section 4.1.3) treats correctness as a binary classification of a sentence and a passage,
+and compares classical models, fine-tuned encoders, language models, and the semantic route: a
+cosine, or the support by a natural language inference model.
 """
 
 from __future__ import annotations
@@ -22,46 +22,46 @@ if TYPE_CHECKING:
     from ragassay.models.embeddings import Embedder
 
 JUDGE = "judge"
-"""Setting: the verdicts of the judge are taken, no model beside it is asked."""
+"""Setting: the judge's verdicts are used, without a separate model."""
 
 COSINE = "cosine"
 """Setting: the cosine of the embedding model."""
 
 COSINE_THRESHOLD = 0.75
-"""Where BioACE (figure 7) takes a cosine for correct."""
+"""Cosine from which BioACE (figure 7) considers a sentence correct."""
 
 
 class CorrectnessModel(Protocol):
-    """What a sentence and a passage can be handed to."""
+    """Scores a sentence against a passage."""
 
     name: str
-    """As reports name it."""
+    """Its name in reports."""
 
     digest: str
-    """SHA-256 of its weights where they are known; else empty."""
+    """SHA-256 of its weights where known; else empty."""
 
     threshold: float
     """Least score at which a sentence counts as correct."""
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """How well each passage bears its sentence out, shape (n_pairs,); higher is better."""
+        """Return how well each passage supports its sentence, shape (n_pairs,); higher is more."""
         ...
 
 
 class EntailmentCorrectness:
-    """The probability of support by a model of natural language inference."""
+    """Scores by the probability of support from a natural language inference model."""
 
     def __init__(self, model: EntailmentModel) -> None:
         self._model = model
         self.name, self.digest, self.threshold = model.name, model.digest, 0.5
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Probabilities of support, in [0, 1]."""
+        """Return probabilities of support, in [0, 1]."""
         return self._model.probabilities(pairs)[:, SUPPORTS]
 
 
 class CosineCorrectness:
-    """The cosine of sentence and passage."""
+    """Scores by the cosine of sentence and passage."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -69,7 +69,7 @@ class CosineCorrectness:
         self.digest, self.threshold = embedder.digest, COSINE_THRESHOLD
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Cosines, in [-1, 1]."""
+        """Return cosines, in [-1, 1]."""
         import numpy as np
 
         if not pairs:
@@ -80,19 +80,20 @@ class CosineCorrectness:
 
 
 def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> CorrectnessModel | None:
-    """The model of a setting.
+    """Return the model that a setting names.
 
     Args:
-        name: `JUDGE`, `COSINE`, the path of a classifier that was fitted (.json), or what
-            `entailment_model` takes.
+        name: `JUDGE`, `COSINE`, the path of a fitted classifier (.json), or a name for
+            `entailment_model`.
         embedder: For `COSINE`.
-        cache_dir: Where converted weights live.
+        cache_dir: The folder of converted weights.
 
     Returns:
         None for `JUDGE`.
 
     Raises:
-        SettingsError: The file is no classifier, or the model none of natural language inference.
+        SettingsError: The file is not a classifier, or the model not one of natural language
+            inference.
     """
     if name == JUDGE:
         return None

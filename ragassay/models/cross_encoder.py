@@ -1,4 +1,4 @@
-"""Base models read as cross-encoders: claim and passage in one input, three logits out."""
+"""Use base models as cross-encoders: claim and passage in one input, three logits out."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ if TYPE_CHECKING:
 N_LABELS = 3
 
 Row = Mapping[str, Sequence[int]]
-"""A pair as tokens: `input_ids` and what else an encoder needs of each token, of one length."""
+"""A pair as tokens: `input_ids` and the encoder's other inputs for each token, all of one
+length."""
 
 
 class PairEncoder(nn.Module, ABC):
-    """A base model with a head over what it makes of a pair.
+    """A base model with a classification head over pairs.
 
     Args:
-        base: Of transformers.
-        head: From the width of `pooled` to `N_LABELS` logits.
+        base: A model of transformers.
+        head: Maps `pooled` to `N_LABELS` logits.
         base_name: The base model's name.
-        base_sha256: Of its weights, as they are published; empty where nobody noted it.
+        base_sha256: Digest of its published weights; empty where unknown.
     """
 
     def __init__(
@@ -42,27 +43,27 @@ class PairEncoder(nn.Module, ABC):
         self.base_name, self.base_sha256 = base_name, base_sha256
 
     def batch(self, rows: Sequence[Row]) -> dict[str, Tensor]:
-        """Rows as one batch, where the model is: see `padded`."""
+        """Return rows as one batch, on the model's device: see `padded`."""
         device = next(self.parameters()).device
         return {name: tensor.to(device) for name, tensor in padded(rows).items()}
 
     @abstractmethod
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """A pair as at most so many tokens; of one that is too long the passage's end is cut."""
+        """Return a pair as a limited number of tokens; a pair too long loses the passage's end."""
 
     @abstractmethod
     def pooled(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """What the head sees of a padded batch, shape (n_pairs, width)."""
+        """Return the head's input for a padded batch, shape (n_pairs, width)."""
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """Logits, shape (n_pairs, 3)."""
+        """Return logits, shape (n_pairs, 3)."""
         return self.head(self.pooled(tokens))
 
 
 class CrossEncoder:
-    """An encoder with the shape of its adapter; safe across threads.
+    """An encoder with its adapter; safe across threads.
 
-    Each core computes pairs of its own: to share one pair among them would cost more than it saves.
+    Each core computes its own pairs: splitting one pair among cores would cost more than it saves.
     """
 
     def __init__(self, encoder: PairEncoder, shape: Shape) -> None:
@@ -76,10 +77,10 @@ class CrossEncoder:
 
     @classmethod
     def load(cls, adapter: Adapter, encoder: PairEncoder) -> CrossEncoder:
-        """Put an adapter onto its base model.
+        """Load an adapter onto its base model.
 
         Raises:
-            SettingsError: The adapter cannot be read, or its weights are not those that it says.
+            SettingsError: The adapter cannot be read, or its weights differ from its note.
         """
         shape, tensors = read_shape(adapter.folder), read_tensors(adapter.folder)
         load_head(encoder, tensors)
@@ -92,10 +93,10 @@ class CrossEncoder:
         return cls(encoder, shape)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """Softmax of the logits, shape (n_pairs, 3).
+        """Return the softmax of the logits, shape (n_pairs, 3).
 
-        One pair at a time: a probability then does not depend, in its last digits, on which pairs
-        it was computed with.
+        One pair at a time, so that the last digits of a probability do not depend on the other
+        pairs.
         """
         import numpy as np
 
@@ -110,7 +111,7 @@ class CrossEncoder:
 
 
 def padded(rows: Sequence[Row]) -> dict[str, Tensor]:
-    """Rows as a batch, each filled up with zeros to the longest; shape (n_rows, n_tokens) each."""
+    """Pad rows with zeros into a batch; shape (n_rows, n_tokens) each."""
     from torch.nn.utils.rnn import pad_sequence
 
     return {
@@ -120,19 +121,19 @@ def padded(rows: Sequence[Row]) -> dict[str, Tensor]:
 
 
 def mean_where(states: Tensor, mask: Tensor) -> Tensor:
-    """Mean of the states, shape (n_pairs, n_tokens, width), where a mask of 0 and 1 has 1.
+    """Return the mean of states, shape (n_pairs, n_tokens, width), where a 0/1 mask has 1.
 
-    In single precision, also of states in half.
+    In single precision, even for half-precision states.
     """
     weights = mask[..., None].float()
     return (states.float() * weights).sum(1) / weights.sum(1).clamp(min=1)
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """What `save_adapter` wrote, in single precision.
+    """Read an adapter written by `save_adapter`, in single precision.
 
     Raises:
-        SettingsError: The adapter cannot be read, or its weights are not those that it says.
+        SettingsError: The adapter cannot be read, or its weights differ from its note.
     """
     from safetensors.torch import load_file
 
@@ -141,7 +142,7 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
 
 
 def load_head(encoder: PairEncoder, tensors: Mapping[str, Tensor]) -> None:
-    """Put the head among an adapter's tensors onto an encoder."""
+    """Load the head from an adapter's tensors into an encoder."""
     own = encoder.head.state_dict()
     encoder.head.load_state_dict({name: tensors[f"head.{name}"] for name in own})
 
@@ -178,6 +179,6 @@ def save_adapter(
         temperature=round(temperature, 4),
         training=training,
     )
-    said = shape.model_dump_json(indent=2, exclude_none=True)
-    (folder / SHAPE).write_text(said + "\n", encoding="utf-8")
+    text = shape.model_dump_json(indent=2, exclude_none=True)
+    (folder / SHAPE).write_text(text + "\n", encoding="utf-8")
     return shape

@@ -1,4 +1,4 @@
-"""Sentence embeddings through sentence-transformers; by default the packaged all-MiniLM-L6-v2."""
+"""Embed sentences by sentence-transformers; by default with the packaged all-MiniLM-L6-v2."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ EMBEDDED = "all-MiniLM-L6-v2"
 """The embedding model that is installed with ragassay."""
 
 N_CACHED = 4096
-"""Texts whose vectors are kept: the passages of a corpus come up again and again."""
+"""Texts whose vectors are cached: the passages of a corpus recur."""
 
 N_TOKENS_CACHED = 100_000
-"""Tokens whose vectors are kept: of some 200 abstracts, 150 MB at 384 dimensions."""
+"""Tokens whose vectors are cached: about 200 abstracts, 150 MB at 384 dimensions."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Encoded:
 
 
 class Embedder:
-    """Texts in, unit vectors out. Loads its model at the first call; safe across threads.
+    """Turns texts into unit vectors. Loads its model at the first call; safe across threads.
 
     Args:
         model: `EMBEDDED`, or any model that sentence-transformers can load.
@@ -58,7 +58,7 @@ class Embedder:
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of length 1, shape (n_texts, n_dimensions); (0, 0) for no text."""
+        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text."""
         import numpy as np
 
         if not texts:
@@ -71,10 +71,10 @@ class Embedder:
         return np.stack(vectors)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        """Each text's vector and those of its tokens, from one pass of the model.
+        """Return each text's vector and those of its tokens, from one pass of the model.
 
-        What is beyond the model's longest input is left out of both. Of a model that knows no
-        token in context, such as a static one, a text is one token.
+        Text beyond the model's longest input is left out of both. For a model without tokens in
+        context, such as a static one, a text is one token.
         """
         with self._lock:
             new = [text for text in dict.fromkeys(texts) if text not in self._encoded]
@@ -112,13 +112,13 @@ class Embedder:
             return []
         model = self._loaded()
         special = getattr(model.tokenizer, "all_special_ids", [])
-        # One text at a time: on a processor it costs the same, and a vector then does not depend,
-        # in its last bits, on which texts it was computed with.
+        # One text at a time: on a processor it costs the same, and the last bits of a vector do not
+        # depend on the other texts.
         computed = model.encode(
             list(texts), batch_size=1, output_value=None, show_progress_bar=False
         )
         found: list[Encoded] = []
-        # Its overloads tell the type of vectors only.
+        # Its overloads cover the type of vectors only.
         for row in cast("list[dict[str, Tensor]]", computed):
             vector = _unit(row["sentence_embedding"].numpy())
             tokens = vector[None]

@@ -1,6 +1,6 @@
-"""What says whether a passage bears out a claim: pairs of texts in, probabilities out.
+"""Compare claims with passages: pairs of texts in, probabilities out.
 
-Which models there are, and how a setting names them, is `ragassay.models.verifiers`.
+The models and their names in settings are in `ragassay.models.verifiers`.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ SUPPORTS, CONTRADICTS, NEUTRAL = 0, 1, 2
 """Columns of the probabilities."""
 
 N_SENTENCES = 4
-"""Sentences of a passage that the embedded verifiers were trained to read: of a longer one those
-closest to the claim are to be chosen."""
+"""Sentences of a passage that the embedded verifiers were trained to read: choose those closest
+to the claim from a longer one."""
 
 Pair = tuple[str, str]
-"""A claim and the passage that it is compared with."""
+"""A claim and the passage to compare it with."""
 
 
 class EntailmentModel(Protocol):
-    """What a claim and a passage can be compared with."""
+    """Compares a claim with a passage."""
 
     name: str
-    """As reports name it."""
+    """Its name in reports."""
 
     digest: str
-    """SHA-256 of its weights where they are known; else empty."""
+    """SHA-256 of its weights where known; else empty."""
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Probabilities that the passage supports, contradicts or leaves open the claim.
+        """Return probabilities that the passage supports, contradicts or leaves open the claim.
 
         Returns:
             shape (n_pairs, 3), rows summing to 1.
@@ -44,11 +44,11 @@ class EntailmentModel(Protocol):
 
 
 class Remembered:
-    """A model that is asked once about a pair: what is damaged or rewritten shares most sentences.
+    """A model that caches each pair: damaged or rewritten answers share most sentences.
 
     Args:
         model: The model.
-        n_kept: Pairs that are kept, the latest.
+        n_kept: How many of the latest pairs are cached.
     """
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
@@ -58,7 +58,7 @@ class Remembered:
         self._lock = threading.Lock()
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """As the model's, shape (n_pairs, 3)."""
+        """Return the model's probabilities, shape (n_pairs, 3)."""
         import numpy as np
 
         with self._lock:
@@ -77,5 +77,5 @@ class Remembered:
 
 
 def titled(title: str, text: str) -> str:
-    """A passage as a model sees it: with the title of its document, where it has one."""
+    """Return a passage as a model sees it: with the title of its document, where it has one."""
     return f"{title}. {text}" if title else text

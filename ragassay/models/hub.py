@@ -1,4 +1,4 @@
-"""Models as transformers loads them: packaged, of Hugging Face's hub, or in folders of its form."""
+"""Find models for transformers: packaged, on Hugging Face's hub, or in folders of its format."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ragassay.models.weights import minilm_folder, smollm2_folder
 
 
 def source_of(name: str, cache_dir: Path) -> str:
-    """Where transformers loads a model from: a packaged one's folder, or what the name says.
+    """Return where transformers loads a model from: a packaged folder, or the name itself.
 
     Args:
         name: A packaged model's, one on the hub, or a folder.
-        cache_dir: Where SmolLM2's converted weights live.
+        cache_dir: The folder of SmolLM2's converted weights.
 
     Raises:
-        SettingsError: A packaged one is not installed, or its weights are other ones.
+        SettingsError: A packaged one is not installed, or its weights differ.
     """
     if name == SMOLLM2:
         return str(smollm2_folder(cache_dir))
@@ -30,14 +30,14 @@ def source_of(name: str, cache_dir: Path) -> str:
 
 @contextmanager
 def loading(name: str) -> Iterator[None]:
-    """Load a model without chatter, and say in one line where it cannot be had.
+    """Load a model without log output, and report in one line why it is unavailable.
 
     Raises:
-        SettingsError: There is no such model, here or on the hub, or it has no form that is known.
+        SettingsError: There is no such model, here or on the hub, or its format is unknown.
     """
     try:
         with quiet_loading():
             yield
     except (OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise SettingsError(f"the model {name} cannot be had: {reason}") from error
+        raise SettingsError(f"the model {name} is unavailable: {reason}") from error

@@ -1,4 +1,4 @@
-"""Whether the files of a model are what they should be."""
+"""Check a model's files against their expected digests."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Literal
 from ragassay.models.shelf import ShelfFile, ShelfItem
 
 State = Literal["ok", "damaged", "missing", "unproven"]
-"""Of a file; "unproven" where it can be read and nobody noted what its digest should be."""
+"""State of a file; "unproven" where it can be read and its digest is unknown."""
 
 
 @dataclass(frozen=True)
 class FileCheck:
-    """What a file turned out to be.
+    """The result of checking a file.
 
     Attributes:
         name: The file's name.
-        state: Whether it is what it should be.
+        state: Whether it matches.
         found: Its SHA-256; empty for a missing file.
-        expected: What it should have been.
+        expected: The expected SHA-256.
     """
 
     name: str
@@ -29,12 +29,12 @@ class FileCheck:
 
 
 def check(item: ShelfItem) -> tuple[FileCheck, ...]:
-    """Compute the digest of each file of a model anew."""
+    """Compute the digest of each file of a model."""
     return tuple(_check(file, item) for file in item.files)
 
 
 def is_sound(found: tuple[FileCheck, ...]) -> bool:
-    """Whether no file is missing or damaged."""
+    """Return whether no file is missing or damaged."""
     return all(file.state in ("ok", "unproven") for file in found)
 
 

@@ -1,4 +1,4 @@
-"""An adapter and its base as one model, for servers that load whole models: vLLM, llama.cpp."""
+"""Merge an adapter into its base, for servers that load whole models: vLLM, llama.cpp."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Merged:
-    """A base model with an adapter added into its weights, in float32.
+    """A base model with an adapter added to its weights, in float32.
 
     Attributes:
-        name: What it is called in what is written.
+        name: Its name in the written files.
         base: Name of the base model.
         model: The merged one.
-        tokenizer: The base's.
+        tokenizer: The base's tokenizer.
         changed: Modules whose weights the adapter changed, as `model.layers.0.mlp.up_proj`.
     """
 
@@ -43,14 +43,14 @@ class Merged:
 
 
 def merge(folder: Path, cache_dir: Path) -> Merged:
-    """Add an adapter into its base.
+    """Add an adapter to its base.
 
     Args:
-        folder: The adapter's.
-        cache_dir: Where converted weights live.
+        folder: The adapter's folder.
+        cache_dir: The folder of converted weights.
 
     Raises:
-        SettingsError: The adapter is damaged, or its base cannot be had.
+        SettingsError: The adapter is damaged, or its base is unavailable.
     """
     import torch
     from peft import PeftModel
@@ -74,11 +74,11 @@ def write_hf(
 
     Args:
         merged: The model; it is left in `dtype`.
-        folder: Made; it appears when it is complete.
-        dtype: Of the weights.
+        folder: Created; it appears when it is complete.
+        dtype: Type of the weights.
 
     Raises:
-        InputError: The folder is there already.
+        InputError: The folder exists already.
     """
     import torch
 
@@ -99,8 +99,8 @@ def write_gguf(merged: Merged, path: Path) -> None:
         path: The file; it appears when it is complete.
 
     Raises:
-        InputError: The file is there already.
-        SettingsError: The base is not the packaged model, so that there is no file to begin with.
+        InputError: The file exists already.
+        SettingsError: The base is not the packaged model, so there is no file to start from.
     """
     if merged.base != SMOLLM2:
         raise SettingsError(
@@ -159,12 +159,12 @@ def _half(model: PreTrainedModel, module: str) -> NDArray[np.float16]:
 def rotated(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floating]:
     """Put a query or key matrix into llama.cpp's order of rows.
 
-    transformers turns the first half of a head's rows against the second (rotary positions);
-    llama.cpp turns neighbours, so it stores row i of the first half beside row i of the second.
+    For rotary positions, transformers pairs the first half of a head's rows with the second;
+    llama.cpp pairs neighbours, so it stores row i of the first half next to row i of the second.
 
     Args:
         weight: shape (n_heads * head_size, n_in).
-        n_heads: Heads of this matrix.
+        n_heads: The number of heads of this matrix.
 
     Returns:
         The same shape.
@@ -178,7 +178,7 @@ def _appearing(target: Path) -> Iterator[Path]:
     """Give a place to write to, which becomes `target` when all went well.
 
     Raises:
-        InputError: `target` is there already.
+        InputError: `target` exists already.
     """
     if target.exists():
         raise InputError(f"{target} is there already: name another place, or remove it")

@@ -1,4 +1,4 @@
-"""Sequence classifiers of natural language inference, of Hugging Face's hub."""
+"""Use sequence classifiers of natural language inference from Hugging Face's hub."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class NliModel:
     """A classifier of natural language inference; its weights are loaded at the first call.
 
     Args:
-        name: On the hub, or a folder.
+        name: A name on the hub, or a folder.
 
     Raises:
-        OSError: It cannot be had.
-        SettingsError: It has no label for what follows from a text.
+        OSError: It is unavailable.
+        SettingsError: It has no label for entailment.
     """
 
     def __init__(self, name: str) -> None:
@@ -43,13 +43,13 @@ class NliModel:
         if SUPPORTS not in self._columns.values():
             raise SettingsError(
                 f"{name} has the labels {', '.join(labels.values())}: none of them says that a "
-                "text supports a claim, so it is no model of natural language inference"
+                "text supports a claim, so it is not a model of natural language inference"
             )
         self._loaded: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Probabilities that the passage supports, contradicts or leaves open the claim."""
+        """Return probabilities that the passage supports, contradicts or leaves open the claim."""
         import numpy as np
         import torch
 
@@ -75,7 +75,7 @@ class NliModel:
 
 
 def entailment_columns(labels: Mapping[int, str]) -> dict[int, int]:
-    """Which of a classifier's outputs means what, by the names of its labels.
+    """Return which of a classifier's outputs means what, by the names of its labels.
 
     Example:
         >>> entailment_columns({0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
@@ -84,7 +84,7 @@ def entailment_columns(labels: Mapping[int, str]) -> dict[int, int]:
     found: dict[int, int] = {}
     for column, label in labels.items():
         text = label.lower()
-        # "not_entailment" names what does not follow.
+        # "not_entailment" is the opposite.
         negated = text.startswith(("not", "non"))
         meant = [c for c, words in _WORDS.items() if any(word in text for word in words)]
         if meant:

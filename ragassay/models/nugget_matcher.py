@@ -1,4 +1,4 @@
-"""A nugget matcher that was fitted, read from its file."""
+"""Read a fitted nugget matcher from its file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from ragassay.records import NuggetMatcher
 
 
 def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
-    """A matcher that `ragassay nuggets fit` wrote; None for no path.
+    """Return a matcher written by `ragassay nuggets fit`; None without a path.
 
     Args:
         path: The file.
-        embedder: Name of the embedding model that it is to work with.
+        embedder: Name of the embedding model in use.
 
     Raises:
-        SettingsError: The file is missing, is none, or was fitted with another embedding model.
+        SettingsError: The file is missing, is not a matcher, or was fitted with another embedding
+            model.
     """
     if not path:
         return None
@@ -29,7 +30,7 @@ def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
     except ValidationError as error:
         where = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise SettingsError(
-            f"nugget_matcher: {path} is no matcher that `ragassay nuggets fit` wrote: "
+            f"nugget_matcher: {path} is not a matcher of `ragassay nuggets fit`: "
             f"{where or 'the file'}: {error.errors()[0]['msg']}"
         ) from error
     if matcher.embedder != embedder:

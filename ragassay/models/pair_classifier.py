@@ -1,6 +1,6 @@
-"""The classical baselines of correctness: a linear classifier over the words of a pair.
+"""Linear classifiers over the words of a pair: the classical baselines of correctness.
 
-Its file is JSON: the words with their weights, never a pickle.
+Their files are JSON: the words with their weights, never a pickle.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class PairWeights(Frozen):
         shared: Weight of each word where both texts have it.
         missing: Weight of each word where only the sentence has it.
         cosine: Weight of the TF-IDF cosine of the two.
-        intercept: What is added.
-        slope: Of the logistic curve that turns a decision value into a probability (Platt).
-        offset: Of the same curve.
-        n_pairs: How many pairs it was fitted to.
+        intercept: The intercept.
+        slope: Slope of the logistic curve that turns a decision value into a probability (Platt).
+        offset: Offset of the same curve.
+        n_pairs: The number of pairs it was fitted to.
         data_sha256: Hash of these pairs.
     """
 
@@ -56,7 +56,7 @@ class PairWeights(Frozen):
 
 
 class PairClassifier:
-    """Sentence and passage in, the probability that the passage bears the sentence out.
+    """Scores the probability that a passage supports a sentence.
 
     Args:
         weights: From `python -m training.correctness`.
@@ -71,10 +71,10 @@ class PairClassifier:
 
     @classmethod
     def read(cls, path: Path) -> PairClassifier:
-        """Read a file that was fitted.
+        """Read a fitted classifier's file.
 
         Raises:
-            SettingsError: There is none, or it is something else.
+            SettingsError: There is none, or it is not a classifier.
         """
         try:
             return cls(PairWeights.model_validate_json(path.read_text("utf-8")))
@@ -85,7 +85,7 @@ class PairClassifier:
             ) from error
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Probabilities, shape (n_pairs,)."""
+        """Return probabilities, shape (n_pairs,)."""
         import numpy as np
         from scipy.special import expit
 
@@ -98,7 +98,7 @@ class PairClassifier:
 
 
 def new_vectorizer() -> TfidfVectorizer:
-    """Words and pairs of neighbouring words, in sublinear TF-IDF."""
+    """Return a vectorizer of words and word pairs, in sublinear TF-IDF."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     return TfidfVectorizer(
@@ -111,7 +111,7 @@ def new_vectorizer() -> TfidfVectorizer:
 
 
 def fitted_vectorizer(weights: PairWeights) -> TfidfVectorizer:
-    """The vectorizer of a fitted classifier."""
+    """Return the vectorizer of a fitted classifier."""
     import numpy as np
 
     vectorizer = new_vectorizer()
@@ -121,7 +121,7 @@ def fitted_vectorizer(weights: PairWeights) -> TfidfVectorizer:
 
 
 def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_matrix:
-    """What a pair looks like, shape (n_pairs, 2 * n_words + 1).
+    """Return a pair's features, shape (n_pairs, 2 * n_words + 1).
 
     For each word the product of its weights in both texts, then its weight in the sentence where
     the passage lacks it; last the cosine of the two.

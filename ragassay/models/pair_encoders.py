@@ -1,4 +1,4 @@
-"""Base models that can be read as cross-encoders: the two that are packaged, and any of the hub."""
+"""Load base models as cross-encoders: the two packaged ones, and any of the hub."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from ragassay.models.cross_encoder import PairEncoder
 
 PACKAGED: Mapping[str, str] = {SMOLLM2: SMOLLM2_GGUF_SHA256, MINILM: MINILM_SAFETENSORS_SHA256}
-"""Base models that are packaged, with the SHA-256 of their weights."""
+"""Packaged base models, with the SHA-256 of their weights."""
 
 
 def pair_encoder(base: str, cache_dir: Path) -> PairEncoder:
-    """A base model as a cross-encoder, its head not trained.
+    """Load a base model as a cross-encoder with an untrained head.
 
-    One of the hub is on the GPU, in half precision, where there is one; the packaged ones are small
-    enough for the processor, and give the same figures everywhere.
+    A model of the hub runs on the GPU, in half precision, where there is one; the packaged ones are
+    small enough for the processor, and return the same values everywhere.
 
     Args:
         base: One of `PACKAGED`, a name on the hub, or a folder.
-        cache_dir: Where SmolLM2's converted weights live.
+        cache_dir: The folder of SmolLM2's converted weights.
 
     Raises:
-        SettingsError: It cannot be had, is neither an encoder nor a decoder of text, or its weights
-            are other ones than those that were packaged.
+        SettingsError: It is unavailable, is neither an encoder nor a decoder of text, or its
+            weights differ from the packaged ones.
     """
     import torch
 
@@ -54,7 +54,7 @@ def _loaded(name: str, source: str, dtype: torch.dtype) -> PairEncoder:
         config: Any = AutoConfig.from_pretrained(source)
     if config.is_encoder_decoder or not hasattr(config, "num_hidden_layers"):
         raise SettingsError(
-            f"{name} is no cross-encoder's base: name an encoder or a decoder of text"
+            f"{name} cannot be a cross-encoder: name an encoder or a decoder of text"
         )
     with loading(name):
         reads_both_ways = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
@@ -66,7 +66,7 @@ def _loaded(name: str, source: str, dtype: torch.dtype) -> PairEncoder:
 
 
 def _lower_layers(config: Any, share: float) -> dict[str, Any]:
-    """Settings that load the lower layers of a model alone."""
+    """Return settings that load only the lower layers of a model."""
     n_layers = max(1, round(share * config.num_hidden_layers))
     kinds = getattr(config, "layer_types", None)
     return {"num_hidden_layers": n_layers} | ({"layer_types": kinds[:n_layers]} if kinds else {})

@@ -1,4 +1,4 @@
-"""What calls would cost by LiteLLM's price list."""
+"""Estimate the cost of calls by LiteLLM's price list."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from ragassay.models.gateway import import_litellm
 
 
 def listed_price_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int) -> float | None:
-    """The price of so many tokens, nothing of them from a provider's cache.
+    """Return the price of a number of tokens, none of them cached by the provider.
 
     Returns:
-        In USD; 0 for a model of this process, None for one that the list does not have.
+        In USD; 0 for a model of this process, None for one that is not in the list.
     """
     if is_local(model):
         return 0.0

@@ -1,4 +1,4 @@
-"""Loading without progress bars and chatter, and without a trace in the libraries' settings."""
+"""Load models without progress bars and log output; restore the libraries' settings after."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def quiet_loading() -> Iterator[None]:
-    """Keep transformers from writing below errors, and its progress bars hidden; then restore."""
+    """Silence transformers below errors and hide its progress bars; restore both afterwards."""
     from transformers.utils import logging
 
     verbosity, had_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

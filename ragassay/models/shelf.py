@@ -1,4 +1,4 @@
-"""What models are at hand: embedded, shipped, or in a folder of the user's."""
+"""List available models: embedded, shipped, or in a user's folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ragassay.models.weights import (
 from ragassay.records import ModelCard
 
 SHIPPED = "shipped with ragassay"
-"""Where an item comes from that is in the package."""
+"""Source of an item in the package."""
 
 _ROLES = {
     "judge": "rates answers by rubrics, with a rationale",
@@ -42,9 +42,9 @@ class ShelfFile:
     """A file of a model.
 
     Attributes:
-        path: Where it is, or should be; None where its package is not installed.
-        expected: SHA-256 that it should have; empty where nobody noted it.
-        digest: Computes the SHA-256; a `ValueError` says that the file is damaged.
+        path: Its actual or expected path; None where its package is not installed.
+        expected: The expected SHA-256; empty where unknown.
+        digest: Computes the SHA-256; a `ValueError` means that the file is damaged.
     """
 
     path: Path | None
@@ -54,15 +54,15 @@ class ShelfFile:
 
 @dataclass(frozen=True)
 class ShelfItem:
-    """A model at hand.
+    """An available model.
 
     Attributes:
-        name: As settings and cards name it.
-        role: What it is for.
-        source: Where it comes from.
-        files: What it is made of.
-        card: What is known of it.
-        folder: Of an adapter on a language model; None for anything else.
+        name: Its name in settings and cards.
+        role: Its purpose.
+        source: Its origin.
+        files: Its files.
+        card: Its card.
+        folder: The folder of an adapter on a language model; None for anything else.
     """
 
     name: str
@@ -74,28 +74,28 @@ class ShelfItem:
 
     @property
     def is_installed(self) -> bool:
-        """Whether all of its files are there."""
+        """Return whether all of its files exist."""
         return all(file.path is not None and file.path.is_file() for file in self.files)
 
     @property
     def n_bytes(self) -> int:
-        """Size of the files that are there."""
+        """The size of its existing files."""
         paths = [file.path for file in self.files if file.path is not None]
         return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def shelf() -> tuple[ShelfItem, ...]:
-    """All models that are embedded or shipped, whether installed or not."""
+    """Return all models that are embedded or shipped, whether installed or not."""
     return (*_adapters(), *_bases(), *_verifiers(), *_fitted())
 
 
 def served_models() -> tuple[str, ...]:
-    """LiteLLM names of the local chat models: the shipped adapters, then their base."""
+    """Return LiteLLM names of the local chat models: the shipped adapters, then their base."""
     return (*(item.name for item in _adapters()), EMBEDDED_BASE)
 
 
 def item_of(name: str) -> ShelfItem:
-    """A model by its name, with or without `ragassay/`, or an adapter by its folder.
+    """Return a model by its name, with or without `ragassay/`, or an adapter by its folder.
 
     Raises:
         InputError: There is none.
@@ -139,7 +139,7 @@ def _bases() -> tuple[ShelfItem, ...]:
 
 
 def _verifiers() -> tuple[ShelfItem, ...]:
-    """What compares a claim with a passage."""
+    """Return the models that compare a claim with a passage."""
     return (
         ShelfItem(
             MEAN_VERIFIER,
@@ -162,7 +162,7 @@ def _verifiers() -> tuple[ShelfItem, ...]:
 
 
 def _fitted() -> tuple[ShelfItem, ...]:
-    """What measures and orders: the smallest models that are shipped in the package."""
+    """Return the models that measure and order: the smallest of the package."""
     home = Path(str(files("ragassay")))
     signals, reranker = load_card("ragassay/signals"), load_card("ragassay/reranker")
     return (
@@ -219,7 +219,7 @@ def _rater_digest(path: Path) -> str:
 
 
 def _adapters() -> tuple[ShelfItem, ...]:
-    """The adapters that are shipped, by name."""
+    """Return the shipped adapters, by name."""
     room = Path(str(files("ragassay.models.adapters")))
     return tuple(
         _adapter(note.parent, f"{PROVIDER}/{note.parent.name}", SHIPPED)
@@ -246,7 +246,7 @@ def _adapter(folder: Path, name: str, source: str) -> ShelfItem:
 
 
 def _noted(path: Path) -> dict[str, Any]:
-    """A note's fields; none where it cannot be read, which its check will say."""
+    """Return a note's fields; empty where it cannot be read, which its check reports."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

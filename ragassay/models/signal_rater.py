@@ -1,9 +1,9 @@
-"""From what was measured of an answer to its ratings: small linear models, kept as JSON.
+"""Rate an answer from its measurements: small linear models, stored as JSON.
 
-Three of them look at sentences: where in an answer a sentence belongs, whether it is of another
-text, whether it is written as scholars write. One for each rubric turns the answer's signals into
-probabilities of the five ratings. A signal of an answer can only lower a rating as it gets worse,
-never raise it, whatever the data said.
+Three of them read sentences: where in an answer a sentence belongs, whether it is from another
+text, whether it is scholarly prose. One for each rubric turns the answer's signals into
+probabilities of the five ratings. A worse signal can only lower a rating, never raise it, whatever
+the data suggested.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NAME = "ragassay/signals"
-"""As reports and cards name the models that ship."""
+"""Name of the shipped models in reports and cards."""
 
 MOST_DEVIATIONS = 4.0
-"""A feature counts as at most so many standard deviations from its mean: no single one decides."""
+"""Most standard deviations from its mean that a feature counts with: no single one decides."""
 
 
 class LinearScorer(Frozen):
@@ -36,12 +36,12 @@ class LinearScorer(Frozen):
 
     Attributes:
         features: Their names.
-        means: Of each, over the data that it was fitted on.
+        means: Mean of each, over the data that it was fitted on.
         scales: Their standard deviations.
-        weights: Of the standardised features.
+        weights: Weights of the standardised features.
         bias: Added to their weighted sum.
-        vector_weights: Of the sentence's vector, where it is looked at; empty where not.
-        openers: Of the words and pairs of words that a sentence begins with, in small letters.
+        vector_weights: Weights of the sentence's vector, where it is used; else empty.
+        openers: Weights of a sentence's first words and pairs of words, in lower case.
     """
 
     features: tuple[str, ...] = ()
@@ -58,12 +58,12 @@ class LinearScorer(Frozen):
         vectors: NDArray[np.float32] | None = None,
         openings: Sequence[Sequence[str]] = (),
     ) -> NDArray[np.float64]:
-        """The score of each sentence, shape (n_sentences,); higher is likelier.
+        """Return the score of each sentence, shape (n_sentences,); higher is likelier.
 
         Args:
             rows: Each sentence's features; one that is missing counts as its mean.
-            vectors: shape (n_sentences, n_dimensions), where vectors are looked at.
-            openings: What each sentence begins with, where that is looked at.
+            vectors: shape (n_sentences, n_dimensions), where vectors are used.
+            openings: The first words of each sentence, where they are used.
         """
         import numpy as np
 
@@ -81,11 +81,11 @@ class RubricRater(Frozen):
     """Proportional odds: cumulative logits of the five ratings from the signals of an answer.
 
     P(rating <= k) = sigmoid(thresholds[k - 1] - z), where z is the weighted sum of the standardised
-    signals, each turned so that more is better (McCullagh 1980).
+    signals, each oriented so that more is better (McCullagh 1980).
 
     Attributes:
         features: Names of signals.
-        means, scales: Of each, over the data that it was fitted on.
+        means, scales: Mean and scale of each, over the data that it was fitted on.
         weights: Positive where more of the signal is better, negative where less is.
         thresholds: Four, ascending.
     """
@@ -97,7 +97,7 @@ class RubricRater(Frozen):
     thresholds: tuple[float, float, float, float]
 
     def distribution(self, signals: Mapping[str, float]) -> tuple[float, ...]:
-        """Probabilities of the ratings 1 to 5; a signal that is missing counts as its mean."""
+        """Return probabilities of the ratings 1 to 5; a missing signal counts as its mean."""
         z = weighted_sum(self, signals)
         below = [_sigmoid(threshold - z) for threshold in self.thresholds]
         return tuple(
@@ -105,7 +105,7 @@ class RubricRater(Frozen):
         )
 
     def contributions(self, signals: Mapping[str, float]) -> dict[str, float]:
-        """What each signal adds to the rating, in logits; below 0 it lowers it."""
+        """Return each signal's contribution to the rating, in logits; below 0 it lowers it."""
         return {
             name: weight * _standardised(signals[name], mean, scale)
             for name, mean, scale, weight in zip(
@@ -116,16 +116,16 @@ class RubricRater(Frozen):
 
 
 class SignalRater(Frozen):
-    """All that turns measurements into ratings.
+    """All models that turn measurements into ratings.
 
     Attributes:
         model: Its name.
-        data: What it was fitted on.
-        data_sha256: Hash of the answers that it was fitted on, as they were measured.
-        seed: Of the damage and of the splits.
-        order: How late in an answer a sentence comes.
-        foreign: Whether a sentence is of another text.
-        scholarly: Whether a sentence is written as scholars write.
+        data: The data that it was fitted on.
+        data_sha256: Hash of the measured answers that it was fitted on.
+        seed: Seed of the damage and of the splits.
+        order: Scores how late in an answer a sentence comes.
+        foreign: Scores whether a sentence is from another text.
+        scholarly: Scores whether a sentence is scholarly prose.
         rubrics: By the rubric's name.
     """
 
@@ -140,22 +140,22 @@ class SignalRater(Frozen):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all of it."""
+        """SHA-256 of all models."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
 
 @functools.cache
 def shipped_rater() -> SignalRater:
-    """The models that are installed with ragassay."""
+    """Load the models that ragassay ships."""
     text = files("ragassay.models").joinpath("raters", "signals.json").read_text(encoding="utf-8")
     return rater_of(text)
 
 
 def rater_of(text: str) -> SignalRater:
-    """The models of a JSON text.
+    """Read the models from a JSON text.
 
     Raises:
-        SettingsError: It holds others.
+        SettingsError: It is invalid.
     """
     try:
         return SignalRater.model_validate_json(text)
@@ -166,7 +166,7 @@ def rater_of(text: str) -> SignalRater:
 
 
 def weighted_sum(model: LinearScorer | RubricRater, values: Mapping[str, float]) -> float:
-    """The weighted sum of standardised features; one that is missing counts as its mean."""
+    """Return the weighted sum of standardised features; a missing one counts as its mean."""
     return math.fsum(
         weight * _standardised(values[name], mean, scale)
         for name, mean, scale, weight in zip(

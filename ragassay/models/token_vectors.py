@@ -1,7 +1,7 @@
-"""Each token of a text as a vector in context: what BERTScore and the transport measures compare.
+"""Embed each token of a text in context, for BERTScore and the transport measures.
 
-YESciEval takes SPECTER2 and SciBERT; any encoder that transformers can load may be named, and
-all-MiniLM-L6-v2 is there without a download.
+YESciEval uses SPECTER2 and SciBERT; any encoder that transformers can load may be named, and
+all-MiniLM-L6-v2 needs no download.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 MOST_TOKENS = 512
-"""Longest input of a model that does not say how long it may be."""
+"""Longest input of a model that does not state its limit."""
 
 _BATCH = 16
-"""Texts that are encoded at a time: long answers make large batches slower, not faster."""
+"""Texts encoded at a time: with long answers, larger batches are slower."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TokenCloud:
     """The tokens of a text, without the model's special ones.
 
     Attributes:
-        ids: In the model's vocabulary.
+        ids: Ids in the model's vocabulary.
         vectors: Each of length 1, shape (n_tokens, n_dimensions), of the model's last layer.
         is_word: Whether a token has a letter or a digit, shape (n_tokens,).
         is_start: Whether a token is the first piece of its word, shape (n_tokens,).
@@ -49,7 +49,7 @@ class TokenCloud:
     n_cut: int = 0
 
     def kept(self, where: NDArray[np.bool_]) -> TokenCloud:
-        """Only these tokens; `where` has shape (n_tokens,)."""
+        """Return only these tokens; `where` has shape (n_tokens,)."""
         ids = tuple(token for token, keep in zip(self.ids, where, strict=True) if keep)
         return TokenCloud(
             ids, self.vectors[where], self.is_word[where], self.is_start[where], self.n_cut
@@ -57,7 +57,7 @@ class TokenCloud:
 
 
 class TokenEncoder:
-    """Texts in, clouds of token vectors out. Loads its model at the first call.
+    """Turns texts into clouds of token vectors. Loads its model at the first call.
 
     Args:
         model: `EMBEDDED`, or an encoder's name on Hugging Face's hub, or its folder.
@@ -69,19 +69,19 @@ class TokenEncoder:
         self._loaded: tuple[PreTrainedModel, PreTrainedTokenizerBase] | None = None
 
     def encode(self, texts: Sequence[str]) -> list[TokenCloud]:
-        """The cloud of each text; of a text without a word, an empty one.
+        """Return the cloud of each text; empty for a text without a word.
 
         Raises:
-            SettingsError: The model cannot be had.
+            SettingsError: The model is unavailable.
         """
         return [self._cloud(text) for text in texts]
 
     def bertscore_f1(
         self, references: Sequence[str], candidates: Sequence[str]
     ) -> list[float | None]:
-        """BERTScore's F1 (Zhang et al. 2020) by bert-score, of the model's last layer.
+        """Return BERTScore's F1 (Zhang et al. 2020) by bert-score, of the model's last layer.
 
-        Without weights of rarity and without rescaling, as the package does by default.
+        Without rarity weights and without rescaling, as is the package's default.
 
         Args:
             references: shape (n,).
@@ -91,7 +91,7 @@ class TokenEncoder:
             In [-1, 1], 1 for equal texts, higher is more alike; None where a text has no word.
 
         Raises:
-            SettingsError: The model cannot be had.
+            SettingsError: The model is unavailable.
             InputError: bert-score is not installed.
         """
         pairs = list(zip(references, candidates, strict=True))
@@ -130,7 +130,7 @@ class TokenEncoder:
                 model = AutoModel.from_pretrained(source).eval()
             if tokenizer.model_max_length > 1_000_000:
                 known = getattr(model.config, "max_position_embeddings", MOST_TOKENS)
-                # A tokenizer that was published without a limit; RoBERTa's positions start at 2.
+                # A tokenizer published without a limit; RoBERTa's positions start at 2.
                 tokenizer.model_max_length = min(MOST_TOKENS, known)
             self._loaded = model, tokenizer
         return self._loaded

@@ -1,7 +1,7 @@
-"""Small models that were fine-tuned for one task: adapters in folders, shipped or the user's.
+"""Manage small fine-tuned models: adapters in folders, shipped or the user's.
 
-A folder is PEFT's (`adapter_config.json`, `adapter_model.safetensors`), so that any library which
-reads PEFT reads it, with a note beside them, `ragassay.json`, that says what it is.
+A folder has PEFT's format (`adapter_config.json`, `adapter_model.safetensors`), so that any library
+that reads PEFT can read it, and a note, `ragassay.json`, that describes it.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ TunedTask = Literal["judge", "verifier", "labeller"]
 
 
 class TunedNote(Frozen):
-    """What an adapter is, and how it came about.
+    """The description of an adapter and of its training.
 
     Attributes:
-        task: What it was fine-tuned for.
+        task: The task it was fine-tuned for.
         base: The model below it: `SMOLLM2`, a Hugging Face id, or a folder.
         base_sha256: Digest of the embedded base model; empty for another.
         weights_sha256: Digest of the adapter.
         method: "sft" or "cpo".
         recipe: How it was trained, as JSON.
-        data: Names of the files that it learnt from.
+        data: Names of the training files.
         data_sha256: Hash of the examples, prompts included.
-        n_examples: How many there were.
-        seed: Of all draws.
-        versions: Of the libraries that trained it.
+        n_examples: The number of examples.
+        seed: Seed of all draws.
+        versions: Versions of the libraries that trained it.
     """
 
     task: TunedTask
@@ -59,12 +59,12 @@ class TunedNote(Frozen):
 
 
 def base_digest(base: str) -> str:
-    """SHA-256 of the embedded base model; "" for another."""
+    """Return the SHA-256 of the embedded base model; "" for another."""
     return SMOLLM2_GGUF_SHA256 if base == SMOLLM2 else ""
 
 
 def adapter_folder(name: str) -> Path | None:
-    """Where the adapter of a local model lies; None where the name is a whole model's.
+    """Return the folder of a local model's adapter; None where the name is a whole model's.
 
     Args:
         name: A model's name without the provider: that of a shipped adapter, or a folder.
@@ -78,10 +78,10 @@ def adapter_folder(name: str) -> Path | None:
 
 @functools.lru_cache(maxsize=32)
 def read_note(folder: Path) -> TunedNote:
-    """What an adapter is; its weights are checked once a process.
+    """Read the note of an adapter; its weights are checked once a process.
 
     Raises:
-        SettingsError: The note cannot be read, or the weights are others.
+        SettingsError: The note cannot be read, or the weights differ.
     """
     try:
         note = TunedNote.model_validate_json((folder / NOTE).read_bytes())
@@ -90,18 +90,18 @@ def read_note(folder: Path) -> TunedNote:
         where = ".".join(map(str, first["loc"]))
         raise SettingsError(f"{folder / NOTE}: {where}: {first['msg']}") from error
     if not (folder / WEIGHTS).is_file():
-        raise SettingsError(f"{folder} holds no {WEIGHTS}: train it again")
+        raise SettingsError(f"{folder} has no {WEIGHTS}: train it again")
     check_digest(folder / WEIGHTS, note.weights_sha256)
     return note
 
 
 def note_of(model: str) -> TunedNote | None:
-    """What a model was fine-tuned for, by its LiteLLM name; None where it was not, by us.
+    """Return the note of a model by its LiteLLM name; None where we did not fine-tune it.
 
-    Of a served one by the same name here: that of a shipped adapter, or of the same folder.
+    For a served model, the note of the same name here: of a shipped adapter, or of the same folder.
 
     Raises:
-        SettingsError: It was, and cannot be used.
+        SettingsError: The adapter cannot be used.
     """
     if not is_ours(model):
         return None
@@ -110,9 +110,9 @@ def note_of(model: str) -> TunedNote | None:
 
 
 def base_of(model: str) -> str:
-    """The LiteLLM name of what answers all that a model was not fine-tuned for.
+    """Return the LiteLLM name of the model for all tasks that a model was not fine-tuned for.
 
-    The model below a fine-tuned one; any other model itself.
+    That is the base of a fine-tuned one, and any other model itself.
     """
     note = note_of(model)
     server, ours, _ = model.partition(f"{PROVIDER}/")
@@ -120,17 +120,17 @@ def base_of(model: str) -> str:
 
 
 def untuned(settings: Settings) -> Settings:
-    """The settings with the model that answers all that theirs was not fine-tuned for."""
+    """Return the settings with the model for all tasks that theirs was not fine-tuned for."""
     return settings.model_copy(update={"model": base_of(settings.model)})
 
 
 def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
-    """Write an adapter in half precision, and its note with the digest of what was written.
+    """Write an adapter in half precision, and its note with the digest of the weights.
 
     Args:
-        model: The trained one.
-        folder: Made if it is not there; what it holds is replaced.
-        note: Without a digest of the weights.
+        model: The trained model.
+        folder: Created if missing; its content is replaced.
+        note: The note, without a digest of the weights.
     """
     import json
 
@@ -155,9 +155,9 @@ def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
 
 
 HUB_NAMES = {SMOLLM2: "HuggingFaceTB/SmolLM2-135M-Instruct"}
-"""What other libraries call the embedded base models."""
+"""Other libraries' names of the embedded base models."""
 
 
 def _plain(value: object) -> object:
-    """A setting as JSON has it."""
+    """Return a setting as JSON has it."""
     return sorted(value) if isinstance(value, set) else value

@@ -1,9 +1,9 @@
-"""Which models compare a claim with a passage, by the names that settings give them.
+"""Find the verifier, which compares a claim with a passage, by its name in settings.
 
-The embedded one is all-MiniLM-L6-v2, read as a cross-encoder, with a low-rank adapter that is
-shipped in the package. Another one is SmolLM2-135M, read and shipped likewise; the mean of what
-both say is a third. An adapter that `ragassay finetune verifier` made takes their place by its
-folder, any sequence classifier of natural language inference on Hugging Face's hub by its name.
+The embedded one is all-MiniLM-L6-v2, used as a cross-encoder, with a low-rank adapter shipped in
+the package. Another one is SmolLM2-135M, used and shipped likewise; their mean is a third. An
+adapter made by `ragassay finetune verifier` is named by its folder, any sequence classifier of
+natural language inference on Hugging Face's hub by its name.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 class AdaptedVerifier:
     """A base model with an adapter; loaded at the first call, safe across threads.
 
-    The card of a shipped one says what it was trained on and how it does on data that it has not
-    seen.
+    The card of a shipped one has its training data and its results on held-out data.
 
     Args:
         adapter: The adapter.
@@ -54,10 +53,10 @@ class AdaptedVerifier:
         self._lock = threading.Lock()
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Probabilities that the passage supports, contradicts or leaves open the claim.
+        """Return probabilities that the passage supports, contradicts or leaves open the claim.
 
         Raises:
-            SettingsError: The base model is not installed, or its weights are other ones.
+            SettingsError: The base model is not installed, or its weights differ.
         """
         with self._lock:
             if self._encoder is None:
@@ -68,10 +67,10 @@ class AdaptedVerifier:
 
 
 class MeanVerifier:
-    """What several models say on average; one that is unsure weighs less, as its shares are even.
+    """The mean of several models; an unsure one counts less, as its probabilities are even.
 
     Args:
-        name: As reports name it.
+        name: Its name in reports.
         models: At least one.
     """
 
@@ -80,7 +79,7 @@ class MeanVerifier:
         self.digest = hashlib.sha256("".join(m.digest for m in models).encode()).hexdigest()
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Probabilities that the passage supports, contradicts or leaves open the claim."""
+        """Return probabilities that the passage supports, contradicts or leaves open the claim."""
         import numpy as np
 
         return np.mean([model.probabilities(pairs) for model in self._models], axis=0)
@@ -92,25 +91,25 @@ def _base_below(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
     base = shape.base or next(told, "")
     encoder = pair_encoder(base, cache_dir) if base else None
     if encoder is None or encoder.base_sha256 != shape.base_sha256:
-        raise SettingsError(f"{adapter.folder} is an adapter of a base model that is not at hand")
+        raise SettingsError(f"{adapter.folder} is an adapter of a base model that is unavailable")
     return encoder
 
 
 @functools.cache
 def minilm_verifier() -> AdaptedVerifier:
-    """One for the process: verdicts, correctness and signals share its weights."""
-    # Its base lies where its package is installed, and not in a folder of converted weights.
+    """Load one a process: verdicts, correctness and signals share its weights."""
+    # Its base is in its installed package, not in a folder of converted weights.
     return AdaptedVerifier(adapters.MINILM, lambda: pair_encoder(MINILM, Path()))
 
 
 @functools.cache
 def adapted_verifier(adapter: adapters.Adapter, cache_dir: Path) -> AdaptedVerifier:
-    """One for the process, an adapter and a folder of converted weights."""
+    """Load one a process, an adapter and a folder of converted weights."""
     return AdaptedVerifier(adapter, lambda: _base_below(adapter, cache_dir))
 
 
 class StandIn:
-    """The embedded verifier in place of a model that could not be had; its name says so."""
+    """The embedded verifier instead of an unavailable model; its name says so."""
 
     def __init__(self, wanted: str) -> None:
         self._verifier = minilm_verifier()
@@ -118,26 +117,26 @@ class StandIn:
         self.digest = self._verifier.digest
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Probabilities that the passage supports, contradicts or leaves open the claim."""
+        """Return probabilities that the passage supports, contradicts or leaves open the claim."""
         return self._verifier.probabilities(pairs)
 
 
 def is_pair_verifier(name: str) -> bool:
-    """Whether a name is of a model that compares and writes nothing, and so is no chat model."""
+    """Return whether a name is of a model that compares and writes nothing, so not a chat model."""
     return name in SHIPPED_VERIFIERS or adapters.adapter_of(name) is not None
 
 
 def entailment_model(name: str, cache_dir: Path) -> EntailmentModel:
-    """The model of a setting.
+    """Return the model that a setting names.
 
-    Where one of the hub cannot be had, the embedded verifier stands in for it and is named as such.
+    If a model of the hub is unavailable, the embedded verifier replaces it, and its name says so.
 
     Args:
         name: `EMBEDDED`, one of `SHIPPED_VERIFIERS`, `ragassay/FOLDER`, or a name on the hub.
-        cache_dir: Where SmolLM2's converted weights live.
+        cache_dir: The folder of SmolLM2's converted weights.
 
     Raises:
-        SettingsError: The model is none of natural language inference.
+        SettingsError: The model is not one of natural language inference.
     """
     if name in (EMBEDDED, MINILM_VERIFIER):
         return minilm_verifier()

@@ -1,8 +1,8 @@
-"""Where the embedded models' weights come from, and the proof that they are the right ones.
+"""Locate the embedded models' weights, and check that they are the published ones.
 
-The base models are installed as packages. SmolLM2 comes as GGUF, which takes a quarter of a minute
-to unpack: it is converted once into a safetensors folder in the cache directory, whose digest is
-noted beside it and checked at each load.
+The base models are installed as packages. SmolLM2 comes as GGUF, which takes 15 seconds to unpack:
+it is converted once into a safetensors folder in the cache directory, whose digest is stored with
+it and checked at each load.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _INSTALL = {
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, as 64 hexadecimal digits."""
+    """Return the SHA-256 of a file, as 64 hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -57,11 +57,11 @@ def check_digest(path: Path, expected: str) -> None:
 
 
 def packaged_file(package: str, suffix: str) -> Path:
-    """A file of an installed package, found without importing the package.
+    """Return a file of an installed package, found without importing the package.
 
     Args:
         package: The distribution's name.
-        suffix: How the file's path ends.
+        suffix: The end of the file's path.
 
     Raises:
         SettingsError: The package is not installed or has no such file.
@@ -76,22 +76,22 @@ def packaged_file(package: str, suffix: str) -> Path:
     for file in files:
         if str(file).endswith(suffix) and (path := Path(str(file.locate()))).is_file():
             return path
-    raise SettingsError(f"package {package!r} holds no file that ends in {suffix!r}; reinstall it")
+    raise SettingsError(f"package {package!r} has no file that ends in {suffix!r}; reinstall it")
 
 
 def minilm_folder() -> Path:
-    """The folder of the real all-MiniLM-L6-v2, its weights checked."""
+    """Return the folder of the real all-MiniLM-L6-v2, its weights checked."""
     weights = packaged_file(MINILM_PACKAGE, "model.safetensors")
     check_digest(weights, MINILM_SAFETENSORS_SHA256)
     return weights.parent
 
 
 def smollm2_folder(cache_dir: Path) -> Path:
-    """SmolLM2-135M-Instruct as a transformers folder; converted from GGUF at the first call.
+    """Return SmolLM2-135M-Instruct's transformers folder; converted from GGUF at the first call.
 
     Args:
-        cache_dir: Where converted weights live. Two processes may convert at the same time; one
-            of the results stays.
+        cache_dir: The folder of converted weights. Two processes may convert at the same time; one
+            of the results is kept.
     """
     gguf = packaged_file(SMOLLM2_PACKAGE, ".gguf")
     check_digest(gguf, SMOLLM2_GGUF_SHA256)
@@ -121,7 +121,6 @@ def _convert(gguf: Path, folder: Path) -> None:
         digests = {path.name: sha256_of(path) for path in sorted(partial.iterdir())}
         (partial / _NOTE).write_text(json.dumps(digests), encoding="utf-8")
         partial.chmod(0o755)  # mkdtemp closes it to others, who may share the cache
-        # Another process may have finished meanwhile, and be reading.
         if folder.exists() and not _is_intact(folder):
             shutil.rmtree(folder)
         try:
@@ -148,7 +147,7 @@ def _write_converted(gguf: Path, folder: Path) -> None:
 
 
 def best_dtype() -> torch.dtype:
-    """bfloat16 where the processor multiplies it natively, else float32."""
+    """Return bfloat16 where the processor multiplies it natively, else float32."""
     import torch
 
     if torch.cuda.is_available() or torch.cpu._is_avx512_bf16_supported():

@@ -1,4 +1,4 @@
-"""Pure functions that damage an answer or mislead a judge, seeded."""
+"""Damage answers or mislead a judge, by pure seeded functions."""
 
 from ragassay.perturbations.attack import Attack, Rephrase
 from ragassay.perturbations.attacks import ATTACKS, attacks_of

@@ -25,7 +25,7 @@ def _same_domain(*, inside: bool) -> Apply:
         cited = [p for p in answer.pieces if p.markers or p.citations]
         if not cited:
             return _added(answer, piece.words, material, inside)
-        # It cites as its new neighbours do: that it does not would give it away.
+        # It cites as its new neighbours do: otherwise it would be easy to spot.
         lender = material.rng.choice(cited)
         text = _with_marker(piece.words, lender.markers[0]) if lender.markers else piece.words
         return _added(answer, text, material, inside, citations=lender.citations)
@@ -49,7 +49,7 @@ def _added(
     places = answer.places
     if not inside:
         return Damage(answer.with_text(places[-1] + 1, text, citations), pool)
-    # Before any sentence but the first: an answer that opens off the subject gives itself away.
+    # Before any sentence but the first: an answer that opens off topic is easy to spot.
     if len(places) < 2:
         return None
     return Damage(answer.with_text(material.rng.choice(places[1:]), text, citations), pool)

@@ -1,7 +1,7 @@
-"""An answer cut into pieces that can be moved, changed and put together again.
+"""Split an answer into pieces that can be moved, changed and joined again.
 
-A piece is a sentence with its citation markers behind it. What no attack touches comes out
-byte-identical: white space, markers, line breaks.
+A piece is a sentence with the citation markers after it. Untouched text is joined byte-identical:
+white space, markers, line breaks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ragassay.records import Record, SentenceInput
 from ragassay.sentences import split_sentences
 
 MASK = "\ue000"
-"""Stands for a citation marker in a piece's text: of private use, no letter, digit or space."""
+"""Replaces a citation marker in a piece's text: private use, not a letter, digit or space."""
 
 _ENDED = re.compile(r"[.!?:\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\]\s\ue000]*$")
 
@@ -25,10 +25,10 @@ class Piece:
     """A sentence of an answer.
 
     Attributes:
-        text: With a `MASK` for each citation marker.
+        text: The text, with a `MASK` for each citation marker.
         markers: What the masks stand for, in order.
-        before: White space and the like between the piece before and this one.
-        citations: Citations listed beside the sentence, where the answer came in sentences.
+        before: Text between the previous piece and this one, such as white space.
+        citations: Citations listed with the sentence, where the answer came in sentences.
         is_changed: Whether an attack added or changed it.
     """
 
@@ -40,29 +40,29 @@ class Piece:
 
     @property
     def written(self) -> str:
-        """As it stands in the answer."""
+        """The piece as written in the answer."""
         first, *others = self.text.split(MASK)
         parts = zip(self.markers, others, strict=True)
         return first + "".join(marker + plain for marker, plain in parts)
 
     @property
     def words(self) -> str:
-        """Without markers, white space made even."""
+        """The text without markers, white space normalised."""
         plain = " ".join(self.text.replace(MASK, " ").split())
         return re.sub(r"\s+([.,;:!?])", r"\1", plain)
 
     def changed(self, text: str) -> Piece:
-        """The same place with another text, which holds the same masks."""
+        """Return the piece with another text, which has the same masks."""
         return replace(self, text=text, is_changed=True)
 
 
 @dataclass(frozen=True)
 class CutAnswer:
-    """An answer in pieces.
+    """An answer split into pieces.
 
     Attributes:
         pieces: In order.
-        after: What stands behind the last piece.
+        after: Text after the last piece.
         is_listed: Whether the answer came as sentences with listed citations.
     """
 
@@ -72,11 +72,11 @@ class CutAnswer:
 
     @property
     def places(self) -> list[int]:
-        """Indices of the pieces that hold a word; the others are blank or markers alone."""
+        """The indices of pieces with a word; the others are blank or markers alone."""
         return [i for i, piece in enumerate(self.pieces) if _has_word(piece.text)]
 
     def joined(self) -> str | tuple[SentenceInput, ...]:
-        """The answer in the form that it came in."""
+        """Return the answer in its original form."""
         if self.is_listed:
             return tuple(SentenceInput(text=p.written, citations=p.citations) for p in self.pieces)
         return self._text()
@@ -85,16 +85,16 @@ class CutAnswer:
         return "".join(piece.before + piece.written for piece in self.pieces) + self.after
 
     def with_piece(self, index: int, piece: Piece) -> CutAnswer:
-        """With another piece at a place."""
+        """Return a copy with another piece at a place."""
         return replace(self, pieces=(*self.pieces[:index], piece, *self.pieces[index + 1 :]))
 
     def with_text(self, index: int, text: str, citations: tuple[str, ...] = ()) -> CutAnswer:
-        """With a sentence put in.
+        """Return a copy with a sentence inserted.
 
         Args:
-            index: How many pieces stand before it; `len(pieces)` appends it.
+            index: The number of pieces before it; `len(pieces)` appends it.
             text: The sentence, or several.
-            citations: Listed beside it, where the answer came in sentences.
+            citations: Listed with it, where the answer came in sentences.
         """
         listed, rest = (citations if self.is_listed else ()), list(self.pieces[index:])
         added = Piece(text.replace(MASK, ""), (), "", listed, is_changed=True)
@@ -108,14 +108,14 @@ class CutAnswer:
         return replace(self, pieces=(*self.pieces[:index], added, *rest))
 
     def without(self, index: int) -> CutAnswer:
-        """With a piece taken out, and the white space before it."""
+        """Return a copy without a piece and the white space before it."""
         kept = [*self.pieces[:index], *self.pieces[index + 1 :]]
         if index == 0 and kept:
             kept[0] = replace(kept[0], before=self.pieces[0].before)
         return replace(self, pieces=tuple(kept))
 
     def reordered(self, order: Sequence[int]) -> CutAnswer:
-        """With sentences in another order; the white space stays where it is.
+        """Return a copy with sentences in another order; the white space stays where it is.
 
         Args:
             order: A permutation of `places`.
@@ -126,10 +126,10 @@ class CutAnswer:
         return replace(self, pieces=tuple(pieces))
 
     def changed_sentences(self, n_sources: int) -> tuple[int, ...]:
-        """Numbers (from 1) of the added and changed sentences, as the joined answer is cut.
+        """Return the numbers (from 1) of added and changed sentences, as the joined text is split.
 
         Args:
-            n_sources: How many sources the record has.
+            n_sources: The number of the record's sources.
         """
         if self.is_listed:
             places = self.places
@@ -151,7 +151,7 @@ class CutAnswer:
 
 
 def cut(record: Record) -> CutAnswer:
-    """The answer of a record in pieces; an answer without a sentence has none with a word."""
+    """Split a record's answer into pieces; without a sentence, no piece has a word."""
     n_sources = len(record.sources)
     if isinstance(record.answer, str):
         text = record.answer
@@ -174,7 +174,7 @@ def cut(record: Record) -> CutAnswer:
 
 
 def _spans(text: str, markers: Sequence[CitationMarker]) -> list[tuple[int, int]]:
-    """Where the sentences stand, each with the markers that belong to it."""
+    """Return the spans of the sentences, each with the markers that belong to it."""
     plain = split_sentences(blanked(text, markers))
     spans = list(plain)
     for marker in markers if plain else ():
@@ -185,12 +185,12 @@ def _spans(text: str, markers: Sequence[CitationMarker]) -> list[tuple[int, int]
 
 
 def _between(text: str) -> str:
-    """What parts a sentence from the next: a space, or blank lines where it has no full stop."""
+    """Return the separator after a sentence: a space, or blank lines where it has no full stop."""
     return " " if _ENDED.search(text) else "\n\n"
 
 
 def _piece(text: str, span: tuple[int, int], markers: Sequence[CitationMarker]) -> Piece:
-    """A stretch of text with its markers masked; a mask character in the text is masked, too."""
+    """Return a piece with markers masked; a mask character in the text is masked, too."""
     start, end = span
     within = [(m.start, m.end) for m in markers if start <= m.start and m.end <= end]
     within += [(i, i + 1) for i in range(start, end) if text[i] == MASK]

@@ -1,4 +1,4 @@
-"""What an attack is, and what it has at hand."""
+"""Types of an attack and of its inputs."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ragassay.perturbations.pools import Side
 from ragassay.records import AttackFamily, Record, Severity
 
 Rephrase = Callable[[str], str]
-"""Says a sentence again in other words."""
+"""Paraphrases a sentence."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """What an attack on one answer may draw from.
+    """The inputs of an attack on one answer.
 
     Attributes:
-        record: Whose answer it is.
-        rng: Its own, so that no other attack and no other record changes what it does.
-        side: Which texts it may use.
+        record: The answer's record.
+        rng: A generator of its own, so that other attacks and records do not change the result.
+        side: The side whose texts it may use.
         neighbours: The other records.
         retracted: PMIDs of retracted articles, in order.
-        rephrase: Writes redundant sentences; None for rules.
+        rephrase: Paraphrases redundant sentences; None for rules.
     """
 
     record: Record
@@ -38,11 +38,11 @@ class Material:
 
 @dataclass(frozen=True)
 class Damage:
-    """What an attack did.
+    """The result of an attack.
 
     Attributes:
-        answer: After it.
-        pool: The genre of the text that it put in; empty where it put in none from a pool.
+        answer: The damaged answer.
+        pool: The genre of the inserted text; empty where none came from a pool.
     """
 
     answer: CutAnswer
@@ -50,7 +50,7 @@ class Damage:
 
 
 Apply = Callable[[CutAnswer, Material], Damage | None]
-"""Damages an answer of at least one sentence; None where there is nothing to do."""
+"""Damages an answer of at least one sentence; returns None where it does not apply."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class Attack:
 
     Attributes:
         name: e.g. "off_topic".
-        family: What it is about.
-        severity: How plain the damage is.
-        targets: The scores that ought to fall ("rubric.relevancy", "citations.support"), and
-            "findings.KIND" where it is a finding of that kind that ought to come up.
-        apply: Does it.
+        family: The kind of damage.
+        severity: How obvious the damage is.
+        targets: The scores that should fall ("rubric.relevancy", "citations.support"), and
+            "findings.KIND" where a finding of that kind should appear.
+        apply: The function that does it.
     """
 
     name: str
@@ -74,5 +74,5 @@ class Attack:
 
 
 def rubrics(*names: str) -> tuple[str, ...]:
-    """The score names of rubrics."""
+    """Return the score names of rubrics."""
     return tuple(f"rubric.{name}" for name in names)

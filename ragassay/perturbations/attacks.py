@@ -1,4 +1,4 @@
-"""All attacks, in the order in which they are reported."""
+"""List all attacks, in the order in which they are reported."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def attacks_of(
     severity: Severity | None = None,
     target: str | None = None,
 ) -> tuple[Attack, ...]:
-    """The attacks of a kind, in the order of `ATTACKS`.
+    """Return the attacks of a kind, in the order of `ATTACKS`.
 
     Args:
         family: None for any.
         severity: None for any.
-        target: Only those that ought to lower this score, e.g. "rubric.relevancy"; None for any.
+        target: Only those that should lower this score, e.g. "rubric.relevancy"; None for any.
     """
     return tuple(
         attack

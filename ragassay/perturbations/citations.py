@@ -1,4 +1,4 @@
-"""A citation moved to another article, or a retracted article cited."""
+"""Attacks that move a citation to another article, or cite a retracted one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _N_NEIGHBOURS = 20
 
 @dataclass(frozen=True)
 class _Cited:
-    """A citation in a piece: of a marker in its text, or listed beside it."""
+    """A citation in a piece: of a marker in its text, or listed with it."""
 
     item: str
     index: int
@@ -26,11 +26,11 @@ class _Cited:
 
 
 def move_citation(answer: CutAnswer, material: Material) -> Damage | None:
-    """One citation points to another source of the record, or to an article of another's.
+    """Point one citation to another source of the record, or to an article of another record.
 
-    Among the record's sources it goes to one that shares fewer words with the sentence than the
-    cited one does, for all of them are on the question and another may bear it out as well. PMIDs
-    that are not among the sources are changed for a PMID of another record.
+    Among the record's sources it picks one that shares fewer words with the sentence than the cited
+    one: all of them are about the question, so another may support it as well. PMIDs that are not
+    among the sources are replaced by a PMID of another record.
     """
     for place in material.rng.sample(answer.places, len(answer.places)):
         piece = answer.pieces[place]
@@ -44,7 +44,7 @@ def move_citation(answer: CutAnswer, material: Material) -> Damage | None:
 
 
 def cite_retracted(answer: CutAnswer, material: Material) -> Damage | None:
-    """A retracted article is cited beside what a sentence cites already, or alone."""
+    """Cite a retracted article, next to what a sentence already cites or alone."""
     cited = {bare(c.item) for piece in answer.pieces for c in _citations(piece)}
     pmids = [pmid for pmid in material.retracted if pmid not in cited]
     if not pmids:
@@ -65,7 +65,7 @@ def cite_retracted(answer: CutAnswer, material: Material) -> Damage | None:
 
 
 def _citations(piece: Piece) -> list[_Cited]:
-    """What a piece cites one by one; ranges and DOIs cannot be changed in place."""
+    """Return what a piece cites, one by one; ranges and DOIs cannot be changed in place."""
     listed = [_Cited(item, i, True) for i, item in enumerate(piece.citations)]
     found = [
         _Cited(item, i, False)
@@ -77,7 +77,7 @@ def _citations(piece: Piece) -> list[_Cited]:
 
 
 def _other(item: str, piece: Piece, cited: Sequence[str], material: Material) -> str:
-    """What a citation moves to; empty where there is nothing."""
+    """Return the new target of a citation; empty where there is none."""
     sources = material.record.sources
     taken = {_resolved(c, material.record) for c in cited}
     own = _resolved(item, material.record)
@@ -98,7 +98,7 @@ def _other(item: str, piece: Piece, cited: Sequence[str], material: Material) ->
 
 
 def _resolved(item: str, record: Record) -> int | None:
-    """The index of the source that an item points to."""
+    """Return the index of the source that an item points to."""
     for i, source in enumerate(record.sources):
         if source.id == item or bare(source.id) == bare(item):
             return i
@@ -107,13 +107,13 @@ def _resolved(item: str, record: Record) -> int | None:
 
 def _is_position(item: str, record: Record) -> bool:
     if any(source.id == item for source in record.sources):
-        # Where the ids are the positions, both readings say the same.
+        # Where the ids are the positions, both readings agree.
         return item.isdigit() and int(item) <= len(record.sources)
     return item.isdigit() and 1 <= int(item) <= len(record.sources)
 
 
 def _foreign_pmid(item: str, material: Material) -> str:
-    """A PMID that another record cites or came with, in the place of a PMID."""
+    """Replace a PMID by one that another record cites or has as a source."""
     if not _PMID.fullmatch(bare(item)):
         return ""
     documents = material.neighbours.documents(material.record, material.rng, _N_NEIGHBOURS)
@@ -137,7 +137,7 @@ def _with_item(piece: Piece, cited: _Cited, other: str) -> Piece | None:
 
 
 def _overlap(sentence: str, source: Document) -> float:
-    """Share of a sentence's longer words that a source holds, in [0, 1]."""
+    """Return the share of a sentence's longer words that a source contains, in [0, 1]."""
     words = set(_WORD.findall(sentence.lower()))
     found = words & set(_WORD.findall(f"{source.title} {source.text}".lower()))
     return len(found) / len(words) if words else 0.0

@@ -19,7 +19,7 @@ from ragassay.perturbations.swaps import (
 
 
 def _one_sentence(change: Change) -> Apply:
-    """Makes one change in one sentence, the first of a drawn order that it fits."""
+    """Make one change in one sentence, the first of a drawn order that it fits."""
     return _by_record(lambda material: change)
 
 

@@ -1,4 +1,4 @@
-"""Attacks that take connectives out (YESciEval, appendix B.3, Integration)."""
+"""Attacks that remove connectives (YESciEval, appendix B.3, Integration)."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def _find(text: str) -> list[re.Match[str]]:
 
 
 def without_connectives(text: str, *, first_only: bool = False) -> str:
-    """A sentence without its connectives, its capital letter and commas mended.
+    """Return a sentence without its connectives, its capital letter and commas repaired.
 
-    One that holds nothing else stays.
+    A sentence of nothing else is unchanged.
 
     Args:
         text: One sentence.
-        first_only: Take one connective out, the first.
+        first_only: Remove the first connective only.
 
     Example:
         >>> without_connectives("However, it fell, and then rose (1).")
@@ -59,7 +59,7 @@ def _removed(text: str, found: re.Match[str]) -> str:
 
 
 def _capitalised(text: str) -> str:
-    """With a capital letter, unless the first word is one that has its own ("mRNA")."""
+    """Capitalise a sentence, unless its first word has its own spelling ("mRNA")."""
     word = re.match(r"[^\W\d_]+", text)
     return text[0].upper() + text[1:] if word and word[0].islower() else text
 

@@ -1,4 +1,4 @@
-"""Damages answers with every attack."""
+"""Damage answers with every attack."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ragassay.records import DamagedAnswer, Record
 
 @dataclass(frozen=True)
 class Damaged:
-    """What came of damaging answers.
+    """The result of damaging answers.
 
     Attributes:
-        answers: By record, then by attack, in the order in which both were given.
-        n_unchanged: For each attack, how many answers it left as they were, for want of a
-            connective, of a number, of a second sentence; those are not among `answers`.
+        answers: The damaged answers, by record, then by attack, in the given order.
+        n_unchanged: For each attack, how many answers it left unchanged, because they lack a
+            connective, a number, a second sentence; those are not among `answers`.
     """
 
     answers: tuple[DamagedAnswer, ...]
@@ -39,23 +39,23 @@ def damage_answers(
     rephrase: Rephrase | None = None,
     among: Sequence[Record] | None = None,
 ) -> Damaged:
-    """Attack every answer with every attack, one at a time.
+    """Apply every attack to every answer, one at a time.
 
-    What an attack does to an answer depends on the seed, the record and the attack alone, but for
-    what it takes from the other records: sentences of the same domain, drugs and PMIDs.
+    The result of an attack on an answer depends on the seed, the record and the attack alone,
+    except for what it takes from other records: sentences of the same domain, drugs and PMIDs.
 
     Args:
         records: Whole answers; ids are unique.
         attacks: None for all of them.
-        pools: Which texts are put in: those for fitting a judge or those for auditing one.
-        seed: Of all draws.
-        retracted: PMIDs of retracted articles; the attack that cites one is left out without.
-        rephrase: Says a sentence again in other words, for redundant sentences; None for rules.
-        among: The records that sentences of the same domain, drugs and PMIDs come from, so that the
+        pools: Which texts are inserted: those for fitting a judge or those for auditing one.
+        seed: The seed of all draws.
+        retracted: PMIDs of retracted articles; without them, the attack that cites one is left out.
+        rephrase: Paraphrases a sentence, for redundant sentences; None for rules.
+        among: The records that supply sentences of the same domain, drugs and PMIDs, so that the
             damage does not depend on how many answers are damaged; None for `records`.
 
     Returns:
-        Nothing for no record. An answer without a sentence is unchanged by all attacks.
+        Empty without a record. An answer without a sentence is unchanged by all attacks.
     """
     chosen = [a for a in (ATTACKS if attacks is None else attacks) if retracted or a != RETRACTED]
     neighbours = Neighbours(records if among is None else among)

@@ -1,4 +1,4 @@
-"""Attacks that talk to the judge."""
+"""Attacks that insert text addressed to the judge."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ragassay.perturbations.pools import draw_text
 
 
 def injections(targets: tuple[str, ...]) -> tuple[Attack, ...]:
-    """The attacks of this family.
+    """Return the attacks of this family.
 
     Args:
         targets: All rubrics: none may rise.
@@ -26,7 +26,7 @@ def injections(targets: tuple[str, ...]) -> tuple[Attack, ...]:
 
 
 def _injected(genre: str, *, at_end: bool = False) -> Apply:
-    """Puts a text of a genre in, at the end or anywhere."""
+    """Insert a text of a genre, at the end or anywhere."""
 
     def apply(answer: CutAnswer, material: Material) -> Damage | None:
         drawn = draw_text("injection", material.side, material.rng, f"{genre}_")

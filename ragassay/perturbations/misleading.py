@@ -1,4 +1,4 @@
-"""A rating that misleads a judge: said to be the experts', and the opposite of theirs."""
+"""Make a rating that misleads a judge: attributed to experts, and the opposite of theirs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ragassay.errors import InputError
 
 
 def mode_rating(ratings: Sequence[int]) -> int:
-    """The rating that most raters gave.
+    """Return the rating that most raters gave.
 
-    Where all differ the paper takes the highest; so it is done here for every tie of modes.
-    (Chaudhary et al., Towards Understanding the Robustness of LLM-based Evaluations under
-    Perturbations, section 3.3.)
+    Where all differ the paper takes the highest; here that holds for every tie of modes. (Chaudhary
+    et al., Towards Understanding the Robustness of LLM-based Evaluations under Perturbations,
+    section 3.3.)
 
     Args:
-        ratings: Of the raters of one answer on one metric; at least one.
+        ratings: The raters' ratings of one answer on one metric; at least one.
 
     Raises:
         InputError: There is no rating.
@@ -32,14 +32,14 @@ def mode_rating(ratings: Sequence[int]) -> int:
 
 
 def perturbed_rating(ratings: Sequence[int], low: int, high: int) -> int:
-    """The mode turned over: a low one becomes the top of the scale, a high one its bottom.
+    """Return the opposite end of the scale: its top for a low mode, its bottom for a high one.
 
-    Equation 1 of Chaudhary et al. (section 3.3) is lost in the published text; it is read from
-    its description. A mode at or below the middle of the scale counts as low: 3 of 1 to 5 becomes
-    5. On scales with no middle rating (0 to 1) this does not matter.
+    Equation 1 of Chaudhary et al. (section 3.3) is missing in the published text; this follows its
+    description. A mode at or below the middle of the scale counts as low: 3 of 1 to 5 becomes 5. On
+    scales with no middle rating (0 to 1) this does not matter.
 
     Args:
-        ratings: Of the raters of one answer on one metric, each from low to high.
+        ratings: The raters' ratings of one answer on one metric, each from low to high.
         low: The scale's lowest rating.
         high: The scale's highest rating.
 

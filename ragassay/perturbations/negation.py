@@ -1,4 +1,4 @@
-"""A negation put in or taken out, so that the sentence stays a sentence."""
+"""Insert or remove a negation, so that the sentence stays grammatical."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AUXILIARY = re.compile(
     r"\b(is|are|was|were|can|could|may|might|will|should|has|have|had)\b(?! not\b| never\b| to\b)"
 )
 _CERTAIN = {"can": "cannot", "could": "cannot", "may": "cannot", "might": "cannot"}
-"""Whoever says that it may not be, says no less that it may."""
+"""Negated forms that leave no doubt: "may not" would say no less than "may"."""
 _HAVE = {"has": "does not have", "have": "do not have", "had": "did not have"}
 _PARTICIPLE = re.compile(
     r" (?:\w+ly |also |recently |long )?(?:been|\w{2,}ed|shown|become|led|found|given|seen|grown"
@@ -34,14 +34,14 @@ _AFTER_AUXILIARY = re.compile(
 
 
 def turn_negation(sentence: str, rng: random.Random) -> str | None:
-    """The first negation taken out; where there is none, one put in.
+    """Remove the first negation; where there is none, insert one.
 
     Args:
-        sentence: Any.
-        rng: Draws where a negation is put in.
+        sentence: Any sentence.
+        rng: Draws the place of an inserted negation.
 
     Returns:
-        None where it can be done at no place.
+        None where neither is possible.
 
     Example:
         >>> turn_negation("It does not help.", random.Random(0))
@@ -70,7 +70,7 @@ def _without_negation(sentence: str) -> str | None:
 
 
 def _without_no(sentence: str, found: re.Match[str]) -> str:
-    """Turns "no effect" to "an effect", "no effects" to "effects"."""
+    """Turn "no effect" into "an effect", "no effects" into "effects"."""
     rest = sentence[found.end() :]
     end = _PHRASE_END.search(rest)
     noun = (rest[: end.start()] if end else rest).split()[-1:] or [""]
@@ -100,7 +100,7 @@ def _with_negation(sentence: str, rng: random.Random) -> str | None:
 
 
 def _third(verb: str) -> str:
-    """The third person: of "have" it is "has", of "carry" "carries"."""
+    """Return the third person: of "have" it is "has", of "carry" "carries"."""
     if verb in ("have", "be"):
         return {"have": "has", "be": "is"}[verb]
     if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
@@ -116,14 +116,14 @@ def _past(verb: str) -> str:
 
 @functools.cache
 def _verb_forms() -> dict[str, tuple[str, str]]:
-    """Third persons and regular past forms, each with its auxiliary and its base."""
+    """Return third persons and regular past forms, each with its auxiliary and its base."""
     verbs = load_words().verbs
     return {_third(v): ("does", v) for v in verbs} | {_past(v): ("did", v) for v in verbs}
 
 
 @functools.cache
 def _verb_pattern() -> re.Pattern[str]:
-    """Forms that are sure to be verbs, and others where an object follows."""
+    """Match forms that are certainly verbs, and others where an object follows."""
     nouns = load_words().also_nouns
     sure = [form for form, (did, _) in _verb_forms().items() if did == "does" and form not in nouns]
     unsure = [form for form in _verb_forms() if form not in sure]

@@ -1,4 +1,4 @@
-"""The other answers: where sentences of the same domain, drugs and PMIDs come from."""
+"""Supply sentences of the same domain, drugs and PMIDs from other answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEAST_WORDS = 6
 
 
 class Neighbours:
-    """The records of an audit, each seen from another. What is looked up is kept.
+    """The records of an audit, each seen from another. Look-ups are cached.
 
     Args:
         records: All of them.
@@ -25,7 +25,7 @@ class Neighbours:
         self._pieces: dict[int, tuple[Piece, ...]] = {}
 
     def sentence(self, record: Record, rng: random.Random) -> Piece | None:
-        """A sentence of an answer to another question; None where there is no such answer."""
+        """Return a sentence of an answer to another question; None where there is none."""
         numbers = self._of_other_questions(record)
         while numbers:
             pieces = self._long(numbers.pop(rng.randrange(len(numbers))))
@@ -34,7 +34,7 @@ class Neighbours:
         return None
 
     def documents(self, record: Record, rng: random.Random, n: int) -> list[Document]:
-        """Sources of up to n records with another question, in a drawn order."""
+        """Return sources of up to n records with another question, in a drawn order."""
         others = self._of_other_questions(record)
         chosen = rng.sample(others, min(n, len(others)))
         return [document for other in chosen for document in self._records[other].sources]
@@ -53,5 +53,5 @@ class Neighbours:
 
 
 def question_key(record: Record) -> str:
-    """The same for answers to the same question: the topic, else the question's words."""
+    """Return a key that answers to the same question share: the topic, else the question."""
     return record.topic or " ".join(record.question.lower().split())

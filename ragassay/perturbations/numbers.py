@@ -1,4 +1,4 @@
-"""A number made another: a dose, a share, a count, a length of time."""
+"""Change a number: a dose, a share, a count, a duration."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ _OFTEN = re.compile(r"\b(?P<word>once|twice)(?= (?:daily|weekly|monthly|a |per |
 
 
 def change_number(sentence: str, rng: random.Random) -> str | None:
-    """Another number in place of one: some times as much, or as little.
+    """Replace a number by a multiple or a fraction of it.
 
-    Years, citations and numbers that are part of a name stay. Numbers with a unit come first,
-    then bare ones, then those in words.
+    Years, citations and numbers that are part of a name are left alone. Numbers with a unit come
+    first, then bare ones, then those in words.
 
     Args:
-        sentence: Any.
+        sentence: Any sentence.
         rng: Draws the number and the factor: 0.1, 0.5, 2, 3 or 10; a whole number stays whole, a
-            share stays below a hundred percent, and what is below 1 stays so.
+            share stays below a hundred percent, and a number below 1 stays below 1.
 
     Returns:
-        None where there is no number to change.
+        None where there is not a number to change.
 
     Example:
         >>> change_number("It took 7 days.", random.Random(0))
@@ -76,7 +76,7 @@ def change_number(sentence: str, rng: random.Random) -> str | None:
 
 
 def _is_amount(match: re.Match[str]) -> bool:
-    """Whether a number without a unit counts or measures: not in "factor 21", "Paper 2", "(3)"."""
+    """Return whether a number without a unit is an amount: not "factor 21", "Paper 2", "(3)"."""
     if match["second"] or _YEAR.fullmatch(match["first"]):
         return False
     left, right = match.string[: match.start()], match.string[match.end() :]
@@ -88,7 +88,7 @@ def _value(number: str) -> Decimal:
 
 
 def _factors(match: re.Match[str]) -> list[Decimal]:
-    """The factors that leave a number plausible."""
+    """Return the factors that leave a number plausible."""
     numbers = [n for n in (match["first"], match["second"]) if n]
     # "1 year" has no plural.
     if any(_value(n) == 0 or n == "1" for n in numbers):

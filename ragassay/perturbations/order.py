@@ -1,4 +1,4 @@
-"""Attacks that take sentences away or move them (YESciEval, appendix B.3)."""
+"""Attacks that remove or move sentences (YESciEval, appendix B.3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _drop_last_off_topic(answer: CutAnswer, material: Material) -> Damage | None
     if len(places) < 2:
         return None
     drawn = draw_text("off_topic", material.side, material.rng)
-    # Put in first: the white space before the last sentence goes with it.
+    # Inserted first: the white space before the last sentence is removed with it.
     return Damage(answer.with_text(places[-1] + 1, drawn.text).without(places[-1]), drawn.genre)
 
 
@@ -35,7 +35,7 @@ def _swap_last(answer: CutAnswer, material: Material) -> Damage | None:
 
 def _shuffle(answer: CutAnswer, material: Material) -> Damage | None:
     places = answer.places
-    # The one other order of two sentences is what swap_last does, and as subtle.
+    # The only other order of two sentences is that of swap_last, and as subtle.
     if len(places) < 3:
         return None
     order = list(places)

@@ -1,6 +1,6 @@
 """Texts to damage answers with: one side to fit judges on, the other to audit them.
 
-No text stands on both sides, so that a judge that has learnt the texts is found out.
+No text is on both sides, so that a judge that has memorised texts is exposed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Genre(Frozen):
     """Texts of one kind.
 
     Attributes:
-        side: Who may use it.
+        side: The side that may use it.
         texts: At least two.
     """
 
@@ -42,19 +42,19 @@ class Drawn:
 
 @functools.cache
 def load_pool(name: PoolName) -> dict[str, Genre]:
-    """All genres of a pool."""
+    """Return all genres of a pool."""
     read = yaml.safe_load(data_text(f"pools/{name}.yaml"))
     return {genre: Genre.model_validate(given) for genre, given in read.items()}
 
 
 def draw_text(name: PoolName, side: Side, rng: random.Random, genre: str = "") -> Drawn:
-    """A text of a side: first its genre is drawn, then the text.
+    """Draw a text of a side: first its genre, then the text.
 
     Args:
         name: The pool.
         side: The side.
-        rng: Draws.
-        genre: Only genres whose name starts so.
+        rng: The generator of the draws.
+        genre: Only genres whose name starts with this.
     """
     pool = load_pool(name)
     genres = [g for g, given in pool.items() if given.side == side and g.startswith(genre)]
@@ -63,5 +63,5 @@ def draw_text(name: PoolName, side: Side, rng: random.Random, genre: str = "") -
 
 
 def data_text(path: str) -> str:
-    """A data file of this package."""
+    """Read a data file of this package."""
     return files("ragassay.perturbations").joinpath(path).read_text("utf-8")

@@ -1,7 +1,7 @@
-"""Attacks that say a sentence again (YESciEval, appendix B.3, Conciseness).
+"""Attacks that repeat a sentence (YESciEval, appendix B.3, Conciseness).
 
-The paper lets a model write the redundant sentences. Here a model may (`rephrase`); offline they
-are made by rule: clauses change places, words give way to synonyms, and a frame is put around it.
+In the paper a model writes the redundant sentences. Here a model may (`rephrase`); offline, rules
+do: they swap clauses, replace words by synonyms, and put a frame around the sentence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ragassay.perturbations.words import any_of
 from ragassay.records.base import Frozen
 
 _SYNONYM_SHARE = 0.7
-"""Of the words that have a synonym, how many give way to it."""
+"""Share of the words with a synonym that are replaced by it."""
 
 _SUBORDINATE = re.compile(
     r"(?P<main>[^,;]+?),? (?P<joint>because|although|while|whereas|when|if|since) (?P<side>[^,;]+)"
@@ -52,20 +52,20 @@ def _synonym_pattern() -> re.Pattern[str]:
 
 
 def frames_in_turn(side: Side, rng: random.Random) -> Iterator[str]:
-    """The frames of a side, in a drawn order, over and over."""
+    """Yield the frames of a side, in a drawn order, over and over."""
     while True:
         frames = list(_rules().frames[side])
         rng.shuffle(frames)
         yield from frames
 
 
-def said_again(piece: Piece, frame: str, known: str, rng: random.Random) -> str:
-    """A sentence in other words, by rule.
+def paraphrased_by_rule(piece: Piece, frame: str, known: str, rng: random.Random) -> str:
+    """Paraphrase a sentence by rule.
 
     Args:
-        piece: The sentence; its markers stand at the end of what comes out.
-        frame: Holds {} where the sentence goes.
-        known: Text that shows which words are written small: the answer and its sources.
+        piece: The sentence; its markers are put at the end of the result.
+        frame: Contains {} where the sentence goes.
+        known: Text that shows which words are lower case: the answer and its sources.
         rng: Draws the synonyms.
     """
     body = piece.words.rstrip(" .!?")
@@ -77,13 +77,13 @@ def said_again(piece: Piece, frame: str, known: str, rng: random.Random) -> str:
 
 
 def _cited(text: str, piece: Piece) -> str:
-    """A sentence with the markers of another before its full stop."""
+    """Return a sentence with the markers of another before its full stop."""
     markers = "".join(f" {marker}" for marker in piece.markers if marker != MASK)
     return f"{text.rstrip('.')}{markers}."
 
 
 def _turned(body: str) -> str:
-    """Clauses and lists in another order, where that can be done safely."""
+    """Return clauses and lists in another order, where that is safe."""
     clauses = _SUBORDINATE.fullmatch(body)
     if clauses:
         return f"{clauses['joint']} {clauses['side']}, {clauses['main']}"
@@ -94,7 +94,7 @@ def _turned(body: str) -> str:
 
 
 def _swapped(body: str, rng: random.Random) -> str:
-    """With synonyms for most words that have one."""
+    """Return a sentence with synonyms for most words that have one."""
     for match in reversed(list(_synonym_pattern().finditer(body))):
         if rng.random() < _SYNONYM_SHARE:
             other = like(match[0], _rules().synonyms[match[0].lower()])
@@ -106,7 +106,7 @@ def _redundant(piece: Piece, frames: Iterator[str], material: Material, known: s
     by_model = material.rephrase(piece.words).strip() if material.rephrase else ""
     if by_model and by_model != piece.words:
         return _cited(by_model, piece)
-    return said_again(piece, next(frames), known, material.rng)
+    return paraphrased_by_rule(piece, next(frames), known, material.rng)
 
 
 def _known(answer: CutAnswer, material: Material) -> str:

@@ -1,4 +1,4 @@
-"""One word for another that makes the sentence wrong: directions, people, drugs, caution."""
+"""Replace a word so that the sentence is wrong: directions, people, drugs, caution."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragassay.perturbations.wording import like, replaced
 from ragassay.perturbations.words import any_of, load_drugs, load_words
 
 Change = Callable[[str, random.Random], str | None]
-"""Changes one thing in a sentence; None where there is nothing to change."""
+"""Changes one thing in a sentence; returns None where there is nothing to change."""
 
 _OTHER_DRUGS = re.compile(
     r"\b[A-Za-z]{3,}(?:mab|tinib|ciclib|parib|vastatin|sartan|gliptin|gliflozin|glutide|floxacin"
@@ -22,7 +22,7 @@ _NO_DRUGS = frozenset({"april"})
 
 
 def turn_direction(sentence: str, rng: random.Random) -> str | None:
-    """Another direction: "higher" to "lower", "improved" to "worsened".
+    """Reverse a direction: "higher" to "lower", "improved" to "worsened".
 
     Example:
         >>> turn_direction("Drug A gave an increase.", random.Random(0))
@@ -32,21 +32,21 @@ def turn_direction(sentence: str, rng: random.Random) -> str | None:
 
 
 def swap_population(sentence: str, rng: random.Random) -> str | None:
-    """Others than those who were studied: "children" to "adults", "patients" to "mice"."""
+    """Swap the studied population: "children" to "adults", "patients" to "mice"."""
     return _swap_one(sentence, load_words().populations, rng)
 
 
 def remove_hedge(sentence: str, rng: random.Random) -> str | None:
-    """Certainty in place of caution: "suggests" to "proves", "may" to "will"."""
+    """Replace caution by certainty: "suggests" to "proves", "may" to "will"."""
     return _swap_one(sentence, _hedges(), rng)
 
 
 def swap_drug(texts: Iterable[str]) -> Change:
-    """Another drug, wherever the sentence names the one.
+    """Replace a drug, everywhere in the sentence.
 
     Args:
-        texts: Sources: a drug of the same class that they name is taken first, then any of the
-            class, then, for a drug of an unknown class, any that they name.
+        texts: The sources. A drug of the same class that they name is preferred, then any of the
+            class; for a drug of unknown class, any that they name.
     """
     named = {name for text in texts for name in _drugs_in(text)}
 
@@ -71,7 +71,7 @@ def _others_for(drug: str, named: set[str], here: set[str]) -> list[str]:
 
 
 def _drugs_in(text: str) -> list[str]:
-    """Drugs that a text names, in small letters as the classes write them, without repeats."""
+    """Return the drugs that a text names, in lower case as in the classes, without repeats."""
     known = {name.lower(): name for name in _classes()}
     listed = [known[match[0].lower()] for match in _drug_pattern().finditer(text)]
     others = [match[0].lower() for match in _OTHER_DRUGS.finditer(text)]
@@ -88,7 +88,7 @@ def _swap_one(sentence: str, others: dict[str, tuple[str, ...]], rng: random.Ran
 
 
 def _is_name(match: re.Match[str]) -> bool:
-    """Whether a word has a capital letter in mid-sentence: "in May", "Higher Education"."""
+    """Return whether a word is capitalised in mid-sentence: "in May", "Higher Education"."""
     return match[0][0].isupper() and bool(re.search(r"\w", match.string[: match.start()]))
 
 
@@ -113,7 +113,7 @@ def _hedges() -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def _classes() -> dict[str, tuple[str, ...]]:
-    """Drug names, each with its classes."""
+    """Return drug names, each with its classes."""
     found: dict[str, tuple[str, ...]] = {}
     for name, drugs in load_drugs().items():
         for drug in drugs:

@@ -1,4 +1,4 @@
-"""Small changes of words that leave the grammar whole."""
+"""Make small changes of words that keep the grammar intact."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 
 
 def like(model: str, word: str) -> str:
-    """A word with a capital letter, or all in capitals, where the model has them.
+    """Capitalise a word as a model word is: first letter, all letters, or none.
 
     Example:
         >>> like("Higher", "lower"), like("HIGHER", "lower"), like("higher", "lower")
@@ -27,24 +27,24 @@ def like(model: str, word: str) -> str:
 
 
 def decapitalised(sentence: str, known: str) -> str:
-    """A sentence that is to stand within another; names and acronyms keep their capital.
+    """Return a sentence for use inside another; names and acronyms keep their capital.
 
     Args:
-        sentence: Begins with a capital letter.
-        known: Running text: a word that is written small in it is no name.
+        sentence: Starts with a capital letter.
+        known: Running text: a word that is lower case in it is not a name.
     """
     first = re.match(r"[^\W\d_]+(?!\w|-[^a-z])", sentence)
     if not first or (len(first[0]) > 1 and not first[0][1:].islower()):
         return sentence
     word, small = first[0], first[0].lower()
     is_word = small in _FUNCTION_WORDS or re.search(rf"(?<![\w-]){small}(?![\w-])", known)
-    # A name stands with a capital letter in mid-sentence, or before another one.
+    # A name is capitalised in mid-sentence, or before another name.
     is_name = re.search(rf"[a-z,] {word}(?![\w-])", known) or _NAME.match(sentence)
     return sentence if is_name and not is_word else small + sentence[len(small) :]
 
 
 def replaced(text: str, start: int, end: int, other: str) -> str:
-    """A text with a stretch of it changed, and the article before it made to fit.
+    """Return a text with a stretch of it replaced, and the article before it adjusted.
 
     Example:
         >>> replaced("Shows an increase.", 9, 17, "decrease")

@@ -1,4 +1,4 @@
-"""The words that clinical damage turns over, read once."""
+"""The words that clinical damage replaces, loaded once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ragassay.records.base import Frozen
 
 
 class Words(Frozen):
-    """What `words.yaml` holds.
+    """The content of `words.yaml`.
 
     Attributes:
-        opposites: Pairs; each word turns into the other.
-        populations: Who was studied, and who else might have been.
-        hedges: A cautious wording, and one that is not.
+        opposites: Pairs; each word is replaced by the other.
+        populations: A studied population, and another that might have been studied.
+        hedges: A cautious wording, and a certain one.
         verbs: Base forms.
         also_nouns: Third persons that are plural nouns as well.
         uncountable: Nouns that take no "a".
@@ -34,17 +34,17 @@ class Words(Frozen):
 
 @functools.cache
 def load_words() -> Words:
-    """All of them."""
+    """Return all words."""
     return Words.model_validate(yaml.safe_load(data_text("words.yaml")))
 
 
 @functools.cache
 def load_drugs() -> dict[str, tuple[str, ...]]:
-    """Names of drugs and treatments by class."""
+    """Return names of drugs and treatments by class."""
     return {name: tuple(drugs) for name, drugs in yaml.safe_load(data_text("drugs.yaml")).items()}
 
 
 def any_of(words: Iterable[str]) -> re.Pattern[str]:
-    """Finds whole words and phrases, the longest first, in capitals or not."""
+    """Match whole words and phrases, the longest first, ignoring case."""
     longest = sorted(map(re.escape, words), key=len, reverse=True)
     return re.compile(rf"(?<![\w/-])(?:{'|'.join(longest)})(?![\w/-])", re.IGNORECASE)

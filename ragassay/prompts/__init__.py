@@ -1,4 +1,4 @@
-"""Rubrics and prompts as data: one place for every word that is said to a model."""
+"""Rubrics and prompts as data: one place for every text sent to a model."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ContextWords(Frozen):
 
 
 class PanelWords(Frozen):
-    """How a judge of a panel is told what another one said."""
+    """Wording that tells a panel's judge another judge's rating."""
 
     rating: str
     sentences: str
@@ -67,17 +67,18 @@ class PanelWords(Frozen):
 
 
 class AgentPrompt(Frozen):
-    """What one agent says, and the bounds of what it wants back.
+    """An agent's prompt, and the limits on its reply.
 
     Attributes:
         task: The instruction. "{low}" and "{high}" stand for the ends of a rubric's scale.
-        additions: What the instruction goes on with, by the occasion.
+        additions: Continuations of the instruction, by occasion.
         rationale_chars: Longest rationale, where the agent gives one.
-        reasoning_chars: Longest thinking before a rating, where the agent is asked to think first.
+        reasoning_chars: Longest reasoning before a rating, where the agent is asked to reason
+            first.
         max_nuggets: Most nuggets of one sentence.
         nugget_chars: Longest nugget.
         query_chars: Longest search query.
-        restatement_chars: Longest sentence that says another one again.
+        restatement_chars: Longest paraphrase of a sentence.
     """
 
     task: str
@@ -102,12 +103,12 @@ class Prompts(Frozen):
 
 @functools.cache
 def load_prompts() -> Prompts:
-    """The prompts that the package ships."""
+    """Load the prompts that the package ships."""
     return Prompts.model_validate(yaml.safe_load(prompt_text("agents.yaml")))
 
 
 @functools.cache
 def prompts_sha256() -> str:
-    """Hash of every prompt and rubric text."""
+    """Return a hash of every prompt and rubric text."""
     names = ("agents.yaml", *RUBRIC_FILES.values())
     return hashlib.sha256("".join(map(prompt_text, names)).encode()).hexdigest()

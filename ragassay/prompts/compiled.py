@@ -1,7 +1,7 @@
-"""Prompts that `ragassay optimize` wrote: the record, and how its file is read and written.
+"""Read and write prompts compiled by `ragassay optimize`.
 
-A file is JSON. It holds what an agent is to be told, the examples that it is shown, and how that
-did on data that it was not chosen on. It names no endpoint, no key and no folder.
+A file is JSON. It contains an agent's instruction, its examples, and its scores on held-out data.
+It names no endpoint, no key and no folder.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ragassay.records.verdicts import Usage
 DemoValue: TypeAlias = int | str | tuple[str, ...] | tuple[int, ...]
 
 PREDICTOR = "predict"
-"""Name of the one predictor that every agent has."""
+"""Name of the only predictor of every agent."""
 
 
 class CompiledPredictor(Frozen):
-    """What one predictor is told.
+    """The prompt of one predictor.
 
     Attributes:
         instructions: Its instruction.
-        demos: Examples that it is shown: values by field, those of the reply included. What an
-            example is about, where that is not among the fields, stands under "case".
+        demos: Its examples: values by field, those of the reply included. The subject of an
+            example, where it is not among the fields, is under "case".
     """
 
     instructions: str = Field(min_length=1)
@@ -40,12 +40,12 @@ class CompiledPredictor(Frozen):
 
     @property
     def sha256(self) -> str:
-        """Hash of all that a model is told differently by it."""
+        """A hash of everything that it changes in a prompt."""
         return _hash([self.instructions, [dict(demo) for demo in self.demos]])
 
 
 class Comparison(Frozen):
-    """A figure of the shipped prompt and of the compiled one, on the same items.
+    """A score of the shipped prompt and of the compiled one, on the same items.
 
     Attributes:
         metric: e.g. "macro-F1".
@@ -65,26 +65,26 @@ class CompiledPrompt(Frozen):
     """A compiled prompt of one agent.
 
     Attributes:
-        format: Of the file.
-        agent: Key of the prompt that it takes the place of, e.g. "verifier".
+        format: The file's format.
+        agent: Key of the prompt that it replaces, e.g. "verifier".
         rubrics: The rubrics that it is for; empty for all, and for other agents than the judge.
         predictors: By name.
-        optimizer: What found it.
+        optimizer: The optimizer that found it.
         model: LiteLLM name of the model that it was compiled for.
-        reflection_model: What wrote the candidates.
-        seed: Of the job.
-        budget: Calls of the agent that the optimizer might make.
+        reflection_model: The model that wrote the candidates.
+        seed: The job's seed.
+        budget: Calls of the agent that the optimizer was allowed.
         n_train: Examples that it was found on.
         n_dev: Examples that it was measured on; no question is on both sides.
-        data_sha256: Of the training examples.
-        dev_sha256: Of those that it was measured on.
-        before_sha256: Of the shipped prompt.
-        after_sha256: Of this one.
+        data_sha256: Hash of the training examples.
+        dev_sha256: Hash of those that it was measured on.
+        before_sha256: Hash of the shipped prompt.
+        after_sha256: Hash of this prompt.
         comparisons: On the examples of `n_dev`; the first decides.
-        is_better: Whether the first figure rose, and no more replies could not be scored.
-        usage: What the job cost, calls that were remembered included.
-        ragassay: Version.
-        packages: Versions of the libraries that bear on it.
+        is_better: Whether the first score rose, and no more replies were unscored.
+        usage: What the job cost, cached calls included.
+        ragassay: Version of ragassay.
+        packages: Versions of the libraries that matter to it.
     """
 
     format: Literal["ragassay-prompt-1"] = "ragassay-prompt-1"
@@ -110,18 +110,18 @@ class CompiledPrompt(Frozen):
 
     @property
     def predictor(self) -> CompiledPredictor:
-        """What the agent's one predictor is told."""
+        """The prompt of the agent's only predictor."""
         return self.predictors[PREDICTOR]
 
     @property
     def sha256(self) -> str:
-        """Hash of what is said and to whom, whatever else is known of it."""
+        """A hash of the prompt and its target, without other metadata."""
         said = {name: part.sha256 for name, part in sorted(self.predictors.items())}
         return _hash([self.agent, list(self.rubrics), said])
 
     @property
     def stamp(self) -> PromptStamp:
-        """What a run's manifest keeps of it."""
+        """The part that a run's manifest keeps."""
         first = self.comparisons[0] if self.comparisons else None
         return PromptStamp(
             agent=self.agent,
@@ -137,7 +137,7 @@ class CompiledPrompt(Frozen):
 
     @property
     def title(self) -> str:
-        """Whose prompt it is, in words."""
+        """The agent and rubrics of the prompt, in words."""
         return f"{self.agent} ({', '.join(self.rubrics)})" if self.rubrics else self.agent
 
 
@@ -145,7 +145,8 @@ def read_compiled(path: Path) -> CompiledPrompt:
     """Read a compiled prompt.
 
     Raises:
-        SettingsError: The file cannot be read, or is none; the message names file and field.
+        SettingsError: The file cannot be read or is not a compiled prompt; the message names file
+            and field.
     """
     try:
         found = CompiledPrompt.model_validate_json(path.read_text(encoding="utf-8"))
@@ -157,12 +158,12 @@ def read_compiled(path: Path) -> CompiledPrompt:
         where = f"{path}, field {field!r}" if field else f"{path}"
         raise SettingsError(f"{where}: {first['msg']}; no compiled prompt") from error
     if set(found.predictors) != {PREDICTOR}:
-        raise SettingsError(f"{path}, field 'predictors': holds something else than {PREDICTOR!r}")
+        raise SettingsError(f"{path}, field 'predictors': has something other than {PREDICTOR!r}")
     return found
 
 
 def read_all_compiled(paths: Sequence[Path]) -> tuple[CompiledPrompt, ...]:
-    """Read compiled prompts, of which no two may be for the same agent and rubric.
+    """Read compiled prompts; no two may be for the same agent and rubric.
 
     Raises:
         SettingsError: As `read_compiled`; or two files are for the same.
@@ -180,7 +181,7 @@ def read_all_compiled(paths: Sequence[Path]) -> tuple[CompiledPrompt, ...]:
 
 
 def compiled_sha256(shipped: str, compiled: Sequence[CompiledPrompt]) -> str:
-    """Hash of all that is said to models: of the shipped prompts, unless some are compiled.
+    """Return a hash of all prompts: of the shipped ones, unless some are compiled.
 
     Args:
         shipped: `prompts_sha256()`.
@@ -192,7 +193,7 @@ def compiled_sha256(shipped: str, compiled: Sequence[CompiledPrompt]) -> str:
 
 
 def demo_of(fields: Mapping[str, DemoValue | list[str] | list[int]]) -> dict[str, DemoValue]:
-    """An example's fields as a record keeps them."""
+    """Return an example's fields as a record keeps them."""
     return {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}  # type: ignore[misc]
 
 

@@ -1,4 +1,4 @@
-"""What the writer of new instructions is told."""
+"""The prompts of the model that writes new instructions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragassay.records.base import Frozen
 
 
 class ImproveWords(Frozen):
-    """How a better instruction is asked for, and the headings of the cases that it is shown."""
+    """The request for a better instruction, and the headings of the cases shown."""
 
     task: str
     case: str
@@ -21,7 +21,7 @@ class ImproveWords(Frozen):
 
 
 class FeedbackWords(Frozen):
-    """What is said of a reply. Names in braces stand for what was found and what is right."""
+    """Feedback on a reply. Names in braces stand for what was found and what is right."""
 
     right: str
     wrong: str
@@ -35,11 +35,11 @@ class FeedbackWords(Frozen):
 
 
 class ProposalWords(Frozen):
-    """All of it.
+    """All prompts for writing instructions.
 
     Attributes:
-        again: Added where a model that does not draw at random is to say something else.
-        labels: What each label means.
+        again: Added where a model that does not sample should say something else.
+        labels: The meaning of each label.
     """
 
     version: int
@@ -51,5 +51,5 @@ class ProposalWords(Frozen):
 
 @functools.cache
 def load_proposals() -> ProposalWords:
-    """The words that the package ships."""
+    """Load the texts that the package ships."""
     return ProposalWords.model_validate(yaml.safe_load(prompt_text("proposals.yaml")))

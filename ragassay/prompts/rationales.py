@@ -1,4 +1,4 @@
-"""Why an answer gets its rating, in the words that a judge learns when it is fine-tuned."""
+"""Reasons for an answer's rating, from which a judge learns in fine-tuning."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ragassay.records import Mark
 from ragassay.records.base import Frozen
 
 MOST_NAMED = 3
-"""Sentences that a reason names: in a longer list a small model loses count."""
+"""Most sentences that a reason names: in a longer list a small model loses count."""
 
 HIGH, LOW = 4, 2
-"""Ratings from and up to which a whole answer is called good or bad."""
+"""Ratings from and up to which an undamaged answer is called good or bad."""
 
 
 class WholeWords(Frozen):
-    """Reasons for the rating of an answer that nobody damaged."""
+    """Reasons for the rating of an undamaged answer."""
 
     high: str
     middle: str
@@ -33,7 +33,8 @@ class Rationales(Frozen):
         verbs: Plurals by singular.
         whole: By rubric.
         damaged: By attack.
-        marks: What the sentences are that an attack put in, by attack; those of others are fine.
+        marks: What is wrong with the sentences that an attack inserted, by attack; other sentences
+            are fine.
     """
 
     version: int
@@ -43,15 +44,15 @@ class Rationales(Frozen):
     marks: dict[str, Mark]
 
     def of_whole(self, rubric: str, rating: int) -> str:
-        """Why a whole answer got a rating."""
+        """Return why an undamaged answer got a rating."""
         words = self.whole[rubric]
         return words.high if rating >= HIGH else words.low if rating <= LOW else words.middle
 
     def of_damaged(self, attack: str, sentences: Sequence[int]) -> str:
-        """Why a damaged answer is rated low.
+        """Return why a damaged answer is rated low.
 
         Args:
-            attack: What was done to it.
+            attack: The attack on it.
             sentences: Numbers of the sentences that were added or changed; may be empty.
         """
         named = numbered(sentences)
@@ -62,7 +63,7 @@ class Rationales(Frozen):
 
 
 def numbered(sentences: Sequence[int]) -> str:
-    """Sentences by their numbers; of many the first ones.
+    """Name sentences by their numbers; of many, the first ones.
 
     Example:
         >>> numbered([3, 5, 6]), numbered([2, 4, 6, 8])
@@ -76,5 +77,5 @@ def numbered(sentences: Sequence[int]) -> str:
 
 @functools.cache
 def load_rationales() -> Rationales:
-    """The reasons that the package ships."""
+    """Load the reasons that the package ships."""
     return Rationales.model_validate(yaml.safe_load(prompt_text("rationales.yaml")))

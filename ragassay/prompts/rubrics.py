@@ -1,4 +1,4 @@
-"""Rubrics: what a judge rates an answer on, on which scale, by which prompting strategy."""
+"""Rubrics: the questions and scales of a judge, and its prompting strategies."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ragassay.prompts.texts import prompt_text
 from ragassay.records.base import Frozen
 
 Strategy = Literal["zero_shot", "knowledge", "few_shot", "chain_of_thought"]
-"""How a judge is asked (Chaudhary et al. 2024, section 3.2).
+"""Prompting strategies of a judge (Chaudhary et al. 2024, section 3.2).
 
 - zero_shot: with the rubric's name and range alone, by its own understanding
-- knowledge: with what the rubric means and what each rating shows
-- few_shot: that, and two examples, one with the highest and one with the lowest rating
-- chain_of_thought: as "knowledge", and it thinks step by step before it rates
+- knowledge: with the rubric's meaning and what each rating shows
+- few_shot: as "knowledge", with two examples, one of the highest and one of the lowest rating
+- chain_of_thought: as "knowledge", and the judge reasons step by step before it rates
 """
 
 RubricSet = Literal["yescieval", "summeval", "usr"]
@@ -42,8 +42,8 @@ class RubricExample(Frozen):
     """An answer with the rating that it deserves.
 
     Attributes:
-        question: What was asked.
-        sources: What it was written from, where the rating cannot be seen without.
+        question: The question.
+        sources: The answer's sources, where the rating depends on them.
         answer: The answer.
         rating: On the rubric's scale.
         reason: Why.
@@ -56,7 +56,7 @@ class RubricExample(Frozen):
     reason: str
 
     def rendered(self) -> str:
-        """The example as a prompt shows it."""
+        """Render the example as a prompt shows it."""
         names = ("question", "sources", "answer", "rating", "reason")
         given = ((name, str(getattr(self, name))) for name in names)
         return "\n".join(f"{name}: {text}" for name, text in given if text)
@@ -67,8 +67,9 @@ class Rubric(Frozen):
 
     Attributes:
         group: Which of YESciEval's three dimensions it belongs to; None for another set's.
-        about: What question, sources and answer are, where they are no question and no answer.
-        question: What is asked of the answer.
+        about: What question, sources and answer are, where they are not really a question and an
+            answer.
+        question: The question about the answer.
         scale: What an answer of each rating shows, from the lowest to the highest without a gap.
         examples: One answer with the highest rating, then one with the lowest; none, and the
             rubric cannot be asked with the strategy "few_shot".
@@ -101,7 +102,7 @@ class Rubric(Frozen):
         return self.name.replace("_", " ")
 
     def rendered(self, strategy: Strategy = "knowledge") -> str:
-        """The rubric as a prompt of a strategy shows it; examples stand apart."""
+        """Render the rubric as a strategy's prompt shows it, without its examples."""
         head = f"{self.title}. {self.about} ".rstrip(" ")
         if strategy == "zero_shot":
             low, high = self.bounds
@@ -110,7 +111,7 @@ class Rubric(Frozen):
         return f"{head} {self.question}\n{levels}"
 
     def rendered_examples(self) -> str:
-        """The two examples as a prompt shows them."""
+        """Render the two examples as a prompt shows them."""
         return "\n\n".join(example.rendered() for example in self.examples)
 
 
@@ -139,7 +140,7 @@ class Criteria(Frozen):
 
 @functools.cache
 def load_rubrics(set: RubricSet = "yescieval") -> dict[str, Rubric]:
-    """The rubrics of a set, by name, in their order."""
+    """Load the rubrics of a set, by name, in their order."""
     read = yaml.safe_load(prompt_text(RUBRIC_FILES[set]))
     about = read.get("about", "")
     return {

@@ -1,4 +1,4 @@
-"""Signals: what they are called, which bear on which rubric, how a judge is told of them."""
+"""Signals: their names, the rubrics that use them, and their wording for a judge."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class AnswerSignal(Frozen):
     """A measure of an answer as a whole.
 
     Attributes:
-        about: What it is called.
+        about: Its name in words.
         better: Whether a good answer has more or less of it.
-        shown: The measure that a reader is shown in its place; empty for itself.
+        shown: The measure shown to a reader in its place; empty for itself.
     """
 
     about: str
@@ -31,9 +31,9 @@ class RubricSignals(Frozen):
     """The signals of a rubric.
 
     Attributes:
-        shown: Measures of sentences that a judge is told of; the one that tells most comes first.
-        rated: Measures of the answer that the embedded judge rates by.
-        needs_sources: Whether the embedded judge can say nothing of an answer without sources.
+        shown: Measures of sentences shown to a judge, the most informative first.
+        rated: Measures of the answer that the embedded judge rates with.
+        needs_sources: Whether the embedded judge cannot rate an answer without sources.
     """
 
     shown: tuple[str, ...]
@@ -42,7 +42,7 @@ class RubricSignals(Frozen):
 
 
 class ReasonWords(Frozen):
-    """How the embedded judge gives its reasons."""
+    """Wording of the embedded judge's reasons."""
 
     none: str
     sentence: str
@@ -51,12 +51,12 @@ class ReasonWords(Frozen):
 
 
 class SignalWords(Frozen):
-    """All that is said of signals.
+    """All texts about signals.
 
     Attributes:
-        sentence: What the measures of a sentence are called.
+        sentence: Names of the measures of a sentence.
         answer: The measures of an answer.
-        gap: What a sentence of a source is called that the answer does not cover.
+        gap: Name for a source's sentence that the answer does not cover.
         rubrics: The signals of each rubric.
         reasons: How the embedded judge gives its reasons.
     """
@@ -71,5 +71,5 @@ class SignalWords(Frozen):
 
 @functools.cache
 def load_signals() -> SignalWords:
-    """The signals that the package knows."""
+    """Load the signals that the package ships."""
     return SignalWords.model_validate(yaml.safe_load(prompt_text(SIGNALS_FILE)))

@@ -1,4 +1,4 @@
-"""The files that hold the words."""
+"""Read the files of texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.resources import files
 
 
 def prompt_text(name: str) -> str:
-    """A file of this folder.
+    """Return the content of a file in this folder.
 
     Args:
         name: e.g. "agents.yaml".

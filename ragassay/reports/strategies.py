@@ -121,15 +121,15 @@ def ratings_csv(answers: Mapping[str, Sequence[RatedAnswer]]) -> str:
     """Every rating with its reason, and what people said, one a row."""
     rows: list[tuple[Cell, ...]] = [
         (
-            *(answer.record_id, rubric, way, said.rating),
-            polarity(said.reason) if said.reason else None,
+            *(answer.record_id, rubric, way, reply.rating),
+            polarity(reply.reason) if reply.reason else None,
             " ".join(map(str, answer.people)),
             answer.hint if way == PERTURBED else None,
-            said.reason,
+            reply.reason,
         )
         for rubric, group in answers.items()
         for answer in group
-        for way, said in answer.said.items()
+        for way, reply in answer.replies.items()
     ]
     return csv_text(RATING_COLUMNS, rows)
 

@@ -1,1 +1,1 @@
-"""Finding evidence: passages, BM25, reranking; LangChain retrievers."""
+"""Find evidence: passages, BM25, reranking; LangChain retrievers."""

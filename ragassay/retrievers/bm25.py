@@ -1,4 +1,4 @@
-"""BM25 over small sets, by rank-bm25: the sources of a request, or a corpus that fits in memory."""
+"""BM25 over small sets, by rank-bm25: a request's sources, or a corpus that fits in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STOPWORDS = frozenset(
 
 
 def tokenize(text: str) -> list[str]:
-    """Lower-case words and numbers, stop words left out, plural endings stripped."""
+    """Return lower-case words and numbers, without stop words and plural endings."""
     words = (match.group().lower() for match in _WORD.finditer(text))
     return [_stem(word) for word in words if word not in _STOPWORDS]
 
@@ -35,21 +35,21 @@ class Bm25Index:
     """An in-memory index. Each query scores every text: right for thousands, not for millions.
 
     Args:
-        texts: What is searched; may be empty.
+        texts: The texts to search; may be empty.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
         from rank_bm25 import BM25Plus
 
         tokens = [tokenize(text) for text in texts]
-        # BM25Okapi gives a negative weight to a word that more than half of a small set has.
+        # BM25Okapi gives a negative weight to a word found in more than half of a small set.
         self._bm25 = BM25Plus(tokens) if any(tokens) else None
 
     def search(self, query: str, k: int | None = None) -> list[tuple[int, float]]:
-        """The best `k` texts as (position, score), best first; ties in the texts' order.
+        """Return the best `k` texts as (position, score), best first; ties in the texts' order.
 
-        Only texts that share a word with the query: rank-bm25 adds its delta for each word of the
-        query to every text, where Lv & Zhai (2011) add it for the words that the text has.
+        Texts that share no word with the query are left out: rank-bm25 adds its delta for each word
+        of the query to every text, while Lv & Zhai (2011) add it only for words in the text.
         """
         import numpy as np
 
@@ -64,7 +64,7 @@ class Bm25Index:
 
 
 def rank(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-    """All texts as (position, score), best first; 0 where a text shares no word with the query."""
+    """Return all texts as (position, score), best first; 0 where no word is shared."""
     found = Bm25Index(texts).search(query)
     rest = set(range(len(texts))).difference(position for position, _ in found)
     return [*found, *((position, 0.0) for position in sorted(rest))]

@@ -1,4 +1,4 @@
-"""The sentences of a text that are closest to a claim."""
+"""Select the sentences of a text that are closest to a claim."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def closest_sentences(
     n: int,
     wanted: Collection[int] = (),
 ) -> list[str]:
-    """At most `n` sentences, those closest to a claim, in their order.
+    """Return at most `n` sentences, those closest to a claim, in their order.
 
     Args:
-        claim: What they are compared with.
+        claim: The claim to compare with.
         sentences: May be empty.
-        embedder: Measures the cosine.
+        embedder: Provides the vectors for the cosine.
         n: At least 1.
-        wanted: Places of those that are chosen before others.
+        wanted: Positions of sentences to choose before others.
     """
     if len(sentences) <= n:
         return list(sentences)
@@ -39,8 +39,8 @@ def closest_text(
     n: int,
     wanted: Collection[int] = (),
 ) -> str:
-    """The sentences of `closest_sentences`, each on a line of its own.
+    """Return the sentences of `closest_sentences`, one a line.
 
-    The shipped verifiers read them so, in training as in a run.
+    The shipped verifiers read them in this form, in training and in a run.
     """
     return "\n".join(closest_sentences(claim, sentences, embedder, n, wanted))

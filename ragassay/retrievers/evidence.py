@@ -1,4 +1,4 @@
-"""The passages that speak to a claim: documents ranked anew, then the passage of each."""
+"""Find passages relevant to a claim: rerank documents, then select each one's passage."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from ragassay.models.embeddings import Embedder
 
 N_CANDIDATES = 10
-"""Documents that a query brings up."""
+"""Documents that a query returns."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A claim that passages are wanted for.
+    """A claim to find passages for.
 
     Attributes:
         claim: The claim.
-        documents: Where to look; ids differ.
-        k: From how many documents, at most.
+        documents: The documents to search; ids differ.
+        k: The most documents to take passages from.
     """
 
     claim: str
@@ -45,11 +45,11 @@ def find_passages(
     embedder: Embedder,
     size: int = WINDOW,
 ) -> list[tuple[EvidenceSpan, ...]]:
-    """For each claim the best passage of each of its `k` best documents, the best document first.
+    """Return, for each claim, the best passage of each of its `k` best documents, best first.
 
     Args:
         wanted: An empty claim has no passage.
-        reranker: Ranks the documents; None leaves them in the order of BM25 among themselves.
+        reranker: Ranks the documents; None keeps them in BM25's order.
         embedder: Compares claim and passages; a passage carries their cosine similarity.
         size: Sentences of a passage.
     """
@@ -69,7 +69,7 @@ def find_passages(
 def _ranked(
     wanted: Wanted, scores: Mapping[str, float], reranker: Reranker | None
 ) -> list[Document]:
-    """The `k` documents that speak most to a claim: by BM25, and of the best by the reranker."""
+    """Return the `k` documents most relevant to a claim: by BM25, the best of them reranked."""
     if not wanted.claim.strip():
         return []
     hits = [Hit(document, scores.get(document.id, 0.0)) for document in wanted.documents]
@@ -85,11 +85,11 @@ def best_passages(
     embedder: Embedder,
     size: int = WINDOW,
 ) -> list[EvidenceSpan | None]:
-    """For each claim the passage of its candidate documents with the highest cosine similarity.
+    """Return, for each claim, its documents' passage with the highest cosine similarity.
 
     Args:
         claims: The claims.
-        candidates: Documents to look in, for each claim.
+        candidates: The documents to search, for each claim.
         embedder: The reranking model.
         size: Sentences of a passage.
 
@@ -116,13 +116,13 @@ def best_passages(
 
 
 class PassageRetriever(BaseRetriever):
-    """Passages as a LangChain retriever finds them: the best one of each document, best first.
+    """A LangChain retriever of passages: the best one of each document, best first.
 
     Args:
-        literature: What is searched.
+        literature: The literature to search.
         embedder: The model that compares passages with the query.
         k: How many passages to return.
-        filters: Which articles to look at.
+        filters: The articles to include.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)

@@ -1,11 +1,11 @@
-"""One ranking out of several that do not share a scale."""
+"""Fuse rankings that do not share a scale."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 RRF_K = 60
-"""Damps the first ranks; Cormack et al. fixed it on pilot runs and it is seldom changed."""
+"""Damps the first ranks; Cormack et al. fixed it on pilot runs and it is rarely changed."""
 
 
 def reciprocal_rank_fusion(
@@ -17,13 +17,13 @@ def reciprocal_rank_fusion(
     SIGIR, section 2)
 
     Args:
-        rankings: Ids, best first, ranks counted from 1. A ranking need not hold every id: where it
-            lacks one, it adds nothing. An id that stands twice in a ranking counts at its best.
-        k: At least 0; the larger, the less the first ranks stand out.
+        rankings: Ids, best first, ranks counted from 1. A ranking need not contain every id: a
+            missing one adds nothing. An id that occurs twice in a ranking counts at its best.
+        k: At least 0; the larger, the less the first ranks dominate.
 
     Returns:
-        Each id once with its score in (0, n_rankings / (k + 1)], best first. Ties keep the order
-        in which the ids first come up, ranking by ranking. No ranking gives an empty list.
+        Each id once with its score in (0, n_rankings / (k + 1)], best first. Ties keep the order of
+        first appearance, ranking by ranking. Empty without a ranking.
 
     Raises:
         ValueError: `k` is negative.

@@ -1,4 +1,4 @@
-"""A built corpus, searched by meaning, or by words and meaning together."""
+"""Search a built corpus by meaning, or by words and meaning together."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ragassay.retrievers.fusion import RRF_K, reciprocal_rank_fusion
 from ragassay.retrievers.literature import ANY, Filters, Hit, Literature
 
 FUSED_DEPTH = 100
-"""Hits of each ranking that are fused, at least: one that is tenth in both beats one that is first
-in one alone."""
+"""Fewest hits of each ranking that are fused: one that is tenth in both beats one that is first
+in only one."""
 
 
 class DenseCorpus:
     """A corpus searched by the cosine similarity of query and article. Safe across threads.
 
     Args:
-        corpus: Where articles are looked up.
+        corpus: The corpus that has the articles.
         index: The vectors of its articles.
     """
 
@@ -35,13 +35,13 @@ class DenseCorpus:
         return _hash("dense", self._index.sha256)
 
     def get(self, identifier: str) -> Article | None:
-        """The article of a PMID or a DOI, in any of its spellings."""
+        """Return the article of a PMID or a DOI, in any spelling."""
         return self._corpus.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """The `k` articles most like the query, with their cosines in [-1, 1].
+        """Return the `k` articles most like the query, with their cosines in [-1, 1].
 
-        Unlike a search by words, it finds something for any query but an empty one.
+        Unlike a search by words, it finds something for any query except an empty one.
 
         Raises:
             CorpusError: The vectors changed while the corpus was open, or cannot be reached.
@@ -59,7 +59,7 @@ class HybridCorpus:
     """Two searches of the same articles, fused by reciprocal rank. Safe across threads.
 
     Args:
-        lexical: Searches by words; looks articles up.
+        lexical: Searches by words; has the articles.
         dense: Searches by meaning.
     """
 
@@ -69,15 +69,15 @@ class HybridCorpus:
 
     @property
     def sha256(self) -> str:
-        """Hash of both, and of the way in which they are fused."""
+        """Hash of both, and of how they are fused."""
         return _hash("hybrid", self._lexical.sha256, self._dense.sha256, RRF_K, FUSED_DEPTH)
 
     def get(self, identifier: str) -> Document | None:
-        """The document of an id, as the search by words knows it."""
+        """Return the document of an id from the search by words."""
         return self._lexical.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """The `k` best documents of both searches, with their fused scores in (0, 2 / 61]."""
+        """Return the `k` best documents of both searches, with fused scores in (0, 2 / 61]."""
         if k < 1:
             return []
         depth = max(k, FUSED_DEPTH)

@@ -1,4 +1,4 @@
-"""What is wrong with an article before anyone reads it: retracted, corrected, too new, unknown."""
+"""Find problems of cited articles before anyone reads them: retracted, corrected, unknown."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ragassay.records import Article, Case, Citation, Finding, LinkKind, Notice
 from ragassay.retrievers.literature import Literature, bare_identifier, day_number
 
 _ARTICLE_ID = re.compile(r"[0-9]{5,8}|10\.[0-9]{4,9}/\S+")
-"""A PMID or a DOI. Shorter numbers are positions in lists, and no recent article has one."""
+"""A PMID or a DOI. Shorter numbers are list positions, and no recent article has one."""
 
 _NAMED = re.compile(r"PMIDs?[:\s]*([0-9]+)|\S*?\s*(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)
-"""A marker that says itself that it is a PMID (however short), or that ends in a DOI."""
+"""A marker that calls itself a PMID (however short), or that ends in a DOI."""
 
 _WORDS: dict[Notice, tuple[str, str, LinkKind]] = {
     "retracted": ("retracted_citation", "which was retracted", "retracted_by"),
@@ -23,22 +23,22 @@ _WORDS: dict[Notice, tuple[str, str, LinkKind]] = {
 
 
 def citation_findings(case: Case, literature: Literature, written: str = "") -> tuple[Finding, ...]:
-    """Look every cited PMID and DOI up.
+    """Look up every cited PMID and DOI.
 
-    A citation that points nowhere is looked up by its marker: a PMID or a DOI that the place does
-    not know either is an "unknown_citation". (That it counts as invalid is the verifier's word.)
+    A citation that does not resolve is looked up by its marker: a PMID or a DOI that the literature
+    lacks, too, is an "unknown_citation". (The verifier is what marks it invalid.)
 
     Args:
-        case: A case; citations of positions and of other ids are not looked at.
-        literature: Where articles are looked up. One that knows no dates and notices (a file of
-            plain documents) gives no finding on them.
+        case: A case; citations of positions and other ids are ignored.
+        literature: Where articles are looked up. One without dates and notices (a file of plain
+            documents) gives no findings on them.
         written: When the answer was written: "2024", "2024-05" or "2024-05-01"; empty if unknown.
 
     Returns:
-        In the order of sentences and citations, an article's notices the gravest first.
+        In the order of sentences and citations, an article's notices the most serious first.
 
     Raises:
-        CorpusError: The place cannot be reached.
+        CorpusError: The literature cannot be reached.
     """
     found: list[Finding] = []
     for sentence in case.sentences:
@@ -49,7 +49,7 @@ def citation_findings(case: Case, literature: Literature, written: str = "") -> 
 
 
 def _names(citation: Citation) -> list[str]:
-    """The article ids to look a citation up by: its document's, then its marker's."""
+    """Return the article ids to look a citation up by: its document's, then its marker's."""
     named = _NAMED.fullmatch(citation.marker.strip())
     pmid, doi = named.groups("") if named else ("", "")
     others = (bare_identifier(citation.document or ""), bare_identifier(doi or citation.marker))
@@ -79,12 +79,12 @@ def _notice(article: Article, notice: Notice) -> tuple[str, str]:
     kind, words, link = _WORDS[notice]
     others = [other.id for other in article.links if other.kind == link and other.id]
     where = f" (PMID {', '.join(others)})" if others else ""
-    said = "; it came out in a journal" if notice == "preprint" and others else ""
+    said = "; it appeared in a journal" if notice == "preprint" and others else ""
     return kind, f"{words}{said}{where}"
 
 
 def _is_later(published: str, written: str) -> bool:
-    """Whether an article cannot have been out when the answer was written, as far as is known."""
+    """Return whether an article was certainly not out when the answer was written."""
     return day_number(published) > day_number(written, last=True)
 
 

@@ -1,4 +1,4 @@
-"""Between LangChain's retrievers and ours, in both directions."""
+"""Adapt LangChain's retrievers to ours and ours to LangChain's."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ragassay.records import Document
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
 
 ID_KEYS = ("id", "pmid", "doi", "source")
-"""Where a LangChain document may carry its id, beside its own `id`."""
+"""Metadata that may have a LangChain document's id, besides its own `id`."""
 
 
 class LiteratureRetriever(BaseRetriever):
-    """Any place to look literature up in, as a LangChain retriever of whole documents.
+    """Any literature as a LangChain retriever of whole documents.
 
     Args:
-        literature: What is searched.
+        literature: The literature to search.
         k: How many documents to return.
-        filters: Which articles to look at.
+        filters: The articles to include.
     """
 
     literature: Any
@@ -47,14 +47,14 @@ class LiteratureRetriever(BaseRetriever):
 
 
 class RetrieverLiterature:
-    """A LangChain retriever of yours, in the place of a corpus.
+    """A LangChain retriever used as a corpus.
 
-    It knows documents by what its searches brought up; it cannot look up one that they did not.
+    It knows only documents that its searches returned; it cannot look up others.
 
     Args:
-        retriever: Its documents carry an id, as their own or in their metadata (`ID_KEYS`);
-            one without is known by the hash of its text. A `title` in the metadata is kept.
-        version: Change it when what a search finds changes: kept verdicts depend on it.
+        retriever: Its documents have an id, of their own or in their metadata (`ID_KEYS`); the id
+            of one without is the hash of its text. A `title` in the metadata is kept.
+        version: Change it when search results change: cached verdicts depend on it.
     """
 
     def __init__(self, retriever: BaseRetriever, version: str = "") -> None:
@@ -65,11 +65,11 @@ class RetrieverLiterature:
         ).hexdigest()
 
     def get(self, identifier: str) -> Document | None:
-        """A document that a search brought up, or None."""
+        """Return a document that a search returned, or None."""
         return self._seen.get(bare_identifier(identifier))
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """The retriever's first `k` documents, in its order.
+        """Return the retriever's first `k` documents, in its order.
 
         Raises:
             InputError: Filters are given: LangChain's retrievers take none.

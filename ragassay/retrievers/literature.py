@@ -1,4 +1,4 @@
-"""What all places to look literature up in have in common: five abstracts, or all of PubMed."""
+"""The interface of all searchable literature: five abstracts, or all of PubMed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PMID = re.compile(r"^pmid:?\s*(\d+)$", re.IGNORECASE)
 
 
 def bare_identifier(identifier: str) -> str:
-    """An id without what people put before it; a DOI in lower case.
+    """Return an id without its usual prefixes; a DOI in lower case.
 
     Example:
         >>> bare_identifier("PMID: 123"), bare_identifier("https://doi.org/10.1000/ABC")
@@ -27,7 +27,7 @@ def bare_identifier(identifier: str) -> str:
 
 
 def day_number(date: str, last: bool = False) -> int:
-    """A date as a number that sorts; parts that are missing get their first or last value.
+    """Return a date as a sortable number; missing parts get their first or last value.
 
     Example:
         >>> day_number("2020"), day_number("2020-03", last=True)
@@ -39,12 +39,12 @@ def day_number(date: str, last: bool = False) -> int:
 
 @dataclass(frozen=True)
 class Filters:
-    """Which articles a search is to look at. Articles without the fact asked for are left out.
+    """Conditions on the articles of a search. Articles without the requested fact are left out.
 
     Attributes:
         since: First day of publication, "2020", "2020-03" or "2020-03-09"; empty for any.
         until: Last day of publication, in the same form.
-        types: Publication types, any of them; empty for all.
+        types: Publication types, any of which matches; empty for all.
         no_retracted: Leave out retracted articles.
     """
 
@@ -59,11 +59,11 @@ ANY = Filters()
 
 @dataclass(frozen=True)
 class Hit:
-    """A document that a search found.
+    """A document found by a search.
 
     Attributes:
-        document: The document; an `Article` where the place knows more than its text.
-        score: The place's own measure; higher is better, and only orders one search's hits.
+        document: The document; an `Article` where more than its text is known.
+        score: The search's own score; higher is better, comparable within one search only.
     """
 
     document: Document
@@ -72,17 +72,17 @@ class Hit:
 
 @runtime_checkable
 class Literature(Protocol):
-    """A place to look literature up in. Calls are safe across threads."""
+    """Literature that can be searched. Calls are safe across threads."""
 
     @property
     def sha256(self) -> str:
-        """Changes when what a search finds may change."""
+        """Hash that changes when search results may change."""
         ...
 
     def get(self, identifier: str) -> Document | None:
-        """The document of this id (a PMID, a DOI where the place knows it), or None."""
+        """Return the document of this id (a PMID, a DOI where supported), or None."""
         ...
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """At most `k` documents for a query in plain words, best first."""
+        """Return at most `k` documents for a query in plain words, best first."""
         ...

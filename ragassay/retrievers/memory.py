@@ -1,4 +1,4 @@
-"""A corpus in memory: the documents of a request, or a file of some thousands."""
+"""A corpus in memory: a request's documents, or a file of a few thousand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier, d
 
 
 class Corpus:
-    """Documents by id, with a BM25 index that is built when it is first searched.
+    """Documents by id, with a BM25 index that is built at the first search.
 
     Args:
         documents: Ids differ.
@@ -44,19 +44,19 @@ class Corpus:
         return Bm25Index([f"{d.title} {d.text}" for d in self.documents])
 
     def get(self, identifier: str) -> Document | None:
-        """The document of this id or DOI, or None."""
+        """Return the document of this id or DOI, or None."""
         name = bare_identifier(identifier)
         return self._by_id.get(identifier) or self._by_id.get(name) or self._by_doi.get(name)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """The `k` best documents by BM25 over title and text; each shares a word with the query."""
+        """Return the `k` best documents by BM25 over title and text; each shares a query word."""
         found = self._index.search(query)
         hits = (Hit(self.documents[i], score) for i, score in found)
         return list(itertools.islice((h for h in hits if is_kept(h.document, filters)), k))
 
 
 def is_kept(document: Document, filters: Filters) -> bool:
-    """Whether a search with these filters may return a document."""
+    """Return whether a search with these filters may return a document."""
     if filters == ANY:
         return True
     if not isinstance(document, Article):

@@ -1,4 +1,4 @@
-"""From what a user names as the corpus to the place that is searched."""
+"""Open the corpus that a user names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragassay.retrievers.dense.index import NamedEncoder
 
 LIVE = "pubmed"
-"""Names PubMed itself, over the network."""
+"""The name of PubMed itself, over the network."""
 
 _URL = re.compile(r"^(https?):/+(?=[^/])", re.IGNORECASE)
 
@@ -35,10 +35,10 @@ class Opened:
     """A corpus, ready to be searched.
 
     Attributes:
-        literature: What is searched.
-        stamp: What it is, for the manifest.
+        literature: The literature to search.
+        stamp: Its identity, for the manifest.
         rejections: Lines that could not be read.
-        note: What the user should know of how it is searched; mostly empty.
+        note: What the user should know about the search; usually empty.
     """
 
     literature: Literature
@@ -50,18 +50,19 @@ class Opened:
 def open_literature(
     where: str | Path, settings: Settings, embedder: NamedEncoder | None = None
 ) -> Opened:
-    """Open what a user names as the corpus.
+    """Open the corpus that a user names.
 
     Args:
         where: A built corpus (a folder), a file of documents, PubMed itself ("pubmed"), or an
             index in a cluster ("https://host:9200/index").
-        settings: `search` says how a built corpus is searched; all else is searched by words.
-        embedder: Encodes queries in place of one by the settings, to have its model loaded once.
+        settings: `search` selects how a built corpus is searched; others are searched by words.
+        embedder: Encodes queries instead of the settings' embedder, so that its model is loaded
+            once.
 
     Raises:
-        InputError: The file is missing or holds no documents, or the address names no index.
-        SettingsError: Vectors are asked for where there can be none.
-        CorpusError: The folder is no corpus, the vectors that the settings demand are missing,
+        InputError: The file is missing or has no documents, or the address names no index.
+        SettingsError: Vectors are requested where there can be none.
+        CorpusError: The folder is not a corpus, the vectors that the settings require are missing,
             unfinished or stale, or a server cannot be reached.
     """
     path = Path(where)
@@ -85,7 +86,7 @@ def open_literature(
 
 
 def shown(where: str | Path) -> str:
-    """A name without the user and password that an address may carry."""
+    """Return a name without the user and password that an address may have."""
     return re.sub(r"(?<=:/).*@", "/***@", str(where))
 
 
@@ -104,7 +105,7 @@ def _built(path: Path, settings: Settings, embedder: NamedEncoder) -> Opened:
 
 
 def _way(corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder) -> tuple[Way, str]:
-    """How to search, and what to say of it."""
+    """Return how to search, and a note about it."""
     if settings.search != "auto":
         return settings.search, ""
     from ragassay.retrievers.dense.index import vectors_status
@@ -117,7 +118,7 @@ def _way(corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder) -> tupl
     problem = "not finished" if status == "unfinished" else "older than the corpus"
     return "bm25", (
         f"searched by words alone: the vectors of {corpus.folder} are {problem} "
-        f"(`ragassay corpus embed {corpus.folder} --embedder {embedder.name}` mends that)"
+        f"(`ragassay corpus embed {corpus.folder} --embedder {embedder.name}` fixes that)"
     )
 
 
@@ -150,7 +151,7 @@ def _cluster(where: str, settings: Settings) -> Opened:
 
 
 def _address(where: str) -> tuple[str, str]:
-    """Host and index of an address; a path, in which "//" has become "/", will do."""
+    """Return host and index of an address; a path, in which "//" has become "/", will do."""
     try:
         parts = urlsplit(_URL.sub(r"\1://", where))
         host = f"{parts.scheme}://{parts.netloc}"
@@ -159,7 +160,7 @@ def _address(where: str) -> tuple[str, str]:
         raise InputError(f"{shown(where)}: a cluster is named https://HOST:PORT/INDEX") from None
     if "@" in where:
         raise InputError(
-            f"{shown(where)}: an address in a report must hold no secret; give user and password "
+            f"{shown(where)}: an address in a report must have no secret; give user and password "
             "as RAGASSAY_CLUSTER_USER and RAGASSAY_CLUSTER_PASSWORD"
         )
     index = parts.path.strip("/")

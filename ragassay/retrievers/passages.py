@@ -1,4 +1,4 @@
-"""Passages: runs of three sentences of a document, with their character offsets."""
+"""Split documents into passages: runs of three sentences, with character offsets."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ WINDOW = 3
 """Sentences of a passage; the best number for answers against documents (BioACE, 4.1.3)."""
 
 CUT = "[...]"
-"""Stands where sentences were left out."""
+"""Marks omitted sentences."""
 
 
 def windows(document: Document, size: int = WINDOW) -> tuple[EvidenceSpan, ...]:
-    """All runs of `size` neighbouring sentences; the whole document where it has fewer.
+    """Return all runs of `size` neighbouring sentences; the whole document where it has fewer.
 
     Args:
         document: An empty text gives no passage.
@@ -28,7 +28,7 @@ def windows(document: Document, size: int = WINDOW) -> tuple[EvidenceSpan, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def _windows(identifier: str, title: str, text: str, size: int) -> tuple[EvidenceSpan, ...]:
-    """The passages of a document; kept, as the same articles come up for many sentences."""
+    """Return the passages of a document; cached, as the same articles recur for many sentences."""
     spans = split_sentences(text)
     if not spans:
         return ()
@@ -41,16 +41,16 @@ def _windows(identifier: str, title: str, text: str, size: int) -> tuple[Evidenc
 
 
 def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Document]:
-    """Cut documents to a budget, keeping the sentences that BM25 finds closest to the query.
+    """Shorten documents to a budget, keeping the sentences that BM25 ranks closest to the query.
 
-    Each document keeps its place, id and title, so that numbering holds. Sentences keep their
-    order; where one or more are left out stands "[...]".
+    Each document keeps its position, id and title, so that numbering is unchanged. Sentences keep
+    their order; "[...]" marks omitted ones.
 
     Args:
         documents: In their order.
-        query: What the sentences are ranked against; where it shares no word with any, the first
-            sentences are kept.
-        n_chars: Budget over all texts. Below the length of one "[...]" a document it cannot hold.
+        query: The text that sentences are ranked against; where it shares no word with any, the
+            first sentences are kept.
+        n_chars: Budget over all texts. Exceeded where it is below one "[...]" a document.
     """
     if sum(len(document.text) for document in documents) <= n_chars:
         return list(documents)
@@ -59,7 +59,7 @@ def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Do
     kept: set[int] = set()
     room = n_chars - len(CUT) * len(documents)
     for position, _ in rank(query, texts):
-        # A sentence that is kept costs two spaces, and a further cut beside it.
+        # A kept sentence costs two spaces, and possibly another cut next to it.
         cost = len(texts[position]) + len(CUT) + 2
         if cost <= room:
             kept.add(position)
@@ -74,6 +74,6 @@ def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Do
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """Sentences in a row, neighbouring cuts as one."""
+    """Join sentences in a row, neighbouring cuts as one."""
     pairs = zip(parts, ["", *parts], strict=False)
     return " ".join(part for part, before in pairs if not part == before == CUT)

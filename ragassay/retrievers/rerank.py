@@ -1,4 +1,4 @@
-"""A second look at what a search found: BM25 and embeddings together, or a cross-encoder."""
+"""Rerank search results: by BM25 and embeddings together, or by a cross-encoder."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
 DEPTH = 50
-"""How many hits of a search to hand over; the weights were fitted on the best 50 by BM25."""
+"""How many hits of a search to pass; the weights were fitted on the best 50 by BM25."""
 
 STRIDE = 2
 """Every second run of three sentences is embedded: each sentence is in one, at half the cost."""
 
 
 class Reranker(Protocol):
-    """Puts the hits of a search into a better order. Calls are safe across threads."""
+    """Reorders the hits of a search. Calls are safe across threads."""
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """The `k` best hits with the reranker's own scores, best first; ties in their order."""
+        """Return the `k` best hits with the reranker's scores, best first; ties in their order."""
         ...
 
 
 class TextEncoder(Protocol):
-    """What a reranker needs of `ragassay.models.embeddings.Embedder`."""
+    """The part of `ragassay.models.embeddings.Embedder` that a reranker needs."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of length 1, shape (n_texts, n_dimensions); (0, 0) for no text."""
+        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text."""
         ...
 
 
 @runtime_checkable
-class TokenEncoder(Protocol):
-    """A `TextEncoder` that also gives the vectors of tokens."""
+class TokenVectorEncoder(Protocol):
+    """A `TextEncoder` that also returns the vectors of tokens."""
 
     def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        """Each text's vector and those of its tokens in context."""
+        """Return each text's vector and those of its tokens in context."""
         ...
 
 
@@ -57,10 +57,10 @@ class FusionWeights(BaseModel):
     """Weights of the features of a hit, each standardised over the hits of its query.
 
     Attributes:
-        search: Of the search's own score (BM25).
-        title: Of the cosine of query and title.
-        passage: Of the highest cosine of query and a passage.
-        tokens: Of `max_sim` over the tokens of title and passages.
+        search: Weight of the search's own score (BM25).
+        title: Weight of the cosine of query and title.
+        passage: Weight of the highest cosine of query and a passage.
+        tokens: Weight of `max_sim` over the tokens of title and passages.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -81,14 +81,14 @@ def shipped_weights() -> FusionWeights:
 class EmbeddedReranker:
     """Orders hits by a weighted sum of the search's score and three similarities.
 
-    s(q, d) = w_1 z(search) + w_2 z(cos(q, title)) + w_3 z(max over passages p of cos(q, p))
-    + w_4 z(MaxSim(q, d)), z(x) = (x - mean) / standard deviation over the hits; 0 where all are
-    alike. A document without title counts as its best passage does, and one without text as its
-    title does. An embedder that gives no vectors of tokens has each title or passage as one token.
+    s(q, d) = w_1 z(search) + w_2 z(cos(q, title)) + w_3 z(max over passages p of cos(q, p)) + w_4
+    z(MaxSim(q, d)), z(x) = (x - mean) / standard deviation over the hits; 0 where all are alike. A
+    document without title counts as its best passage does, and one without text as its title does.
+    With an embedder without token vectors, each title or passage is one token.
 
     Args:
         embedder: Encodes queries, titles and passages; the weights were fitted to the packaged one.
-        weights: By default those that are installed with ragassay.
+        weights: By default those that ragassay ships.
     """
 
     def __init__(self, embedder: TextEncoder, weights: FusionWeights | None = None) -> None:
@@ -96,12 +96,12 @@ class EmbeddedReranker:
         self._weights = weights
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """The `k` best hits; their scores are sums of standardised features, of either sign.
+        """Return the `k` best hits; their scores are sums of standardised features, of either sign.
 
         Args:
-            query: In plain words. Of white space alone, the hits keep the search's order.
+            query: In plain words. For white space alone, the hits keep the search's order.
             hits: All of one search, best about `DEPTH`; each new one costs five embeddings.
-            k: Of 0 or less gives an empty list.
+            k: 0 or less returns an empty list.
         """
         if not hits or k <= 0:
             return []
@@ -110,7 +110,7 @@ class EmbeddedReranker:
         return _best(hits, self.scores(query, hits), k)
 
     def scores(self, query: str, hits: Sequence[Hit]) -> NDArray[np.float64]:
-        """The weighted sum for each hit, shape (n_hits,)."""
+        """Return the weighted sum for each hit, shape (n_hits,)."""
         import numpy as np
 
         weights = self._weights or shipped_weights()
@@ -120,7 +120,7 @@ class EmbeddedReranker:
 
 
 def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[np.float64]:
-    """Search score, title and best passage cosine, and MaxSim of each hit, shape (n_hits, 4)."""
+    """Return search score, title and best passage cosine, and MaxSim, shape (n_hits, 4)."""
     import numpy as np
 
     passages = [passage_texts(hit.document) for hit in hits]
@@ -142,27 +142,26 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
 
 
 def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDArray[np.floating]:
-    """The cosine of each token of a query with the token of a text that is closest to it.
+    """Return, for each token of a query, the cosine with a text's closest token.
 
     Args:
         query: Vectors of length 1, shape (n_query_tokens, n_dimensions).
         text: Vectors of length 1, shape (n_tokens, n_dimensions).
 
     Returns:
-        Shape (n_query_tokens,), in [-1, 1]; of shape (0,) where one has no token.
+        Shape (n_query_tokens,), in [-1, 1]; shape (0,) where one has no token.
     """
     import torch
 
     if not len(query) or not len(text):
         return query[:0, :1].ravel()
-    # In the threads of the model: those of numpy would wait for work beside them, and keep busy.
-    # Copied: torch takes no view that runs backwards.
+    # In the model's threads: numpy's would wait for work next to them, and stay busy.
     asked, met = (torch.from_numpy(rows.copy()) for rows in (query, text))
     return (asked @ met.T).amax(dim=1).numpy()
 
 
 def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
-    """How well each token of a query is met by its best match in a document, on average.
+    """Return the mean best match of a query's tokens in a document.
 
     MaxSim(q, d) = mean over tokens i of q of max over tokens j of d of q_i . d_j
     (Khattab and Zaharia 2020, SIGIR, equation 3, which sums: the order is the same)
@@ -186,21 +185,21 @@ def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
 
 
 def encoded(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
-    """Vectors of texts and tokens; where the embedder gives none of tokens, a text is its token."""
-    if isinstance(embedder, TokenEncoder):
+    """Return vectors of texts and tokens; without token vectors, a text is its own token."""
+    if isinstance(embedder, TokenVectorEncoder):
         return embedder.encode_tokens(texts)
     vectors = embedder.encode(texts)
     return [Encoded(vector, vector[None]) for vector in vectors]
 
 
 def passage_texts(document: Document) -> list[str]:
-    """Every second passage of a document, and its last; empty where it has no text."""
+    """Return every second passage of a document, and its last; empty where it has no text."""
     found = [span.text for span in windows(document)]
     return found[::STRIDE] if len(found) % STRIDE else [*found[::STRIDE], *found[-1:]]
 
 
 def standardised(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns with mean 0 and variance 1, shape (n, n_features); 0 where all rows are alike."""
+    """Return columns with mean 0 and variance 1, shape (n, n_features); 0 for equal rows."""
     import numpy as np
 
     spread = table.std(axis=0)
@@ -209,7 +208,7 @@ def standardised(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class CrossEncoderReranker:
-    """Any cross-encoder that sentence-transformers can load; it is loaded at the first call.
+    """A cross-encoder that sentence-transformers can load; it is loaded at the first call.
 
     Args:
         model: A name on the hub or a folder.
@@ -221,12 +220,12 @@ class CrossEncoderReranker:
         self._lock = threading.Lock()
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """The `k` best hits with the cross-encoder's scores over query and "title text".
+        """Return the `k` best hits with the cross-encoder's scores over query and "title text".
 
         Args:
             query: In plain words.
-            hits: Of one search.
-            k: Of 0 or less gives an empty list.
+            hits: Hits of one search.
+            k: 0 or less returns an empty list.
         """
         if not hits or k <= 0:
             return []
@@ -242,7 +241,7 @@ class CrossEncoderReranker:
 
 
 def _best(hits: Sequence[Hit], scores: NDArray[np.floating], k: int) -> list[Hit]:
-    """The `k` hits with the highest scores, which they then carry; ties in their order."""
+    """Return the `k` hits with the highest scores, now their own; ties in their order."""
     import numpy as np
 
     order = np.argsort(-scores, kind="stable")[:k]

@@ -1,4 +1,4 @@
-"""A place to look literature up in whose best hits are looked at again."""
+"""Literature whose best hits are reranked."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ NONE = "none"
 
 
 def reranker_of(settings: Settings, embedder: TextEncoder) -> Reranker | None:
-    """The reranker that the settings name; None for "none". No model is loaded yet.
+    """Return the reranker that the settings name; None for "none". No model is loaded yet.
 
     Args:
         settings: `reranker` is "embedded", "none", or a cross-encoder's name or folder.
-        embedder: What the embedded one encodes with.
+        embedder: The encoder of the embedded reranker.
     """
     if settings.reranker == NONE:
         return None
@@ -36,7 +36,7 @@ def reranker_of(settings: Settings, embedder: TextEncoder) -> Reranker | None:
 
 
 def reranked(literature: Literature, settings: Settings, embedder: TextEncoder) -> Literature:
-    """The same place with its hits reranked as the settings say; itself where they say "none"."""
+    """Return literature with its hits reranked as set; the same literature for "none"."""
     reranker = reranker_of(settings, embedder)
     if reranker is None:
         return literature
@@ -47,13 +47,13 @@ def reranked(literature: Literature, settings: Settings, embedder: TextEncoder) 
 
 
 class RerankedLiterature:
-    """Any place to look literature up in, its best hits in a better order.
+    """Literature with its best hits reordered.
 
     Args:
-        inner: What is searched.
-        reranker: Orders the best hits anew.
-        name: Says which reranker it is; kept verdicts depend on it.
-        depth: How many hits the reranker is given, at least 1.
+        inner: The literature to search.
+        reranker: Reorders the best hits.
+        name: The reranker's name; cached verdicts depend on it.
+        depth: How many hits are reranked, at least 1.
     """
 
     def __init__(
@@ -66,18 +66,18 @@ class RerankedLiterature:
 
     @property
     def sha256(self) -> str:
-        """Hash of what is searched, of the reranker's name and of the depth."""
+        """Hash of the literature, of the reranker's name and of the depth."""
         parts = [self._inner.sha256, "reranked", self._name, self._depth]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def get(self, identifier: str) -> Document | None:
-        """The document of this id, or None."""
+        """Return the document of this id, or None."""
         return self._inner.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """The `k` best: the best `depth` in the reranker's order, then the rest in the search's.
+        """Return the `k` best: the best `depth` reranked, then the rest in the search's order.
 
-        Scores are the reranker's; those of the rest stand below them, one apart.
+        Scores are the reranker's; the rest get lower scores, one apart.
         """
         if k < 1:
             return []

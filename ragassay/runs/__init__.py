@@ -1,1 +1,1 @@
-"""Running a graph over many records: ledger, resume, progress, engine."""
+"""Run a graph over many records: ledger, resume, progress, engine."""

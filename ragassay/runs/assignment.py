@@ -1,4 +1,4 @@
-"""Assigns the gold nuggets of answers, and nothing else, in the nuggetizer's form."""
+"""Assign the gold nuggets of answers, and nothing else, in the nuggetizer's form."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from ragassay.runs.engine import Event, Listener
 
 @dataclass(frozen=True)
 class AssignedRun:
-    """What came of a file.
+    """The result of assigning a file's nuggets.
 
     Attributes:
         answers: With their assignments, in the order of the records.
         metrics: The four scores of each.
-        n_unscored: Nuggets whose assignment could not be had.
+        n_unscored: Nuggets whose assignment failed.
     """
 
     answers: tuple[AssignedAnswer, ...]
@@ -51,18 +51,18 @@ async def assign_nuggets(
     metrics: Path,
     listen: Listener = lambda event: None,
 ) -> AssignedRun:
-    """Hold each answer against the gold nuggets of its question.
+    """Assign the gold nuggets of each answer's question.
 
     Args:
         records: Those without gold nuggets are left out.
-        tools: What the graph works with.
+        tools: The graph's toolbox.
         out: One line an answer, as the nuggetizer's `assign` writes them.
         metrics: One line an answer, and their means on a last line "all".
-        listen: Told of progress.
+        listen: Receives progress events.
 
     Raises:
         InputError: No record has gold nuggets, or a file cannot be written.
-        FatalModelError: The model cannot be asked at all.
+        FatalModelError: The model is unavailable.
     """
     chosen = [record for record in records if record.nuggets]
     if not chosen:

@@ -1,11 +1,10 @@
-"""An audit of a judge: whole and damaged answers go through the graph that evaluates answers.
+"""Audit a judge: evaluate whole and damaged answers with the same graph.
 
-An audit folder is a run folder of all these answers, and holds besides:
+An audit folder is a run folder of all these answers, and also contains:
 
-damaged.jsonl   one damaged answer a line, with what was done to it
-paraphrases.jsonl   redundant sentences that a model wrote, where one was asked to
-audit.json      the figures and the certificate
-audit.html, audit.md, figures.csv
+damaged.jsonl   one damaged answer a line, with its damage paraphrases.jsonl   redundant sentences
+by a model, where one writes them audit.json      the figures and the certificate audit.html,
+audit.md, figures.csv
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from ragassay.runs.paraphrasing import paraphrased_job, paraphraser_name, plan_p
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What an audit came to.
+    """The result of an audit.
 
     Attributes:
         audit: The figures and the certificate.
@@ -52,13 +51,13 @@ class AuditResult:
 
     @property
     def is_partial(self) -> bool:
-        """Whether some answer or verdict could not be had."""
+        """Return whether some answer or verdict failed."""
         unscored = any(figure.detection.n_unscored for figure in self.audit.figures)
         return bool(self.failures) or unscored
 
 
 def plan_audit(job: AuditJob, tools: Toolbox) -> Plan:
-    """Count the calls and tokens of an audit, its paraphraser's too, without asking a model."""
+    """Count the calls and tokens of an audit, paraphraser included, without calling a model."""
     return sum(
         (
             plan(replace(job.job, records=tuple(records)), tools_for(parts, tools))
@@ -75,18 +74,19 @@ async def run_audit(
     listen: Listener = lambda event: None,
     whole: Mapping[str, Evaluation] | None = None,
 ) -> AuditResult:
-    """Audit a judge; with a folder, go on where an earlier start of the same audit was stopped.
+    """Audit a judge; with a folder, continue an earlier start of the same audit.
 
     Args:
-        job: From `audit_job`. A model that its options name writes the redundant sentences first.
-        tools: What the answers are judged with.
-        folder: Where finished work is kept.
-        listen: Told of progress.
-        whole: Evaluations of whole answers that are there already, by record id.
+        job: From `audit_job`. If its options name a model, that writes the redundant sentences
+            first.
+        tools: The toolbox that the answers are judged with.
+        folder: The folder of finished work.
+        listen: Receives progress events.
+        whole: Existing evaluations of whole answers, by record id.
 
     Raises:
-        RunMismatchError: The folder holds another run or audit.
-        FatalModelError: The judge, or the paraphraser, cannot be asked.
+        RunMismatchError: The folder has another run or audit.
+        FatalModelError: The judge or the paraphraser is unavailable.
     """
     manifest = audit_manifest(job, tools)
     if folder is None:
@@ -106,7 +106,7 @@ async def run_audit(
 
 
 def job_of_run(job: Job, result: RunResult, tools: Toolbox, options: AuditOptions) -> AuditJob:
-    """What it takes to audit the judge of a run on answers of the run, which it judged as they are.
+    """Prepare the audit of a run's judge on answers of the run, which it has judged undamaged.
 
     Raises:
         InputError: No answer of the run can be damaged.
@@ -123,20 +123,20 @@ async def audit_of_run(
     folder: RunFolder,
     listen: Listener = lambda event: None,
 ) -> AuditResult:
-    """Audit the judge of a run, and put the certificate on the run's report.
+    """Audit the judge of a run, and add the certificate to the run's report.
 
-    The whole answers keep the scores that the run gave them; the damaged ones are judged in the
-    folder `audit` inside the run's.
+    The whole answers keep their scores from the run; the damaged ones are judged in the folder
+    `audit` inside the run's.
 
     Args:
         job: From `job_of_run`.
-        result: Of the run.
-        tools: What the run was judged with.
-        folder: The run's.
-        listen: Told of progress.
+        result: The run's result.
+        tools: The toolbox of the run.
+        folder: The run's folder.
+        listen: Receives progress events.
 
     Raises:
-        FatalModelError: The judge cannot be asked.
+        FatalModelError: The judge is unavailable.
     """
     whole = {evaluation.record_id: evaluation for evaluation in result.evaluations}
     found = await run_audit(job, tools, folder.audit_folder, listen, whole)
@@ -146,12 +146,12 @@ async def audit_of_run(
 
 
 def tools_for(parts: tuple[str, ...], tools: Toolbox) -> Toolbox:
-    """The same judge and models, asked for some parts of an evaluation only."""
+    """Return the same toolbox, limited to some parts of an evaluation."""
     return replace(tools, settings=tools.settings.model_copy(update={"only": parts}))
 
 
 def audit_manifest(job: AuditJob, tools: Toolbox) -> Manifest:
-    """Everything that the audit's result depends on but the number of its answers."""
+    """Return everything that the audit's result depends on except the number of its answers."""
     manifest = manifest_of(job.job, tools)
     chosen: dict[str, str | int | float | bool | None] = {
         "audit_seed": job.options.seed,
@@ -163,7 +163,7 @@ def audit_manifest(job: AuditJob, tools: Toolbox) -> Manifest:
 
 
 def raters(tools: Toolbox) -> str:
-    """Who rates: the judges, and what rates the rubrics by signals for one of them."""
+    """Return the raters: the judges, and the signal rater where it rates for one of them."""
     rater = tools.rater_name
     seats = [_rater(name, rater, tools) for name in tools.settings.judges]
     return ("; " if rater else ", ").join(seats)

@@ -1,4 +1,4 @@
-"""What an audit judges: which answers are damaged, in which ways, and what is asked of each."""
+"""Prepare an audit: choose the answers, damage them, and decide which parts to evaluate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragassay.retrievers.literature import Filters, Literature
 from ragassay.runs.evaluate import Job
 
 N_ANSWERS = 20
-"""Answers that an audit damages if nobody says how many: all found of 20 is at least .84."""
+"""Answers that an audit damages by default: detecting all of 20 means at least .84."""
 
 RUBRIC = "rubric."
 GIVEN = "given"
@@ -32,14 +32,14 @@ SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """What a user can say of an audit.
+    """A user's options of an audit.
 
     Attributes:
-        limit: Whole answers that are damaged; 0 for all.
+        limit: How many whole answers to damage; 0 for all.
         seed: Chooses the answers and draws the damage.
         attacks: Names or families of attacks; empty for all.
-        is_given: Take the damaged answers that the file holds, and damage none.
-        paraphraser: LiteLLM name of a model that writes redundant sentences, perhaps with its
+        is_given: Use the damaged answers in the file, and damage none.
+        paraphraser: LiteLLM name of a model that writes redundant sentences, optionally with its
             endpoint (NAME@URL); empty for rules.
     """
 
@@ -52,7 +52,7 @@ class AuditOptions:
 
 @dataclass(frozen=True)
 class Ask:
-    """An answer and the parts of an evaluation that are wanted of it."""
+    """An answer and the parts to evaluate."""
 
     record: Record
     parts: tuple[str, ...]
@@ -60,15 +60,16 @@ class Ask:
 
 @dataclass(frozen=True)
 class AuditJob:
-    """What is to be judged.
+    """The answers of an audit and their evaluation.
 
     Attributes:
         job: The whole answers.
         damaged: Their damaged forms, with the targets that apply.
-        asks: Whole and damaged answers, each with the parts that are wanted.
-        options: What was asked for.
-        n_unchanged: For each attack, answers that it left as they were.
-        paraphrases: What a model said again; empty where rules did, or it was not asked yet.
+        asks: Whole and damaged answers, each with the parts to evaluate.
+        options: The user's options.
+        n_unchanged: For each attack, the number of answers that it left unchanged.
+        paraphrases: A model's paraphrases; empty where rules are used, or before the model is
+            called.
     """
 
     job: Job
@@ -80,11 +81,11 @@ class AuditJob:
 
     @property
     def pools(self) -> str:
-        """Where the damage comes from."""
+        """The sources of the damage."""
         return GIVEN if self.options.is_given else "audit"
 
     def groups(self) -> dict[tuple[str, ...], list[Record]]:
-        """The answers by the parts that are wanted of them."""
+        """Group the answers by the parts to evaluate."""
         found: dict[tuple[str, ...], list[Record]] = {}
         for ask in self.asks:
             found.setdefault(ask.parts, []).append(ask.record)
@@ -96,17 +97,17 @@ def audit_job(
 ) -> AuditJob:
     """Choose answers and damage them.
 
-    Only what the settings want is asked for: without rubrics there is no attack on a rubric.
+    Only what the settings request is evaluated: without rubrics there is no attack on a rubric.
 
     Args:
-        job: The answers; those that are damaged already are left out.
-        tools: What the answers will be judged with.
-        options: What the user asked for.
-        is_judged: Whether the whole answers have been judged, with all that the settings want.
+        job: The answers; already damaged ones are left out.
+        tools: The toolbox that the answers will be judged with.
+        options: The user's options.
+        is_judged: Whether the whole answers have been judged already, as the settings request.
 
     Raises:
-        InputError: An attack is unknown, there is no whole answer, or nothing to damage it with;
-            or a model is to write sentences for damage that is there already.
+        InputError: An attack is unknown, there is no whole answer, or nothing to damage it with; or
+            a model should write sentences for existing damage.
     """
     if options.is_given and options.paraphraser:
         raise InputError("a paraphraser writes for damage that is made: not with given damage")
@@ -125,11 +126,11 @@ def audit_job(
         damaged, n_unchanged = found.answers, found.n_unchanged
     if not records:
         wanted = "whole answer with a damaged one" if options.is_given else "whole answer"
-        raise InputError(f"{job.answers.name} holds no {wanted}")
+        raise InputError(f"{job.answers.name} has no {wanted}")
     aimed = _aimed(damaged, records, tools)
     if not aimed:
         raise InputError(
-            f"no attack changes any of {len(records)} answers on what is to be found out: "
+            f"no attack changes any of {len(records)} answers in the requested parts: "
             "name other attacks, or more parts"
         )
     whole = () if is_judged else _whole_asks(records, aimed)
@@ -138,7 +139,7 @@ def audit_job(
 
 
 def chosen_attacks(names: Sequence[str]) -> tuple[Attack, ...]:
-    """Attacks by name or family; all of them for no name.
+    """Return attacks by name or family; all of them without a name.
 
     Raises:
         InputError: There is no such attack.
@@ -153,19 +154,19 @@ def chosen_attacks(names: Sequence[str]) -> tuple[Attack, ...]:
 
 
 def is_whole(record: Record) -> bool:
-    """Whether an answer is as its system wrote it."""
+    """Return whether an answer is as its system wrote it."""
     return record.metadata.get("variant", "benign") == "benign"
 
 
 def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
-    """Choose answers, one to each question before a second to any.
+    """Choose answers, one for each question before a second for any.
 
     A larger limit adds answers and takes none away, whatever the order of the file.
 
     Args:
         records: Ids differ.
-        limit: How many; 0 for all.
-        seed: Of the order.
+        limit: How many to choose; 0 for all.
+        seed: The seed of the order.
     """
 
     def key(text: str) -> str:
@@ -184,7 +185,7 @@ def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
 
 
 def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
-    """The parts of an evaluation that scores come from, in their usual order."""
+    """Return the parts of an evaluation that scores come from, in their usual order."""
     groups = [target.partition(".")[0] for target in targets]
     wanted = {PART_OF.get(group, group) for group in groups}  # a user's own is its own part
     return tuple(part for part in (*PARTS, *sorted(wanted.difference(PARTS))) if part in wanted)
@@ -193,10 +194,10 @@ def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
 def _given(
     records: Sequence[Record], options: AuditOptions
 ) -> tuple[list[Record], tuple[DamagedAnswer, ...], dict[str, int]]:
-    """Whole answers, the damaged ones that the file holds of them, and how many are not damaged.
+    """Return whole answers, the file's damaged versions of them, and how many are undamaged.
 
-    YESciEval's files hold some "damaged" answers that are the whole ones, word for word: there was
-    no connective to take away, or no second sentence.
+    YESciEval's files have some "damaged" answers that equal the whole ones word for word: there was
+    no connective to remove, or no second sentence.
     """
     whole = {(r.topic or r.question, r.system): r for r in records if is_whole(r)}
     hurt: dict[str, list[DamagedAnswer]] = {}
@@ -226,14 +227,14 @@ def _given(
 
 
 def _words(record: Record) -> list[str]:
-    """The words of an answer, whatever stands between them."""
+    """Return the words of an answer, ignoring what is between them."""
     if isinstance(record.answer, str):
         return record.answer.split()
     return [word for sentence in record.answer for word in sentence.text.split()]
 
 
 def _retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
-    """PMIDs of retracted articles on the answers' own questions, where the corpus knows any."""
+    """Return PMIDs of retracted articles on the answers' questions, where the corpus has any."""
     questions = list(dict.fromkeys(record.question for record in records))[:N_RETRACTED]
     hits = (corpus.search(question, 1, RETRACTED) for question in questions)
     return sorted({hit.document.id for found in hits for hit in found})
@@ -242,7 +243,7 @@ def _retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
 def _aimed(
     damaged: Sequence[DamagedAnswer], records: Sequence[Record], tools: Toolbox
 ) -> tuple[DamagedAnswer, ...]:
-    """Damaged answers with the targets that the settings want and that apply to the answer."""
+    """Return damaged answers with the targets that are requested and apply to the answer."""
     wanted = {record.id: _targets_of(record, tools) for record in records}
     found: list[DamagedAnswer] = []
     for damage in damaged:
@@ -257,7 +258,7 @@ def _aimed(
 
 
 def _targets_of(record: Record, tools: Toolbox) -> frozenset[str]:
-    """Scores that an answer can have, by name or by the word before their dot."""
+    """Return the scores that an answer can have, by name or by the word before their dot."""
     settings = tools.settings
     names = {
         RUBRIC + name for name in tools.rubrics if not record.rubrics or name in record.rubrics
@@ -283,7 +284,7 @@ def _rubrics_of(targets: Iterable[str]) -> tuple[str, ...]:
 
 
 def _together(asks: Sequence[Ask], damaged: Sequence[DamagedAnswer]) -> tuple[Ask, ...]:
-    """Each whole answer before its damaged forms: what is computed of its sources serves all."""
+    """Order each whole answer before its damaged versions, which reuse results on its sources."""
     original = {damage.record.id: damage.original for damage in damaged}
     place = {name: n for n, name in enumerate(dict.fromkeys(d.original for d in damaged))}
 
@@ -294,7 +295,7 @@ def _together(asks: Sequence[Ask], damaged: Sequence[DamagedAnswer]) -> tuple[As
 
 
 def _whole_asks(records: Sequence[Record], damaged: Sequence[DamagedAnswer]) -> list[Ask]:
-    """Each whole answer is asked what its damaged forms are asked, all together."""
+    """Ask each whole answer for every part that its damaged versions are asked for."""
     targets: dict[str, dict[str, None]] = {}
     for damage in damaged:
         targets.setdefault(damage.original, {}).update(dict.fromkeys(damage.targets))

@@ -1,4 +1,4 @@
-"""Runs side by side: which system is better, and what can be told apart."""
+"""Compare runs: which system is better, and which differences are significant."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ DEFAULT_KEYS = (
     "citations.support",
     "citations.recall",
 )
-"""The scores that are compared where none is asked for, as far as the runs have them."""
+"""The scores compared by default, as far as the runs have them."""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Systems compared.
+class SystemComparison:
+    """Several systems compared.
 
     Attributes:
         boards: One for each score, with the tests behind it.
@@ -49,17 +49,17 @@ class _Run:
     is_finished: bool
 
 
-def compare(folders: Sequence[str | Path], keys: Sequence[str] = ()) -> Comparison:
+def compare(folders: Sequence[str | Path], keys: Sequence[str] = ()) -> SystemComparison:
     """Compare the systems of one run or of several.
 
     Args:
-        folders: Run folders. An answer without a system's name counts for its folder's; a system
-            that stands in several runs is compared with itself, run by run.
+        folders: Run folders. An answer without a system's name is counted under its folder's name;
+            a system in several runs is compared with itself, run by run.
         keys: Keys of scores, or groups of them ("rubric"), or "all"; by default `DEFAULT_KEYS`.
 
     Raises:
-        InputError: A folder holds no run or is given twice, there are fewer than two systems, or
-            no system has a score.
+        InputError: A folder has no run or is given twice, there are fewer than two systems, or no
+            system has a score.
     """
     paths = [Path(folder).resolve() for folder in folders]
     twice = next((path for path, n in Counter(paths).items() if n > 1), None)
@@ -74,17 +74,17 @@ def compare(folders: Sequence[str | Path], keys: Sequence[str] = ()) -> Comparis
             "or several runs"
         )
     boards = [leaderboard(systems, key) for key in _chosen(systems, keys)]
-    return Comparison(tuple(boards), tuple(_warnings(runs)))
+    return SystemComparison(tuple(boards), tuple(_warnings(runs)))
 
 
-def write_comparison(comparison: Comparison, out: Path) -> tuple[Path, ...]:
+def write_comparison(comparison: SystemComparison, out: Path) -> tuple[Path, ...]:
     """Write leaderboard.csv, tests.csv, leaderboard.tex and a plot for each score.
 
     Returns:
-        The files.
+        The written files.
 
     Raises:
-        InputError: The folder cannot be made.
+        InputError: The folder cannot be created.
     """
     boards = comparison.boards
     texts = {
@@ -97,10 +97,10 @@ def write_comparison(comparison: Comparison, out: Path) -> tuple[Path, ...]:
 
 
 def write_files(out: Path, texts: dict[str, str]) -> tuple[Path, ...]:
-    """Write files into a folder, which is made if it is not there.
+    """Write files into a folder, which is created if missing.
 
     Raises:
-        InputError: The folder cannot be made.
+        InputError: The folder cannot be created.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ def write_files(out: Path, texts: dict[str, str]) -> tuple[Path, ...]:
 
 
 def file_stem(key: str) -> str:
-    """A score's key as the name of a file, whatever characters it has."""
+    """Turn a score's key into a file name, whatever characters it has."""
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in key).strip(".") or "score"
 
 
@@ -128,7 +128,7 @@ def _read(path: Path) -> _Run:
 
 
 def _systems(runs: Sequence[_Run]) -> dict[str, list[Evaluation]]:
-    """Evaluations by system; a name that several runs have is told apart by its run."""
+    """Return evaluations by system; a name used in several runs is made distinct by its run."""
     names = _run_names(runs)
     labelled = [
         (e.system or name, name, e)
@@ -144,7 +144,7 @@ def _systems(runs: Sequence[_Run]) -> dict[str, list[Evaluation]]:
 
 
 def _run_names(runs: Sequence[_Run]) -> list[str]:
-    """Folders by their last part, or by their whole path where that is the same."""
+    """Name folders by their last part, or by their whole path where that is the same."""
     parts = [run.path.resolve().name for run in runs]
     if len(set(parts)) == len(parts):
         return parts
@@ -166,7 +166,7 @@ def _chosen(systems: dict[str, list[Evaluation]], wanted: Sequence[str]) -> list
 
 
 def _warnings(runs: Sequence[_Run]) -> list[str]:
-    """What differs between the runs beside the answers, and what is missing from them."""
+    """Return differences between the runs besides the answers, and what they lack."""
     found: list[str] = []
     for run in runs:
         if not run.is_finished:

@@ -1,15 +1,13 @@
-"""The run folder: what a run writes, line by line, so that it can be killed at any moment.
+"""A run folder, written line by line so that a run can be killed at any moment.
 
-run.json            what the run depends on (`Manifest`)
-evaluations.jsonl   one evaluation a line; appended as they end, in input order at the end
-failures.jsonl      records without an evaluation, with the reason
-rejected.jsonl      lines of the input that could not be read
-summary.json        the run in numbers
-report.md, report.html
-audit.json          the certificate of the judge (`Audit`), where `--audit` was asked for
-audit/              the damaged answers and their evaluations, a folder like this one
-state.sqlite        states of unfinished evaluations (LangGraph's checkpoints)
-verdicts.sqlite     finished verdicts by the hash of what they depend on (LangGraph's cache)
+run.json            everything that the run depends on (`Manifest`) evaluations.jsonl   one
+evaluation a line; appended as they end, in input order at the end failures.jsonl      records
+without an evaluation, with the reason rejected.jsonl      lines of the input that could not be read
+summary.json        the run in numbers report.md, report.html audit.json          the certificate of
+the judge (`Audit`), where `--audit` was asked for audit/              the damaged answers and their
+evaluations, a folder like this one state.sqlite        states of unfinished evaluations
+(LangGraph's checkpoints) verdicts.sqlite     finished verdicts by the hash of what they depend on
+(LangGraph's cache)
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ class RunFolder:
     """Reads and writes a run folder.
 
     Args:
-        path: The folder; made if it is not there.
+        path: The folder; created if missing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -49,11 +47,11 @@ class RunFolder:
 
     @contextmanager
     def opened(self, manifest: Manifest) -> Iterator[None]:
-        """Hold the folder for this process, after checking that it is this run's.
+        """Lock the folder for this process, after checking that it is this run's.
 
         Raises:
-            InputError: Another process holds it, or the path is a file.
-            RunMismatchError: It holds a run of other input or other settings.
+            InputError: Another process has locked it, or the path is a file.
+            RunMismatchError: It has a run of other input or other settings.
         """
         from filelock import FileLock, Timeout
 
@@ -79,7 +77,7 @@ class RunFolder:
             write_whole(self.manifest_file, manifest.model_dump_json(indent=2))
 
     def manifest(self) -> Manifest:
-        """What the run in this folder depends on.
+        """Read the manifest of the run.
 
         Raises:
             InputError: There is no run in this folder.
@@ -88,27 +86,27 @@ class RunFolder:
             return Manifest.model_validate_json(self.manifest_file.read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(
-                f"{self.path} holds no run: {self.manifest_file.name} is missing"
+                f"{self.path} has no run: {self.manifest_file.name} is missing"
             ) from error
         except ValidationError as error:
             raise InputError(f"{self.manifest_file} is damaged or of another version") from error
 
     def evaluations(self) -> list[Evaluation]:
-        """All finished evaluations, in the file's order."""
+        """Return all finished evaluations, in the file's order."""
         return read_lines(self.evaluations_file, Evaluation)
 
     def failures(self) -> list[RecordFailure]:
-        """All records that failed as a whole."""
+        """Return all records that failed completely."""
         return read_lines(self.failures_file, RecordFailure)
 
     def rejections(self) -> list[Rejection]:
-        """All lines of the input that could not be read."""
+        """Return all lines of the input that could not be read."""
         return read_lines(self.rejected_file, Rejection)
 
     def forget_failures(self) -> None:
-        """Drop failed records, and evaluations with a verdict that could not be had.
+        """Drop failed records, and evaluations with a failed verdict.
 
-        Their other verdicts stay in the cache and are not asked for again.
+        Their other verdicts stay in the cache and are not requested again.
         """
         self.failures_file.unlink(missing_ok=True)
         write_lines(
@@ -117,7 +115,7 @@ class RunFolder:
         )
 
     def summary(self) -> Summary | None:
-        """The run in numbers; None while it is not finished."""
+        """Return the run in numbers; None while it is unfinished."""
         try:
             return Summary.model_validate_json(self.summary_file.read_text(encoding="utf-8"))
         except OSError:
@@ -125,11 +123,11 @@ class RunFolder:
 
     @property
     def audit_folder(self) -> RunFolder:
-        """Where the damaged answers of the run are judged."""
+        """The folder of the run's damaged answers."""
         return RunFolder(self.path / "audit")
 
     def audit(self) -> Audit | None:
-        """The audit of the run's judge; None where there is none.
+        """Return the audit of the run's judge; None where there is none.
 
         Raises:
             InputError: The file is damaged.
@@ -142,7 +140,7 @@ class RunFolder:
             raise InputError(f"{self.audit_file} is damaged or of another version") from error
 
     def write_reports(self, summary: Summary) -> None:
-        """Write report.md and report.html from what the folder holds."""
+        """Write report.md and report.html from the folder's content."""
         parts = (self.manifest(), summary, self.evaluations(), self.failures(), self.rejections())
         audit = self.audit()
         write_whole(self.path / "report.md", render_markdown(*parts, audit=audit))
@@ -152,8 +150,8 @@ class RunFolder:
 def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
     """Refuse to mix runs.
 
-    Library versions may differ: they are noted, and a run that was killed before an upgrade may
-    end after it. So may the number of records: a first try with a limit is continued without it.
+    Library versions may differ: they are recorded, and a run killed before an upgrade may finish
+    after it. So may the number of records: a trial with a limit can be continued without it.
 
     Raises:
         RunMismatchError: Names the first difference.
@@ -174,7 +172,7 @@ def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
 
 def _mismatch(folder: Path, what: str, old: object, new: object) -> RunMismatchError:
     return RunMismatchError(
-        f"{folder} holds another run: {what} was {old}, now is {new}; "
+        f"{folder} has another run: {what} was {old}, now is {new}; "
         "choose another folder for this one"
     )
 
@@ -188,7 +186,7 @@ def append_line(path: Path, record: BaseModel) -> None:
 
 
 def read_lines(path: Path, kind: type[M]) -> list[M]:
-    """The records of a file of ours; a last line that a kill cut off is dropped from the file."""
+    """Read the records of our own file; a last line cut off by a kill is removed from the file."""
     if not path.exists():
         return []
     data = path.read_bytes()
@@ -202,7 +200,7 @@ def read_lines(path: Path, kind: type[M]) -> list[M]:
 
 
 def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
-    """Write records, one a line, all or nothing; no file for no record."""
+    """Write records, one a line, completely or not at all; no file without a record."""
     if records:
         write_whole(path, "".join(record.model_dump_json() + "\n" for record in records))
     else:
@@ -210,7 +208,7 @@ def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file all or nothing."""
+    """Write a file completely or not at all."""
     partial = path.with_name(f".{path.name}.partial")
     with partial.open("w", encoding="utf-8", newline="\n") as file:
         file.write(text)

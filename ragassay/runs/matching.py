@@ -1,4 +1,4 @@
-"""Fits a nugget matcher to a file of gold and system nuggets."""
+"""Fit a nugget matcher to a file of gold and system nuggets."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class PairsRow(Row):
 
 @dataclass(frozen=True)
 class MatchFile:
-    """What a file held.
+    """The content of a file to match.
 
     Attributes:
         cases: Answers with nuggets on both sides.
         rejections: Lines that could not be read.
-        n_one_sided: Answers with nuggets on one side at most: there is nothing to match.
+        n_one_sided: Answers with nuggets on one side or none: there is nothing to match.
         sha256: Hash of the file.
     """
 
@@ -53,8 +53,8 @@ def read_match_file(path: Path) -> MatchFile:
 
     Args:
         path: JSON lines with `gold` and `nuggets`, and `matches` ([position in gold, position in
-            nuggets], from 0) where they are known; or a run folder, or its evaluations.jsonl,
-            whose own matches are not taken for known ones.
+            nuggets], from 0) where known; or a run folder or its evaluations.jsonl, whose own
+            matches are ignored.
 
     Raises:
         InputError: The file cannot be opened.
@@ -83,15 +83,15 @@ def fit_file(
     seed: int,
     on_step: Callable[[], None] = lambda: None,
 ) -> NuggetMatcher:
-    """Embed the nuggets, fit, and write the matcher.
+    """Embed the nuggets, fit the matcher, and write it.
 
     Args:
         found: From `read_match_file`.
-        embedder: Gives the similarities.
-        out: Where the matcher goes, as JSON.
-        n_trials: Thresholds that are tried.
-        seed: The same file and seed give the same matcher.
-        on_step: Called after each answer that was embedded and each threshold that was tried.
+        embedder: Provides the similarities.
+        out: The matcher's file, as JSON.
+        n_trials: How many thresholds to try.
+        seed: The same file and seed result in the same matcher.
+        on_step: Called after each embedded answer and each tried threshold.
 
     Raises:
         InputError: There are too few pairs, or they show no two groups.

@@ -1,4 +1,4 @@
-"""Judges against systems: who rates whom how, and who prefers its own answers."""
+"""Compare judges with systems: ratings of each by each, and preference for own answers."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from ragassay.runs.folder import RunFolder
 from ragassay.runs.selection import records_where
 
 ALL = "all"
-"""Asks for a matrix of every rubric."""
+"""Requests a matrix of every rubric."""
 
 LABEL_SCALE = (1.0, 5.0)
-"""The scale of ratings in a file of labels, which does not name it."""
+"""The scale of ratings in a file of labels, which does not state it."""
 
 UNNAMED = "unnamed judge"
 
 
 @dataclass(frozen=True)
 class JudgeMatrix:
-    """Judges against systems.
+    """The ratings of systems by judges.
 
     Attributes:
-        matrices: Over all rubrics, then one for each rubric that was asked for.
-        favourites: Whom each judge rates best.
-        self_preferences: Of each judge that is a system too.
+        matrices: Over all rubrics, then one for each requested rubric.
+        favourites: The system that each judge rates best.
+        self_preferences: One for each judge that is also a system.
         warnings: What is missing from the runs, one sentence each.
         rejections: Lines that could not be read.
     """
@@ -60,13 +60,13 @@ def judge_matrix(
     same: Sequence[str] = (),
     rubrics: Sequence[str] = (),
 ) -> JudgeMatrix:
-    """Put the ratings of several judges side by side.
+    """Compare the ratings of several judges.
 
     Args:
-        runs: Run folders, each of one judge or of a panel, whose members then count as judges
-            with what they said before they heard each other. An answer without a system's name
-            counts for the file that it is in. A judgment's rating is its score: the expectation
-            over the rating tokens where the model gave them.
+        runs: Run folders, each of one judge or of a panel, whose members then count as judges with
+            their ratings before they read each other's. An answer without a system's name is
+            counted under its file's name. A judgment's rating is its score: the expectation over
+            the rating tokens where the model returned them.
         ratings: A file of labels on rubrics; each annotator is a judge.
         answers: The file of the answers, for `where`; by default that of the ratings.
         where: Only answers with these values, as `records_where` takes them.
@@ -90,7 +90,7 @@ def judge_matrix(
     judges = list(dict.fromkeys(r.judge for r in found))
     systems = list(dict.fromkeys(r.system for r in found))
     own = own_systems(judges, systems, [_pair(text) for text in same])
-    # Judges in the order of the systems that they are, so that a matrix has a diagonal.
+    # Judges in the order of their own systems, so that a matrix has a diagonal.
     place = {j: systems.index(own[j][0]) if j in own else len(systems) for j in judges}
     found.sort(key=lambda r: place[r.judge])
     known = sorted({r.rubric for r in found})
@@ -105,14 +105,14 @@ def judge_matrix(
 
 
 def write_judge_matrix(found: JudgeMatrix, out: Path) -> tuple[Path, ...]:
-    """Write the matrices and what follows from them.
+    """Write the matrices and the tables derived from them.
 
     Returns:
         matrix.csv, matrix.tex, self_preference.csv, favourites.csv, index.html, and a heatmap
         (SVG) for each matrix.
 
     Raises:
-        InputError: The folder cannot be made.
+        InputError: The folder cannot be created.
     """
     plots = {f"{file_stem(m.key)}.svg": matrix_plot(m) for m in found.matrices}
     lines = [
@@ -175,7 +175,7 @@ def _from_labels(path: Path) -> tuple[list[Rating], tuple[Rejection, ...]]:
     result = read_labels(path)
     rubrics = [label for label in result.labels if label.task == "rubric"]
     if not rubrics:
-        raise InputError(f"{path} holds no rating on a rubric")
+        raise InputError(f"{path} has no rating on a rubric")
     return [_labelled(label, path) for label in rubrics], result.rejections
 
 

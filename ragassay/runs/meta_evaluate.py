@@ -1,4 +1,4 @@
-"""A run's judge against people: their labels, put beside its verdicts."""
+"""Evaluate a run's judge: compare its verdicts with people's labels."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from ragassay.runs.pooling import Encode, with_pooled_scores
 
 @dataclass(frozen=True)
 class MetaEvaluation:
-    """What labels of people say of a run's judge.
+    """A run's judge measured against people's labels.
 
     Attributes:
-        judge: The model, and the verifier beside it, if any.
+        judge: The model, and the separate verifier, if any.
         n_labels: Labels that were read.
         tasks: The judge on each task.
         rankings: Systems ranked by people and by the judge; empty for fewer than two systems.
@@ -74,7 +74,7 @@ def meta_evaluate(run: str | Path, human: str | Path) -> MetaEvaluation:
 
 
 def judges_text(manifest: Manifest) -> str:
-    """The judge of a run, and a verifier that gave the verdicts on citations beside it."""
+    """Name the judge of a run, and the verifier where a separate one judged citations."""
     if manifest.verifier in ("", manifest.judge):
         return manifest.judge
     return f"{manifest.judge}, citations by {manifest.verifier}"
@@ -91,12 +91,13 @@ def measure(
     """Measure a judge.
 
     Args:
-        evaluations: The run's.
-        labels: What people said.
+        evaluations: The run's evaluations.
+        labels: People's labels.
         judge: The judge's name.
-        encoder: Makes what embeds sentences; called only if systems can be ranked by completeness.
+        encoder: Returns an encoder of sentences; called only if systems can be ranked by
+            completeness.
         rejections: Lines of the label file that could not be read.
-        n_verdict_labels: Out of how many labels the judge chose a verdict on a citation.
+        n_verdict_labels: The number of labels that the judge chose a citation's verdict from.
 
     Raises:
         InputError: No label fits an evaluation.
@@ -128,7 +129,7 @@ def write_meta_evaluation(found: MetaEvaluation, out: Path) -> tuple[Path, ...]:
         plots.
 
     Raises:
-        InputError: The folder cannot be made.
+        InputError: The folder cannot be created.
     """
     texts = {
         "agreement.csv": trust_csv(found.tasks, found.rankings, found.judge),

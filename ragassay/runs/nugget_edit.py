@@ -1,4 +1,4 @@
-"""A list of nuggets as text that a person edits, and back."""
+"""Turn a list of nuggets into text that a person edits, and back."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ragassay.errors import InputError
 HELP = """\
 # {topic}: {question}
 #
-# One nugget a line: vital, okay or - (nobody says), a tab or spaces, then the fact.
-# Change, remove, add or move lines. What starts with # is left out.
+# One nugget a line: vital, okay or - (unknown), a tab or spaces, then the fact.
+# Change, remove, add or move lines. Lines that start with # are left out.
 """
 
 REASONS = {
@@ -24,13 +24,13 @@ MARKS = {"vital": "vital", "okay": "okay", "-": None}
 
 
 @dataclass(frozen=True)
-class Asked:
+class EditRequest:
     """A list that waits for a person.
 
     Attributes:
         topic: The question's id.
         question: The question.
-        nuggets: Importance and text of each.
+        nuggets: Importance and text of each nugget.
         left_out: Reason and text of each fact that is not on the list.
     """
 
@@ -40,8 +40,8 @@ class Asked:
     left_out: tuple[tuple[str, str], ...] = ()
 
 
-def as_text(asked: Asked) -> str:
-    """The list as a person edits it; what was left out stands below, behind a #."""
+def as_text(asked: EditRequest) -> str:
+    """Return the list as text to edit; omitted facts follow, each after a #."""
     lines = [f"{importance or '-'}\t{_line(text)}" for importance, text in asked.nuggets]
     out = [
         f"# okay\t{_line(text)}    # {REASONS.get(reason, reason)}"
@@ -49,13 +49,13 @@ def as_text(asked: Asked) -> str:
         if reason != "duplicate"
     ]
     if out:
-        lines += ["", "# Left out; take the # away to keep one:", *out]
+        lines += ["", "# Left out; remove the # to keep one:", *out]
     opening = HELP.format(topic=_line(asked.topic), question=_line(asked.question))
     return f"{opening}\n" + "\n".join(lines) + "\n"
 
 
 def from_text(text: str) -> list[dict[str, str | None]]:
-    """What a person made of it: {text, importance} for each line.
+    """Parse the edited text: {text, importance} for each line.
 
     Raises:
         InputError: Names the line and what is wrong with it.
@@ -72,7 +72,7 @@ def from_text(text: str) -> list[dict[str, str | None]]:
         if mark not in MARKS:
             raise InputError(f"line {number} starts with {mark!r}: write vital, okay or -")
         if not fact:
-            raise InputError(f"line {number} has no fact behind {mark!r}")
+            raise InputError(f"line {number} has no fact after {mark!r}")
         first = seen.setdefault(fact.casefold(), number)
         if first != number:
             raise InputError(f"line {number} repeats line {first}")
@@ -80,9 +80,9 @@ def from_text(text: str) -> list[dict[str, str | None]]:
     return found
 
 
-def asked_of(value: Mapping[str, object]) -> Asked:
-    """What the graph's interrupt carries."""
-    return Asked(
+def edit_request(value: Mapping[str, object]) -> EditRequest:
+    """Read the list from the graph's interrupt."""
+    return EditRequest(
         topic=str(value["topic"]),
         question=str(value["question"]),
         nuggets=tuple(
@@ -98,7 +98,7 @@ def _rows(value: object) -> Sequence[Mapping[str, object]]:
 
 
 def _without_reason(fact: str) -> str:
-    """A fact that was taken back from below, without the reason that stands behind it."""
+    """Return a fact restored from the omitted ones, without the reason after it."""
     for reason in REASONS.values():
         fact = fact.removesuffix(f"# {reason}")
     return " ".join(fact.split())

@@ -1,4 +1,4 @@
-"""Writes gold nuggets for the questions of a file, and lets a person edit them."""
+"""Write gold nuggets for a file's questions, and let a person edit them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
 from ragassay.graphs.persistence import Saver, opened_checkpointer
 from ragassay.records import Document, Record, Usage
 from ragassay.runs.engine import Event, Listener
-from ragassay.runs.nugget_edit import Asked, as_text, asked_of, from_text
+from ragassay.runs.nugget_edit import EditRequest, as_text, edit_request, from_text
 
 Origin = Literal["documents", "answer", "reference"]
-"""What nuggets are written from."""
+"""Source of the nuggets."""
 
 Editor = Callable[[str], str]
-"""Shows a text to a person and gives back what became of it."""
+"""Shows a text to a person and returns the edited text."""
 
 Rows = list[dict[str, str | None]]
 
@@ -43,7 +43,7 @@ class Written:
 
     @property
     def bank(self) -> NuggetBank:
-        """As a file holds them."""
+        """The nuggets as stored in a file."""
         nuggets = self.found.nuggets if self.found else ()
         return NuggetBank(self.job.topic, self.job.question, nuggets)
 
@@ -51,14 +51,14 @@ class Written:
 def nugget_jobs(
     records: Sequence[Record], origin: Origin, tools: Toolbox, *, n_window: int, n_most: int
 ) -> list[NuggetJob]:
-    """One job a topic, in the order of the records; records without a topic stand for themselves.
+    """Return one job a topic, in the order of the records; a record without a topic is its own.
 
     Args:
         records: The answers of all systems.
-        origin: "documents" takes their sources and what they cite of the corpus.
+        origin: "documents" uses their sources and the corpus documents that they cite.
         tools: Has the corpus.
-        n_window: Sources that are read at a time.
-        n_most: Nuggets that there may be in the end.
+        n_window: Sources read at a time.
+        n_most: The most nuggets of a list.
     """
     topics: dict[str, list[Record]] = {}
     for record in records:
@@ -94,21 +94,20 @@ async def write_nuggets(
     tell: Callable[[str], None] = lambda message: None,
     listen: Listener = lambda event: None,
 ) -> list[Written]:
-    """Write the nuggets of all questions, then let a person edit them one list after another.
+    """Write the nuggets of all questions, then let a person edit the lists one by one.
 
-    States are kept beside `out`: a run that was killed goes on, and a list that was accepted is
-    not asked for again.
+    States are kept next to `out`: a killed run continues, and an accepted list is not shown again.
 
     Args:
         jobs: Topics differ.
-        tools: What the graph works with.
-        out: Where the lists go, as the nuggetizer's `create` writes them.
+        tools: The graph's toolbox.
+        out: The file of lists, as the nuggetizer's `create` writes it.
         edit: Shows a list; None accepts all.
-        tell: Told why an edit cannot be used.
-        listen: Told of progress.
+        tell: Receives the reason why an edit cannot be used.
+        listen: Receives progress events.
 
     Raises:
-        FatalModelError: The model cannot be asked at all.
+        FatalModelError: The model is unavailable.
         InputError: The file cannot be written.
     """
     state_file = out.with_name(f"{out.name}.state.sqlite")
@@ -131,18 +130,18 @@ async def write_nuggets(
 
 
 class _Writer:
-    """Takes jobs through the graph; any number may be under way."""
+    """Runs jobs through the graph; any number may be in progress."""
 
     def __init__(self, graph: NuggetGraph, saver: Saver, tools: Toolbox, listen: Listener) -> None:
         self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
         self._slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
 
-    async def start(self, job: NuggetJob) -> Written | tuple[NuggetJob, Asked]:
-        """Go on with a job up to its end, or to where a person is waited for."""
+    async def start(self, job: NuggetJob) -> Written | tuple[NuggetJob, EditRequest]:
+        """Continue a job to its end, or to where it waits for a person."""
         async with self._slots:
             config = self._config(job)
             before = await self._graph.aget_state(config)
-            outcome: Written | tuple[NuggetJob, Asked]
+            outcome: Written | tuple[NuggetJob, EditRequest]
             try:
                 if not _is_settled(before):
                     await self._run(None if before.next else job, config)
@@ -155,9 +154,9 @@ class _Writer:
             return outcome
 
     async def ask(
-        self, job: NuggetJob, asked: Asked, edit: Editor | None, tell: Callable[[str], None]
+        self, job: NuggetJob, asked: EditRequest, edit: Editor | None, tell: Callable[[str], None]
     ) -> Written:
-        """Let a person edit a list, or accept it as it is."""
+        """Let a person edit a list, or accept it unchanged."""
         offered: Rows = [{"text": text, "importance": mark} for mark, text in asked.nuggets]
         rows = offered if edit is None else edited_rows(asked, edit, tell)
         await self._run(Command(resume=rows), self._config(job))
@@ -165,7 +164,7 @@ class _Writer:
         return outcome if isinstance(outcome, Written) else Written(job, problem="not accepted")
 
     async def forget_unfinished(self, jobs: Sequence[NuggetJob]) -> None:
-        """Drop the states of jobs that were broken off."""
+        """Drop the states of unfinished jobs."""
         for job in jobs:
             config = self._config(job)
             if not _is_settled(await self._graph.aget_state(config)):
@@ -178,10 +177,10 @@ class _Writer:
             usage = told.get("usage", Usage())
             self._listen(Event(told.get("expected", 0), told.get("done", 0), usage=usage))
 
-    async def _outcome(self, job: NuggetJob) -> Written | tuple[NuggetJob, Asked]:
+    async def _outcome(self, job: NuggetJob) -> Written | tuple[NuggetJob, EditRequest]:
         state = await self._graph.aget_state(self._config(job))
         if state.interrupts:
-            return job, asked_of(state.interrupts[0].value)
+            return job, edit_request(state.interrupts[0].value)
         names = ("nuggets", "left_out", "failures", "usage")
         return Written(job, NuggetList(**{name: state.values[name] for name in names}))
 
@@ -191,19 +190,19 @@ class _Writer:
         }
 
     def _thread(self, job: NuggetJob) -> str:
-        """Hash of everything that the nuggets of a job depend on."""
+        """Return a hash of everything that the nuggets of a job depend on."""
         parts: list[object] = [self._tools.identity, asdict(replace(job, sources=()))]
         parts += [source.model_dump(mode="json") for source in job.sources]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _is_settled(state: StateSnapshot) -> bool:
-    """Whether a job has ended, or waits for a person."""
+    """Return whether a job has ended or waits for a person."""
     return bool(state.interrupts) or ("nuggets" in state.values and not state.next)
 
 
-def edited_rows(asked: Asked, edit: Editor, tell: Callable[[str], None]) -> Rows:
-    """What a person made of a list; the editor opens again where it cannot be used."""
+def edited_rows(asked: EditRequest, edit: Editor, tell: Callable[[str], None]) -> Rows:
+    """Return a person's edit of a list; the editor opens again where it cannot be used."""
     text = as_text(asked)
     while True:
         text = edit(text)

@@ -1,6 +1,6 @@
-"""Has a model write the redundant sentences of an audit, before its answers are judged.
+"""Let a model write an audit's redundant sentences, before its answers are judged.
 
-What it wrote is kept in paraphrases.jsonl of the audit's folder, one sentence a line, as it comes.
+They are kept in paraphrases.jsonl of the audit's folder, one sentence a line, as they arrive.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ PARAPHRASES = "paraphrases.jsonl"
 
 
 def paraphraser_name(job: AuditJob) -> str:
-    """The model that writes redundant sentences, without its endpoint; empty for rules."""
+    """Return the paraphrasing model's name without its endpoint; empty for rules."""
     return split_endpoint(job.options.paraphraser)[0]
 
 
 def plan_paraphrases(job: AuditJob) -> Plan:
-    """Count the calls and tokens that the redundant sentences take."""
+    """Count the calls and tokens of the redundant sentences."""
     sentences = sentences_to_rephrase(job) if job.options.paraphraser else ()
     n_chars = sum(len(sentence) for sentence in sentences) + len(sentences) * TASK_CHARS
     return Plan(0, len(sentences), n_chars // CHARS_A_TOKEN, 0)
 
 
 def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
-    """The sentences that attacks of the job say again, each once."""
+    """Return the sentences that the job's attacks paraphrase, each once."""
     asked: dict[str, None] = {}
 
     def note(sentence: str) -> str:
@@ -54,18 +54,18 @@ def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
 async def paraphrased_job(
     job: AuditJob, settings: Settings, folder: Path | None, listen: Listener
 ) -> AuditJob:
-    """The job with redundant sentences by the model that its options name, if they name one.
+    """Return the job with redundant sentences by the model that its options name, if any.
 
-    Where the model gives no sentence to use, the rule's stands.
+    Where the model's sentence is unusable, the rule's is kept.
 
     Args:
-        job: With redundant sentences by rule.
-        settings: The audit's; they bound the calls under way.
-        folder: Where sentences are kept; what is there is not asked for again.
-        listen: Told of each call.
+        job: The job with redundant sentences by rule.
+        settings: The audit's settings; they limit concurrent calls.
+        folder: The folder of sentences; existing ones are not requested again.
+        listen: Receives an event for each call.
 
     Raises:
-        FatalModelError: The model cannot be asked; what it wrote before is kept.
+        FatalModelError: The model is unavailable; its earlier sentences are kept.
     """
     if not job.options.paraphraser:
         return job
@@ -86,24 +86,24 @@ async def paraphrased_job(
 
 
 def paraphraser_settings(settings: Settings, name: str) -> Settings:
-    """The settings by which the model is asked: as one more judge of a panel would be.
+    """Return the settings for calling the model, as for another judge of a panel.
 
     Args:
-        settings: The audit's.
-        name: LiteLLM name, perhaps with its endpoint (NAME@URL).
+        settings: The audit's settings.
+        name: LiteLLM name, optionally with its endpoint (NAME@URL).
     """
     seated = settings.model_copy(update={"panel": (*settings.panel, name)})
     return seated.of_judge(len(seated.judges) - 1)
 
 
 def forget_failed_paraphrases(folder: Path) -> None:
-    """Drop sentences whose call failed, so that they are asked for again; a refused reply stays."""
+    """Drop sentences whose call failed, so that they are requested again; refusals are kept."""
     file = folder / PARAPHRASES
     write_lines(file, [found for found in read_lines(file, Paraphrase) if found.failure is None])
 
 
 async def _asked(sentences: Sequence[str], settings: Settings) -> AsyncIterator[Paraphrase]:
-    """What the model makes of the sentences, as it comes."""
+    """Yield the model's paraphrases of the sentences as they arrive."""
     if not sentences:
         return
     graph = build_paraphrase_graph(settings.max_attempts)
@@ -116,7 +116,7 @@ async def _asked(sentences: Sequence[str], settings: Settings) -> AsyncIterator[
 
 
 def _redundant(job: AuditJob, rephrase: Rephrase) -> dict[str, DamagedAnswer]:
-    """The job's redundant answers, made again with another way to say sentences again; by id."""
+    """Recreate the job's redundant answers with another paraphraser; return them by id."""
     wanted = {damage.record.id for damage in job.damaged}
     found: dict[str, DamagedAnswer] = {}
     for attack in REDUNDANCY:
@@ -127,7 +127,7 @@ def _redundant(job: AuditJob, rephrase: Rephrase) -> dict[str, DamagedAnswer]:
 
 
 def _with_damage(job: AuditJob, made: dict[str, DamagedAnswer]) -> AuditJob:
-    """The job with other texts of some damaged answers; their targets and rubrics stay."""
+    """Return the job with new texts of some damaged answers; targets and rubrics stay."""
     damaged = tuple(
         _with_text(damage, made[damage.record.id]) if damage.record.id in made else damage
         for damage in job.damaged

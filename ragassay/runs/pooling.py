@@ -1,4 +1,4 @@
-"""Adds to each evaluation the scores that need the other answers to its question."""
+"""Add to each evaluation the scores that need the other answers to its question."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Encode = Callable[[Sequence[str]], "NDArray[np.float32]"]
 
 
 def with_pooled_scores(evaluations: Sequence[Evaluation], encode: Encode) -> tuple[Evaluation, ...]:
-    """Evaluations with the scores of `ragassay.metrics.pooled`, computed anew.
+    """Return evaluations with the scores of `ragassay.metrics.pooled`, computed anew.
 
     Args:
-        evaluations: All of a run; scores that they have from an earlier start are replaced.
+        evaluations: All of a run; scores from an earlier start are replaced.
         encode: Embeds texts; not called where every question has one answer.
     """
     by_question: dict[str, list[Evaluation]] = {}
@@ -50,7 +50,7 @@ def _add(found: dict[str, dict[str, Score]], key: str, scores: Mapping[str, Scor
 
 
 def _with(evaluation: Evaluation, added: Mapping[str, Score]) -> Evaluation:
-    """Each added score stands behind the others of its group."""
+    """Insert each added score after the others of its group."""
     kept = {key: s for key, s in evaluation.scores.items() if key not in POOLED_SCORES}
     if not added and len(kept) == len(evaluation.scores):
         return evaluation

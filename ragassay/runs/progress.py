@@ -22,12 +22,12 @@ T = TypeVar("T")
 def shown_progress(
     n_records: int, enabled: bool, description: str = "evaluating"
 ) -> Iterator[Listener]:
-    """Show a bar on stderr; yields what tells it of progress.
+    """Show a bar on stderr; yield the listener for progress.
 
     Args:
         n_records: Answers of the run.
-        enabled: Without it nothing is shown.
-        description: What is done to them.
+        enabled: Whether anything is shown.
+        description: The bar's description.
     """
     if not enabled:
         yield lambda event: None
@@ -51,12 +51,12 @@ def shown_progress(
 
 @contextmanager
 def shown_steps(n_steps: int, description: str, enabled: bool) -> Iterator[Callable[[], None]]:
-    """Show a bar on stderr; yields what is called after each step.
+    """Show a bar on stderr; yield a function to call after each step.
 
     Args:
-        n_steps: How many there are.
-        description: What is done.
-        enabled: Without it nothing is shown.
+        n_steps: The number of steps.
+        description: The bar's description.
+        enabled: Whether anything is shown.
     """
     if not enabled:
         yield lambda: None
@@ -68,7 +68,7 @@ def shown_steps(n_steps: int, description: str, enabled: bool) -> Iterator[Calla
 
 @contextmanager
 def shown_build(enabled: bool) -> Iterator[Callable[[BuildEvent], None]]:
-    """Show how far the build of a corpus is, on stderr."""
+    """Show the progress of a corpus build on stderr."""
     if not enabled:
         yield lambda event: None
         return
@@ -88,11 +88,11 @@ def shown_build(enabled: bool) -> Iterator[Callable[[BuildEvent], None]]:
 
 @contextmanager
 def shown_embedding(n_articles: int, enabled: bool) -> Iterator[Callable[[EmbedEvent], None]]:
-    """Show how far the vectors of a corpus are, with rate and time left, on stderr.
+    """Show the progress of embedding a corpus, with rate and time left, on stderr.
 
     Args:
-        n_articles: Of the corpus.
-        enabled: Without it nothing is shown.
+        n_articles: Articles of the corpus.
+        enabled: Whether anything is shown.
     """
     if not enabled:
         yield lambda event: None

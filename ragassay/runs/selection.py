@@ -1,4 +1,4 @@
-"""Some of the answers of a file, by what stands beside them."""
+"""Select answers of a file by their fields and metadata."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from ragassay.records import Record
 
 
 def records_where(records: Sequence[Record], where: Sequence[str]) -> tuple[Record, ...]:
-    """The records that have the given values.
+    """Return the records that have the given values.
 
     Args:
         records: In any order, which is kept.
-        where: "FIELD=VALUE" each, the field `system`, `topic`, `id` or one of the metadata.
-            Several values of one field are alternatives; several fields must all fit.
+        where: "FIELD=VALUE" each, the field `system`, `topic`, `id` or one of the metadata. Several
+            values of one field are alternatives; several fields must all match.
 
     Raises:
-        InputError: A condition has no "=", names a field that no record has, or nothing fits all.
+        InputError: A condition has no "=", names a field that no record has, or nothing matches
+            all.
 
     Example:
         >>> record = Record(id="a", question="q", answer="x", metadata={"variant": "benign"})

@@ -1,4 +1,4 @@
-"""How alike the answers of several systems to the same questions are."""
+"""Measure how alike several systems' answers to the same questions are."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ Pair = tuple[str, str]
 """The texts of a reference and of a candidate."""
 
 _N_AT_A_TIME = 512
-"""Pairs of texts that BERTScore keeps the vectors of at a time."""
+"""Pairs of texts whose vectors BERTScore keeps at a time."""
 
 
 @dataclass(frozen=True)
 class Similarity:
-    """Systems compared by their texts.
+    """Several systems compared by their texts.
 
     Attributes:
         matrices: One for each measure, references in rows, candidates in columns.
-        embedder: The model behind the measures that need one; empty where none was taken.
-        notes: What a reader must know of how the measures were taken, one sentence each.
+        embedder: The model behind the measures that need one; empty where none was used.
+        notes: What a reader must know about the measures, one sentence each.
         rejections: Lines of the file that could not be read.
     """
 
@@ -66,13 +66,13 @@ def similarity(
         answers: In any format that `ragassay.formats.read_records` knows.
         metrics: Keys of `SIMILARITY_KINDS`; by default all.
         where: Only answers with these values, as `records_where` takes them.
-        limit: Only the first so many questions.
+        limit: Only this many questions, the first ones.
         questions: The questions' file, for formats that need one.
         embedder: An encoder that transformers can load.
 
     Raises:
-        InputError: A measure is not known, a library is missing, the file cannot be read, there
-            are fewer than two systems, or a system answers a question twice.
+        InputError: A measure is unknown, a library is missing, the file cannot be read, there are
+            fewer than two systems, or a system answers a question twice.
     """
     from ragassay.formats import read_records
 
@@ -111,11 +111,11 @@ def compare_texts(
 
 
 def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, dict[str, str]]:
-    """The answers of each system by question.
+    """Return the answers of each system by question.
 
     Args:
         records: The answers.
-        limit: Only the first so many questions; None for all.
+        limit: Only this many questions, the first ones; None for all.
 
     Raises:
         InputError: An answer names no system, a system answers a question twice, or there are
@@ -146,10 +146,10 @@ def write_similarity(found: Similarity, out: Path) -> tuple[Path, ...]:
     """Write similarity.csv, similarity.tex, index.html and a heatmap (SVG) for each measure.
 
     Returns:
-        The files.
+        The written files.
 
     Raises:
-        InputError: The folder cannot be made.
+        InputError: The folder cannot be created.
     """
     plots = {f"{file_stem(m.key)}.svg": matrix_plot(m) for m in found.matrices}
     title = "How alike the answers of systems are"
@@ -166,7 +166,7 @@ def write_similarity(found: Similarity, out: Path) -> tuple[Path, ...]:
 
 
 class _Measured:
-    """The measures of pairs of texts; vectors are computed once."""
+    """Measures of pairs of texts, with vectors computed once."""
 
     def __init__(self, pairs: Sequence[Pair], encoder: TokenEncoder) -> None:
         self._pairs = pairs
@@ -174,7 +174,7 @@ class _Measured:
         self._clouds: dict[str, TokenCloud] | None = None
 
     def values(self, kind: SimilarityKind) -> dict[Pair, float | None]:
-        """The measure of each pair, reference first."""
+        """Return the measure of each pair, reference first."""
         pairs = self._pairs
         if kind.is_symmetric:
             pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
@@ -184,7 +184,7 @@ class _Measured:
         return found
 
     def notes(self) -> tuple[str, ...]:
-        """What was left out."""
+        """Return notes on what was left out."""
         n_cut = sum(cloud.n_cut > 0 for cloud in (self._clouds or {}).values())
         if not n_cut:
             return ()

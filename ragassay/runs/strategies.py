@@ -1,4 +1,4 @@
-"""A judge asked in four ways, and misled: how far its ratings hold (Chaudhary et al. 2024)."""
+"""Test a judge under four prompting strategies and a misleading hint (Chaudhary et al. 2024)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragassay.metrics.strategies import (
     PERTURBED,
     RatedAnswer,
     RubricRobustness,
-    Said,
+    StrategyReply,
     rubric_robustness,
 )
 from ragassay.models.tuned import untuned
@@ -36,10 +36,10 @@ from ragassay.runs.folder import RunFolder
 from ragassay.settings import Settings
 
 BASE = "knowledge"
-"""The strategy that the misleading rating is added to, as in the paper."""
+"""The strategy to which the misleading rating is added, as in the paper."""
 
 N_WAYS = len(STRATEGIES) + 1
-"""How often each answer is rated: by each strategy, and misled."""
+"""How often each answer is rated: once a strategy, and once misled."""
 
 Place = tuple[str, str]
 """A record's id and a rubric's name."""
@@ -47,16 +47,16 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True)
 class StrategyStudy:
-    """What came out of asking a judge in several ways.
+    """The results of a judge under several prompting strategies.
 
     Attributes:
         judge: The judge's name.
         n_answers: Answers that were rated.
-        n_labels: Ratings of people that fitted them.
+        n_labels: People's ratings of these answers.
         rubrics: The figures of each rubric.
-        answers: By rubric, what they were made of.
+        answers: The rated answers behind the figures, by rubric.
         notes: What the reader should know, one sentence each.
-        failures: Answers that could not be judged in some way.
+        failures: Answers that failed under some strategy.
         rejections: Lines of the input that could not be read.
     """
 
@@ -71,12 +71,12 @@ class StrategyStudy:
 
     @property
     def n_unscored(self) -> int:
-        """Ratings that could not be had."""
-        said = [s for group in self.answers.values() for a in group for s in a.said.values()]
-        return sum(one.rating is None for one in said)
+        """The number of failed ratings."""
+        replies = [s for group in self.answers.values() for a in group for s in a.replies.values()]
+        return sum(one.rating is None for one in replies)
 
     def to_json(self) -> str:
-        """The figures and the notes, without the single ratings."""
+        """Return the figures and the notes, without the single ratings."""
         figures = TypeAdapter(tuple[RubricRobustness, ...]).dump_python(self.rubrics, mode="json")
         about = {"judge": self.judge, "n_answers": self.n_answers, "n_labels": self.n_labels}
         counts = {"n_unscored": self.n_unscored, "n_failures": len(self.failures)}
@@ -85,7 +85,7 @@ class StrategyStudy:
 
 @dataclass(frozen=True)
 class StrategyJob:
-    """What is to be judged, and what people said of it."""
+    """The answers to judge, and people's ratings of them."""
 
     job: Job
     labels: tuple[HumanLabel, ...] = ()
@@ -99,7 +99,7 @@ def read_strategy_job(
     limit: int | None = None,
     questions: Path | None = None,
 ) -> StrategyJob:
-    """Read answers, and the ratings of people from another file or else from the same one.
+    """Read answers, and people's ratings from another file or the same one.
 
     Raises:
         InputError: A file cannot be read at all.
@@ -112,13 +112,13 @@ def read_strategy_job(
         return StrategyJob(job, found.labels, found.rejections)
     try:
         found = read_labels(answers)
-    except InputError:  # A file of answers need not hold labels.
+    except InputError:  # A file of answers need not contain labels.
         return StrategyJob(job)
     return StrategyJob(job, found.labels, found.rejections)
 
 
 def default_rubric_set(file_format: str) -> RubricSet:
-    """The rubrics that a file in this format was rated on."""
+    """Return the rubrics that a file in this format was rated on."""
     for name in RUBRIC_SETS:
         if file_format.startswith(name):
             return name
@@ -133,39 +133,38 @@ def study_strategies(
 ) -> StrategyStudy:
     """Judge each answer by the four strategies, and by one of them with a misleading rating.
 
-    The misleading rating turns over the mode of what people said; where nobody said anything of any
-    answer, the mode of the judge's own ratings by the four strategies.
+    The misleading rating is the opposite of the mode of people's ratings; where people rated no
+    answer, of the mode of the judge's own ratings by the four strategies.
 
     Args:
         given: From `read_strategy_job`.
         settings: Judge, rubrics and the like; the strategy is set here.
-        out: A folder with one run folder for each way of asking; finished work in it is not done
-            again.
-        listen: Told of progress: each answer ends once for each way.
+        out: A folder with one run folder for each strategy; finished work in it is not repeated.
+        listen: Receives progress events: each answer ends once for each strategy.
 
     Raises:
-        RunMismatchError: A run folder holds another run.
-        FatalModelError: The judge cannot be asked.
+        RunMismatchError: A run folder has another run.
+        FatalModelError: The judge is unavailable.
     """
-    # Signals would rate in an embedded judge's place, and in no strategy's words; and a fine-tuned
-    # judge has words of its own.
+    # Signals would rate instead of an embedded judge, without any strategy's prompt; and a
+    # fine-tuned judge has its own prompt.
     chosen = {"only": ("rubrics",), "panel": (), "signals": False}
     asked = untuned(settings).model_copy(update=chosen)
     rubrics = Toolbox.of(asked).rubrics
     people, n_strange = _people(given.job.records, given.labels, rubrics)
-    said: dict[str, dict[Place, Said]] = {}
+    replies: dict[str, dict[Place, StrategyReply]] = {}
     failures: list[RecordFailure] = []
     for strategy in STRATEGIES:
         tools = Toolbox.of(asked.model_copy(update={"strategy": strategy}))
-        said[strategy] = _said(given.job, tools, out and out / strategy, listen, failures)
-    hints = _hints(people or _own_ratings(said), rubrics)
+        replies[strategy] = _replies(given.job, tools, out and out / strategy, listen, failures)
+    hints = _hints(people or _own_ratings(replies), rubrics)
     misled = _misled(given.job, hints)
     tools = replace(
         Toolbox.of(asked.model_copy(update={"strategy": BASE})),
         judge=RubricJudge(BASE, {place: expert_hint(rating) for place, rating in hints.items()}),
     )
-    said[PERTURBED] = _said(misled, tools, out and out / PERTURBED, listen, failures)
-    answers = {name: _answers(given.job.records, name, people, said, hints) for name in rubrics}
+    replies[PERTURBED] = _replies(misled, tools, out and out / PERTURBED, listen, failures)
+    answers = {name: _answers(given.job.records, name, people, replies, hints) for name in rubrics}
     return StrategyStudy(
         judge=asked.model,
         n_answers=len(given.job.records),
@@ -185,7 +184,7 @@ def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:
     """Write strategies.csv, ratings.csv, strategies.tex and strategies.md.
 
     Raises:
-        InputError: The folder cannot be made.
+        InputError: The folder cannot be created.
     """
     texts = {
         "strategies.csv": strategies_csv(study.rubrics, study.judge),
@@ -198,28 +197,33 @@ def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:
     return write_files(out, texts)
 
 
-def _said(
+def _replies(
     job: Job,
     tools: Toolbox,
     folder: Path | None,
     listen: Listener,
     failures: list[RecordFailure],
-) -> dict[Place, Said]:
-    """What the judge said of all answers when it was asked in one way."""
+) -> dict[Place, StrategyReply]:
+    """Return the judge's replies on all answers under one strategy."""
     if not job.records:
         return {}
     found = run_sync(run(job, tools, RunFolder(folder) if folder else None, listen))
     failures += found.failures
-    said = {place: one for e in found.evaluations for place, one in _of_evaluation(e)}
+    replies = {place: one for e in found.evaluations for place, one in _of_evaluation(e)}
     for failure in found.failures:
         record = next(r for r in job.records if r.id == failure.record_id)
-        said |= {(record.id, name): Said(None) for name in record.rubrics or tools.rubrics}
-    return said
+        replies |= {
+            (record.id, name): StrategyReply(None) for name in record.rubrics or tools.rubrics
+        }
+    return replies
 
 
-def _of_evaluation(evaluation: Evaluation) -> list[tuple[Place, Said]]:
+def _of_evaluation(evaluation: Evaluation) -> list[tuple[Place, StrategyReply]]:
     return [
-        ((evaluation.record_id, judgment.rubric), Said(judgment.rating, judgment.rationale))
+        (
+            (evaluation.record_id, judgment.rubric),
+            StrategyReply(judgment.rating, judgment.rationale),
+        )
         for judgment in evaluation.judgments
     ]
 
@@ -227,7 +231,7 @@ def _of_evaluation(evaluation: Evaluation) -> list[tuple[Place, Said]]:
 def _people(
     records: Sequence[Record], labels: Sequence[HumanLabel], rubrics: Mapping[str, Rubric]
 ) -> tuple[dict[Place, list[int]], int]:
-    """The ratings of people that fit, and how many are off their rubric's scale."""
+    """Return people's ratings that fit, and how many are off their rubric's scale."""
     by_id = {record.id: record.id for record in records}
     by_place = {(r.topic, r.system): r.id for r in records if r.topic and r.system}
     found: dict[Place, list[int]] = {}
@@ -245,10 +249,10 @@ def _people(
     return found, n_strange
 
 
-def _own_ratings(said: Mapping[str, Mapping[Place, Said]]) -> dict[Place, list[int]]:
-    """The judge's ratings by all strategies, which stand in where there are none of people."""
+def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[Place, list[int]]:
+    """Return the judge's ratings by all strategies, used where people's are missing."""
     found: dict[Place, list[int]] = {}
-    for one in said.values():
+    for one in replies.values():
         for place, given in one.items():
             if given.rating is not None:
                 found.setdefault(place, []).append(given.rating)
@@ -265,9 +269,9 @@ def _hints(
 
 
 def _misled(job: Job, hints: Mapping[Place, int]) -> Job:
-    """The answers that a hint can be given for, each on the rubrics with one.
+    """Return the answers that a hint can be given for, each on the rubrics with one.
 
-    The hints stand in the metadata, so that a folder that was judged with others is refused.
+    The hints are put into the metadata, so that a folder judged with other hints is refused.
     """
     records: list[Record] = []
     for record in job.records:
@@ -285,7 +289,7 @@ def _answers(
     records: Sequence[Record],
     rubric: str,
     people: Mapping[Place, Sequence[int]],
-    said: Mapping[str, Mapping[Place, Said]],
+    replies: Mapping[str, Mapping[Place, StrategyReply]],
     hints: Mapping[Place, int],
 ) -> tuple[RatedAnswer, ...]:
     found: list[RatedAnswer] = []
@@ -296,7 +300,7 @@ def _answers(
                 record_id=record.id,
                 question=record.topic or record.question,
                 people=tuple(people.get(place, ())),
-                said={way: one[place] for way, one in said.items() if place in one},
+                replies={way: one[place] for way, one in replies.items() if place in one},
                 hint=hints.get(place),
             )
         )
@@ -317,7 +321,7 @@ def _notes(
             "usual rating, and is compared with itself alone."
         )
     elif all(len(ratings) == 1 for ratings in people.values()):
-        notes.append("Each answer has one rating of people: how they agree cannot be said.")
+        notes.append("Each answer has one rating of people: their agreement is unknown.")
     n_without = len(records) * len(rubrics) - len(hints)
     if people and n_without:
         notes.append(f"{n_without} answers and rubrics have no rating of people: no hint for them.")

@@ -1,4 +1,4 @@
-"""Runs the scripted model as a process of its own: `python -m ragassay.testing`."""
+"""Run the scripted model as a process of its own: `python -m ragassay.testing`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _parse_fault(text: str, seed: int) -> Fault:
     try:
         chance = float(probability) if probability else None
     except ValueError as error:
-        raise InputError(f"--fault {text}: {probability!r} is no number") from error
+        raise InputError(f"--fault {text}: {probability!r} is not a number") from error
     return Fault(cast(FaultKind, kind), probability=chance, seed=seed)
 
 

@@ -1,4 +1,4 @@
-"""The bodies of the chat-completions protocol: completions, errors, the list of models."""
+"""Build the bodies of the chat-completions protocol: completions, errors, the list of models."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _N_TOP_LIMIT = 20
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of one of the request's tools, as a reply.
+    """A call of one of the request's tools, used as a reply.
 
     Attributes:
-        name: The tool's.
+        name: The tool's name.
         arguments: Its arguments; text is sent as it is, valid JSON or not.
     """
 
@@ -40,14 +40,14 @@ def completion_body(
     tool_calls: Sequence[ToolCall] = (),
     finish_reason: FinishReason = "stop",
 ) -> JsonObject:
-    """A `chat.completion` with one choice, and log-probabilities where the request asks for them.
+    """Build a `chat.completion` with one choice, with log-probabilities where requested.
 
     Args:
         request: The request's parsed body.
         key: The request's key; it seeds the identifier and the log-probabilities.
         content: The reply; None for a refusal, and where tools are called.
-        refusal: What the model says in place of a reply.
-        tool_calls: The tools that it calls in place of a reply.
+        refusal: The model's refusal instead of a reply.
+        tool_calls: The tools that it calls instead of replying.
         finish_reason: Why the model stopped.
     """
     logprobs = None
@@ -90,12 +90,12 @@ def completion_body(
 
 
 def error_body(message: str, kind: str, code: str | None) -> JsonObject:
-    """An error as the OpenAI API words it."""
+    """Build an error as the OpenAI API words it."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
 def models_body(names: Sequence[str]) -> JsonObject:
-    """What `GET /v1/models` gives."""
+    """Build the response of `GET /v1/models`."""
     models = [
         {"id": name, "object": "model", "created": _CREATED, "owned_by": "ragassay"}
         for name in names
@@ -104,12 +104,12 @@ def models_body(names: Sequence[str]) -> JsonObject:
 
 
 def compact_json(value: object) -> str:
-    """JSON without white space, as models write it under a schema."""
+    """Return JSON without white space, as models write it under a schema."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def reply_text(reply: str | Mapping[str, object]) -> str:
-    """A scripted reply as the text of a message; an object becomes compact JSON."""
+    """Return a scripted reply as the text of a message; an object becomes compact JSON."""
     return reply if isinstance(reply, str) else compact_json(reply)
 
 

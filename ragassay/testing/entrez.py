@@ -1,4 +1,4 @@
-"""NCBI's E-utilities over a handful of articles, behind a real HTTP server."""
+"""Serve NCBI's E-utilities over a handful of articles, from a real HTTP server."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _REF_TYPES: dict[LinkKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class EntrezRequest:
-    """A request as it came.
+    """A received request.
 
     Attributes:
         service: "esearch", "efetch" or "idconv".
         method: "GET" or "POST".
-        params: Of the address and the body together.
+        params: Parameters of the address and the body together.
         path: The address with its query, as a server's log would show it.
     """
 
@@ -72,13 +72,13 @@ class _Answer:
 class ScriptedEntrez:
     """A server on loopback that answers esearch, efetch and the PMC ID converter like NCBI.
 
-    A search wants each of its words in title or abstract, and knows `[dp]`, `[pt]` and `[doi]`;
-    its order is that of `articles`. For a DOI that it does not have it gives, as PubMed does,
-    whatever shares a piece with it: here, the DOIs of the same registrant. An id that is none is
-    left out of an efetch, and a list of nothing but such ids is a 400.
+    A search requires each of its words in title or abstract, and knows `[dp]`, `[pt]` and `[doi]`;
+    its order is that of `articles`. For an unknown DOI it returns, as PubMed does, whatever shares
+    a part with it: here, the DOIs of the same registrant. Invalid ids are left out of an efetch,
+    and a list of only invalid ids is a 400.
 
     Args:
-        articles: PubMed.
+        articles: The content of PubMed.
         pmcids: PMID by PMCID ("PMC123").
 
     Example:
@@ -112,7 +112,7 @@ class ScriptedEntrez:
 
     @property
     def requests(self) -> tuple[EntrezRequest, ...]:
-        """What was asked so far, in order of arrival, failed requests too."""
+        """The requests so far, in order of arrival, failed ones included."""
         with self._lock:
             return tuple(self._requests)
 
@@ -123,7 +123,7 @@ class ScriptedEntrez:
         service: str = "",
         retry_after_s: int | None = None,
     ) -> None:
-        """Let the next requests fail; several plans are used up in order.
+        """Make the next requests fail; several plans are used up in order.
 
         ================  =================================================================
         kind              what the client sees
@@ -146,7 +146,7 @@ class ScriptedEntrez:
             self._planned.append(_Planned(kind, times, service, retry_after_s))
 
     def start(self) -> Self:
-        """Start to serve; does nothing where it already serves."""
+        """Start serving; do nothing if it already serves."""
         if self._server is None:
             scripted = self
 
@@ -161,7 +161,7 @@ class ScriptedEntrez:
         return self
 
     def close(self) -> None:
-        """Stop to serve; does nothing where it does not serve."""
+        """Stop serving; do nothing if it does not serve."""
         if self._server is None or self._thread is None:
             return
         self._server.shutdown()
@@ -170,15 +170,15 @@ class ScriptedEntrez:
         self._server = self._thread = None
 
     def __enter__(self) -> Self:
-        """Start to serve."""
+        """Start serving."""
         return self.start()
 
     def __exit__(self, *error: object) -> None:
-        """Stop to serve."""
+        """Stop serving."""
         self.close()
 
     def _answer(self, request: EntrezRequest) -> _Answer | None:
-        """What a request gets; None for a closed connection."""
+        """Return the response to a request; None for a closed connection."""
         with self._lock:
             self._requests.append(request)
             meets = (p for p in self._planned if p.times and p.service in ("", request.service))
@@ -294,7 +294,7 @@ def _full_day(published: str) -> str:
 
 
 def render_efetch(articles: Sequence[Article]) -> bytes:
-    """The answer of efetch (`retmode=xml`) with these articles, in the order of NCBI's DTD."""
+    """Render efetch's response (`retmode=xml`) with these articles, in the order of NCBI's DTD."""
     root = Element("PubmedArticleSet")
     for article in articles:
         record = SubElement(root, "PubmedArticle")

@@ -1,4 +1,4 @@
-"""What can go wrong with a model call, and with which calls it does."""
+"""Faults of model calls, and the calls that they affect."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _HASH_RANGE = 2**64
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One kind of trouble, and the requests that meet it.
+    """A kind of fault and the requests that it affects.
 
-    Every condition that is given must hold; a fault without conditions meets every request.
-    `contains` and `when` say which requests are in question; `first` and `every` count only those.
+    All given conditions must be met; a fault without conditions affects every request. `contains`
+    and `when` select requests; `first` and `every` count only the selected ones.
 
     ========================  ==================================================================
     kind                      what the client sees
@@ -56,16 +56,16 @@ class Fault:
         kind: See above.
         contains: Only requests with this text in their messages.
         when: Only requests whose parsed body satisfies this.
-        first: Only the first so many of the requests in question, over the server's whole life.
-        every: Only each so-manieth of the requests in question: 3 means the 3rd, the 6th, ...
-        attempts: Only the first so many attempts at each distinct request; 1 means that a retry
-            goes through. Requests are the same if their `request_key` is.
+        first: Only the first n selected requests, over the server's whole life.
+        every: Only every nth selected request: 3 means the 3rd, the 6th, ...
+        attempts: Only the first n attempts at each distinct request; 1 means that a retry succeeds.
+            Requests are the same if their `request_key` is.
         probability: In [0, 1]. Decided by a hash of seed, kind, request key and attempt, so the
             order in which requests arrive does not matter.
         seed: For `probability`.
         retry_after_s: For `rate_limit`.
         delay_s: For `slow`.
-        content: For `junk`; as given it is no JSON.
+        content: For `junk`; by default not JSON.
 
     Raises:
         InputError: the kind is unknown or a number is out of its range.
@@ -104,18 +104,18 @@ class Fault:
                 raise InputError(f"{name}={getattr(self, name)} must not be negative")
 
     def concerns(self, body: JsonObject) -> bool:
-        """Whether `contains` and `when` let this request's body through."""
+        """Return whether `contains` and `when` select this request's body."""
         if self.contains is not None and self.contains not in messages_text(body):
             return False
         return self.when is None or self.when(body)
 
     def strikes(self, key: str, n_concerned: int, attempt: int) -> bool:
-        """Whether a request that it concerns meets the fault.
+        """Return whether a selected request meets the fault.
 
         Args:
             key: The request's key.
-            n_concerned: How many requests it has concerned so far, this one included; from 1.
-            attempt: How many times this key was seen so far, this time included; from 1.
+            n_concerned: The number of selected requests so far, this one included; from 1.
+            attempt: The number of requests with this key so far, this one included; from 1.
         """
         return (
             (self.first is None or n_concerned <= self.first)
@@ -130,10 +130,10 @@ class Fault:
 
 
 class FaultPlan:
-    """Counts requests and says which fault, if any, each one meets.
+    """Counts requests and selects the fault, if any, of each.
 
     Args:
-        faults: Where several strike the same request, the first in the sequence wins; the others
+        faults: Where several affect the same request, the first in the sequence wins; the others
             still count the request.
     """
 
@@ -142,7 +142,7 @@ class FaultPlan:
         self._n_concerned = [0] * len(self._faults)
 
     def next_fault(self, key: str, attempt: int, body: JsonObject) -> Fault | None:
-        """The fault that this request meets; None for a proper reply."""
+        """Return the fault of this request; None for a proper reply."""
         struck: Fault | None = None
         for index, fault in enumerate(self._faults):
             if not fault.concerns(body):

@@ -1,4 +1,4 @@
-"""The scripted model's HTTP side; imported only when a server starts, for it loads aiohttp."""
+"""The scripted model's HTTP server; imported only when one starts, since it loads aiohttp."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ChatServer:
 
     @asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncGenerator[int]:
-        """Listen; gives the port. On leaving, requests still in flight are dropped."""
+        """Listen and yield the port. On leaving, requests still in flight are dropped."""
         runner = web.AppRunner(
             self._build_app(), access_log=None, shutdown_timeout=_SHUTDOWN_S, handle_signals=False
         )

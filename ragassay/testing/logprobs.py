@@ -1,4 +1,4 @@
-"""Made-up log-probabilities in the form that the chat-completions protocol gives them."""
+"""Make up log-probabilities in the form of the chat-completions protocol."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEVER = -50.0
 
 
 def tokenise(text: str) -> tuple[str, ...]:
-    """Cut a text into numbers, words, white space and single signs; joined, they give it back.
+    """Split a text into numbers, words, white space and single signs; joined, they equal the text.
 
     A word keeps the space before it, as in the vocabularies of real models.
 
@@ -41,11 +41,11 @@ def tokenise(text: str) -> tuple[str, ...]:
 def build_logprobs(
     text: str, n_top: int, seed: str
 ) -> Mapping[str, Sequence[Mapping[str, object]]]:
-    """The `logprobs` object of a choice, with one entry of `content` for each token.
+    """Build the `logprobs` object of a choice, with one entry of `content` for each token.
 
     Args:
         text: The reply; the tokens joined are this text.
-        n_top: How many alternatives each token gets, the token itself included; 0 to 20.
+        n_top: The number of alternatives of each token, itself included; 0 to 20.
         seed: The same seed gives the same numbers in any process.
     """
     return {
@@ -61,7 +61,7 @@ def _distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
 
 
 def _rating_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
-    """Over "1" to "5", peaked at the token; likeliest first. The five probabilities sum to 1."""
+    """Return probabilities of "1" to "5", peaked at the token; likeliest first. They sum to 1."""
     digest = hashlib.sha256(seed.encode()).digest()
     sharpness = 0.7 + 2.0 * digest[0] / 255
     lean = 0.4 * (digest[1] / 255 - 0.5)
@@ -78,7 +78,7 @@ def _rating_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
 
 @lru_cache(maxsize=4096)
 def _word_distribution(token: str) -> tuple[TopLogprob, ...]:
-    """The token itself, nearly certain, and alternatives of which each is half as likely."""
+    """Return the token, nearly certain, and alternatives, each half as likely as the one before."""
     others = [other for other in _OTHERS if other != token]
     alternatives = (
         (other, math.log((1 - _CERTAINTY) / 2 ** (rank + 1))) for rank, other in enumerate(others)

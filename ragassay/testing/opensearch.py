@@ -1,4 +1,4 @@
-"""What `ClusterCorpus` uses of an OpenSearch cluster's REST API, behind a real HTTP server."""
+"""Serve the part of OpenSearch's REST API that `ClusterCorpus` uses, from a real HTTP server."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class _Index:
 
 
 class ScriptedOpenSearch:
-    """A cluster of one on loopback, in memory.
+    """A one-node cluster on loopback, in memory.
 
-    It makes indices, takes bulk loads and deletions under a strict mapping, gives documents by id
-    at once and by search and count after a refresh, and answers with the statuses and error bodies
-    of the real one. A score is the sum of the boosts of the fields that hold a word of the query,
+    It creates indices, accepts bulk loads and deletions under a strict mapping, returns documents
+    by id at once and by search and count after a refresh, and uses the statuses and error bodies of
+    the real one. A score is the sum of the boosts of the fields that contain a word of the query,
     word by word; words are compared in lower case, without stemming.
 
     Attributes:
         requests: Method, path and body of each request, in order of arrival.
-        statuses: What the next requests are answered with, in place of their proper answer.
-        n_busy: How many of the next bulk items are turned away with a 429.
-        failed_shards: What each search says of them.
+        statuses: Statuses of the next responses, in place of the proper ones.
+        n_busy: How many of the next bulk items are rejected with a 429.
+        failed_shards: The failed shards that each search reports.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class ScriptedOpenSearch:
         return f"http://{_HOST}:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
-        """Start to serve."""
+        """Start serving."""
         scripted = self
 
         class Handler(_Handler):
@@ -74,11 +74,11 @@ class ScriptedOpenSearch:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop to serve; does nothing where it does not serve."""
+        """Stop serving; do nothing if it does not serve."""
         self.close()
 
     def close(self) -> None:
-        """Stop to serve; does nothing where it does not serve."""
+        """Stop serving; do nothing if it does not serve."""
         if self._server and self._thread:
             self._server.shutdown()
             self._thread.join()
@@ -141,7 +141,7 @@ class ScriptedOpenSearch:
     def _change(
         self, index: _Index, about: dict[str, Any], source: dict[str, Any] | None
     ) -> dict[str, Any]:
-        """Put a document in, or take it out where there is no source; says how it went."""
+        """Add a document, or delete it where there is no source; return the outcome."""
         if self.n_busy:
             self.n_busy -= 1
             problem = {"type": "rejected_execution_exception", "reason": "queue is full"}
@@ -206,7 +206,7 @@ def _error(status: int, kind: str, reason: str) -> dict[str, Any]:
 
 
 def _score(query: dict[str, Any], source: dict[str, Any], properties: dict[str, Any]) -> float:
-    """How well a document fits; 0 where it does not."""
+    """Return how well a document matches; 0 where it does not."""
     ((kind, asked),) = query.items()
     if kind == "bool":
         barred = any(_score(one, source, properties) for one in asked.get("must_not", ()))

@@ -1,4 +1,4 @@
-"""Default replies: a valid instance of a JSON schema, or a sentence, from a seed alone."""
+"""Generate default replies from a seed: a valid instance of a JSON schema, or a sentence."""
 
 from __future__ import annotations
 
@@ -52,10 +52,11 @@ _TRIES_PER_ITEM = 50
 
 
 def build_sentence(text: str, seed: str) -> str:
-    """A short sentence that quotes up to eight consecutive words of a text, letter for letter.
+    """Build a short sentence that quotes up to eight consecutive words of a text exactly.
 
     Args:
-        text: Its last 2000 characters are quoted from; without any words the sentence says so.
+        text: The source of the quote, from its last 2000 characters; without any words the sentence
+            says so.
         seed: Chooses the words; the same seed gives the same sentence in any process.
     """
     text = text[-_N_QUOTABLE_CHARS:]
@@ -69,16 +70,16 @@ def build_sentence(text: str, seed: str) -> str:
 
 
 def build_instance(schema: JsonSchema, text: str, seed: str) -> JsonValue:
-    """A valid instance of a JSON schema (draft 2020-12, as the structured-output APIs take it).
+    """Build a valid instance of a JSON schema (draft 2020-12, as in structured-output APIs).
 
-    Honoured: type, enum, const, bounds of numbers, multipleOf, lengths of strings, format, items,
+    Supported: type, enum, const, bounds of numbers, multipleOf, lengths of strings, format, items,
     prefixItems, minItems, maxItems, uniqueItems, properties, required, minProperties,
-    additionalProperties, anyOf, oneOf (its branches taken as disjoint), allOf, local $ref.
-    All properties are given, optional ones too, except far down in recursive schemas.
+    additionalProperties, anyOf, oneOf (its branches taken as disjoint), allOf, local $ref. All
+    properties are included, optional ones too, except deep in recursive schemas.
 
     Args:
-        schema: The schema; a $ref is resolved in it.
-        text: What strings quote from.
+        schema: The schema; a $ref is resolved within it.
+        text: The text that strings quote.
         seed: The same schema, text and seed give the same instance in any process.
 
     Raises:
@@ -88,7 +89,7 @@ def build_instance(schema: JsonSchema, text: str, seed: str) -> JsonValue:
 
 
 def _draw(seed: str, path: str, n: int) -> int:
-    """A number in [0, n), from a hash of seed and path."""
+    """Return a number in [0, n), from a hash of seed and path."""
     digest = hashlib.sha256(f"{seed}|{path}".encode()).digest()
     return int.from_bytes(digest[:8], "big") % n
 
@@ -228,7 +229,7 @@ class _Filler:
         step = float(cast(float, schema["multipleOf"]))
         low, high = _bounds(schema, whole=False)
         multiples = (step * n for n in range(math.ceil(low / step), math.floor(high / step) + 1))
-        # 3 * 0.1 is no multiple of 0.1 to a validator that divides floats.
+        # 3 * 0.1 is not a multiple of 0.1 to a validator that divides floats.
         fitting = [value for value in multiples if (value / step).is_integer()]
         return cast(float, self._choose(fitting, path))
 
@@ -245,7 +246,7 @@ class _Filler:
 
 
 def _bounds(schema: JsonSchema, *, whole: bool) -> tuple[float, float]:
-    """Lowest and highest value; for whole numbers the exclusive bounds are made inclusive."""
+    """Return lowest and highest value; for whole numbers exclusive bounds are made inclusive."""
     low = cast("float | None", schema.get("minimum"))
     high = cast("float | None", schema.get("maximum"))
     if "exclusiveMinimum" in schema:
@@ -290,7 +291,7 @@ def _merge(*schemas: JsonSchema) -> JsonSchema:
 
 
 def _weight(schema: JsonSchema) -> int:
-    """How far a branch may lead down: 0 for a plain value, 1 for a list, 2 for the rest."""
+    """Return how deep a branch may lead: 0 for a plain value, 1 for a list, 2 for the rest."""
     kind = schema.get("type")
     if {"const", "enum"} & schema.keys() or kind in _SCALARS:
         return 0

@@ -1,4 +1,4 @@
-"""Reading chat-completion requests: their texts, their schema, their identity."""
+"""Read chat-completion requests: their texts, schema and identity."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ JsonSchema: TypeAlias = Mapping[str, object]
 
 
 def messages_of(body: JsonObject) -> tuple[Message, ...]:
-    """The messages of a request body; empty where `messages` is missing or no list of objects."""
+    """Return the messages of a request body; empty where `messages` is not a list of objects."""
     return _objects(body.get("messages"))
 
 
 def schema_of(body: JsonObject) -> JsonSchema | None:
-    """The JSON schema of `response_format`; None where the request asks for none.
+    """Return the JSON schema of `response_format`; None where there is none.
 
     `{"type": "json_object"}` counts as the schema of any object.
     """
@@ -30,12 +30,12 @@ def schema_of(body: JsonObject) -> JsonSchema | None:
 
 
 def messages_text(body: JsonObject) -> str:
-    """The texts of all messages of a request body, joined by line breaks."""
+    """Return the texts of all messages of a request body, joined by line breaks."""
     return "\n".join(message_text(message) for message in messages_of(body))
 
 
 def message_text(message: Message) -> str:
-    """The text of one message, its text parts joined by line breaks; empty where it has none."""
+    """Return the text parts of a message, joined by line breaks; empty where it has none."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -43,7 +43,7 @@ def message_text(message: Message) -> str:
 
 
 def last_user_text(messages: Sequence[Message]) -> str:
-    """The text of the last message whose role is `user`; empty where there is none."""
+    """Return the text of the last message whose role is `user`; empty where there is none."""
     for message in reversed(messages):
         if message.get("role") == "user":
             return message_text(message)
@@ -51,9 +51,9 @@ def last_user_text(messages: Sequence[Message]) -> str:
 
 
 def request_key(body: JsonObject) -> str:
-    """SHA-256, in hex, of the canonical JSON of `messages` and `response_format`.
+    """Return the SHA-256, in hex, of the canonical JSON of `messages` and `response_format`.
 
-    The model's name, the temperature and other settings do not enter, so a retry and a call with
+    The model's name, the temperature and other settings are left out, so a retry and a call with
     another setting have the same key.
     """
     asked = {name: body.get(name) for name in ("messages", "response_format")}

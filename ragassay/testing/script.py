@@ -1,4 +1,4 @@
-"""What the scripted model answers to a request; knows nothing of sockets."""
+"""Decide the scripted model's answers, without sockets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ERRORS: Mapping[FaultKind, tuple[int, str, str, str | None]] = {
     "rate_limit": (429, "Rate limit reached.", "requests", "rate_limit_exceeded"),
     "server_error": (500, "The server had an error.", "server_error", None),
     "unavailable": (503, "The server is overloaded.", "server_error", None),
-    # LiteLLM takes a 401 for a bad request unless the message has just these words.
+    # LiteLLM treats a 401 as a bad request unless the message has exactly these words.
     "unauthorized": (
         401,
         "Incorrect API key provided: sk-test.",
@@ -55,15 +55,15 @@ _ERRORS: Mapping[FaultKind, tuple[int, str, str, str | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """A chat completion that was asked for, noted when it arrived.
+    """A requested chat completion, recorded on arrival.
 
     Attributes:
         n: Its place in the order of arrival, from 1.
         body: The parsed body.
         key: See `request_key`.
-        attempt: How many times this key had come by then, this time included.
-        fault: What it met; None for a proper reply.
-        received_s: When it came, on the monotonic clock.
+        attempt: The number of requests with this key by then, this one included.
+        fault: The fault that it met; None for a proper reply.
+        received_s: Time of arrival on the monotonic clock.
     """
 
     n: int
@@ -80,14 +80,14 @@ class RecordedRequest:
 
     @property
     def schema(self) -> JsonSchema | None:
-        """The JSON schema that was asked for, if any."""
+        """The requested JSON schema, if any."""
         return schema_of(self.body)
 
     @property
     def status(self) -> int | None:
-        """The HTTP status that its fault leads to, 200 without one; None where none is ever sent.
+        """The HTTP status of its fault, 200 without one; None where none is ever sent.
 
-        A reply function that fails makes it 400 in the end, which is not noted here.
+        If the reply function fails, the client gets a 400, which is not recorded here.
         """
         if self.fault == "hang":
             return None
@@ -96,12 +96,12 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes over the wire.
+    """The response that is sent.
 
     Attributes:
         status: HTTP status.
         body: JSON, encoded.
-        headers: Besides the usual ones.
+        headers: Headers besides the usual ones.
         cut_off: Send only half of the body, then close the connection.
     """
 
@@ -112,7 +112,7 @@ class Answer:
 
 
 class Script:
-    """Notes requests, decides their faults and composes their answers. For one thread only.
+    """Records requests, decides their faults and composes their answers. Single-threaded.
 
     Args:
         reply: See `ScriptedModel`.
@@ -131,7 +131,7 @@ class Script:
         self.requests: list[RecordedRequest] = []
 
     def take(self, body: JsonObject) -> tuple[RecordedRequest, Fault | None]:
-        """Note a request and say which fault it meets."""
+        """Record a request and return its fault."""
         key = request_key(body)
         self._n_attempts[key] += 1
         self.n_requests += 1
@@ -149,7 +149,7 @@ class Script:
         return recorded, fault
 
     def answer(self, recorded: RecordedRequest, fault: Fault | None) -> Answer:
-        """Compose the answer; of a fault that never answers, what it would have been."""
+        """Compose the answer; for a fault that never answers, the answer it would have been."""
         if fault is not None and fault.kind in _ERRORS:
             return _error_answer(fault)
         if fault is not None and fault.kind in ("refusal", "content_filter"):
@@ -159,8 +159,8 @@ class Script:
         return self._reply_answer(recorded)
 
     def _reply_answer(self, recorded: RecordedRequest) -> Answer:
-        # The boundary of a unit of work: whatever a test's own function raises becomes an answer
-        # that no client tries again and whose words reach the test.
+        # The boundary of a unit of work: an error of a test's own function becomes an answer that
+        # no client retries and whose words reach the test.
         try:
             said = self._reply(recorded.messages, recorded.schema)
             content = reply_text(said) if isinstance(said, str | Mapping) else None
@@ -183,11 +183,11 @@ class Script:
 
 
 def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str:
-    """The reply of a scripted model that was given none.
+    """Return the default reply of a scripted model.
 
     Args:
-        messages: A hash of them, and of the schema, decides everything that is open.
-        schema: What the reply has to fit.
+        messages: A hash of them and of the schema decides everything undetermined.
+        schema: The schema that the reply must fit.
 
     Returns:
         Without a schema a sentence that quotes the last user message, otherwise compact JSON that
@@ -206,10 +206,10 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
 
 
 def refuse_unusable(body: object) -> JsonObject:
-    """The body, checked as far as the scripted model depends on it.
+    """Return the body, validated as far as the scripted model needs.
 
     Raises:
-        InputError: it is no object, has no messages, or asks for a stream.
+        InputError: it is not an object, has no messages, or asks for a stream.
     """
     if not isinstance(body, Mapping):
         raise InputError("the body must be a JSON object")
@@ -222,7 +222,7 @@ def refuse_unusable(body: object) -> JsonObject:
 
 
 def bad_request(message: str) -> Answer:
-    """An answer that says what is wrong with a request."""
+    """Return an answer that says what is wrong with a request."""
     return _json_answer(error_body(message, "invalid_request_error", None), status=400)
 
 

@@ -1,4 +1,4 @@
-"""A language model that says what a test wants, behind a real HTTP server."""
+"""A scripted language model for tests, behind a real HTTP server."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class ScriptedModel:
     It serves `POST /v1/chat/completions`, `GET /v1/models` and `GET /health` from a thread of its
     own, to any model name and any key. It does not stream, and gives one choice.
 
-    Without `reply` it makes its replies up: valid under the JSON schema that `response_format`
-    asks for, otherwise a sentence that quotes the last user message. The same messages and schema
-    give the same reply in any process. With `logprobs` in the request every token of the reply has
+    Without `reply` it generates replies: valid under the JSON schema that `response_format` asks
+    for, otherwise a sentence that quotes the last user message. The same messages and schema give
+    the same reply in any process. With `logprobs` in the request every token of the reply has
     log-probabilities; where the token is a digit from 1 to 5 they are a distribution over "1" to
     "5", peaked at that digit.
 
     Args:
         reply: Called as `reply(messages, schema)`, where `schema` is None if the request asks for
-            none; gives the text, an object that is sent as JSON, or a list of `ToolCall`. It runs
-            in the server's thread and should be quick. If it raises, the client gets a 400 with
-            the error's words.
+            none; returns the text, an object that is sent as JSON, or a list of `ToolCall`. It runs
+            in the server's thread and should be quick. If it raises, the client gets a 400 with the
+            error's words.
         latency_s: How long each answer waits; waiting requests overlap.
-        faults: What goes wrong; of several that strike one request the first in order wins.
+        faults: What goes wrong; of several that affect one request, the first wins.
         port: 0 lets the system choose.
         log: A file to which each finished request appends a line of JSON (`n`, `key`, `attempt`,
             `status`, `fault`, `client_there`), flushed just before its answer is sent.
@@ -56,7 +56,7 @@ class ScriptedModel:
     """
 
     model_name = "openai/scripted"
-    """What to call it in LiteLLM."""
+    """Its model name in LiteLLM."""
 
     def __init__(
         self,
@@ -94,21 +94,21 @@ class ScriptedModel:
 
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:
-        """The completions that were asked for so far, in order of arrival."""
+        """The completions requested so far, in order of arrival."""
         return tuple(self._script.requests)
 
     @property
     def n_requests(self) -> int:
-        """How many completions were asked for so far."""
+        """The number of completions requested so far."""
         return self._script.n_requests
 
     @property
     def max_in_flight(self) -> int:
-        """The largest number of completions that were waiting for their answer at one time."""
+        """The largest number of completions waiting for their answer at one time."""
         return self._server.max_in_flight if self._server else 0
 
     def start(self) -> Self:
-        """Start to serve; does nothing where it already serves.
+        """Start serving; do nothing if it already serves.
 
         Raises:
             OSError: the port is taken, or the log cannot be written.
@@ -129,7 +129,7 @@ class ScriptedModel:
         return self
 
     def close(self) -> None:
-        """Stop to serve and drop what is in flight; does nothing where it does not serve."""
+        """Stop serving and drop requests in flight; do nothing if it does not serve."""
         if self._thread is None or self._loop is None or self._stop is None:
             return
         self._loop.call_soon_threadsafe(self._stop.set)
@@ -137,7 +137,7 @@ class ScriptedModel:
         self._thread = self._loop = self._stop = self._port = None
 
     def __enter__(self) -> Self:
-        """Start to serve."""
+        """Start serving."""
         return self.start()
 
     def __exit__(
@@ -146,7 +146,7 @@ class ScriptedModel:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stop to serve."""
+        """Stop serving."""
         self.close()
 
     def _run(self, started: Future[int]) -> None:

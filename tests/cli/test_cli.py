@@ -116,7 +116,7 @@ def test_dry_run_asks_nobody(sample):
     ("arguments", "said"),
     [
         (["evaluate", "missing.jsonl"], "missing.jsonl"),
-        (["report", "no-such-run"], "holds no run"),
+        (["report", "no-such-run"], "has no run"),
         (["evaluate", "{sample}", "--fail-under", "cohesion"], "SCORE=VALUE"),
         (["evaluate", "{sample}", "--fail-under", "beauty=3"], "beauty"),
         (["evaluate", "{sample}", "--rubric", "beauty", "--dry-run"], "unknown rubric 'beauty'"),

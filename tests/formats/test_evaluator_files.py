@@ -105,13 +105,13 @@ def test_direct_grades_may_be_spelt_as_in_the_paper(write):
     ("line", "field", "problem"),
     [
         (["q2", [{"paragraph_id": "p"}]], "1.0.text", "missing"),
-        (["q2", [BARE, BARE]], "1.1.paragraph_id", "came before"),
+        (["q2", [BARE, BARE]], "1.1.paragraph_id", "appeared before"),
         (["q2", [3]], "1.0", "the number 3"),
         (["q2", [{**BARE, "exam_grades": [{"answers": [["a"]]}]}]],
          "1.0.exam_grades.0.answers.0.1", "missing"),
         (["q2", [{**BARE, "grades": [{"correctAnswered": "yes"}]}]],
          "1.0.grades.0.correctAnswered", "the text"),
-        (["q", []], "0", "came before"),
+        (["q", []], "0", "appeared before"),
         ({"query_id": "q"}, "", "an object"),
         (["q2"], "", "a list of 1"),
         ([" ", []], "", "a list of 2"),
@@ -149,7 +149,7 @@ def test_a_truncated_packed_file_gives_the_queries_before_the_damage(tmp_path: P
     path.write_bytes(whole[: len(whole) // 2])
     result = read_graded_paragraphs(path)
     assert 0 < len(result.queries) < 2000
-    assert "breaks off" in result.rejections[-1].problem
+    assert "is truncated" in result.rejections[-1].problem
 
 
 @pytest.mark.parametrize("ids", [["a", "a"], [" "]])
@@ -313,8 +313,8 @@ def test_runs_are_read_back_equal(tmp_path: Path, tag: str, rankings):
         (b"q Q0 d one 2.5 t\n", ":1: the rank 'one'"),
         (b"q Q0 d 1 NaN t\n", ":1: the score 'NaN' is not finite"),
         (b"q Q0 d 1 1e999 t\n", "is not finite"),
-        (b"q Q0 d 1 high t\n", "no number"),
-        (b"q Q0 d " + b"9" * 5000 + b" 1 t\n", "no whole number"),
+        (b"q Q0 d 1 high t\n", "not a number"),
+        (b"q Q0 d " + b"9" * 5000 + b" 1 t\n", "not a whole number"),
         (b"q Q0 d 1 2 t\nq Q0 d 2 1 t\n", ":2: q ranks d twice"),
         (b"q Q0 d 1 2 t\nq Q0 e 2 1 u\n", ":2: found the tag 'u'"),
         (b"q Q0 \xff 1 2 t\n", ":1: not UTF-8"),
@@ -337,7 +337,7 @@ def test_a_bad_run_is_named(tmp_path: Path, content, message):
         (b"q 0 d 1\nq 0 \xff 1\n", ":2: not UTF-8"),
         (b"q 0 d 1\nq 0 d\x00 1\n", ":2: a NUL byte"),
         (b"q 0 d " + b"9" * 5000, ":1: the grade"),
-        (gzip.compress(b"q 0 d 1\n" * 9000, mtime=0)[:30], "breaks off"),
+        (gzip.compress(b"q 0 d 1\n" * 9000, mtime=0)[:30], "is truncated"),
     ],
 )
 def test_bad_qrels_are_named(tmp_path: Path, content, message):
@@ -349,9 +349,9 @@ def test_bad_qrels_are_named(tmp_path: Path, content, message):
 
 @pytest.mark.parametrize("cell", ["", "a b", "a\n", "\u00a0", "\x00", "\ud800", "\ufeffa"])
 def test_ids_that_columns_cannot_hold_are_refused(tmp_path: Path, cell):
-    with pytest.raises(InputError, match="cannot stand in a column"):
+    with pytest.raises(InputError, match="cannot be in a column"):
         write_qrels({cell: {"d": 1}}, tmp_path / "qrels")
-    with pytest.raises(InputError, match="cannot stand in a column"):
+    with pytest.raises(InputError, match="cannot be in a column"):
         write_run(RetrievalRun(cell, {"q": (RankedDocument("d", 1, 1.0),)}), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 

@@ -158,7 +158,7 @@ def test_a_truncated_packed_file_gives_the_topics_before_the_damage(tmp_path: Pa
     path.write_bytes(whole[: len(whole) // 2])
     nuggets, rejections = read_nuggets(path)
     assert 0 < len(nuggets) < 4000
-    assert "breaks off" in rejections[-1].problem
+    assert "is truncated" in rejections[-1].problem
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=10)
@@ -280,11 +280,11 @@ def test_items_without_an_id_are_given_one(tmp_path: Path):
 @pytest.mark.parametrize(
     ("banks", "message"),
     [
-        ([RubricBank("q", "", "nuggets"), RubricBank("q", "", "nuggets")], "came before"),
+        ([RubricBank("q", "", "nuggets"), RubricBank("q", "", "nuggets")], "appeared before"),
         ([RubricBank(" ", "", "nuggets")], "has no query"),
         ([RubricBank("q", "", "nuggets", (BankItem("n"), BankItem("n ")))], "two items"),
         ([RubricBank("q", "", "nuggets", (BankItem(" "),))], "no text"),
-        ([RubricBank("q", "", "nuggets", info="{")], "no JSON"),
+        ([RubricBank("q", "", "nuggets", info="{")], "not JSON"),
     ],
 )
 def test_banks_that_could_not_be_read_back_are_refused(tmp_path: Path, banks, message):
@@ -300,7 +300,7 @@ def test_a_hostile_topic_does_not_take_the_others_with_it(write):
 
 
 def test_a_topic_that_stands_there_twice_is_not_silently_lost(write):
-    with pytest.raises(InputError, match='"116" stands twice'):
+    with pytest.raises(InputError, match='"116" occurs twice'):
         read_nuggets(write('{"116": ["n1"], "116": ["n2"]}'))
 
 

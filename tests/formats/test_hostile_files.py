@@ -43,8 +43,8 @@ LAST = '{"id": "last", "question": "Q", "answer": "A"}'
         (b'{"a":' * 100_000, "", "nested too deeply"),
         (b'{"question": "Q", "answer": ' + b"[" * 300 + b"]" * 300 + b"}", None, "too deeply"),
         (b"x" * 5_000_000, "", "not JSON"),
-        (b'{"question": "Q", "question": "P", "answer": "A"}', "", '"question" stands twice'),
-        (b'{"question": "Q", "answer": "A", "x": [{"y": 1, "y": 1}]}', "", '"y" stands twice'),
+        (b'{"question": "Q", "question": "P", "answer": "A"}', "", '"question" occurs twice'),
+        (b'{"question": "Q", "answer": "A", "x": [{"y": 1, "y": 1}]}', "", '"y" occurs twice'),
     ],
     ids=lambda value: repr(value)[:40],
 )
@@ -113,7 +113,7 @@ def test_a_truncated_gzip_file_gives_what_it_holds_and_a_rejection(tmp_path: Pat
     assert 0 < len(result.records) < 5000
     assert [record.id for record in result.records[:2]] == ["0", "1"]
     assert result.rejections[-1].line == len(result.records) + 1
-    assert "breaks off" in result.rejections[-1].problem
+    assert "is truncated" in result.rejections[-1].problem
 
 
 def test_a_damaged_gzip_file_is_reported(tmp_path: Path):

@@ -155,7 +155,7 @@ def test_responses_of_the_workbench_are_answers_that_do_not_tell_their_judgments
         ({**CITATION, "sentence": 0}, "sentence", "the number 0"),
         ({**CITATION, "sentence": True}, "sentence", "true"),
         ({**CITATION, "anotator": "x"}, "anotator", 'the text "x"'),
-        ({**CITATION, "record_id": None, "topic": "1"}, "record_id", "nothing names the answer"),
+        ({**CITATION, "record_id": None, "topic": "1"}, "record_id", "the answer is not named"),
         ({**CITATION, "item": 3}, "item", "the number 3"),
         (b'{"task": "citation", "label": NaN}', "label", "NaN"),
         (b'{"task": "citation", "label": "\\ud800"}', "label", "lone surrogate"),
@@ -209,7 +209,7 @@ def test_a_truncated_packed_file_gives_the_labels_before_the_damage(tmp_path: Pa
     path.write_bytes(whole[: len(whole) // 2])
     result = read_labels(path)
     assert 0 < len(result.labels) < 4000
-    assert "breaks off" in result.rejections[-1].problem
+    assert "is truncated" in result.rejections[-1].problem
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=10)

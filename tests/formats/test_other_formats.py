@@ -167,7 +167,7 @@ def test_a_topics_file_that_cannot_be_read_is_an_input_error(write, content, mes
 
 
 def test_questions_for_a_format_that_carries_them_are_refused(write):
-    with pytest.raises(InputError, match="carries its questions"):
+    with pytest.raises(InputError, match="includes its questions"):
         read_records(write(SAMPLE), questions=write(*QUESTIONS, name="q.jsonl"))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ragassay.formats import read_labels, read_records
 from ragassay.formats.items import Item, Place
-from ragassay.formats.summeval import RatingsRow, read_summeval_labels
+from ragassay.formats.summeval import AnnotatorRow, read_summeval_labels
 from ragassay.formats.usr import MEAN, USR_SCALES
 from ragassay.prompts import load_rubrics
 from ragassay.records import Document, HumanLabel
@@ -61,7 +61,7 @@ SUMMARY = {
 
 def test_scales_of_the_format_are_those_of_the_rubrics():
     assert dict(USR_SCALES) == {name: r.bounds for name, r in load_rubrics("usr").items()}
-    assert list(RatingsRow.model_fields) == list(load_rubrics("summeval"))
+    assert list(AnnotatorRow.model_fields) == list(load_rubrics("summeval"))
     assert {r.bounds for r in load_rubrics("summeval").values()} == {(1, 5)}
 
 

@@ -311,7 +311,7 @@ def test_a_truncated_packed_file_gives_the_rows_before_the_damage(tmp_path, row)
     path.write_bytes(whole[: len(whole) // 2])
     result = read_records(path)
     assert result.records
-    assert "breaks off" in result.rejections[-1].problem
+    assert "is truncated" in result.rejections[-1].problem
 
 
 def test_labels_of_medaesqa_count_sentences_as_the_records_do(write):

@@ -111,7 +111,7 @@ def test_ratings_are_read_on_the_scale_of_their_rubric():
     assert (item.truth, item.predicted, item.confidence) == ("0", "0", 0.8)
     assert item.labels == ("0", "1")
     (left_out,) = align_labels([label("rubric", "2", item="fits")], [evaluation]).unaligned
-    assert left_out.reason == "'2' is no label of this task"
+    assert left_out.reason == "'2' is not a label of this task"
 
 
 def test_accuracy_needs_only_the_answer():
@@ -129,7 +129,7 @@ def test_accuracy_needs_only_the_answer():
         (label("nugget", "support", item="Else."), "no such gold nugget"),
         (label("nugget", "support", item="It is a tablet."), "the run did not assign the nugget"),
         (label("rubric", "3", item="novelty"), "the run did not judge the rubric"),
-        (label("rubric", "0", item="cohesion"), "'0' is no label of this task"),
+        (label("rubric", "0", item="cohesion"), "'0' is not a label of this task"),
     ],
 )
 def test_what_cannot_be_aligned_is_named(one, expected):
@@ -158,7 +158,7 @@ def test_annotators_are_put_together():
     ]
     found = align_labels(labels, run())
     (item,) = found.items
-    assert item.said == ("required", "borderline", "borderline")
+    assert item.people == ("required", "borderline", "borderline")
     assert (item.truth, item.predicted) == ("borderline", "required")
     assert found.unaligned[0].reason == "the same annotator labelled it twice"
 

@@ -12,7 +12,7 @@ from ragassay.errors import InputError
 from ragassay.metrics.strategies import (
     PERTURBED,
     RatedAnswer,
-    Said,
+    StrategyReply,
     alignment_alpha,
     followed_share,
     mean_polarity,
@@ -33,8 +33,8 @@ def rated(
     reason: str = "",
     **ratings: int | None,
 ) -> RatedAnswer:
-    said = {way: Said(rating, reason) for way, rating in ratings.items()}
-    return RatedAnswer("r", question, people, said, hint)
+    replies = {way: StrategyReply(rating, reason) for way, rating in ratings.items()}
+    return RatedAnswer("r", question, people, replies, hint)
 
 
 def test_agreement_of_people_and_judge_worked_by_hand():
@@ -136,9 +136,17 @@ def test_polarity_is_textblobs_and_has_a_sign():
 def test_sentiment_is_the_mean_over_answers_and_ways():
     good, bad = "An excellent answer.", "A terrible answer."
     answers = [
-        RatedAnswer("a", "a", said={"zero_shot": Said(5, good), "knowledge": Said(1, bad)}),
-        RatedAnswer("b", "b", said={"zero_shot": Said(5, good), "knowledge": Said(3, " ")}),
-        RatedAnswer("c", "c", said={"zero_shot": Said(None)}),
+        RatedAnswer(
+            "a",
+            "a",
+            replies={"zero_shot": StrategyReply(5, good), "knowledge": StrategyReply(1, bad)},
+        ),
+        RatedAnswer(
+            "b",
+            "b",
+            replies={"zero_shot": StrategyReply(5, good), "knowledge": StrategyReply(3, " ")},
+        ),
+        RatedAnswer("c", "c", replies={"zero_shot": StrategyReply(None)}),
     ]
     found = mean_polarity(answers, WAYS)
     # Textblob: excellent 1, terrible -1; (1 + 1 - 1) / 3. Two ratings came without a reason.

@@ -35,5 +35,5 @@ def test_the_setting_names_the_model(tmp_path: Path):
     found = correctness_model(MINILM_VERIFIER, embedder, tmp_path)
     assert isinstance(found, EntailmentCorrectness)
     assert found.name == minilm_verifier().name
-    with pytest.raises(SettingsError, match="no classifier"):
+    with pytest.raises(SettingsError, match="not a classifier"):
         correctness_model(str(tmp_path / "none.json"), embedder, tmp_path)

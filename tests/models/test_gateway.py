@@ -39,6 +39,6 @@ async def test_a_key_that_may_stand_in_one_of_two_variables_names_both(monkeypat
 
 async def test_a_local_model_that_cannot_be_had_is_final_and_is_named():
     lm = JudgeLM(load_settings(model="ragassay//nowhere/judge"))
-    with pytest.raises(FatalModelError, match="the model /nowhere/judge cannot be had"):
+    with pytest.raises(FatalModelError, match="the model /nowhere/judge is unavailable"):
         await lm.acall("Does it help?")
     assert lm.fatal is not None

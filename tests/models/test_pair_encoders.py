@@ -39,7 +39,7 @@ def test_a_mark_at_the_start_is_set_where_the_tokenizer_wants_one(tmp_path: Path
 
 
 def test_what_cannot_be_a_base_is_refused_in_words(tmp_path: Path):
-    with pytest.raises(SettingsError, match="cannot be had"):
+    with pytest.raises(SettingsError, match="is unavailable"):
         pair_encoder(str(tmp_path / "absent"), tmp_path)
     T5Config().save_pretrained(tmp_path / "t5")
     with pytest.raises(SettingsError, match="name an encoder or a decoder of text"):

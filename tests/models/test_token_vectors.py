@@ -75,7 +75,7 @@ def test_a_pair_scores_the_same_in_any_company(encoder):
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(SettingsError, match="cannot be had"):
+    with pytest.raises(SettingsError, match="is unavailable"):
         TokenEncoder(str(tmp_path / "nowhere")).encode(["text"])
 
 

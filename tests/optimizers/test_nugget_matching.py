@@ -114,7 +114,7 @@ def test_matcher_survives_its_file(matcher: NuggetMatcher, tmp_path: Path) -> No
 def test_file_that_is_no_matcher_is_named(text: str, tmp_path: Path) -> None:
     path = tmp_path / "matcher.json"
     path.write_text(text)
-    with pytest.raises(SettingsError, match=r"matcher\.json is no matcher"):
+    with pytest.raises(SettingsError, match=r"matcher\.json is not a matcher"):
         opened_matcher(str(path), "words")
     with pytest.raises(SettingsError, match="cannot be read"):
         opened_matcher(str(tmp_path / "none.json"), "words")

@@ -10,7 +10,7 @@ from attacked import ANSWER, OTHER, attacked, record_of, text_after
 from ragassay.perturbations.answer import cut
 from ragassay.perturbations.connectives import without_connectives
 from ragassay.perturbations.pools import load_pool
-from ragassay.perturbations.redundancy import frames_in_turn, said_again
+from ragassay.perturbations.redundancy import frames_in_turn, paraphrased_by_rule
 from ragassay.records import Document, SentenceInput
 
 ONE, TWO, THREE = "One fell (1).", "Two rose.", "Three stayed (2)."
@@ -117,7 +117,7 @@ def test_one_connective_or_all_are_taken_out():
 
 def _again(sentence: str, frame: str = "{}", known: str = "", seed: int = 0) -> str:
     piece = cut(record_of(sentence)).pieces[0]
-    return said_again(piece, frame, known, random.Random(seed))
+    return paraphrased_by_rule(piece, frame, known, random.Random(seed))
 
 
 @pytest.mark.parametrize(

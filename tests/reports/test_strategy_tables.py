@@ -8,7 +8,12 @@ import io
 import pytest
 from rich.console import Console
 
-from ragassay.metrics.strategies import RatedAnswer, RubricRobustness, Said, rubric_robustness
+from ragassay.metrics.strategies import (
+    RatedAnswer,
+    RubricRobustness,
+    StrategyReply,
+    rubric_robustness,
+)
 from ragassay.reports.strategies import (
     ratings_csv,
     strategies_csv,
@@ -26,8 +31,10 @@ WAYS = ("zero_shot", "knowledge")
 def answers() -> list[RatedAnswer]:
     def one(question: str, people: tuple[int, ...], hint: int, *ratings: int | None) -> RatedAnswer:
         ways = (*WAYS, "perturbed")
-        said = {way: Said(r, EVIL if r else "") for way, r in zip(ways, ratings, strict=True)}
-        return RatedAnswer(EVIL, question, people, said, hint)
+        replies = {
+            way: StrategyReply(r, EVIL if r else "") for way, r in zip(ways, ratings, strict=True)
+        }
+        return RatedAnswer(EVIL, question, people, replies, hint)
 
     return [
         one("a", (1, 1), 3, 1, 1, 3),

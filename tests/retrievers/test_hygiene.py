@@ -49,7 +49,7 @@ def test_each_notice_is_a_finding_that_names_the_other_article() -> None:
         ),
         (
             "preprint_citation",
-            "Sentence 1 cites '10005', which is a preprint; it came out in a journal (PMID 20005).",
+            "Sentence 1 cites '10005', which is a preprint; it appeared in a journal (PMID 20005).",
         ),
     ]
 

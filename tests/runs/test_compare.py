@@ -110,7 +110,7 @@ def test_what_a_run_lacks_is_a_warning(tmp_path):
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path, two):
-    with pytest.raises(InputError, match="holds no run"):
+    with pytest.raises(InputError, match="has no run"):
         compare([tmp_path / "nowhere", two[0]])
     with pytest.raises(InputError, match="given twice"):
         compare([two[0], two[0]])
@@ -202,7 +202,7 @@ def test_many_pairs_are_left_to_the_file(tmp_path):
 def test_errors_are_one_line(tmp_path):
     code, _, errors = call("compare", tmp_path / "nowhere")
     assert code == 1
-    assert "holds no run" in errors
+    assert "has no run" in errors
 
 
 def test_help_teaches_with_an_example():

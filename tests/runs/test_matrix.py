@@ -155,7 +155,7 @@ def test_only_chosen_answers(tmp_path, two):
 
 
 def test_what_has_no_matrix_is_refused(tmp_path, two):
-    with pytest.raises(InputError, match="holds no run"):
+    with pytest.raises(InputError, match="has no run"):
         judge_matrix([tmp_path / "nowhere"])
     with pytest.raises(InputError, match="there is no rating"):
         judge_matrix()

@@ -125,7 +125,7 @@ def test_labels_that_fit_nothing_are_refused_with_the_reason(tmp_path):
 
 
 def test_no_run_and_no_labels_are_refused(tmp_path):
-    with pytest.raises(InputError, match="holds no run"):
+    with pytest.raises(InputError, match="has no run"):
         meta_evaluate(tmp_path / "nowhere", tmp_path / "labels.jsonl")
     run = written_run(tmp_path / "run", labelled_run())
     with pytest.raises(InputError):
@@ -204,7 +204,7 @@ def test_the_command_names_what_it_left_out(tmp_path):
 def test_errors_are_one_line(tmp_path):
     code, _, errors = call("meta-evaluate", tmp_path / "nowhere", "--human", tmp_path / "x")
     assert code == 1
-    assert "holds no run" in errors
+    assert "has no run" in errors
 
 
 def test_help_teaches_with_an_example():

@@ -14,7 +14,7 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_nugget_banks
 from ragassay.records import Document, Record
 from ragassay.runs.matching import fit_file, read_match_file
-from ragassay.runs.nugget_edit import Asked, as_text, from_text
+from ragassay.runs.nugget_edit import EditRequest, as_text, from_text
 from ragassay.runs.nuggets import edited_rows, nugget_jobs, write_nuggets
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
@@ -155,7 +155,7 @@ async def test_topic_without_anything_to_write_from_is_named_and_the_rest_runs(t
     assert [one.found is None for one in written] == [True, False, False]
 
 
-ASKED = Asked(
+ASKED = EditRequest(
     "t1",
     "Does it\nhelp?",
     (("vital", "It helps."), (None, "It is\nnew.")),

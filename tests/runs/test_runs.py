@@ -177,7 +177,7 @@ def test_writing_no_record_leaves_no_file(tmp_path):
 
 
 def test_a_folder_without_a_run_is_named(tmp_path):
-    with pytest.raises(InputError, match="holds no run"):
+    with pytest.raises(InputError, match="has no run"):
         RunFolder(tmp_path).manifest()
 
 

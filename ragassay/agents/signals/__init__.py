@@ -1,4 +1,4 @@
-"""What can be measured of an answer before anybody judges it."""
+"""Measure an answer before it is judged."""
 
 from ragassay.agents.signals.meter import SignalMeter
 

@@ -1,4 +1,4 @@
-"""Signals in words: as facts for a judge's prompt, and as reasons of the embedded judge."""
+"""Put signals into words: facts for a judge's prompt, reasons of the embedded judge."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from ragassay.prompts.signals import load_signals
 from ragassay.records import Signals
 
 AGGREGATES = ("least_", "most_", "mean_", "all_")
-"""How the name of an answer's signal starts that sums up a measure of its sentences."""
+"""Prefix of an answer's signal that summarises a measure of its sentences."""
 
 N_QUOTED = 5
-"""Words by which a fact says which sentence it is about."""
+"""Words with which a fact names its sentence."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Something that was measured, in words.
+    """A measurement in words.
 
     Attributes:
         text: One sentence for a person.
-        sentences: Numbers of the sentences that it points to.
+        sentences: Numbers of the sentences concerned.
     """
 
     text: str
@@ -29,16 +29,16 @@ class Reason:
 
 
 def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> str:
-    """What a judge of a rubric is told: a line for each sentence, one for the answer, and gaps.
+    """Return the facts for a rubric's judge: a line for each sentence, one for the answer, gaps.
 
     Args:
-        signals: What was measured.
+        signals: The measurements.
         rubric: The rubric's name.
-        sentences: The answer's sentences; each is quoted with its first words, for the answer that
+        sentences: The answer's sentences; the first words of each are quoted, since the answer that
             a judge sees has no numbers.
 
     Returns:
-        "" for a rubric that no signal bears on, and for an answer without a sentence.
+        "" for a rubric without a signal, and for an answer without a sentence.
     """
     words = load_signals()
     if rubric not in words.rubrics or not signals.sentences:
@@ -46,13 +46,13 @@ def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> 
     chosen = words.rubrics[rubric]
     lines = []
     for sentence in signals.sentences:
-        said = [
+        measures = [
             f"{words.sentence[name]} {number_text(sentence.values[name])}"
             for name in chosen.shown
             if name in sentence.values
         ]
         quoted = _opening(sentences[sentence.sentence - 1]) if sentences else ""
-        lines.append(f"sentence {sentence.sentence}{quoted}: {', '.join(said)}")
+        lines.append(f"sentence {sentence.sentence}{quoted}: {', '.join(measures)}")
     named = [words.answer[name].shown or name for name in chosen.rated]
     whole = [
         f"{words.answer[name].about} {number_text(signals.values[name])}"
@@ -70,7 +70,7 @@ def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> 
 
 
 def reason_of(signals: Signals, name: str) -> Reason:
-    """One signal of an answer in words; where it sums up sentences, the worst of them."""
+    """Describe one signal of an answer; where it summarises sentences, the worst of them."""
     words = load_signals()
     name = words.answer[name].shown or name
     measure = measure_of(name)
@@ -89,14 +89,14 @@ def reason_of(signals: Signals, name: str) -> Reason:
 
 
 def _opening(sentence: str) -> str:
-    """A sentence's first words, in quotes and brackets."""
+    """Return a sentence's first words, in quotes and brackets."""
     words = sentence.split()
     more = "..." if len(words) > N_QUOTED else ""
     return f' ("{" ".join(words[:N_QUOTED])}{more}")'
 
 
 def measure_of(name: str) -> str:
-    """The measure of a sentence that a signal of an answer sums up; the name itself for others."""
+    """Return the measure of a sentence that an answer's signal summarises; else the name itself."""
     for start in AGGREGATES:
         if name.startswith(start):
             return name.removeprefix(start)
@@ -104,12 +104,12 @@ def measure_of(name: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """A measure with two decimals and no leading zero: ".08", "-1.20"."""
+    """Format a measure with two decimals and no leading zero: ".08", "-1.20"."""
     text = f"{value:.2f}"
     return text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 
 def _worst(values: Mapping[int, float], is_high_better: bool) -> int:
-    """Number of the sentence with the worst value, the last of equals: damage is often added."""
+    """Return the number of the worst sentence, the last of equals: damage is often added."""
     sign = 1 if is_high_better else -1
     return min(values, key=lambda number: (sign * values[number], -number))

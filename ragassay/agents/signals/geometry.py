@@ -1,4 +1,4 @@
-"""Where the sentences of an answer lie between its question, its sources and one another.
+"""Measure the positions of an answer's sentences relative to question, sources and each other.
 
 All measures are cosines of sentence vectors of length 1, in [-1, 1].
 """
@@ -45,7 +45,7 @@ class Placed:
 
 
 def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
-    """One value a sentence and measure; None where it does not apply.
+    """Return one value a sentence and measure; None where it does not apply.
 
     - source_support: the closest sentence of any source
     - cited_support: the closest sentence of the sources that it cites
@@ -72,14 +72,14 @@ def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
 
 
 def twins(placed: Placed) -> list[int | None]:
-    """For each sentence the number (1-based) of the one most similar to it; None for a single."""
+    """Return the number (1-based) of each sentence's most similar one; None for a single."""
     among = placed.sentences @ placed.sentences.T
     np.fill_diagonal(among, -np.inf)
     return [int(row.argmax()) + 1 if len(row) > 1 else None for row in among]
 
 
 def source_coverage(placed: Placed) -> list[float]:
-    """How near the answer comes to each sentence of the sources, shape (n_source_sentences,)."""
+    """Return how close the answer comes to each source sentence, shape (n_source_sentences,)."""
     if not len(placed.sentences) or not len(placed.sources):
         return []
     return [float(v) for v in placed.nearness.max(axis=0)]

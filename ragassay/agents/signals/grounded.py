@@ -1,4 +1,4 @@
-"""Whether the numbers, names and words of a sentence stand in the sources."""
+"""Check whether the numbers, names and words of a sentence are in the sources."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _NAME = re.compile(r"\b(?:[A-Za-z]*\d[\w-]*|[A-Z]{2,}[\w-]*|[a-z]+[A-Z]\w*)\b")
 
 
 def numbers_of(text: str) -> set[str]:
-    """The numbers of a text, decimal points alike, signs and units left out."""
+    """Return the numbers of a text, decimal points unified, without signs and units."""
     return {n.replace(",", "").replace("\u00b7", ".") for n in _NUMBER.findall(text)}
 
 
 def names_of(text: str) -> set[str]:
-    """Abbreviations, genes, compounds: words with capitals or digits inside, in small letters."""
+    """Return abbreviations, genes, compounds: words with inner capitals or digits, lower-cased."""
     return {name.lower().rstrip("s") for name in _NAME.findall(text)}
 
 
@@ -34,13 +34,13 @@ class SourceFacts:
         self._words = frozenset(tokenize(joined))
 
     def unknown_numbers(self, sentence: str) -> int:
-        """How many numbers of a sentence no source has."""
+        """Return how many numbers of a sentence no source has."""
         return len(numbers_of(sentence) - self._numbers)
 
     def unknown_names(self, sentence: str) -> int:
-        """How many names of a sentence no source has."""
+        """Return how many names of a sentence no source has."""
         return len(names_of(sentence) - self._names - self._numbers)
 
     def unknown_words(self, sentence: str) -> int:
-        """How many word stems of a sentence the texts do not have."""
+        """Return how many word stems of a sentence the texts do not have."""
         return len(set(tokenize(sentence)) - self._words)

@@ -1,4 +1,4 @@
-"""Measures an answer: what needs no fitted model of ours but the verifier."""
+"""Measure an answer, without fitted models of ours except the verifier."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 Row = dict[str, float]
 
 GAP_QUANTILE = 2 / 3
-"""Sentences of the sources that speak less to the question than two thirds of them are no gaps."""
+"""Quantile of closeness to the question from which a source sentence can be a gap."""
 
 COVERED = 0.6
-"""Cosine of a source's sentence and one of the answer at which it counts as covered."""
+"""Cosine of a source's sentence and one of the answer from which it counts as covered."""
 
 MOST_GAPS = 3
 
@@ -42,16 +42,16 @@ MOST_MISSING = 5.0
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of an answer.
+    """The measurements of an answer.
 
     Attributes:
-        sentences: For each sentence its measures by name; one that does not apply is left out.
+        sentences: The measures of each sentence by name; inapplicable ones are left out.
         answer: Measures of the answer as a whole.
-        vectors: Of the sentences, shape (n_sentences, n_dimensions).
-        openings: What each sentence begins with.
-        register: For each sentence, what its spelling tells of its register.
-        twins: For each sentence the number of the one most similar to it.
-        gaps: What of the sources the answer covers least.
+        vectors: The sentences' vectors, shape (n_sentences, n_dimensions).
+        openings: The first words of each sentence.
+        register: The features of each sentence's register, from its spelling.
+        twins: For each sentence, the number of the most similar one.
+        gaps: The source sentences that the answer covers least.
     """
 
     sentences: tuple[Row, ...]
@@ -89,7 +89,7 @@ def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Measur
 
 
 def _source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:
-    """Titles and sentences of all sources, and whose each is (0-based)."""
+    """Return titles and sentences of all sources, and the source of each (0-based)."""
     lines = [
         (line, number)
         for number, source in enumerate(sources)
@@ -123,7 +123,7 @@ def _add(rows: Sequence[Row], name: str, values: Sequence[float | None]) -> None
 
 
 def _add_contrasts(rows: Sequence[Row]) -> None:
-    """How far a sentence stands out from the median of the others, and from what it cites."""
+    """Add how far a sentence deviates from the median of the others, and from what it cites."""
     import numpy as np
 
     for name in ("source_support", "belonging"):
@@ -137,7 +137,7 @@ def _add_contrasts(rows: Sequence[Row]) -> None:
 
 
 def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
-    """Length, digits, and abbreviations that are defined or used."""
+    """Add length, digits, and abbreviations that are defined or used."""
     texts = [sentence.text for sentence in sentences]
     defined, used = definitions(texts)
     for row, text, defines, uses in zip(rows, texts, defined, used, strict=True):
@@ -147,7 +147,7 @@ def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
 
 
 def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
-    """For each sentence the closest sentences of all sources, in their order."""
+    """Return the closest source sentences of each sentence, in their order."""
     import numpy as np
 
     chosen = [np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES]) for row in placed.nearness]
@@ -157,7 +157,7 @@ def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
 def _add_grounding(
     rows: Sequence[Row], case: Case, texts: Sequence[str], passages: Sequence[str]
 ) -> None:
-    """What of a sentence no source has, and what the passage closest to it does not have."""
+    """Add what of a sentence no source has, and what its closest passage does not have."""
     sources = [f"{source.title}\n{source.text}" for source in case.sources]
     anywhere = SourceFacts([case.question, *sources])
     for row, text, passage in zip(rows, texts, passages, strict=True):
@@ -170,7 +170,7 @@ def _add_grounding(
 def _add_entailment(
     rows: Sequence[Row], texts: Sequence[str], passages: Sequence[str], verifier: EntailmentModel
 ) -> None:
-    """The verifier on each sentence and the passage closest to it."""
+    """Add the verifier's verdict on each sentence and its closest passage."""
     shares = verifier.probabilities(list(zip(texts, passages, strict=True)))
     for row, share in zip(rows, shares, strict=True):
         row["entailment"], row["contradiction"] = float(share[SUPPORTS]), float(share[CONTRADICTS])
@@ -179,7 +179,7 @@ def _add_entailment(
 def _gaps(
     sources: Sequence[Document], placed: Placed, lines: Sequence[str]
 ) -> tuple[SourceGap, ...]:
-    """The sentences of the sources that speak most to the question and are covered least."""
+    """Return the source sentences that are closest to the question and covered least."""
     import numpy as np
 
     nearness = np.array(source_coverage(placed))

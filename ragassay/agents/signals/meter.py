@@ -1,4 +1,4 @@
-"""The signals of an answer: measurements, and what small fitted models make of them."""
+"""Compute the signals of an answer: measurements, and small fitted models on top of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEAST = (
     "entailment",
     "register",
 )
-"""Measures of a sentence of which the answer's worst is its least."""
+"""Measures of a sentence whose worst value in an answer is the least."""
 
 MOST = (
     "redundancy",
@@ -40,39 +40,39 @@ MOST = (
     "unplaced_names",
     "unplaced_words",
 )
-"""Measures of a sentence of which the answer's worst is its most."""
+"""Measures of a sentence whose worst value in an answer is the greatest."""
 
 REDUNDANT = 0.6
-"""Cosine of two sentences of an answer beyond which they begin to say the same."""
+"""Cosine of two sentences of an answer beyond which they start to repeat each other."""
 
 LEAST_CONNECTIVES = 0.1
-"""Added before the logarithm: the last connectives that go are missed most."""
+"""Added before the logarithm: the last connectives to go are missed most."""
 
 N_DIGITS = 6
-"""Digits that a signal is kept with."""
+"""Digits to which a signal is rounded."""
 
 
 class SignalMeter:
-    """A case in, its signals out. The models are loaded at the first call.
+    """Computes the signals of a case. The models are loaded at the first call.
 
     Args:
-        embedder: Places sentences.
-        verifier: Compares them with the sources.
-        rater: Holds the models of order, foreign sentences and register.
+        embedder: Provides sentence vectors.
+        verifier: Compares sentences with the sources.
+        rater: Has the models of order, foreign sentences and register.
     """
 
     def __init__(self, embedder: Embedder, verifier: EntailmentModel, rater: SignalRater) -> None:
         self._embedder, self._verifier, self._rater = embedder, verifier, rater
 
     def signals(self, case: Case) -> Signals:
-        """Measure a case; nothing is measured of an answer without a sentence."""
+        """Measure a case; an answer without a sentence has no signals."""
         if not case.sentences:
             return Signals()
         return signals_of(measure(case, self._embedder, self._verifier), self._rater)
 
 
 def signals_of(measured: Measured, rater: SignalRater) -> Signals:
-    """What the rater's models make of measurements."""
+    """Compute signals from measurements with the rater's models."""
     import numpy as np
 
     place = rater.order.logits(measured.sentences, measured.vectors, measured.openings)
@@ -106,11 +106,10 @@ def signals_of(measured: Measured, rater: SignalRater) -> Signals:
 
 
 def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
-    """How well sentences stand in the order of their places: at most 0, the best.
+    """Return how well sentences follow the order of their places: at most 0, the best.
 
-    The mean log-likelihood of all pairs in the order that they stand in, minus the highest that
-    these sentences can have; a pair (i, j) stands right with probability
-    sigmoid(place[j] - place[i]).
+    The mean log-likelihood of all pairs in their order, minus the highest that these sentences can
+    have; a pair (i, j) is in order with probability sigmoid(place[j] - place[i]).
 
     Args:
         place: shape (n_sentences,), at least 2; higher comes later.

@@ -1,4 +1,4 @@
-"""How an answer is written: how its sentences open, connect and repeat, and in which register."""
+"""Measure how an answer is written: openings, connectives, repetition and register."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ CONNECTIVES = frozenset(
     "however therefore thus hence moreover furthermore additionally consequently nevertheless "
     "nonetheless meanwhile likewise similarly instead otherwise also then finally overall".split()
 )
-"""The closed classes of English words that join clauses and sentences (Huddleston and Pullum 2002,
-chapters 11, 12 and 15), in one word each."""
+"""The closed classes of English words that join clauses and sentences (Huddleston and Pullum
+2002, chapters 11, 12 and 15), one word each."""
 
 N_GRAM = 3
-"""Words in a row that count as a repetition when they come again."""
+"""Words in a row that count as a repetition when they recur."""
 
 
 def opening(sentence: str) -> list[str]:
-    """Its first words, one by one and in pairs, in small letters; a comma is a word."""
+    """Return the first words, one by one and in pairs, in lower case; a comma is a word."""
     words = [w.lower() for w in _OPENING.findall(" ".join(sentence.split()[:3]))]
     return [*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))]
 
 
 def connective_rate(sentences: Sequence[str]) -> float:
-    """Connectives a sentence, on average; 0 for no sentence."""
+    """Return connectives a sentence, on average; 0 without a sentence."""
     n = sum(word.lower() in CONNECTIVES for s in sentences for word in _WORD.findall(s))
     return n / len(sentences) if sentences else 0.0
 
 
 def repeated_runs(sentences: Sequence[str]) -> float:
-    """How many runs of three words came before, as log(1 + n): no other text makes it less."""
+    """Return repeated runs of three words as log(1 + n); further text never lowers it."""
     grams: Counter[tuple[str, ...]] = Counter()
     for sentence in sentences:
         words = [word.lower() for word in _WORD.findall(sentence)]
@@ -51,7 +51,7 @@ def repeated_runs(sentences: Sequence[str]) -> float:
 
 
 def register_features(sentence: str) -> dict[str, float]:
-    """What of a sentence's spelling tells chat from scholarly prose; shares of words or counts."""
+    """Return features of spelling that tell chat from scholarly prose; shares or counts."""
     words = _WORD.findall(sentence)
     n = max(1, len(words))
     marks = Counter(unicodedata.category(c) for c in sentence)
@@ -71,7 +71,7 @@ def register_features(sentence: str) -> dict[str, float]:
 
 
 def definitions(sentences: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Which sentences define an abbreviation in brackets, and which use one that another defines.
+    """Return which sentences define an abbreviation in brackets, and which use another's.
 
     Returns:
         Two lists, shape (n_sentences,) each.

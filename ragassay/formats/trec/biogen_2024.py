@@ -1,11 +1,11 @@
-"""TREC 2024 BioGen: a run is one JSON document.
+"""Read and write TREC 2024 BioGen runs: one JSON document.
 
     {"team_id", "run_name", "contact_email",
      "results": [{"topic_id", "answer": "Sentence [PMID, PMID].", "references": [PMID]}]}
 
-Of a list of PMIDs the first three count; the others are cut out of the answer's text, and the
-answer as it was handed in stands in the metadata `uncut_answer`. References that are not just what
-the answer cites, in order, stand in the metadata `references`; questions come from the topics.
+Of a list of PMIDs the first three count; the others are removed from the answer's text, and the
+submitted answer is kept in the metadata `uncut_answer`. References that differ from what the answer
+cites, in order, are kept in the metadata `references`; questions come from the topics.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_biogen_2024(item: Item, questions: Mapping[str, str]) -> Record | Probl
 
     Args:
         item: The answer, with the run around it.
-        questions: The topics' questions by topic id: runs do not carry them.
+        questions: The topics' questions by topic id: runs do not include them.
     """
     run = validate(RunRow, item.around)
     row = validate(ResultRow, item.fields)
@@ -94,7 +94,7 @@ def read_biogen_2024(item: Item, questions: Mapping[str, str]) -> Record | Probl
 
 
 def cut_lists(text: str) -> str:
-    """An answer with the first three PMIDs of each list.
+    """Return an answer with the first three PMIDs of each list.
 
     Example:
         >>> cut_lists("It helps [1, 2,3; 4].")
@@ -117,7 +117,7 @@ def _pmids(text: str) -> list[str]:
 
 
 def biogen_2024_run(record: Record) -> JsonRow:
-    """The run that a record belongs to, without its results.
+    """Return the run that a record belongs to, without its results.
 
     Raises:
         InputError: its system is not `team_id/run_name`.
@@ -137,10 +137,10 @@ def biogen_2024_run(record: Record) -> JsonRow:
 
 
 def biogen_2024_row(record: Record) -> JsonRow:
-    """A record as a result; sentences become text with their PMIDs in brackets.
+    """Turn a record into a result; sentences become text with their PMIDs in brackets.
 
     Raises:
-        InputError: a citation is no PMID, or a sentence cites more than three.
+        InputError: a citation is not a PMID, or a sentence cites more than three.
     """
     answer = _text(record)
     references = references_of(record.metadata) or []
@@ -161,7 +161,7 @@ def _text(record: Record) -> str:
 
 
 def _by_id(record: Record) -> str:
-    """The answer's text; a number in brackets that counts its sources becomes the source's id."""
+    """Return the answer's text with bracketed positions in its sources replaced by their ids."""
 
     def by_id(match: re.Match[str]) -> str:
         pmids = document_ids(_split(match[1]), record.sources)
@@ -184,7 +184,7 @@ def _marked(record: Record, sentence: SentenceInput) -> str:
 def _check(record: Record, pmids: Sequence[str], n_there: int) -> None:
     for name in pmids:
         if not re.fullmatch("[0-9]{1,18}", name):
-            raise unwritable(record, "answer", f"the citation {name!r} is no PMID", "a number")
+            raise unwritable(record, "answer", f"the citation {name!r} is not a PMID", "a number")
     if len(pmids) + n_there > MAX_PMIDS:
         found = f"a sentence with {len(pmids) + n_there} citations"
         raise unwritable(record, "answer", found, f"at most {MAX_PMIDS} count")

@@ -1,4 +1,4 @@
-"""TREC 2025 BioGen, task A and task B (which is also BioACE's input): one answer a line.
+"""Read and write TREC 2025 BioGen, task A and task B (also BioACE's input): one answer a line.
 
     A  {"metadata": {"team_id", "run_id", "qa_id", "question"[, "existing_supported_citations"]},
         "answer": [{"text", "supported_citations": [<= 3 PMIDs], "contradicted_citations": [<= 3]}]}
@@ -6,7 +6,7 @@
         "responses": [{"text", "citations": [at most 3 PMIDs]}]}
 
 Runs in the wild also write `meta_data`, `contradicting_citations`, PMIDs as numbers, and one JSON
-array. What contradicts a sentence is no citation of it: in a record it stands in the metadata
+array. A contradicting document is not a citation: in a record it is kept in the metadata
 `contradicted_citations`, as JSON, a list of PMIDs for each sentence.
 """
 
@@ -32,7 +32,7 @@ CONTRADICTED = "contradicted_citations"
 
 
 class AnswerMetadataRow(Row):
-    """Whose answer it is, and to what."""
+    """The answer's run and topic."""
 
     team_id: IdText
     run_id: IdText
@@ -41,7 +41,7 @@ class AnswerMetadataRow(Row):
     answer: str | None = None
 
 
-class ResponseRow(Row):
+class AnswerSentenceRow(Row):
     """A sentence of the answer."""
 
     text: str
@@ -52,11 +52,11 @@ class AnswerRow(Row):
     """An answer of task B."""
 
     metadata: AnswerMetadataRow = Field(validation_alias=AliasChoices("metadata", "meta_data"))
-    responses: list[ResponseRow]
+    responses: list[AnswerSentenceRow]
 
 
 class GroundedMetadataRow(Row):
-    """Who grounded an answer, and to which question."""
+    """The run that grounded an answer, and the question."""
 
     team_id: IdText
     run_id: IdText
@@ -65,7 +65,7 @@ class GroundedMetadataRow(Row):
 
 
 class GroundedSentenceRow(Row):
-    """A sentence with what supports and what contradicts it."""
+    """A sentence with the documents that support and contradict it."""
 
     text: str
     supported_citations: list[IdText] = Field(default_factory=list, max_length=MAX_CITATIONS)
@@ -105,7 +105,7 @@ def read_biogen_2025_a(item: Item, questions: Mapping[str, str]) -> Record | Pro
 
     Args:
         item: The answer.
-        questions: Questions by id, for files that do not carry them.
+        questions: Questions by id, for files that do not include them.
     """
     row = validate(GroundedAnswerRow, item.fields)
     if isinstance(row, Problem):
@@ -134,7 +134,7 @@ def read_biogen_2025_b(item: Item, questions: Mapping[str, str]) -> Record | Pro
 
     Args:
         item: The answer.
-        questions: The topics' questions by topic id, for files that do not carry them.
+        questions: The topics' questions by topic id, for files that do not include them.
     """
     row = validate(AnswerRow, item.fields)
     if isinstance(row, Problem):
@@ -157,7 +157,7 @@ def read_biogen_2025_b(item: Item, questions: Mapping[str, str]) -> Record | Pro
 
 
 def biogen_2025_a_row(record: Record) -> JsonRow:
-    """A record as a line of task A.
+    """Turn a record into a line of task A.
 
     Raises:
         InputError: it does not fit.
@@ -190,7 +190,7 @@ def _contradicted(record: Record, n_sentences: int) -> Sequence[object]:
     try:
         value: object = json.loads(record.metadata[CONTRADICTED])
     except (ValueError, RecursionError) as error:
-        raise _bad_contradicted(record, "no JSON") from error
+        raise _bad_contradicted(record, "not JSON") from error
     if not is_list(value) or len(value) != n_sentences:
         raise _bad_contradicted(record, "not a list for each sentence")
     return value
@@ -202,7 +202,7 @@ def _bad_contradicted(record: Record, problem: str) -> InputError:
 
 
 def biogen_2025_b_row(record: Record) -> JsonRow:
-    """A record as a line of task B.
+    """Turn a record into a line of task B.
 
     Raises:
         InputError: it does not fit.

@@ -1,12 +1,12 @@
-"""Runs of the TREC tracks on retrieval-augmented generation: one answer a line.
+"""Read and write runs of the TREC tracks on retrieval-augmented generation: one answer a line.
 
     2024  {"run_id", "topic_id", "topic", "references": [id], "response_length",
            "answer": [{"text", "citations": [position in references, from 0]}]}
     2025  {"metadata": {"team_id", "run_id", "narrative_id"[, "narrative", "type", "prompt"]},
            "references": [id], "answer": [{"text", "citations": [position or id]}]}
 
-In a record, citations are ids. References that are not just what the sentences cite, in order,
-stand in the metadata `references`, as JSON.
+In a record, citations are ids. References that differ from what the sentences cite, in order, are
+kept in the metadata `references`, as JSON.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Answer2024Row(Row):
 
 
 class Metadata2025Row(Row):
-    """Whose answer it is, and to what."""
+    """The answer's run and topic."""
 
     team_id: IdText
     run_id: IdText
@@ -90,7 +90,7 @@ def read_rag_2024(item: Item, questions: Mapping[str, str]) -> Record | Problem:
 
     Args:
         item: The answer.
-        questions: The topics by id, for files that do not carry them.
+        questions: The topics by id, for files that do not include them.
     """
     row = validate(Answer2024Row, item.fields)
     if isinstance(row, Problem):
@@ -117,7 +117,7 @@ def read_rag_2025(item: Item, questions: Mapping[str, str]) -> Record | Problem:
 
     Args:
         item: The answer.
-        questions: The narratives by id, for files that do not carry them.
+        questions: The narratives by id, for files that do not include them.
     """
     row = validate(Answer2025Row, item.fields)
     if isinstance(row, Problem):
@@ -154,7 +154,7 @@ def _n_words(answer: Sequence[SentenceInput]) -> int:
 
 
 def rag_2024_row(record: Record) -> JsonRow:
-    """A record as a line of 2024.
+    """Turn a record into a line of 2024.
 
     Raises:
         InputError: it does not fit.
@@ -177,7 +177,7 @@ def rag_2024_row(record: Record) -> JsonRow:
 
 
 def rag_2025_row(record: Record) -> JsonRow:
-    """A record as a line of 2025.
+    """Turn a record into a line of 2025.
 
     Raises:
         InputError: it does not fit.

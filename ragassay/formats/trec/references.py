@@ -1,4 +1,4 @@
-"""What the runs of TREC tracks share: references and citations by position, topics, kept fields."""
+"""Handle references and citations by position, topics and kept fields of TREC runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragassay.formats.problems import Problem, found, found_text, wrong
 from ragassay.records import SentenceInput
 
 REFERENCES = "references"
-"""The metadata that keeps references where they are not just what the sentences cite, in order."""
+"""The metadata that keeps references where they differ from what the sentences cite, in order."""
 
 _DANGLING = re.compile(r"references\[(-?[0-9]{1,18})\]")
 
@@ -33,9 +33,9 @@ ReferenceOrId = Annotated[int | str, BeforeValidator(_citation)]
 
 
 def resolve(citations: Iterable[int | str], references: Sequence[str]) -> tuple[str, ...]:
-    """Citations as ids.
+    """Return citations as ids.
 
-    A position beyond the references becomes `references[7]`, which points nowhere: the citation
+    A position beyond the references becomes `references[7]`, which does not resolve: the citation
     is then judged invalid, not lost.
 
     Example:
@@ -58,19 +58,19 @@ def _resolve(citation: int | str, references: Sequence[str]) -> str:
 
 
 def kept_references(references: Sequence[str], cited: Iterable[str]) -> dict[str, str]:
-    """The references as metadata; nothing where the citations alone give them again."""
+    """Return the references as metadata; empty where the citations alone determine them."""
     if not references or list(references) == listed(cited):
         return {}
     return {REFERENCES: json.dumps(list(references), ensure_ascii=False)}
 
 
 def listed(cited: Iterable[str]) -> list[str]:
-    """The ids that are cited, in the order of their first citation."""
+    """Return the cited ids, in the order of their first citation."""
     return [name for name in dict.fromkeys(cited) if not _DANGLING.fullmatch(name)]
 
 
 def references_of(metadata: Mapping[str, str]) -> list[str] | None:
-    """The references that a record's metadata keeps; None where it keeps none."""
+    """Return the references kept in a record's metadata; None where there are none."""
     try:
         value: object = json.loads(metadata.get(REFERENCES, ""))
     except (ValueError, RecursionError):
@@ -84,12 +84,12 @@ def references_of(metadata: Mapping[str, str]) -> list[str] | None:
 def numbered(
     answer: Sequence[SentenceInput], metadata: Mapping[str, str], ids_allowed: bool
 ) -> tuple[list[str], list[list[int | str]]]:
-    """References, and each sentence's citations as 0-based positions in them.
+    """Return references, and each sentence's citations as 0-based positions in them.
 
     Args:
-        answer: With ids as citations.
-        metadata: Of the record.
-        ids_allowed: An id that the kept references lack stays an id.
+        answer: The sentences, with ids as citations.
+        metadata: The record's.
+        ids_allowed: Whether an id that the kept references lack stays an id.
     """
     kept = references_of(metadata)
     references = list(kept or ())
@@ -113,7 +113,7 @@ def numbered(
 
 
 def question_of(given: str | None, topic: str, questions: Mapping[str, str]) -> str | Problem:
-    """The question that the run gives, else that of the topics file; its field's name is left."""
+    """Return the run's question, else the topics file's; its field is marked as used."""
     question = given or questions.get(topic)
     if question is not None:
         return question

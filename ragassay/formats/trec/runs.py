@@ -1,4 +1,4 @@
-"""Rankings as trec_eval reads them: `qid Q0 docid rank score tag`."""
+"""Read and write rankings as trec_eval reads them: `qid Q0 docid rank score tag`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class RankedDocument:
     """A document in a ranking.
 
     Attributes:
-        id: The document's.
-        rank: As the file gives it; trec_eval itself goes by the score.
+        id: The document's id.
+        rank: As the file gives it; trec_eval itself uses the score.
         score: Higher is better; finite.
     """
 
@@ -31,7 +31,7 @@ class RankedDocument:
 
 @dataclass(frozen=True)
 class RetrievalRun:
-    """What a system found.
+    """The rankings of a system.
 
     Attributes:
         tag: The system's name.
@@ -64,13 +64,13 @@ def read_run(path: Path) -> RetrievalRun:
             raise InputError(f"{path}:{number}: found the tag {own_tag!r} after {tag!r}")
         ranking[name], tag = document, own_tag
     if not rankings:
-        raise InputError(f"{path} holds no ranking")
+        raise InputError(f"{path} has no ranking")
     return RetrievalRun(tag, {query: tuple(found.values()) for query, found in rankings.items()})
 
 
 def _rank(text: str, path: Path, number: int) -> int:
     if not _RANK.fullmatch(text):
-        raise InputError(f"{path}:{number}: the rank {text!r} is no whole number")
+        raise InputError(f"{path}:{number}: the rank {text!r} is not a whole number")
     return int(text)
 
 
@@ -78,14 +78,14 @@ def _score(text: str, path: Path, number: int) -> float:
     try:
         score = float(text)
     except ValueError as error:
-        raise InputError(f"{path}:{number}: the score {text!r} is no number") from error
+        raise InputError(f"{path}:{number}: the score {text!r} is not a number") from error
     if not math.isfinite(score):
         raise InputError(f"{path}:{number}: the score {text!r} is not finite")
     return score
 
 
 def write_run(run: RetrievalRun, path: Path) -> None:
-    """Write a ranking; `read_run` gives it back. A query without documents leaves no trace.
+    """Write a ranking; `read_run` returns it. A query without documents is not written.
 
     Raises:
         InputError: An id or the tag is empty or has white space in it, a query ranks a document
@@ -97,8 +97,8 @@ def write_run(run: RetrievalRun, path: Path) -> None:
         for document in ranking:
             if document.id in seen or document.rank < 0 or not math.isfinite(document.score):
                 raise InputError(
-                    f"{path} cannot be written: {query} {document.id} stands there twice, or its "
-                    f"rank {document.rank} or score {document.score} is no ordinary number"
+                    f"{path} cannot be written: {query} {document.id} is there twice, or its "
+                    f"rank {document.rank} or score {document.score} is not an ordinary number"
                 )
             seen.add(document.id)
             score = repr(float(document.score))

@@ -1,1 +1,1 @@
-"""Files of the Rubric-Grading Workbench (Dietz 2024): test banks and graded paragraphs."""
+"""Read and write files of the Rubric-Grading Workbench (Dietz 2024): banks, graded paragraphs."""

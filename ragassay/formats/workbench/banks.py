@@ -1,4 +1,4 @@
-"""Test banks: the nuggets or exam questions that a query's responses are graded by.
+"""Read and write test banks: the nuggets or exam questions that grade a query's responses.
 
     {"query_id", "query_text", "info", "items": [{"query_id", "nugget_id", "nugget_text"}]} a line
 
@@ -35,7 +35,7 @@ class BankItem:
     Attributes:
         text: The nugget, or the question.
         id: Unique; `query_id/` and the MD5 of the text, as `bank_item_id` gives it, where empty.
-        info: Where it comes from, as JSON; empty where nothing is said.
+        info: Its origin, as JSON; empty where unknown.
     """
 
     text: str
@@ -45,16 +45,16 @@ class BankItem:
 
 @dataclass(frozen=True)
 class RubricBank:
-    """What the responses to a query are graded by.
+    """The nuggets or exam questions that grade the responses to a query.
 
     Attributes:
         query_id: The query.
-        query_text: Its words.
+        query_text: The query's text.
         kind: Whether the items are nuggets or exam questions.
         items: In the file's order.
-        facet_id: The part of the query that it is about; empty where it is the whole.
-        test_collection: Where the query comes from; may be empty.
-        info: How the items were made, as JSON; empty where nothing is said.
+        facet_id: The part of the query that the bank covers; empty for the whole.
+        test_collection: The query's collection; may be empty.
+        info: How the items were made, as JSON; empty where unknown.
     """
 
     query_id: str
@@ -68,7 +68,7 @@ class RubricBank:
 
 @dataclass(frozen=True)
 class BankResult:
-    """What a file of test banks held.
+    """The test banks of a file and its rejected lines.
 
     Attributes:
         banks: In the file's order.
@@ -112,7 +112,7 @@ TEST_BANK = Format(
 
 
 def bank_item_id(query_id: str, text: str, facet_id: str = "") -> str:
-    """The id of a nugget or question: the query's, the facet's if any, and the text's MD5.
+    """Return the id of a nugget or question: the query's, the facet's if any, and the text's MD5.
 
     Example:
         >>> bank_item_id("940547", "Early 1950s innovation")
@@ -125,10 +125,10 @@ def bank_item_id(query_id: str, text: str, facet_id: str = "") -> str:
 def read_test_banks(path: Path) -> BankResult:
     """Read test banks of nuggets or of exam questions, plain or gzip.
 
-    A query may have several banks, of several facets. Unknown fields are not kept.
+    A query may have several banks, of several facets. Unknown fields are dropped.
 
     Raises:
-        InputError: the file cannot be opened, is empty, or holds no test bank.
+        InputError: the file cannot be opened, is empty, or has no test bank.
     """
     _, items = sniff(iter_items(path), (TEST_BANK,), str(path))
     banks: dict[tuple[str, str, str], RubricBank] = {}
@@ -143,7 +143,7 @@ def read_test_banks(path: Path) -> BankResult:
             rejections.append(item.place.reject(bank))
         elif _key(bank) in banks:
             line = lines[_key(bank)]
-            text = f"the bank of {found_text(bank.query_id)} stands on line {line} already"
+            text = f"the bank of {found_text(bank.query_id)} is already on line {line}"
             problem = Problem("query_id", text, "a bank for each query and facet")
             rejections.append(item.place.reject(problem))
         else:
@@ -197,7 +197,7 @@ def _info(value: object) -> str:
 def write_test_banks(banks: Sequence[RubricBank], path: Path) -> None:
     """Write test banks; the Workbench reads gzip only, so end the name in `.gz`.
 
-    `read_test_banks` gives equal banks back, with the ids that items without one were given.
+    `read_test_banks` returns equal banks, with ids for the items that had none.
 
     Raises:
         InputError: two banks are of one query, facet and kind, two items of a bank share an id, an
@@ -208,7 +208,7 @@ def write_test_banks(banks: Sequence[RubricBank], path: Path) -> None:
     for bank in banks:
         key = _key(bank)
         if not bank.query_id.strip() or key in seen:
-            problem = "came before" if key in seen else "has no query"
+            problem = "appeared before" if key in seen else "has no query"
             raise InputError(f"the test bank {bank.query_id!r} cannot be written: it {problem}")
         seen.add(key)
         rows.append(_bank_row(bank))
@@ -247,4 +247,4 @@ def _parsed(info: str) -> JsonRow:
     try:
         return {"info": json.loads(info)}
     except (ValueError, RecursionError) as error:
-        raise InputError(f"a test bank cannot be written: its info is no JSON ({error})") from error
+        raise InputError(f"the test bank cannot be written: info is not JSON ({error})") from error

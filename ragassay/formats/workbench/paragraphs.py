@@ -1,7 +1,7 @@
-"""Graded paragraphs: the responses to each query, with judgments, rankings and grades.
+"""Read and write graded paragraphs: responses to each query, with judgments, rankings, grades.
 
     [query_id, [{"paragraph_id", "text", "paragraph", "paragraph_data": {"judgments", "rankings"},
-                 "exam_grades": [...], "grades": [...]}]]   a line, packed with gzip
+                 "exam_grades": [...], "grades": [...]}]]   a line, compressed with gzip
 
 The names are those of the file (Dietz 2024, figure 4), in snake_case. Fields that the figure does
 not show are kept as they are.
@@ -32,11 +32,12 @@ SHAPE = "[query_id, [{paragraph_id, text, paragraph_data, ...}]] a line"
 
 
 _BEGINNING = re.compile(rb'\s*\[\s*["0-9-]')
-"""Of a query with its paragraphs; spares parsing a whole array of other things."""
+"""The start of a line with a query and its paragraphs; avoids parsing whole arrays of other
+data."""
 
 
 class Part(Row):
-    """A part of a graded paragraph; unknown fields stay in it."""
+    """A part of a graded paragraph; unknown fields are kept."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
@@ -45,7 +46,7 @@ Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class ParagraphJudgment(Part):
-    """What a person said of a paragraph: its relevance to a query, on the collection's scale."""
+    """A person's judgment of a paragraph: its relevance to a query, on the collection's scale."""
 
     paragraph_id: IdText = Field(alias="paragraphId")
     query: IdText
@@ -54,7 +55,7 @@ class ParagraphJudgment(Part):
 
 
 class ParagraphRanking(Part):
-    """Where a system ranked a paragraph; rank 1 for a system that gives one response."""
+    """A system's rank of a paragraph; 1 for a system that gives one response."""
 
     method: str
     paragraph_id: IdText = Field(alias="paragraphId")
@@ -64,14 +65,14 @@ class ParagraphRanking(Part):
 
 
 class ParagraphData(Part):
-    """What is known of a paragraph without grading it."""
+    """Data about a paragraph without its grades."""
 
     judgments: tuple[ParagraphJudgment, ...] = Field(default=(), strict=False)
     rankings: tuple[ParagraphRanking, ...] = Field(default=(), strict=False)
 
 
 class SelfRating(Part):
-    """How well a paragraph covers a question or nugget, 0 to 5, as a model rated it."""
+    """A model's rating, 0 to 5, of how well a paragraph covers a question or nugget."""
 
     question_id: IdText | None = None
     nugget_id: IdText | None = None
@@ -79,7 +80,7 @@ class SelfRating(Part):
 
 
 class ExamGrade(Part):
-    """How a model graded a paragraph with a test bank."""
+    """A model's grade of a paragraph by a test bank."""
 
     correct_answered: Names = Field(default=(), alias="correctAnswered")
     wrong_answered: Names = Field(default=(), alias="wrongAnswered")
@@ -94,7 +95,7 @@ class ExamGrade(Part):
 
 
 class DirectGrade(Part):
-    """How a model graded a paragraph directly, without a test bank."""
+    """A model's direct grade of a paragraph, without a test bank."""
 
     correct_answered: bool = Field(alias="correctAnswered")
     self_ratings: int | None = None
@@ -109,11 +110,11 @@ class GradedParagraph(Part):
 
     Attributes:
         paragraph_id: Unique among the query's.
-        text: What is graded.
+        text: The graded text.
         paragraph: Its markup, if any.
         paragraph_data: Judgments and rankings.
-        exam_grades: By test banks; None before grading.
-        grades: Direct ones; None before grading.
+        exam_grades: Grades by test banks; None before grading.
+        grades: Direct grades; None before grading.
     """
 
     paragraph_id: IdText
@@ -134,7 +135,7 @@ class QueryParagraphs:
 
 @dataclass(frozen=True)
 class ParagraphResult:
-    """What a file of graded paragraphs held.
+    """The queries of a file of graded paragraphs and its rejections.
 
     Attributes:
         queries: In the file's order, each once.
@@ -146,7 +147,7 @@ class ParagraphResult:
 
 
 def is_paragraph_file(path: Path) -> bool:
-    """Whether the first line is a query with its paragraphs.
+    """Return whether the first line is a query with its paragraphs.
 
     Raises:
         InputError: the file cannot be opened.
@@ -166,13 +167,13 @@ def _parts(line: RawLine) -> tuple[str, list[object]] | None:
 
 
 def read_graded_paragraphs(path: Path) -> ParagraphResult:
-    """Read graded paragraphs, packed or plain.
+    """Read graded paragraphs, compressed or plain.
 
     Returns:
         The queries; a paragraph that cannot be read is a rejection and does not stop the others.
 
     Raises:
-        InputError: the file cannot be opened, is empty, or holds no query with paragraphs.
+        InputError: the file cannot be opened, is empty, or has no query with paragraphs.
     """
     queries: dict[str, QueryParagraphs] = {}
     rejections: list[Rejection] = []
@@ -181,7 +182,7 @@ def read_graded_paragraphs(path: Path) -> ParagraphResult:
         place = Place(str(path), line.number, f"line-{line.number}", shown(text))
         query = read_query(line, place, rejections)
         if isinstance(query, QueryParagraphs) and query.query_id in queries:
-            text = f"the query {found_text(query.query_id)} came before"
+            text = f"the query {found_text(query.query_id)} appeared before"
             query = Problem("0", text, "all paragraphs of a query on one line")
         if isinstance(query, Problem):
             rejections.append(place.reject(query))
@@ -189,7 +190,7 @@ def read_graded_paragraphs(path: Path) -> ParagraphResult:
             queries[query.query_id] = query
     if not queries:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} holds no graded paragraphs{first}: expected {SHAPE}")
+        raise InputError(f"{path} has no graded paragraphs{first}: expected {SHAPE}")
     return ParagraphResult(tuple(queries.values()), tuple(rejections))
 
 
@@ -200,8 +201,8 @@ def read_query(
 
     Args:
         line: The line.
-        place: Where it stands.
-        rejections: Takes the paragraphs that cannot be read.
+        place: Its place.
+        rejections: Receives the paragraphs that cannot be read.
     """
     if line.problem:
         return Problem("", line.problem, line.expected)
@@ -218,7 +219,7 @@ def read_query(
     for i, fields in enumerate(parts[1]):
         paragraph = _paragraph(fields)
         if isinstance(paragraph, GradedParagraph) and paragraph.paragraph_id in paragraphs:
-            text = f"the id {found_text(paragraph.paragraph_id)} came before"
+            text = f"the id {found_text(paragraph.paragraph_id)} appeared before"
             paragraph = Problem("paragraph_id", text, "each paragraph of a query once")
         if isinstance(paragraph, Problem):
             own = Place(place.file, place.line, place.label, content_of(fields), f"1.{i}")
@@ -237,7 +238,7 @@ def _paragraph(fields: object) -> GradedParagraph | Problem:
 def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: Path) -> None:
     """Write graded paragraphs; the Workbench reads gzip only, so end the name in `.gz`.
 
-    `read_graded_paragraphs` gives equal queries back.
+    `read_graded_paragraphs` returns equal queries.
 
     Raises:
         InputError: two queries, or two paragraphs of a query, share an id, an id is blank, or the

@@ -1,6 +1,6 @@
-"""Graded paragraphs as answers: each paragraph is a system's response to its query.
+"""Read graded paragraphs as answers: each paragraph is a system's response to its query.
 
-The file does not hold the queries' words: they come from a file of topics.
+The file does not contain the queries' text: it comes from a file of topics.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ragassay.records import Record, Rejection
 
 
 class ResponseRow(Row):
-    """A response: what of a paragraph a judge may see."""
+    """A response: the fields of a paragraph that a judge may see."""
 
     query_id: IdText
     paragraph_id: IdText
@@ -37,18 +37,18 @@ RESPONSES = Format(
 
 
 def response_id(query_id: str, paragraph_id: str) -> str:
-    """The id of the record that a paragraph becomes."""
+    """Return the id of the record that a paragraph becomes."""
     return f"{query_id}/{paragraph_id}"
 
 
 def system_of(paragraph: GradedParagraph) -> str | None:
-    """The system that ranked a paragraph; None where there is none, or several."""
+    """Return the system that ranked a paragraph; None where there is none, or several."""
     methods = {ranking.method for ranking in paragraph.paragraph_data.rankings}
     return min(methods) if len(methods) == 1 else None
 
 
 def iter_responses(path: Path) -> Iterator[Item | Rejection]:
-    """The paragraphs of a file, without judgments and grades.
+    """Yield the paragraphs of a file, without judgments and grades.
 
     Raises:
         InputError: the file cannot be opened.

@@ -1,9 +1,9 @@
-"""Low-rank adapters: those that are shipped in the package, and the user's in folders.
+"""Low-rank adapters: shipped in the package, or in the user's folders.
 
-Each has a folder. Those that write are PEFT's, with a note (`ragassay.models.tuned`). Those that
-compare a claim with a passage are read by `ragassay.models.cross_encoder`: `adapter.safetensors`
-with the two factors of each changed matrix and the head, `adapter.json` with what is needed to read
-them. What each shipped one was trained on stands in its card.
+Each has a folder. Adapters that write have PEFT's format, with a note (`ragassay.models.tuned`).
+Adapters that compare a claim with a passage are read by `ragassay.models.cross_encoder`:
+`adapter.safetensors` has the two factors of each changed matrix and the head, `adapter.json` their
+shape. The card of a shipped one names its training data.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ WEIGHTS, SHAPE = "adapter.safetensors", "adapter.json"
 
 @dataclass(frozen=True)
 class Adapter:
-    """Where an adapter lies.
+    """An adapter and its place.
 
     Attributes:
-        model: The name that reports and cards give it.
-        folder: Holds its two files.
+        model: Its name in reports and cards.
+        folder: The folder of its two files.
     """
 
     model: str
@@ -37,17 +37,17 @@ class Adapter:
 
 
 class Training(Frozen):
-    """How an adapter came about.
+    """The training of an adapter.
 
     Attributes:
-        data: Names of the files that it learnt from.
+        data: Names of the training files.
         data_sha256: Hash of the examples.
-        n_examples: How many there were.
-        start: SHA-256 of the adapter that it began with; empty where it began anew.
-        dev: Name of the file that the temperature was fitted to; empty where none was.
+        n_examples: The number of examples.
+        start: SHA-256 of the adapter it started from; empty where it started afresh.
+        dev: Name of the file that the temperature was fitted to; empty where it was not fitted.
         epochs: How often each example was seen.
-        seed: Of all draws.
-        versions: Of the libraries that trained it.
+        seed: Seed of all draws.
+        versions: Versions of the libraries that trained it.
     """
 
     data: tuple[str, ...]
@@ -61,16 +61,16 @@ class Training(Frozen):
 
 
 class Shape(Frozen):
-    """What an adapter's weights need to be read.
+    """The data needed to read an adapter's weights.
 
     Attributes:
-        base: The base model's name; empty where its weights' digest alone tells it.
-        base_sha256: Of the base model's weights; empty where nobody noted it.
-        weights_sha256: Of the adapter's own.
-        scale: What the product of the two factors is multiplied with.
-        n_tokens: Longest input; of a longer one the passage's end is cut.
-        temperature: What the logits are divided by, so that probabilities mean what they say.
-        training: How it came about; None where its card alone says so.
+        base: The base model's name; empty where only its weights' digest identifies it.
+        base_sha256: Digest of the base model's weights; empty where unknown.
+        weights_sha256: Digest of the adapter's own weights.
+        scale: Factor of the product of the two matrices.
+        n_tokens: Longest input; a longer one loses the passage's end.
+        temperature: Divisor of the logits that calibrates the probabilities.
+        training: Its training; None where only its card describes that.
     """
 
     base: str = ""
@@ -89,10 +89,10 @@ SMOLLM2 = Adapter(SMOLLM2_VERIFIER, _ROOM / "smollm2_verifier")
 
 
 def adapter_of(name: str) -> Adapter | None:
-    """The adapter that compares a claim with a passage, by its name; None where there is none.
+    """Return the adapter of a verifier by its name; None where there is none.
 
     Args:
-        name: That of a shipped one, or `ragassay/FOLDER`.
+        name: A shipped adapter's name, or `ragassay/FOLDER`.
     """
     for shipped in (MINILM, SMOLLM2):
         if name == shipped.model:
@@ -103,7 +103,7 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def read_shape(folder: Path) -> Shape:
-    """What the adapter of a folder needs to be read.
+    """Read the shape of the adapter in a folder.
 
     Raises:
         SettingsError: It cannot be read.
@@ -116,5 +116,5 @@ def read_shape(folder: Path) -> Shape:
 
 @functools.cache
 def adapter_digest(adapter: Adapter) -> str:
-    """SHA-256 of an adapter's weights."""
+    """Return the SHA-256 of an adapter's weights."""
     return sha256_of(adapter.folder / WEIGHTS)

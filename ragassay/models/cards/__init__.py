@@ -1,9 +1,8 @@
-"""Cards of models: what each is, its limits, its figures on data that it was not tuned on.
+"""Model cards: description, limits and results on held-out data.
 
-Those of shipped models lie here. A figure comes from a command of the repository and is written
-here by that command's author, with its interval and its n. A user's adapter has its card in its
-folder: `ragassay finetune` writes a verifier's, and anyone can write one, or add to it, in the same
-form.
+Cards of shipped models are here. Each figure comes from a command of the repository, and is
+recorded with its interval and its n. A user's adapter has its card in its folder: `ragassay
+finetune` writes a verifier's, and anyone can write or extend one in the same form.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from ragassay.model_names import PROVIDER
 from ragassay.records import ModelCard
 
 CARD = "card.yaml"
-"""A card's name in the folder of a user's adapter."""
+"""The card's file name in the folder of a user's adapter."""
 
 
 def load_card(model: str) -> ModelCard | None:
-    """The card of a model, by its LiteLLM name; None where nothing is known of it.
+    """Load the card of a model, by its LiteLLM name; None where there is none.
 
     Args:
         model: A shipped model's name, or `ragassay/FOLDER`.
@@ -49,7 +48,7 @@ def write_card(folder: Path, card: ModelCard) -> None:
 
 
 def _read(path: Path, model: str) -> ModelCard:
-    """A folder's card, under the name that the folder has now."""
+    """Read a folder's card, under the folder's current name."""
     try:
         card = ModelCard.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:

@@ -1,1 +1,1 @@
-"""A corpus past one machine: articles in an OpenSearch or Elasticsearch cluster."""
+"""A corpus larger than one machine: articles in an OpenSearch or Elasticsearch cluster."""

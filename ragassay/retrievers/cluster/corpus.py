@@ -1,4 +1,4 @@
-"""A corpus past one machine: articles in an OpenSearch or Elasticsearch cluster."""
+"""A corpus larger than one machine: articles in an OpenSearch or Elasticsearch cluster."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class ClusterCorpus:
 
     Args:
         hosts: One or more addresses: "https://search.example.org:9200".
-        index: An index that was made with `INDEX_BODY`, or an alias of one.
+        index: An index created with `INDEX_BODY`, or an alias of one.
         auth: User and password.
         ca_certs: Certificates to trust; None for the usual ones.
-        timeout_s: Longest wait for one answer.
+        timeout_s: Longest wait for one response.
 
     Raises:
-        InputError: opensearch-py is not installed, or the hosts make no sense to it.
+        InputError: opensearch-py is not installed, or it rejects the hosts.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ClusterCorpus:
 
     @property
     def sha256(self) -> str:
-        """Hash of the index's identity and of how many changes each shard has seen.
+        """Hash of the index's identity and of the number of changes in each shard.
 
         Raises:
             CorpusError: The cluster cannot be reached or has no such index.
@@ -80,7 +80,7 @@ class ClusterCorpus:
         return hashlib.sha256(json.dumps(sorted(seen)).encode()).hexdigest()
 
     def get(self, identifier: str) -> Article | None:
-        """The article of a PMID (`123`, `PMID 123`) or a DOI, in any of its spellings.
+        """Return the article of a PMID (`123`, `PMID 123`) or a DOI, in any spelling.
 
         Raises:
             CorpusError: The cluster cannot be reached, has no such index, or refuses.
@@ -104,7 +104,7 @@ class ClusterCorpus:
                 raise
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """The best `k` articles by BM25, at most 10,000; each shares a word with the query.
+        """Return the best `k` articles by BM25, at most 10,000; each shares a word with the query.
 
         Raises:
             CorpusError: The cluster cannot be reached, has no such index, or refuses.
@@ -114,7 +114,7 @@ class ClusterCorpus:
         return [Hit(*found) for found in self._search(query_body(query, k, filters))]
 
     def count(self) -> int:
-        """How many articles a search sees.
+        """Return how many articles a search sees.
 
         Raises:
             CorpusError: The cluster cannot be reached, has no such index, or refuses.
@@ -123,21 +123,20 @@ class ClusterCorpus:
             return int(self._client.count(index=self._index)["count"])
 
     def load(self, items: Iterable[Article | Deletion]) -> int:
-        """Put articles into the index, which is made where it is missing, and take some out.
+        """Load articles into the index, created if missing, and delete some.
 
-        An article that is there already is replaced; a deletion of one that is not there does
-        nothing. Requests that the cluster is too busy for are sent again, after 1 s, 2 s, 4 s and
-        so on, at most 8 times. What was done before an error stays, and loading again does no harm.
+        An article that exists already is replaced; deleting one that does not exist does nothing.
+        Requests that the cluster is too busy for are retried after 1 s, 2 s, 4 s and so on, at most
+        8 times. Changes before an error remain; loading again is safe.
 
         Args:
-            items: In the order in which they revise each other; taken as they are needed, so any
-                number.
+            items: In the order in which they revise each other; consumed lazily, so of any number.
 
         Returns:
-            How many articles were put in; of several versions that come close together, the last.
+            How many articles were loaded; close versions of one article count once.
 
         Raises:
-            CorpusError: The cluster cannot be reached, or does not take an item.
+            CorpusError: The cluster cannot be reached, or rejects an item.
         """
         n_loaded = 0
         with self._explained():
@@ -178,7 +177,7 @@ class ClusterCorpus:
     def _search(self, body: dict[str, Any]) -> list[tuple[Article, float]]:
         with self._explained():
             reply = self._client.search(index=self._index, body=body)
-        # A search of some shards only would pass for one of all.
+        # A search of some shards only would look like one of all.
         if reply.get("timed_out") or reply["_shards"]["failed"]:
             raise CorpusError(
                 f"index {self._index!r} answered in part only: {reply['_shards']}; see whether all"
@@ -230,10 +229,10 @@ def _connect(
 
 
 def _batches(items: Iterable[Article | Deletion]) -> Iterator[list[Article | Deletion]]:
-    """Items in their order, by the hundred, each id once in a batch and then as it was last.
+    """Yield items in order, in batches of a hundred; each id once a batch, in its last version.
 
-    What a busy cluster turns away is sent again after the rest of its batch: a revision or a
-    deletion in the same one would be undone.
+    Items that a busy cluster rejects are sent again after the rest of their batch, which would undo
+    a revision or deletion in the same batch.
     """
     remaining = iter(items)
     while window := list(itertools.islice(remaining, _N_A_BATCH)):
@@ -248,5 +247,5 @@ def _action(item: Article | Deletion, index: str) -> dict[str, Any]:
 
 
 def _is_absent(result: dict[str, Any]) -> bool:
-    """Whether a deletion found its article gone already, which is what it wants."""
+    """Return whether the article of a deletion was gone already, which is fine."""
     return result.get("delete", {}).get("status") == 404

@@ -1,4 +1,4 @@
-"""How articles lie in an index of OpenSearch or Elasticsearch, and how it is asked for them."""
+"""Schema and queries of articles in an OpenSearch or Elasticsearch index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ragassay.retrievers.pubmed.xml import Deletion
 
 TITLE_BOOST = 0.2
-"""Weight of a match in the title beside one in title and abstract together, as on one machine."""
+"""Weight of a match in the title relative to title and abstract together, as on one machine."""
 
 _KEPT_ONLY: Final = {"type": "keyword", "index": False, "doc_values": False}
 _FOLDED: Final = {"type": "keyword", "normalizer": "folded"}
@@ -41,23 +41,24 @@ INDEX_BODY: Final[dict[str, Any]] = {
         },
     },
 }
-"""Settings and mapping of the index. Shards and replicas are the cluster's own: add them to taste.
+"""Settings and mapping of the index. Shards and replicas are left to the cluster: add them as
+needed.
 
 `words` is title and abstract as one field, by the English analyzer; `day` is the publication date
-as a number (20200309; 20200000 for "2020") and `notices` what `Article.notices` says, both only
-there to filter by. An article's own fields come back as they went in.
+as a number (20200309; 20200000 for "2020") and `notices` the article's `Article.notices`, both only
+for filtering. An article's own fields are returned as they were stored.
 """
 
 _DERIVED = ("notices", "day")
 _MOST_HITS = 10_000
-"""`index.max_result_window`, unless somebody has raised it."""
+"""`index.max_result_window`, by default."""
 
 _MOST_WORDS = 400
-"""A cluster refuses a query of more than 1,024 clauses; a word is one in each of two fields."""
+"""A cluster refuses a query of more than 1,024 clauses; a word takes one in each of two fields."""
 
 
 def source_of(article: Article) -> dict[str, Any]:
-    """The document that stands for an article in the index."""
+    """Return the index document of an article."""
     source = article.model_dump(mode="json", exclude_defaults=True)
     if article.notices:
         source["notices"] = list(article.notices)
@@ -67,16 +68,16 @@ def source_of(article: Article) -> dict[str, Any]:
 
 
 def article_of(source: dict[str, Any]) -> Article:
-    """The article of a document."""
+    """Return the article of a document."""
     return Article.model_validate({k: v for k, v in source.items() if k not in _DERIVED})
 
 
 def bulk_lines(items: Iterable[Article | Deletion]) -> Iterator[str]:
-    """NDJSON for `POST /INDEX/_bulk`: two lines an article, one a deletion, each with its line end.
+    """Yield NDJSON for `POST /INDEX/_bulk`: two lines an article, one a deletion, with line ends.
 
-    The id in the cluster is the PMID, so a later version of an article takes the earlier one's
-    place, and a load can be repeated. A request's body should stay below some tens of MB, and
-    requests must arrive in order.
+    The id in the cluster is the PMID, so a later version of an article replaces the earlier one,
+    and a load can be repeated. Keep a request's body below some tens of MB, and send requests in
+    order.
 
     Example:
         >>> print("".join(bulk_lines([Article(id="1", text="Aspirin helps.")])), end="")
@@ -90,9 +91,9 @@ def bulk_lines(items: Iterable[Article | Deletion]) -> Iterator[str]:
 
 
 def query_body(query: str, k: int, filters: Filters) -> dict[str, Any]:
-    """The body of `_search`: any of the query's words, the more and the rarer the better.
+    """Return the body of `_search`: any of the query's words, the more and the rarer the better.
 
-    Nothing in a query is an operator: `multi_match` takes its text as text.
+    A query has no operators: `multi_match` takes its text literally.
     """
     words = " ".join(query.split()[:_MOST_WORDS])
     fields = ["words", f"title^{TITLE_BOOST}"]

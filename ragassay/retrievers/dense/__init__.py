@@ -1,1 +1,1 @@
-"""Vectors of a corpus in Chroma: made, kept up to date, searched by meaning."""
+"""Vectors of a corpus in Chroma: create, update and search them."""

@@ -1,4 +1,4 @@
-"""How the vectors of articles lie in Chroma, and how filters are asked of it."""
+"""Store articles' vectors in Chroma, and translate filters."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from chromadb.api.client import Client
 
 VECTORS = "vectors"
-"""The folder of a corpus in which Chroma keeps its vectors, where no server does."""
+"""The folder of a corpus in which Chroma keeps its vectors, unless a server does."""
 
 MEND = "if its files are damaged, remove {where} and embed again"
 
 Facts = dict[str, str | int | bool | list[str] | None]
-"""What stands beside a vector: the digest of its text, and what filters ask for."""
+"""Metadata of a vector: the digest of its text, and the fields that filters use."""
 
 
 def embedded_text(article: Article) -> str:
-    """What of an article is embedded: "title. abstract".
+    """Return the embedded text of an article: "title. abstract".
 
     Example:
         >>> embedded_text(Article(id="1", title="Aspirin", text="It helps."))
@@ -39,7 +39,7 @@ def embedded_text(article: Article) -> str:
 
 
 def facts_of(article: Article) -> Facts:
-    """What is kept beside the vector of an article; the day is 0 where it is unknown."""
+    """Return the metadata of an article's vector; the day is 0 where it is unknown."""
     facts: Facts = {
         "digest": hashlib.sha256(embedded_text(article).encode()).hexdigest()[:32],
         "day": day_number(article.published) if article.published else 0,
@@ -51,15 +51,15 @@ def facts_of(article: Article) -> Facts:
 
 
 def replacing(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
-    """Facts that replace stored ones: Chroma merges, and forgets only what is set to None."""
+    """Return metadata that replaces stored metadata: Chroma merges, and drops only what is None."""
     return {**dict.fromkeys(stored or ()), **facts}
 
 
 def where_of(filters: Filters) -> dict[str, Any] | None:
-    """Chroma's `where` for filters, of the same meaning as `is_kept`; None for all articles.
+    """Return Chroma's `where` for filters, equivalent to `is_kept`; None for all articles.
 
-    `no_retracted` is not in it: Chroma lists all articles that pass before it searches, and nearly
-    all pass. It is for whoever searches to drop the few.
+    `no_retracted` is not included: Chroma lists all articles that pass before it searches, and
+    nearly all pass. The caller drops the few retracted ones.
     """
     asked: list[dict[str, Any]] = []
     if filters.since:
@@ -74,25 +74,25 @@ def where_of(filters: Filters) -> dict[str, Any] | None:
 
 
 def _joined(operator: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Chroma takes `$and` and `$or` for two or more."""
+    """Join conditions: Chroma takes `$and` and `$or` for two or more."""
     return {operator: parts} if len(parts) > 1 else parts[0]
 
 
 def connect(folder: Path, url: str) -> Client:
-    """Chroma in a corpus' folder, or the server at an address. Nothing is sent to anybody else.
+    """Connect to Chroma in a corpus' folder, or to a server. Nothing is sent to anybody else.
 
     Args:
         folder: The corpus.
         url: "http://host:8000" or "https://host"; empty for the folder.
 
     Raises:
-        SettingsError: The address is none that Chroma takes.
+        SettingsError: Chroma does not accept the address.
         CorpusError: The server cannot be reached, or the folder is damaged.
     """
     import chromadb
     from chromadb.config import Settings
 
-    # `_env_file`: Chroma would read any `.env` that happens to lie in the working directory.
+    # `_env_file`: Chroma would read any `.env` in the working directory.
     settings = cast(Any, Settings)(_env_file=None, anonymized_telemetry=False)
     if not url:
         with explained(str(folder / VECTORS)):
@@ -103,7 +103,7 @@ def connect(folder: Path, url: str) -> Client:
         with explained(url):
             return cast("Client", chromadb.HttpClient(host, port, ssl, settings=settings))
     except ValueError as error:
-        # How its client says that a server is not there.
+        # Its client's way of saying that a server is not there.
         raise CorpusError(f"cannot reach the Chroma server at {url}: {error}") from error
 
 
@@ -123,7 +123,7 @@ def _address(url: str) -> tuple[str, int, bool]:
 
 @contextmanager
 def explained(where: str) -> Iterator[None]:
-    """Turn what Chroma raises into a `CorpusError` that says where.
+    """Turn Chroma's errors into a `CorpusError` that names the place.
 
     Raises:
         CorpusError: Chroma raised something.
@@ -134,7 +134,7 @@ def explained(where: str) -> Iterator[None]:
     try:
         yield
     except httpx.HTTPError as error:
-        if not where.startswith("http"):  # Somebody else's: a model that is being fetched.
+        if not where.startswith("http"):  # Another service: a model being downloaded.
             raise
         raise CorpusError(f"cannot reach the Chroma server at {where}: {error}") from error
     except ChromaError as error:

@@ -1,4 +1,4 @@
-"""Makes the vectors of a corpus, and brings them up to date; killed, it goes on where it was."""
+"""Create and update the vectors of a corpus; a killed run continues where it stopped."""
 
 from __future__ import annotations
 
@@ -34,25 +34,26 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 N_A_BATCH = 64
-"""Articles that are embedded and stored together: what a kill can cost."""
+"""Articles embedded and stored together: the most work that a kill can lose."""
 
 HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
-"""The graph of neighbours: twice Chroma's width, for rankings as deep as 1,000."""
+"""Width of the neighbour graph: twice Chroma's, for rankings as deep as 1,000."""
 
 SYNCED_AT_WORK = 1000
-"""Changes after which Chroma writes its graph anew, whole, while a corpus is embedded; a twentieth
-of a large corpus, which would else be written a thousand times."""
+"""Changes after which Chroma rewrites its whole graph while a corpus is embedded; a twentieth of
+a large corpus, which would otherwise be written a thousand times."""
 
 SYNCED_AT_REST = 10
-"""The same afterwards. What the graph on disk lacks is added at each opening: this few at once."""
+"""The same afterwards. Changes missing from the graph on disk are added at each opening: keep
+them few."""
 
 
 @dataclass(frozen=True)
 class EmbedEvent:
-    """How far the vectors of a corpus are.
+    """The progress of embedding a corpus.
 
     Attributes:
-        n_done: Articles whose vectors are there.
+        n_done: Articles that have vectors.
         n_articles: Articles of the corpus.
         n_embedded: Those of them that were embedded this time.
     """
@@ -68,19 +69,19 @@ def embed_corpus(
     url: str = "",
     listen: Callable[[EmbedEvent], None] = lambda event: None,
 ) -> VectorState:
-    """Make the vectors of a corpus, or bring them up to date.
+    """Create the vectors of a corpus, or update them.
 
     Only articles that are new, or whose title or abstract changed, are embedded; vectors of
     articles that are gone are removed.
 
     Args:
-        corpus: The corpus; at most two pages of its articles are in memory.
-        embedder: Vectors of several embedders can stand side by side.
+        corpus: The corpus; at most two pages of its articles are held in memory.
+        embedder: Vectors of several embedders can coexist.
         url: Address of a Chroma server; empty keeps the vectors in the corpus.
-        listen: Told of progress.
+        listen: Receives progress events.
 
     Returns:
-        The state of the vectors, which are complete.
+        The state of the complete vectors.
 
     Raises:
         CorpusError: The server cannot be reached or refuses, or another process embeds this corpus.
@@ -126,15 +127,15 @@ def _noted(embedder: NamedEncoder, corpus_sha256: str) -> dict[str, Any]:
 
 
 def _sync_every(collection: Collection, n: int) -> None:
-    """Have Chroma write its graph anew, whole, after so many changes."""
+    """Make Chroma rewrite its whole graph after so many changes."""
     with warnings.catch_warnings():
-        # Chroma calls a collection whose vectors come from outside a legacy of old times.
+        # Chroma calls a collection whose vectors come from outside "legacy".
         warnings.simplefilter("ignore", DeprecationWarning)
         collection.modify(configuration={"hnsw": {"sync_threshold": n}})
 
 
 def _settled(corpus: DiskCorpus, url: str, name: str) -> VectorState:
-    """Open the vectors once, so that the first search need not put the graph on disk in order."""
+    """Open the vectors once, so that the first search need not reorganise the graph on disk."""
     with connect(corpus.folder, url) as client:
         collection = client.get_collection(name, embedding_function=None)
         sample = collection.get(limit=1, include=["embeddings"])["embeddings"]
@@ -144,7 +145,7 @@ def _settled(corpus: DiskCorpus, url: str, name: str) -> VectorState:
 
 
 class _Embedding:
-    """One pass over a corpus that makes its vectors what they should be."""
+    """One pass over a corpus that creates or updates its vectors."""
 
     def __init__(
         self,
@@ -160,7 +161,7 @@ class _Embedding:
         self._n_done = self._n_embedded = 0
 
     def run(self) -> None:
-        """Add, revise and remove."""
+        """Add, replace and remove vectors."""
         for page in self._corpus.pages():
             self._bring_up(page)
         self._sweep()
@@ -204,7 +205,7 @@ class _Embedding:
         self._listen(EmbedEvent(self._n_done, len(self._corpus), self._n_embedded))
 
     def _sweep(self) -> None:
-        """Remove the vectors of articles that are gone."""
+        """Remove the vectors of deleted articles."""
         n_extra = self._collection.count() - len(self._corpus)
         gone: list[str] = []
         offset = 0

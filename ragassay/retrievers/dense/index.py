@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IDENTITY = "vectors.json"
-"""Names a corpus to Chroma, whose server may keep the vectors of many."""
+"""File with the corpus' name in Chroma, whose server may keep the vectors of many."""
 
 _N_A_PAGE = 100
 
@@ -34,7 +34,7 @@ VectorStatus = Literal["missing", "unfinished", "stale", "complete"]
 
 
 class NamedEncoder(TextEncoder, Protocol):
-    """An encoder that says which it is, as `ragassay.models.embeddings.Embedder` does."""
+    """An encoder with a name and digest, as `ragassay.models.embeddings.Embedder` has."""
 
     @property
     def name(self) -> str:
@@ -48,13 +48,13 @@ class NamedEncoder(TextEncoder, Protocol):
 
 
 class VectorState(Frozen):
-    """What is known of the vectors of a corpus by one embedder.
+    """The state of a corpus' vectors by one embedder.
 
     Attributes:
         embedder: Name of the model.
         embedder_digest: SHA-256 of its weights; empty where unknown.
-        corpus_sha256: The corpus that all of them belong to; empty while they are being made.
-        n_vectors: How many there are.
+        corpus_sha256: The corpus that all of them belong to; empty while they are being created.
+        n_vectors: The number of vectors.
     """
 
     embedder: str
@@ -63,7 +63,7 @@ class VectorState(Frozen):
     n_vectors: int = 0
 
     def status(self, corpus: DiskCorpus) -> VectorStatus:
-        """Whether a search by them would see the corpus as it is."""
+        """Return whether the vectors match the corpus as it is."""
         if not self.corpus_sha256:
             return "unfinished"
         up_to_date = self.corpus_sha256 == corpus.sha256 and self.n_vectors == len(corpus)
@@ -75,15 +75,15 @@ class _Identity(Frozen):
 
 
 def corpus_identity(folder: Path, make: bool = False) -> str:
-    """The name by which Chroma knows a corpus; empty where it never had vectors.
+    """Return the name of a corpus in Chroma; empty where it never had vectors.
 
     Args:
-        folder: The corpus. A copy keeps the name: two copies that go different ways and share a
-            server make each other's vectors stale.
-        make: Make one up where there is none.
+        folder: The corpus. A copy keeps the name: two copies that diverge and share a server make
+            each other's vectors stale.
+        make: Whether to create a name where there is none.
 
     Raises:
-        CorpusError: The file that holds it cannot be read.
+        CorpusError: The file with the name cannot be read.
     """
     path = folder / IDENTITY
     try:
@@ -101,17 +101,17 @@ def corpus_identity(folder: Path, make: bool = False) -> str:
 
 
 def collection_name(identity: str, embedder: NamedEncoder) -> str:
-    """The name of the collection of a corpus and an embedder."""
+    """Return the collection's name for a corpus and an embedder."""
     model = hashlib.sha256(f"{embedder.name} {embedder.digest}".encode()).hexdigest()[:16]
     return f"ragassay-{identity}-{model}"
 
 
 def vector_states(folder: Path, url: str = "") -> list[VectorState]:
-    """All vectors of a corpus, embedder by embedder.
+    """Return the states of a corpus' vectors, embedder by embedder.
 
     Args:
         folder: The corpus.
-        url: Of the Chroma server that keeps them; empty where the corpus does.
+        url: Address of the Chroma server that keeps them; empty where the corpus does.
 
     Raises:
         CorpusError: The server cannot be reached, or the vectors are damaged.
@@ -125,7 +125,7 @@ def vector_states(folder: Path, url: str = "") -> list[VectorState]:
 
 
 def _collections(client: Client) -> Iterator[Collection]:
-    """All that Chroma holds; a server gives them out page by page."""
+    """Return all of Chroma's collections; a server returns them page by page."""
     for offset in itertools.count(0, _N_A_PAGE):
         page = client.list_collections(limit=_N_A_PAGE, offset=offset)
         yield from page
@@ -134,7 +134,7 @@ def _collections(client: Client) -> Iterator[Collection]:
 
 
 def state_of(collection: Collection) -> VectorState:
-    """What a collection says of itself."""
+    """Return the state recorded in a collection."""
     noted: Mapping[str, Any] = collection.metadata or {}
     return VectorState(
         embedder=str(noted.get("embedder", "")),
@@ -152,7 +152,7 @@ class DenseIndex:
     Args:
         corpus: The corpus.
         embedder: The one that embedded it; encodes the queries.
-        url: Address of a Chroma server; empty where the corpus holds the vectors.
+        url: Address of a Chroma server; empty where the corpus keeps the vectors.
 
     Raises:
         CorpusError: The vectors are missing, unfinished or older than the corpus, or the server
@@ -166,7 +166,7 @@ class DenseIndex:
         self._client, self._collection = self._opened(url)
 
     def close(self) -> None:
-        """Let go of Chroma."""
+        """Release Chroma."""
         self._client.close()
 
     @property
@@ -176,13 +176,13 @@ class DenseIndex:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def nearest(self, query: str, k: int, filters: Filters = ANY) -> list[tuple[str, float]]:
-        """The ids of the `k` articles most like a query with their cosines, best first.
+        """Return the ids of the `k` articles most like a query with their cosines, best first.
 
         Args:
-            query: In plain words; one of white space alone finds nothing.
-            k: Of 0 or less finds nothing.
-            filters: Dates and types are looked up before the search: the time grows with the
-                articles that they keep.
+            query: In plain words; white space alone finds nothing.
+            k: 0 or less finds nothing.
+            filters: Dates and types are looked up before the search: the time grows with the number
+                of matching articles.
 
         Raises:
             CorpusError: The server cannot be reached, or refuses.
@@ -201,7 +201,7 @@ class DenseIndex:
     def _found(
         self, vector: NDArray[np.float32], n: int, filters: Filters
     ) -> list[tuple[str, float, bool]]:
-        """Ids, cosines, and whether the article is retracted; best first."""
+        """Return ids, cosines, and whether the article is retracted; best first."""
         where = where_of(filters)
         with explained(self._where):
             found = self._collection.query(
@@ -211,7 +211,7 @@ class DenseIndex:
                 include=["distances", "metadatas"] if filters.no_retracted else ["distances"],
             )
         names, distances = found["ids"][0], (found["distances"] or [[]])[0]
-        # A graph that lost its files is made anew, empty; a whole one reaches nearly all.
+        # A graph that lost its files is recreated empty; an intact one reaches nearly all.
         if where is None and len(names) < n / 2:
             mend = MEND.format(where=self._where)
             raise CorpusError(f"the vectors at {self._where} are found in part only: {mend}")
@@ -247,12 +247,12 @@ class DenseIndex:
         folder, name = self._corpus.folder, self._embedder.name
         return CorpusError(
             f"the vectors of {folder} by {name} {problem}: "
-            f"`ragassay corpus embed {folder} --embedder {name}` mends that"
+            f"`ragassay corpus embed {folder} --embedder {name}` fixes that"
         )
 
 
 def find_collection(client: Client, name: str) -> Collection | None:
-    """The collection of this name, or None."""
+    """Return the collection of this name, or None."""
     from chromadb.errors import NotFoundError
 
     try:
@@ -262,7 +262,7 @@ def find_collection(client: Client, name: str) -> Collection | None:
 
 
 def vectors_status(corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") -> VectorStatus:
-    """How the vectors of a corpus by an embedder stand.
+    """Return the state of a corpus' vectors by an embedder.
 
     Raises:
         CorpusError: The server cannot be reached, or the vectors are damaged.

@@ -1,4 +1,4 @@
-"""Builds a corpus on disk, file by file; a build that was killed goes on where it was."""
+"""Build a corpus on disk, file by file; a killed build continues where it stopped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 REJECTED = "rejected.jsonl"
 
 N_ITEMS_A_COMMIT = 50_000
-"""What a kill can cost: so many items are read again."""
+"""Items that are read again after a kill, at most."""
 
 HEAP_BYTES = 240_000_000
 """Memory of tantivy's writer, shared by its threads."""
@@ -42,12 +42,12 @@ N_THREADS = 2
 
 @dataclass(frozen=True)
 class BuildEvent:
-    """How far a build is.
+    """The progress of a build.
 
     Attributes:
         file: The file being read.
-        n_files: Files that are done, of this build.
-        n_items: Items of this file that were read.
+        n_files: Files that this build has finished.
+        n_items: Items read from this file.
     """
 
     file: str
@@ -60,22 +60,22 @@ def build_corpus(
     folder: Path,
     listen: Callable[[BuildEvent], None] = lambda event: None,
 ) -> Ledger:
-    """Build a corpus, or bring it up to date: files that are in it already are not read again.
+    """Build a corpus or update it: files that are in it already are not read again.
 
-    A later record of an id replaces an earlier one; a deletion removes it. A file counts by its
-    name and content.
+    A later record of an id replaces an earlier one; a deletion removes it. A file is identified by
+    its name and content.
 
     Args:
         sources: Files and folders; see `find_sources`.
-        folder: Where the corpus lives; made if need be.
-        listen: Told of progress.
+        folder: The corpus' folder; created if needed.
+        listen: Receives progress events.
 
     Returns:
-        What the corpus now holds, file by file.
+        The content of the corpus, file by file.
 
     Raises:
-        InputError: A file is unusable, or is older than what the corpus holds.
-        CorpusError: The folder holds something else, or another process builds it.
+        InputError: A file is unusable, or older than the corpus' content.
+        CorpusError: The folder contains something else, or another process is building it.
     """
     files = find_sources(sources)
     with _locked(folder):
@@ -111,39 +111,39 @@ def _opened_ledger(folder: Path) -> Ledger:
         return read_ledger(folder)
     strangers = [p.name for p in folder.iterdir() if not p.name.startswith(".") and p.name != INDEX]
     if strangers:
-        raise CorpusError(f"{folder} is not empty and holds no corpus: there is {strangers[0]!r}")
+        raise CorpusError(f"{folder} is not empty and has no corpus: there is {strangers[0]!r}")
     ledger = Ledger()
     write_ledger(folder, ledger)
     return ledger
 
 
 def _stamp(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
-    """What is to be read of a file; None where all of it is in the corpus."""
+    """Return the ledger's entry of a file to read; None where the corpus has all of it."""
     known, digest = ledger.find(path.name), sha256_of(path)
     if known is None:
         return path, SourceFile(name=path.name, sha256=digest)
     if known.sha256 != digest:
         raise InputError(
             f"{path} differs from the file of this name that is in the corpus; "
-            "give it another name, or build the corpus anew"
+            "give it another name, or rebuild the corpus"
         )
     return None if known.is_complete else (path, known)
 
 
 def _check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
-    """PubMed's files revise each other: an older one would undo the revisions of a newer one."""
+    """Check the order of PubMed's files: an older one would undo the revisions of a newer one."""
     done = [n for file in ledger.files if file.is_complete and (n := pubmed_number(file.name))]
     for file in new:
         number = pubmed_number(file.name)
         if number and done and number < max(done):
             raise InputError(
                 f"{file.name} is older than files that are in the corpus, which may revise it; "
-                "build the corpus anew with all of them"
+                "rebuild the corpus with all of them"
             )
 
 
 def _truncate_rejections(folder: Path, n_lines: int) -> None:
-    """Drop what a killed build noted of items that will be read again."""
+    """Drop a killed build's rejections of items that will be read again."""
     path = folder / REJECTED
     if path.exists():
         kept = path.read_bytes().splitlines(keepends=True)[:n_lines]
@@ -151,7 +151,7 @@ def _truncate_rejections(folder: Path, n_lines: int) -> None:
 
 
 class _Writer:
-    """Adds files to an index; the index and the ledger move on together."""
+    """Adds files to an index; the index and the ledger advance together."""
 
     def __init__(self, folder: Path, ledger: Ledger) -> None:
         import tantivy
@@ -174,7 +174,7 @@ class _Writer:
             self._writer.wait_merging_threads()
 
     def add_file(self, path: Path, file: SourceFile, listen: Callable[[int], None]) -> None:
-        """Add what of a file is not in yet, committing now and then."""
+        """Add the missing items of a file, committing now and then."""
         counts = Counter[str]()
         n_before = file.n_items
         for item in itertools.islice(iter_source(path), n_before, None):
@@ -188,7 +188,7 @@ class _Writer:
         listen(n_before + counts.total())
 
     def _add(self, item: Document | Deletion | Rejection) -> str:
-        """Add one item; returns the ledger's word for it."""
+        """Add one item; return its kind as the ledger counts it."""
         from ragassay.retrievers.disk.schema import row_of
 
         if isinstance(item, Rejection):
@@ -203,9 +203,9 @@ class _Writer:
         return "n_articles"
 
     def _commit(self, file: SourceFile) -> None:
-        """The index first, then the ledger.
+        """Commit the index first, then the ledger.
 
-        A kill between the two has some items read again, and each then replaces itself.
+        After a kill between the two, some items are read again and replace themselves.
         """
         self._writer.commit()
         if self._rejections:
@@ -216,7 +216,7 @@ class _Writer:
         self._begin()
 
     def _begin(self) -> None:
-        """A new batch: look ids up in all that is committed."""
+        """Start a new batch: look ids up in everything committed."""
         self._index.reload()
         self._searcher = self._index.searcher()
         self._fresh: set[str] = set()

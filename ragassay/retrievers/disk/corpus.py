@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 INDEX = "index"
 
 N_A_PAGE = 500
-"""Articles that `DiskCorpus.pages` holds in memory at a time."""
+"""Articles that `DiskCorpus.pages` keeps in memory at a time."""
 
 
 class DiskCorpus:
-    """A corpus that `ragassay corpus build` wrote. Safe across threads; never written to.
+    """A corpus written by `ragassay corpus build`. Safe across threads; never written to.
 
     Args:
         folder: The corpus.
 
     Raises:
-        CorpusError: The folder holds no corpus, or a damaged one.
+        CorpusError: The folder has no corpus, or a damaged one.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,16 +52,16 @@ class DiskCorpus:
 
     @property
     def sha256(self) -> str:
-        """Hash of what the corpus was built from, file by file in order."""
+        """Hash of the files that the corpus was built from, in order."""
         return hashlib.sha256(self.ledger.model_dump_json().encode()).hexdigest()
 
     def get(self, identifier: str) -> Article | None:
-        """The article of a PMID (`123`, `PMID 123`) or a DOI, in any of its spellings."""
+        """Return the article of a PMID (`123`, `PMID 123`) or a DOI, in any spelling."""
         name = bare_identifier(identifier)
         return self._one("doi", name) if name.startswith("10.") else self._one("id", name)
 
     def select(self, identifiers: Sequence[str]) -> dict[str, Article]:
-        """The articles of these ids as the corpus writes them; those that it lacks are left out."""
+        """Return the articles of these ids in the corpus' order; missing ones are left out."""
         from tantivy import Query
 
         if not identifiers:
@@ -71,10 +71,10 @@ class DiskCorpus:
         return {article.id: article for article in (self._read(place) for _, place in hits)}
 
     def pages(self, n: int = N_A_PAGE) -> Iterator[list[Article]]:
-        """All articles, page by page; the order stays as long as the corpus does.
+        """Yield all articles, page by page; the order is stable while the corpus is.
 
         Args:
-            n: Articles of a page at most, at least 1; no more are in memory.
+            n: Most articles of a page, at least 1; no more are in memory.
 
         Raises:
             CorpusError: An article cannot be read.
@@ -92,11 +92,11 @@ class DiskCorpus:
         if n_read != len(self):
             raise CorpusError(
                 f"{self.folder}: {n_read:,} of {len(self):,} articles can be read; the index is "
-                "damaged: build the corpus anew"
+                "damaged: rebuild the corpus"
             )
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """The best `k` articles by BM25; each shares a word with the query."""
+        """Return the best `k` articles by BM25; each shares a word with the query."""
         from ragassay.retrievers.disk.schema import build_query
 
         asked = build_query(self._index.schema, query, filters)
@@ -118,7 +118,7 @@ class DiskCorpus:
         return document_of(self._searcher.doc(place))
 
     def _stored(self, segment: int, start: int, n: int) -> dict[int, Article]:
-        """Up to `n` articles of a segment by their place in it; deleted ones are still there."""
+        """Return up to `n` articles of a segment by position; deleted ones are still there."""
         import tantivy
 
         from ragassay.retrievers.disk.schema import document_of
@@ -127,13 +127,13 @@ class DiskCorpus:
         for place in range(start, start + n):
             try:
                 row = self._searcher.doc(tantivy.DocAddress(segment, place))
-            except ValueError:  # Past the segment's end, which tantivy-py does not tell.
+            except ValueError:  # Past the segment's end, which tantivy-py does not report.
                 break
             found[place] = document_of(row)
         return found
 
     def _living(self, segment: int, stored: dict[int, Article]) -> list[Article]:
-        """Those that a search still finds, in their order."""
+        """Return those that a search still finds, in their order."""
         from tantivy import Query
 
         if not stored:

@@ -1,4 +1,4 @@
-"""What a corpus was built from: the file that makes a build go on after a kill."""
+"""The ledger of a corpus' source files, which lets a killed build continue."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ VERSION = 1
 
 
 class SourceFile(Frozen):
-    """A file that went in, or is going in.
+    """A file that was read, or is being read, into the corpus.
 
     Attributes:
         name: Its name, without folders.
-        sha256: Of its bytes.
-        n_items: Articles, deletions and rejections that are in the index for good.
+        sha256: Hash of its bytes.
+        n_items: Articles, deletions and rejections that are committed.
         n_articles: Articles among them, new ones and revisions.
         n_deleted: Deletions among them.
-        n_rejected: What could not be read.
+        n_rejected: Items that could not be read.
         is_complete: Whether its end was reached.
     """
 
@@ -37,13 +37,13 @@ class SourceFile(Frozen):
 
 
 class Ledger(Frozen):
-    """The files of a corpus, in the order in which they went in."""
+    """The files of a corpus, in the order in which they were added."""
 
     version: int = VERSION
     files: tuple[SourceFile, ...] = ()
 
     def with_file(self, file: SourceFile) -> Ledger:
-        """The ledger with this state of a file, at its place or at the end."""
+        """Return the ledger with a file's state, in its place or at the end."""
         names = [known.name for known in self.files]
         if file.name not in names:
             return self.model_copy(update={"files": (*self.files, file)})
@@ -51,12 +51,12 @@ class Ledger(Frozen):
         return self.model_copy(update={"files": files})
 
     def find(self, name: str) -> SourceFile | None:
-        """The file of this name, or None."""
+        """Return the file of this name, or None."""
         return next((file for file in self.files if file.name == name), None)
 
 
 def read_ledger(folder: Path) -> Ledger:
-    """The ledger of a corpus.
+    """Read the ledger of a corpus.
 
     Raises:
         CorpusError: There is none, or it cannot be read.
@@ -66,12 +66,12 @@ def read_ledger(folder: Path) -> Ledger:
         ledger = Ledger.model_validate_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise CorpusError(
-            f"{folder} is no corpus: it has no {LEDGER}; build one with `ragassay corpus build`"
+            f"{folder} is not a corpus: it has no {LEDGER}; build one with `ragassay corpus build`"
         ) from None
     except (OSError, ValidationError) as error:
         raise CorpusError(f"{path} cannot be read: {error}") from error
     if ledger.version != VERSION:
-        raise CorpusError(f"{path} is of version {ledger.version}; build the corpus anew")
+        raise CorpusError(f"{path} is of version {ledger.version}; rebuild the corpus")
     return ledger
 
 

@@ -1,4 +1,4 @@
-"""How articles lie in a tantivy index, and how a question in plain words is asked of it."""
+"""Schema of articles in a tantivy index, and its queries in plain words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragassay.records import Article, Document
 from ragassay.retrievers.literature import Filters, day_number
 
 TITLE_BOOST = 0.2
-"""Weight of a match in the title beside one in title and abstract together. On the SciFact train
+"""Weight of a match in the title relative to title and abstract together. On the SciFact train
 qrels: nDCG@10 .701, against .696 without, and .672 for title and abstract as equals."""
 
 ANALYZER = "ragassay_en"
@@ -21,9 +21,9 @@ _LAST_DAY = 99_99_99_99
 
 
 def build_schema() -> tantivy.Schema:
-    """The index's fields: what is searched, what is filtered by, and the record itself."""
+    """Return the index's fields: for searching, for filtering, and the record itself."""
     builder = tantivy.SchemaBuilder()
-    # Frequencies without positions: nothing here asks for phrases, and the index is half as large.
+    # Frequencies without positions: phrases are never queried, and the index is half as large.
     builder.add_text_field("title", tokenizer_name=ANALYZER, index_option="freq")
     builder.add_text_field("text", tokenizer_name=ANALYZER, index_option="freq")
     builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
@@ -37,7 +37,7 @@ def build_schema() -> tantivy.Schema:
 
 @functools.cache
 def analyzer() -> tantivy.TextAnalyzer:
-    """Lower-case words without accents and stop words, Snowball-stemmed."""
+    """Return the analyzer: lower case, no accents, no stop words, Snowball stems."""
     from tantivy import Filter
 
     return (
@@ -52,7 +52,7 @@ def analyzer() -> tantivy.TextAnalyzer:
 
 
 def row_of(document: Document) -> tantivy.Document:
-    """The index's entry of a document."""
+    """Return the index's entry of a document."""
     row: dict[str, Any] = {
         "id": document.id,
         "title": document.title,
@@ -73,15 +73,15 @@ def row_of(document: Document) -> tantivy.Document:
 
 
 def document_of(row: tantivy.Document) -> Article:
-    """The article of an entry."""
+    """Return the article of an entry."""
     record: bytes = row["record"][0]
     return Article.model_validate_json(bytes(record))
 
 
 def build_query(schema: tantivy.Schema, query: str, filters: Filters) -> tantivy.Query | None:
-    """Any of the query's words, the more and the rarer the better; None without a word.
+    """Build a query of any of the words, the more and the rarer the better; None without a word.
 
-    Words are looked up as terms: nothing in a query is an operator.
+    Words are looked up as terms: a query has no operators.
     """
     from tantivy import Occur, Query
 

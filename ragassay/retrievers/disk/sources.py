@@ -1,4 +1,4 @@
-"""What a corpus is built from: files of articles, told apart by their names."""
+"""Find and read the files that a corpus is built from, recognised by their names."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _JSON = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 
 
 def find_sources(given: Sequence[Path]) -> list[Path]:
-    """The files to read, each once: folders are searched, PubMed's own files come in their order.
+    """Return the files to read, each once: folders are searched, PubMed's own files in their order.
 
-    Baseline and update files revise each other and go in by their numbers; all other files go in
-    as they were given, and first.
+    Baseline and update files revise each other and are read by number; all other files are read
+    first, in the given order.
 
     Raises:
-        InputError: A file is missing or of no known kind, or a folder holds none.
+        InputError: A file is missing or of unknown kind, or a folder has none.
     """
     files: list[Path] = []
     for path in given:
@@ -43,7 +43,7 @@ def find_sources(given: Sequence[Path]) -> list[Path]:
 
 
 def pubmed_number(name: str) -> tuple[int, int] | None:
-    """Year and number of one of PubMed's own files: (26, 1274) of `pubmed26n1274.xml.gz`."""
+    """Return year and number of one of PubMed's files: (26, 1274) of `pubmed26n1274.xml.gz`."""
     match = _PUBMED.match(name)
     return (int(match[1]), int(match[2])) if match else None
 
@@ -64,7 +64,7 @@ def iter_source(path: Path) -> Iterator[Document | Deletion | Rejection]:
 def _files_in(folder: Path) -> Iterable[Path]:
     found = sorted(path for path in folder.iterdir() if path.name.endswith((*_XML, *_MEDLINE[:2])))
     if not found:
-        raise InputError(f"{folder} holds no .xml, .xml.gz or .nbib file")
+        raise InputError(f"{folder} has no .xml, .xml.gz or .nbib file")
     return found
 
 

@@ -1,1 +1,1 @@
-"""PubMed: its XML and MEDLINE files, and PubMed itself over the network."""
+"""Read PubMed's XML and MEDLINE files, and search PubMed over the network."""

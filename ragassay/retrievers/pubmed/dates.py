@@ -1,4 +1,4 @@
-"""Dates as PubMed writes them, as exactly as they are known: "2021", "2021-03", "2021-03-09"."""
+"""Read PubMed's dates as exactly as they are known: "2021", "2021-03", "2021-03-09"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 from ragassay.formats.problems import Problem, found_text
 
 FIRST_YEAR, LAST_YEAR = 1600, 2100
-"""A year outside of these is taken for a slip: PubMed's oldest articles are of the 1780s."""
+"""A year outside this range is taken for an error: PubMed's oldest articles are of the 1780s."""
 
 _MONTHS = {
     name: number
@@ -57,14 +57,14 @@ def _is_number(text: str, longest: int) -> bool:
 
 
 def free_date(text: str) -> str | Problem:
-    """Read a date that is written freely; a range counts from its beginning.
+    """Read a date in free form; a range counts from its start.
 
     Args:
         text: "1998 Dec-1999 Jan" (1998-12), "2000 Spring" (2000), "1975 Jul 15-30" (1975-07-15),
             "Winter 1992-1993" (1992).
 
     Returns:
-        As `exact_date`; "" where no year stands in it.
+        As `exact_date`; "" where it has no year.
     """
     match = _FREE.search(text)
     if match is None:
@@ -76,13 +76,13 @@ def free_date(text: str) -> str | Problem:
 
 
 def earliest(dates: Iterable[str]) -> str:
-    """The earliest of some dates; of two that agree as far as they go, the more exact one.
+    """Return the earliest of some dates; of two that agree as far as they go, the more exact one.
 
-    An article counts as known from the day on which anybody could read it, whether online or
-    in an issue. "2021" and "2021-03-09" agree; "2021" is before "2022-01", and after "2020-12-30".
+    An article is published on the first day on which anybody could read it, online or in an issue.
+    "2021" and "2021-03-09" agree; "2021" is before "2022-01", and after "2020-12-30".
 
     Returns:
-        "" where none is known.
+        "" where all are unknown.
     """
     best = ""
     for one in dates:

@@ -1,4 +1,4 @@
-"""NCBI's services at NCBI's pace: limits, retries, errors that come as good answers."""
+"""Call NCBI's services within NCBI's limits: pace, retries, errors inside good responses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_SUCH_ID = re.compile(rb"(?:<ERROR>|\A)\s*(?:ID[ +]list[ +]is[ +]empty|Empty 
 
 
 class _PassingError(Exception):
-    """Trouble that may be over at the next attempt."""
+    """A failure that may be over at the next attempt."""
 
     def __init__(
         self, words: str, retry_after_s: float | None = None, unreachable: bool = False
@@ -37,7 +37,7 @@ class _PassingError(Exception):
 
 
 class Eutils:
-    """NCBI's services at NCBI's pace: asks, waits, tries again, tells good answers from bad."""
+    """A client of NCBI's services: paces and retries requests, and detects errors in responses."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Eutils:
         self._client.close()
 
     def ask(self, url: str, params: Mapping[str, str], keyed: bool = True) -> bytes:
-        """The body of a usable answer; empty where efetch knows none of the ids.
+        """Return the body of a usable response; empty where efetch knows none of the ids.
 
         Raises:
             CorpusError: NCBI cannot be reached, refuses, or keeps failing.
@@ -112,24 +112,24 @@ class Eutils:
         status, body = response.status_code, response.content
         if _NO_SUCH_ID.search(body[:2000]):
             return b""
-        # NCBI's complaints quote the key; masked before anything is cut out of them.
+        # NCBI's error messages quote the key; it is masked before anything is cut out of them.
         shown = body.replace(self._api_key.encode(), b"***") if self._api_key else body
         words = _problem(shown) if status == 200 else f"status {status}: {_excerpt(shown)}"
         if not words:
             return body
-        # A 400 with an <ERROR> is the backend's trouble: ours are well formed.
+        # A 400 with an <ERROR> is the backend's failure: our requests are well formed.
         if 300 <= status < 500 and status != 429 and not _XML_ERROR.search(body[:2000]):
             raise CorpusError(f"PubMed refused a request, {words}")
         wait_s = retry_after_seconds(response.headers.get("Retry-After", ""))
         if wait_s is not None:
             if wait_s > _LONGEST_WAIT_S:
                 raise CorpusError(f"PubMed asks to wait {wait_s:.0f} s: try again then ({words})")
-            self._pace.hold(wait_s)
+            self._pace.pause(wait_s)
         raise _PassingError(words, wait_s)
 
 
 class Pace:
-    """Hands out the moments at which requests may start, evenly spaced, to all threads."""
+    """Assigns evenly spaced start times to the requests of all threads."""
 
     def __init__(
         self, interval_s: float, clock: Callable[[], float], sleep: Callable[[float], None]
@@ -141,7 +141,7 @@ class Pace:
         self._next = float("-inf")
 
     def wait(self) -> None:
-        """Return when the next request may start."""
+        """Wait until the next request may start."""
         with self._lock:
             now = self._clock()
             start = max(now, self._next)
@@ -149,14 +149,14 @@ class Pace:
         if start > now:
             self._sleep(start - now)
 
-    def hold(self, wait_s: float) -> None:
-        """Let no thread start a request for so many seconds."""
+    def pause(self, wait_s: float) -> None:
+        """Let no thread start a request for a number of seconds."""
         with self._lock:
             self._next = max(self._next, self._clock() + wait_s)
 
 
 def _problem(body: bytes) -> str:
-    """What is wrong with the body of an answer that claims to be well; empty for nothing."""
+    """Return what is wrong with the body of a response with a good status; empty for nothing."""
     if body.lstrip()[:1] == b"{":
         try:
             reply = json.loads(body, strict=False)
@@ -179,7 +179,7 @@ def _excerpt(body: bytes) -> str:
 
 
 def retry_after_seconds(retry_after: str) -> float | None:
-    """The value of a Retry-After header, seconds or a date; None without a usable one."""
+    """Return the value of a Retry-After header, seconds or a date; None without a usable one."""
     try:
         if retry_after.strip().isdigit():
             return float(retry_after)

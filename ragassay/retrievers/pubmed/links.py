@@ -1,11 +1,11 @@
-"""What PubMed's links between articles mean: retractions, concerns, errata, preprints.
+"""Interpret PubMed's links between articles: retractions, concerns, errata, preprints.
 
-Updates serve two ends in PubMed. A preprint that came out in a journal has `UpdateIn`, the
-journal's article `UpdateOf`; but the editions of a systematic review are chained by the same two,
-and there they say nothing of preprints. So an `UpdateIn` counts where the record itself is a
-preprint (publication type "Preprint") and does not point to a preprint server, and an `UpdateOf`
-where the record is none and its reference names a preprint server. Other updates are left out:
-there is no kind of link for them.
+Updates serve two purposes in PubMed. A preprint that was published in a journal has `UpdateIn`, the
+journal's article `UpdateOf`; but editions of a systematic review are linked by the same two,
+without any preprint. So an `UpdateIn` counts where the record itself is a preprint (publication
+type "Preprint") and does not point to a preprint server, and an `UpdateOf` where the record is not
+a preprint and its reference names a preprint server. Other updates are left out: there is no kind
+of link for them.
 
 A partial retraction is an erratum to PubMed, and here too.
 """
@@ -32,7 +32,7 @@ _KINDS: dict[str, tuple[LinkKind, ...]] = {
     "CorrectedandRepublishedIn": ("republished_as",),
     "RetractedandRepublishedIn": ("republished_as", "retracted_by"),
 }
-"""By `RefType`, as the DTD writes it."""
+"""Kinds of links by `RefType`, as the DTD writes it."""
 
 MEDLINE_TAGS = {
     "RIN": "RetractionIn",
@@ -65,7 +65,7 @@ def article_links(
 
     Args:
         references: `RefType`, PMID (empty where there is none) and source of each.
-        publication_types: Of the article that has them.
+        publication_types: Those of the article that has the references.
     """
     links: dict[ArticleLink, None] = {}
     is_preprint = PREPRINT in publication_types

@@ -1,4 +1,4 @@
-"""PubMed itself, over NCBI's E-utilities: always current, and therefore not repeatable."""
+"""Search PubMed over NCBI's E-utilities: always current, and therefore not repeatable."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _TTL_SEARCH_S = 24 * 3600
 _TTL_ARTICLE_S = 30 * 24 * 3600
 _BATCH = 200
 _READER = 1
-"""Part of each kept article's key: raise it when `read_efetch` comes to read more of a record."""
+"""Part of each cached article's key: raise it when `read_efetch` reads more of a record."""
 
 _MOST_HITS = 10_000
-"""What esearch gives of PubMed in one answer, and at all."""
+"""Most ids that esearch returns in one response, and in all."""
 
 
 _PMID = re.compile(r"0*([1-9]\d{0,8})")
@@ -45,27 +45,27 @@ class LivePubMed:
     """PubMed over the network. Safe across threads; close it, or use it in a with statement.
 
     A live corpus is not repeatable: PubMed grows by thousands of articles a day, its ranking
-    changes, and what the cache holds is up to a day old for searches and 30 days for articles.
-    For figures that others are to reproduce, build a corpus on disk.
+    changes, and cached content is up to a day old for searches and 30 days for articles. For
+    reproducible figures, build a corpus on disk.
 
-    NCBI's limits (NBK25497): 3 requests a second, 10 with a key. They are kept by this object for
-    all threads that share it; other processes behind the same address count as well, and what they
-    use up comes back as a 429, which is waited out. The key travels in the body of a POST, never
-    in an address, and is neither cached nor shown in an error.
+    NCBI's limits (NBK25497): 3 requests a second, 10 with a key. This object keeps to them for all
+    threads that share it; other processes behind the same address count as well, and their use can
+    cause a 429, which is waited out. The key is sent in the body of a POST, never in an address,
+    and is neither cached nor shown in an error.
 
     Args:
-        cache_dir: Where answers are kept; made where missing.
+        cache_dir: The cache of responses; created if missing.
         api_key: NCBI's, from the account settings there.
-        email: Whom NCBI writes to before it blocks an address.
+        email: The address that NCBI writes to before it blocks anyone.
         base_url: The E-utilities.
-        timeout_s: Longest wait for one answer.
+        timeout_s: Longest wait for one response.
         idconv_url: The PMC ID converter; None for NCBI's own, or `<base_url>/idconv/` where
             `base_url` is not NCBI's.
-        clock: Seconds that only grow.
-        sleep: Waits so many seconds.
+        clock: A monotonic clock in seconds.
+        sleep: Waits for a number of seconds.
 
     Raises:
-        InputError: `base_url` is no web address.
+        InputError: `base_url` is not a web address.
         CorpusError: The cache folder cannot be used.
     """
 
@@ -97,7 +97,7 @@ class LivePubMed:
 
     @property
     def sha256(self) -> str:
-        """The service and the day (UTC) this object was made: "live:HOST:2026-11-21". No hash."""
+        """The service and the day (UTC) it was opened: "live:HOST:2026-11-21". Not a hash."""
         return f"live:{urlsplit(self._base).hostname}:{self._day}"
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class LivePubMed:
         self.close()
 
     def get(self, identifier: str) -> Article | None:
-        """The article of a PMID (`123`, `PMID 123`), a PMCID (`PMC123`) or a DOI.
+        """Return the article of a PMID (`123`, `PMID 123`), a PMCID (`PMC123`) or a DOI.
 
         Returns:
             None where PubMed has no such article, and, without a request, for any other text.
@@ -124,7 +124,7 @@ class LivePubMed:
         if _DOI.fullmatch(name):
             term = f'"{name.replace(chr(34), "")}"[doi]'
             found, unreadable = self._articles(self._esearch(term, 5))
-            # Where PubMed does not know a DOI, it may look for the DOI's pieces instead.
+            # Where PubMed does not know a DOI, it may search for the DOI's parts instead.
             article = next((a for a in found.values() if a.doi == name), None)
         else:
             pmid = self._pmid_of(name)
@@ -135,7 +135,7 @@ class LivePubMed:
         return article
 
     def get_many(self, pmids: Sequence[str]) -> dict[str, Article]:
-        """Articles by PMID, 200 a request; PMIDs that PubMed lacks or garbles are left out.
+        """Return articles by PMID, 200 a request; PMIDs that PubMed lacks or garbles are left out.
 
         Raises:
             CorpusError: PubMed cannot be reached, or keeps failing.
@@ -144,13 +144,13 @@ class LivePubMed:
         return self._articles([match[1] for match in matched if match])[0]
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """At most `k` articles in PubMed's order of relevance, scored 1, 1/2, 1/3, ...
+        """Return at most `k` articles in PubMed's order of relevance, scored 1, 1/2, 1/3, ...
 
-        PubMed wants all words of a query, so a sentence is cut to its most telling words; where
-        they find nothing, fewer are tried, down to two. Dates mean what PubMed's `[dp]` means.
+        PubMed requires all words of a query, so a sentence is reduced to its most informative
+        words; where they find nothing, fewer are tried, down to two. Dates are PubMed's `[dp]`.
 
         Raises:
-            InputError: A date of the filters is not one.
+            InputError: A date of the filters is invalid.
             CorpusError: PubMed cannot be reached, or keeps failing.
         """
         kept = filter_term(filters)

@@ -1,4 +1,4 @@
-"""MEDLINE text as articles: what PubMed's "Send to citation manager" and `rettype=medline` give.
+"""Read MEDLINE text as articles: PubMed's "Send to citation manager" and `rettype=medline`.
 
 PMID- 99000101
 TI  - A title that goes on
@@ -23,7 +23,7 @@ from ragassay.retrievers.pubmed.dates import earliest, exact_date, free_date
 from ragassay.retrievers.pubmed.links import MEDLINE_TAGS, article_links
 
 MAX_RECORD_CHARS = 16 * 1024 * 1024
-"""What stands beyond this in a record is not kept, and the record is set aside."""
+"""Longest record; the rest is not kept, and the record is rejected."""
 
 _FIELD = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)", re.DOTALL)
 _DOI = re.compile(r"(\S+) \[doi\]\Z")
@@ -39,8 +39,8 @@ class _Record:
     Attributes:
         line: 1-based line that it starts on.
         fields: By tag; a field that is repeated has several values.
-        content: Its beginning as it stands in the file.
-        n_chars: Length of what it holds so far.
+        content: Its beginning as in the file.
+        n_chars: Its length so far.
         problem: The first thing that is wrong with its lines.
     """
 
@@ -52,7 +52,7 @@ class _Record:
     last: list[str] | None = None
 
     def add(self, text: str) -> None:
-        """Take in a line."""
+        """Add a line."""
         if self.n_chars < MAX_CONTENT:
             self.content.append(text)
         self.n_chars += len(text)
@@ -72,11 +72,11 @@ class _Record:
             self.problem = self.problem or Problem("", stray, _EXPECTED_LINE)
 
     def values(self, tag: str) -> list[str]:
-        """The values of a field, each on one line."""
+        """Return the values of a field, each on one line."""
         return [" ".join(" ".join(parts).split()) for parts in self.fields.get(tag, ())]
 
     def value(self, *tags: str) -> str:
-        """The first of some fields that holds anything."""
+        """Return the first of some fields that is not empty."""
         return next((one for tag in tags for one in self.values(tag) if one), "")
 
 
@@ -86,7 +86,7 @@ def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
     Lines in Latin-1 are read, and the first of them is reported.
 
     Args:
-        path: Records that begin with `PMID-`, or are parted by blank lines.
+        path: Records that begin with `PMID-`, or are separated by blank lines.
 
     Yields:
         Articles, and rejections with file, line and PMID where it is known. A bad record does not

@@ -1,4 +1,4 @@
-"""A question in plain words, and filters, as PubMed wants them asked."""
+"""Turn a question in plain words, and filters, into PubMed's query language."""
 
 from __future__ import annotations
 
@@ -31,20 +31,19 @@ _EVERYDAY = frozenset(
     "results review risk show showed shown shows significant significantly studies study treatment "
     "trial trials use used using year years".split()
 )
-"""Words that most abstracts have: the first to go when a question is too long for PubMed."""
+"""Words that most abstracts have: dropped first when a question is too long for PubMed."""
 
 
 def word_choices(query: str) -> Iterator[list[str]]:
-    """Words to ask PubMed for, at most eight, then three quarters as many, down to two.
+    """Yield words to search PubMed for, at most eight, then three quarters as many, down to two.
 
-    Nothing in a word means anything to PubMed but itself: quotes, brackets, wildcards, range and
-    boolean operators are gone. Names and rare words stay longest, in the query's order; a query
-    of stop words gives nothing.
+    Words are literal: quotes, brackets, wildcards, range and boolean operators are removed. Names
+    and rare words are kept longest, in the query's order; a query of stop words yields nothing.
 
     Example:
         >>> list(word_choices('Does "aspirin"[ti] OR heparin reduce stroke?'))
         [['aspirin', 'ti', 'heparin', 'reduce', 'stroke'], ['aspirin', 'heparin', 'stroke'], \
-['aspirin', 'heparin']]
+    pirin', 'heparin']]
     """
     text = unicodedata.normalize("NFKC", query).replace("\u2019", "'")
     words: dict[str, str] = {}
@@ -55,7 +54,7 @@ def word_choices(query: str) -> Iterator[list[str]]:
     ranked = sorted(range(len(kept)), key=lambda i: (-_telling(kept[i]), i))
     n_words = min(len(kept), _MOST_WORDS)
     while n_words:
-        # In lower case even AND, OR and NOT would be plain words to PubMed.
+        # Even in lower case, AND, OR and NOT would be plain words to PubMed.
         yield [kept[i].lower() for i in sorted(ranked[:n_words])]
         n_words = n_words * 3 // 4 if n_words > 2 else 0
 
@@ -70,10 +69,10 @@ def _telling(word: str) -> int:
 
 
 def filter_term(filters: Filters) -> str:
-    """What the filters add to a term of PubMed's; empty without filters.
+    """Return the part of a PubMed query that expresses filters; empty without filters.
 
     Raises:
-        InputError: A date is not one.
+        InputError: A date is invalid.
 
     Example:
         >>> filter_term(Filters(since="2020", no_retracted=True))
@@ -93,7 +92,7 @@ def filter_term(filters: Filters) -> str:
 
 
 def _day(date: str, name: str) -> str:
-    """The first day (`since`) or the last day (`until`) of a date, as PubMed writes it."""
+    """Return the first day (`since`) or the last day (`until`) of a date, as PubMed writes it."""
     try:
         match = _DATE.fullmatch(date)
         if match is None:

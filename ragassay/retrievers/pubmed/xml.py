@@ -1,8 +1,8 @@
-"""PubMed's XML as articles, streamed: baseline and update files, answers of efetch.
+"""Stream articles from PubMed's XML: baseline and update files, responses of efetch.
 
 The XML is not trusted: entities are never expanded nor fetched, and no DTD is loaded. A file that
-declares entities is set aside, a record that refers to one too. Memory holds one record at a time,
-and no record of more than `MAX_RECORD_BYTES`.
+declares entities is rejected, and so is a record that refers to one. One record is in memory at a
+time, and none of more than `MAX_RECORD_BYTES`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ragassay.records.literature import Article
 from ragassay.retrievers.pubmed.article import read_article, read_book_article, read_pmid
 
 MAX_RECORD_BYTES = 64 * 1024 * 1024
-"""More than this without the end of a record is no PubMed file, and would fill the memory."""
+"""More than this without the end of a record is not a PubMed file, and would fill the memory."""
 
 _CHUNK_BYTES = 64 * 1024
 _READERS = {"PubmedArticle": read_article, "PubmedBookArticle": read_book_article}
@@ -39,7 +39,7 @@ _WHOLE = "a whole file: fetch or unpack it again"
 
 @dataclass(frozen=True)
 class Deletion:
-    """A record that PubMed took back.
+    """A record that PubMed withdrew.
 
     Attributes:
         id: Its PMID.
@@ -49,35 +49,36 @@ class Deletion:
 
 
 PubmedItem = Article | Deletion | Rejection
-"""What stands in a PubMed file."""
+"""An item of a PubMed file."""
 
 
 def iter_pubmed_xml(path: Path) -> Iterator[PubmedItem]:
     """Read a PubMed file, plain or gzip, in its order and in constant memory.
 
     Args:
-        path: `pubmed26n0001.xml.gz`, an update file, or a saved answer of efetch.
+        path: `pubmed26n0001.xml.gz`, an update file, or a saved response of efetch.
 
     Yields:
-        Articles, deletions, and rejections with file, line and PMID where it is known. A bad
-        record does not stop the others; where the file breaks off or is not XML any more, a
-        last rejection says so.
+        Articles, deletions, and rejections with file, line and PMID where it is known. A bad record
+        does not stop the others; where the file is truncated or stops being XML, a last rejection
+        says so.
 
     Raises:
         InputError: the file is missing, is a folder or may not be opened.
     """
     with open_binary(path) as handle:
-        # read1: a plain read loses what was unpacked before the place where a gzip file is cut.
+        # read1: a plain read loses the data unpacked before the place where a gzip file is
+        # truncated.
         read = cast(GzipFile | BufferedReader, handle).read1
         yield from _Stream(str(path)).read(iter(lambda: read(_CHUNK_BYTES), b""))
 
 
 def read_efetch(data: bytes, name: str = _EFETCH_NAME) -> list[PubmedItem]:
-    """Read an answer of efetch (`db=pubmed`, `retmode=xml`).
+    """Read a response of efetch (`db=pubmed`, `retmode=xml`).
 
     Args:
-        data: The answer's body.
-        name: What rejections name as the file.
+        data: The response's body.
+        name: The file name in rejections.
 
     Returns:
         As `iter_pubmed_xml` yields; empty for a set without records.
@@ -87,7 +88,7 @@ def read_efetch(data: bytes, name: str = _EFETCH_NAME) -> list[PubmedItem]:
 
 
 class _Stream:
-    """A file that is being read.
+    """A file being read.
 
     Args:
         name: As the user named it.
@@ -111,7 +112,7 @@ class _Stream:
         )
 
     def read(self, chunks: Iterator[bytes]) -> Iterator[PubmedItem]:
-        """Read all; trouble with the file as a whole comes last."""
+        """Read everything; a problem with the file as a whole comes last."""
         while not self._over:
             trouble = self._feed(chunks)
             for _, element in self._parser.read_events():
@@ -126,7 +127,7 @@ class _Stream:
                 yield trouble
 
     def _feed(self, chunks: Iterator[bytes]) -> Rejection | None:
-        """Pass the next chunk to the parser; at the end say what is wrong, if anything."""
+        """Pass the next chunk to the parser; at the end return what is wrong, if anything."""
         try:
             chunk = next(chunks, b"")
             if chunk:
@@ -139,7 +140,7 @@ class _Stream:
             return self._reject(error.lineno or self._line, _not_xml(error))
         except (EOFError, zlib.error, OSError) as error:
             self._over = True
-            text = f"the file breaks off or is damaged here ({error})"
+            text = f"the file is truncated or is damaged here ({error})"
             return self._reject(self._line, Problem("", text, _WHOLE))
         self._line += chunk.count(b"\n")
         self._n_pending_bytes += len(chunk)
@@ -150,7 +151,7 @@ class _Stream:
         return self._reject(self._line, Problem("", text, "records of ordinary length"))
 
     def _check_root(self, root: Element) -> Rejection | None:
-        """What is wrong with a file that was read to its end without a record, if anything."""
+        """Return what is wrong with a file that was read without finding a record, if anything."""
         if self._n_records:
             return None
         if _declares_entities(root):
@@ -182,7 +183,7 @@ class _Stream:
 
     def _entities(self) -> Rejection:
         text = "the file declares entities of its own; nothing in it was read"
-        return self._reject(1, Problem("", text, "a file as PubMed gives it out"))
+        return self._reject(1, Problem("", text, "a file as PubMed distributes it"))
 
     def _reject_record(self, element: Element, problem: Problem) -> Rejection:
         pmid = read_pmid(element.find("*/PMID"))
@@ -199,7 +200,7 @@ class _Stream:
 
 
 def _not_xml(error: XMLSyntaxError) -> Problem:
-    # "…, line 5, column 7" stands at the end; the line has a field of its own.
+    # "…, line 5, column 7" is at the end; the line has a field of its own.
     said, _, where = error.msg.partition(", line ")
     column = where.partition("column ")[2]
     text = f"not XML from here on: {said}" + (f", column {column}" if column else "")
@@ -207,10 +208,10 @@ def _not_xml(error: XMLSyntaxError) -> Problem:
 
 
 def _line(element: Element) -> int:
-    """Line that an element starts on; 0 where it is not known."""
+    """Return the line that an element starts on; 0 where unknown."""
     if (element.sourceline or 0) < _MAX_LINE:
         return element.sourceline or 0
-    # libxml2 knows higher lines of text alone, and there the line on which the text ends.
+    # libxml2 has higher line numbers only for text, namely the line on which the text ends.
     for one in element.iter("*"):
         if one.text:
             return one.sourceline - one.text.count("\n")
@@ -223,7 +224,7 @@ def _declares_entities(element: Element) -> bool:
 
 
 def _forget(element: Element) -> None:
-    """Free a record that was read, and all that stands before it."""
+    """Free a record that was read, and everything before it."""
     element.clear(keep_tail=False)
     parent = element.getparent()
     while parent is not None:

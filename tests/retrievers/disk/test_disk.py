@@ -277,7 +277,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "aspirin"}\n')
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(CorpusError, match="holds no corpus"):
+    with pytest.raises(CorpusError, match="has no corpus"):
         build_corpus([tmp_path / "a.jsonl"], tmp_path / "mine")
     assert [p.name for p in (tmp_path / "mine").iterdir() if p.name != ".lock"] == ["thesis.txt"]
 
@@ -306,7 +306,7 @@ def test_two_builds_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("gone.jsonl", "does not exist"), ("a.pdf", "no kind"), (".", "holds no")]
+    ("name", "message"), [("gone.jsonl", "does not exist"), ("a.pdf", "no kind"), (".", "has no")]
 )
 def test_bad_sources_are_named(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "a.pdf").write_text("%PDF")

@@ -415,9 +415,9 @@ def test_threads_share_one_pace() -> None:
 def test_one_threads_retry_after_holds_the_others() -> None:
     starts: list[float] = []
     pace = Pace(0.5, clock=lambda: 0.0, sleep=starts.append)
-    pace.hold(7)
+    pace.pause(7)
     pace.wait()
-    pace.hold(1)
+    pace.pause(1)
     pace.wait()
     assert starts == [7, 7.5]
 

@@ -332,7 +332,7 @@ def test_a_cut_gzip_file_gives_what_stands_before_the_cut(tmp_path: Path) -> Non
     assert ids(before) == [str(99000001 + i) for i in range(len(before))]
     assert isinstance(last, Rejection)
     assert (last.file, last.line) == (str(path), 4 + len(before))
-    assert "breaks off" in last.problem
+    assert "is truncated" in last.problem
 
 
 def test_cut_xml_gives_what_stands_before_the_cut(tmp_path: Path) -> None:
