@@ -61,11 +61,7 @@ def links(page: Path) -> list[str]:
 def anchors(page: Path) -> set[str]:
     """What a link into a page may end in: its headings, as GitHub writes them."""
     tokens = _tokens(page)
-    titles = [
-        after.content
-        for token, after in pairwise(tokens)
-        if token.type == "heading_open"
-    ]
+    titles = [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 

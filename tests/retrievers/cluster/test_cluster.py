@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from opensearchpy import OpenSearch
 
 from ragassay.errors import CorpusError, InputError
 from ragassay.records import Article, ArticleLink
