@@ -10,8 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.retrievers.bm25 import tokenize
+from ragassay.testing.logprobs import tokenise
 
 N_DIMENSIONS = 64
+
+
+def certain_logprobs(text: str, n_top: int, seed: str) -> dict[str, list[dict[str, object]]]:
+    """In place of `build_logprobs`: each token is certain, so that a rating is a score of that."""
+    tokens = [
+        {"token": token, "logprob": 0.0, "bytes": list(token.encode())} for token in tokenise(text)
+    ]
+    return {"content": [{**token, "top_logprobs": [token][:n_top]} for token in tokens]}
 
 
 @dataclass

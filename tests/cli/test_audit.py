@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from fakes import WordEmbedder
+from fakes import WordEmbedder, certain_logprobs
 from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.records import Audit
-from ragassay.testing import Fault, ScriptedModel, default_reply, logprobs
+from ragassay.testing import Fault, ScriptedModel, default_reply
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +22,7 @@ def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def certain_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rating is a score of just that: the scripted model does not waver between two."""
-    sure = logprobs._word_distribution
-    monkeypatch.setattr(logprobs, "_rating_distribution", lambda token, seed: sure(token))
+    monkeypatch.setattr("ragassay.testing.completions.build_logprobs", certain_logprobs)
 
 
 def flatters(messages, schema):

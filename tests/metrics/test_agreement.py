@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 import random
 
 import krippendorff
@@ -14,6 +14,7 @@ from sklearn.metrics import cohen_kappa_score, f1_score, precision_recall_fscore
 
 from ragassay.errors import InputError
 from ragassay.metrics.agreement import agreement, krippendorff_alpha
+from ragassay.metrics.resampling import bootstrap_interval
 
 LIKERT = ("1", "2", "3", "4", "5")
 Pairs = st.lists(st.tuples(st.sampled_from(LIKERT), st.sampled_from(LIKERT)), min_size=1)
@@ -77,18 +78,19 @@ def test_intervals_are_those_of_every_resample_of_two_questions():
 
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
 def test_draws_of_kappa_are_kappas_of_draws(weights):
-    from ragassay.metrics import agreement as module
-
     draw = random.Random(5)
-    items = [(draw.randrange(3), draw.randrange(3), draw.choice("wxyz")) for _ in range(40)]
-    tables = np.zeros((4, 3, 3))
-    for t, p, q in items:
-        tables["wxyz".index(q), t, p] += 1
-    statistic = module._kappa_draws(tables, module._disagreement(3, weights))
-    for counts in itertools.islice(itertools.product(range(3), repeat=4), 20, 60, 7):
+    items = [(draw.randrange(3), draw.randrange(3), "wxyz"[i % 4]) for i in range(40)]
+
+    @functools.cache
+    def kappa_of(*counts: int) -> float:
         drawn = [(t, p) for t, p, q in items for _ in range(counts["wxyz".index(q)])]
-        expected = cohen_kappa_score([t for t, _ in drawn], [p for _, p in drawn], weights=weights)
-        assert statistic(np.array([counts]))[0] == pytest.approx(expected)
+        return cohen_kappa_score([t for t, _ in drawn], [p for _, p in drawn], weights=weights)
+
+    expected = bootstrap_interval(lambda draws: np.array([kappa_of(*row) for row in draws]), 4)
+    truth, predicted, questions = zip(*((str(t), str(p), q) for t, p, q in items), strict=True)
+    found = agreement(truth, predicted, ["0", "1", "2"], questions, is_ordered=True)
+    kappas = {None: found.kappa, "linear": found.linear_kappa, "quadratic": found.quadratic_kappa}
+    assert (kappas[weights].low, kappas[weights].high) == pytest.approx(expected)
 
 
 def test_unscored_is_left_out_counted_and_bounds_the_accuracy():

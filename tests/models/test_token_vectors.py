@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from ragassay.errors import SettingsError
 from ragassay.models.token_vectors import MOST_TOKENS, TokenEncoder
+from ragassay.models.weights import minilm_folder
 
 pytestmark = pytest.mark.integration
 
@@ -79,10 +81,8 @@ def test_a_model_that_is_not_there_is_named(tmp_path):
         TokenEncoder(str(tmp_path / "nowhere")).encode(["text"])
 
 
-def test_a_tokenizer_without_a_limit_gets_one(tmp_path, encoder):
-    model, tokenizer = encoder._model()
-    model.save_pretrained(tmp_path / "model")
-    tokenizer.save_pretrained(tmp_path / "model")
+def test_a_tokenizer_without_a_limit_gets_one(tmp_path):
+    shutil.copytree(minilm_folder(), tmp_path / "model")
     config = tmp_path / "model" / "tokenizer_config.json"
     fields = json.loads(config.read_text())
     fields.pop("model_max_length", None)

@@ -8,9 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import transformers
 
 from ragassay.errors import SettingsError
 from ragassay.models import weights
+
+MODEL = "AutoModelForCausalLM"
 
 
 def test_the_digest_of_a_known_text(tmp_path: Path) -> None:
@@ -53,20 +56,25 @@ def test_a_package_without_its_file_says_so(
 
 @pytest.fixture
 def convert(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
-    """A conversion that writes two small files, and counts."""
+    """Where transformers, which writes two small files in place of its own, was asked to write."""
     gguf = tmp_path / "package" / "model.gguf"
     gguf.parent.mkdir()
     gguf.write_bytes(b"gguf")
     done: list[Path] = []
 
-    def fake(source: Path, folder: Path) -> None:
+    def save_config(folder: Path) -> None:
+        (folder / "config.json").write_text("{}")
+
+    def save_weights(folder: Path) -> None:
         done.append(folder)
         (folder / "model.safetensors").write_bytes(b"weights")
-        (folder / "config.json").write_text("{}")
 
     monkeypatch.setattr(weights, "packaged_file", lambda *_: gguf)
     monkeypatch.setattr(weights, "SMOLLM2_GGUF_SHA256", weights.sha256_of(gguf))
-    monkeypatch.setattr(weights, "_write_converted", fake)
+    for target, save in (("AutoTokenizer", save_config), (MODEL, save_weights)):
+        loaded = SimpleNamespace(save_pretrained=save)
+        loader = getattr(transformers, target)
+        monkeypatch.setattr(loader, "from_pretrained", lambda *_, found=loaded, **__: found)
     return done
 
 
@@ -102,34 +110,34 @@ def test_a_damaged_conversion_is_redone(convert: list[Path], tmp_path: Path, dam
 def test_an_interrupted_conversion_leaves_nothing_and_is_redone(
     convert: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = weights._write_converted
-
-    def interrupted(source: Path, folder: Path) -> None:
-        (folder / "config.json").write_text("{}")
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(weights, "_write_converted", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(getattr(transformers, MODEL), "from_pretrained", interrupted)
         weights.smollm2_folder(tmp_path / "cache")
+    assert convert == []
     assert list((tmp_path / "cache").iterdir()) == []
-    monkeypatch.setattr(weights, "_write_converted", real)
     assert (weights.smollm2_folder(tmp_path / "cache") / "model.safetensors").exists()
 
 
 def test_of_two_conversions_at_once_one_stays(
     convert: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = weights._write_converted
+    model = getattr(transformers, MODEL)
+    fast = model.from_pretrained
     first: list[int] = []
 
-    def slow(source: Path, folder: Path) -> None:
-        monkeypatch.setattr(weights, "_write_converted", real)
+    def slow(*_: object, **__: object) -> object:
+        monkeypatch.setattr(model, "from_pretrained", fast)
         other = weights.smollm2_folder(tmp_path / "cache")  # another process, which is faster
         first.append((other / "model.safetensors").stat().st_ino)
-        real(source, folder)
+        return fast()
 
-    monkeypatch.setattr(weights, "_write_converted", slow)
+    monkeypatch.setattr(model, "from_pretrained", slow)
     folder = weights.smollm2_folder(tmp_path / "cache")
-    assert weights._is_intact(folder)
+    assert len(convert) == 2
+    assert weights.smollm2_folder(tmp_path / "cache") == folder
+    assert len(convert) == 2, "it is intact"
     assert (folder / "model.safetensors").stat().st_ino == first[0], "it may be read already"
     assert list((tmp_path / "cache").iterdir()) == [folder]

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.retrievers import fusion
 from ragassay.retrievers.fusion import reciprocal_rank_fusion
 
 RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True), max_size=4)
@@ -53,7 +50,3 @@ def test_an_id_twice_in_a_ranking_counts_once_at_its_best() -> None:
 def test_a_negative_k_is_refused() -> None:
     with pytest.raises(ValueError, match="k is -1"):
         reciprocal_rank_fusion([["a"]], k=-1)
-
-
-def test_the_example_holds() -> None:
-    assert doctest.testmod(fusion).failed == 0

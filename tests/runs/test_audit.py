@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from fakes import WordEmbedder
+from fakes import WordEmbedder, certain_logprobs
 
 from ragassay.errors import InputError, RunMismatchError
 from ragassay.evaluators.toolbox import Toolbox
@@ -31,7 +31,6 @@ from ragassay.testing import (
     ScriptedModel,
     default_reply,
     last_user_text,
-    logprobs,
 )
 
 pytestmark = pytest.mark.integration
@@ -42,8 +41,7 @@ DRUGS = ("brelozant", "metformin", "warfarin", "losartan", "ibuprofen", "digoxin
 @pytest.fixture(autouse=True)
 def certain_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rating is a score of just that: the scripted model does not waver between two."""
-    sure = logprobs._word_distribution
-    monkeypatch.setattr(logprobs, "_rating_distribution", lambda token, seed: sure(token))
+    monkeypatch.setattr("ragassay.testing.completions.build_logprobs", certain_logprobs)
 
 
 def record(n: int, **fields: object) -> Record:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from opensearchpy import OpenSearch
 
 from ragassay.errors import CorpusError, InputError
 from ragassay.records import Article, ArticleLink
@@ -251,8 +252,9 @@ def test_a_cluster_that_stays_busy_is_an_error(
 
 def test_an_article_that_the_mapping_refuses_is_named(server: ScriptedOpenSearch) -> None:
     narrow = {"mappings": {"properties": {"id": {}, "title": {}, "text": {}}}}
+    with OpenSearch([server.url]) as client:
+        client.indices.create(index="narrow", body=narrow)
     with ClusterCorpus(server.url, "narrow") as corpus:
-        corpus._client.indices.create(index="narrow", body=narrow)
         with pytest.raises(CorpusError, match=r"'101' \(after 1 others\).*not allowed"):
             corpus.load([UNDATED, TRIAL])
 

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import diskcache
+import httpx
 import pytest
 
 from ragassay.errors import CorpusError, InputError
@@ -497,9 +498,20 @@ def test_it_names_the_service_and_the_day(pubmed: LivePubMed) -> None:
     assert abs(datetime.now(UTC).date() - datetime.fromisoformat(day).date()) <= timedelta(days=1)
 
 
-def test_ncbis_converter_goes_with_ncbis_utilities(tmp_path: Path) -> None:
+def test_ncbis_converter_goes_with_ncbis_utilities(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def answer(self: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(200, json={"records": []})
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", answer)
     with LivePubMed(tmp_path, base_url=NCBI + "/") as pubmed:
-        assert pubmed._idconv.startswith("https://pmc.ncbi.nlm.nih.gov/tools/idconv/")
+        assert pubmed.get("PMC123") is None
+    (url,) = asked
+    assert url.startswith("https://pmc.ncbi.nlm.nih.gov/tools/idconv/")
 
 
 def test_arguments_that_cannot_work_are_named(tmp_path: Path) -> None:

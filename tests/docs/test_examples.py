@@ -1,0 +1,110 @@
+"""The Python of the README and the docs, and the answers that they show."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from fakes import WordEmbedder
+from handbook import PAGES, Block, block, blocks
+
+import ragassay
+from ragassay.formats import read_records
+from ragassay.testing import ScriptedModel
+
+README, USING, JUDGES = ROOT / "README.md", ROOT / "docs" / "using.md", ROOT / "docs" / "judges.md"
+PYTHON = [one for page in PAGES for one in blocks(page, "python")]
+
+
+def imported(one: Block) -> list[tuple[str, str]]:
+    """The modules of ours that a block imports, and the names from them."""
+    found = []
+    for node in ast.walk(ast.parse(one.text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ragassay"):
+            found += [(str(node.module), alias.name) for alias in node.names]
+    return found
+
+
+@pytest.mark.parametrize("one", PYTHON, ids=lambda one: one.name)
+def test_what_an_example_imports_from_us_exists(one: Block):
+    compile(one.text, one.name, "exec")
+    for module, name in imported(one):
+        assert hasattr(importlib.import_module(module), name)
+
+
+@pytest.fixture
+def at_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A folder to run examples in; whatever model they name, a scripted one answers."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ragassay.graphs.toolbox.Embedder", lambda name: WordEmbedder(name))
+    with ScriptedModel() as model:
+        monkeypatch.setenv("RAGASSAY_MODEL", model.model_name)
+        monkeypatch.setenv("RAGASSAY_API_BASE", model.base_url)
+        yield tmp_path
+
+
+def run(one: Block) -> dict[str, object]:
+    names: dict[str, object] = {}
+    exec(compile(one.text, one.name, "exec"), names)
+    return names
+
+
+def write_answers(path: Path, n: int) -> Path:
+    rows = [
+        {
+            "id": f"q{i}",
+            "topic": f"q{i}",
+            "question": f"Does drug {i} lower blood pressure?",
+            "answer": f"Drug {i} lowers blood pressure by {i + 2} mmHg [1]. It is safe [1].",
+            "sources": [{"id": "1", "text": f"Drug {i} lowered blood pressure."}],
+        }
+        for i in range(n)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("page", [README, USING], ids=lambda page: page.name)
+def test_an_answer_is_evaluated_as_shown(page: Path, at_work: Path):
+    names = run(block(page, "python", "ragassay.evaluate("))
+    assert names["result"].scores["rubric.correctness"].n == 1
+    assert "ragassay" in (at_work / "report.html").read_text()
+
+
+@pytest.mark.integration
+def test_runs_are_compared_and_measured_as_shown(at_work: Path):
+    answers = write_answers(at_work / "answers.jsonl", 3)
+    for name in ("alpha", "beta", "first"):
+        ragassay.evaluate(answers, out=Path("runs") / name)
+    label = {"task": "rubric", "label": "4", "record_id": "q1", "item": "cohesion"}
+    Path("labels.jsonl").write_text(json.dumps(label) + "\n")
+    one = block(USING, "python", "ragassay.compare(")
+    boards, tasks = (
+        eval(line.partition("  #")[0], {"ragassay": ragassay})
+        for line in one.text.splitlines()
+        if line.startswith("ragassay.")
+    )
+    assert {row.system for board in boards for row in board.rows} >= {"alpha", "beta"}
+    assert tasks
+
+
+@pytest.mark.integration
+def test_a_judge_is_audited_as_shown(at_work: Path, capsys: pytest.CaptureFixture[str]):
+    write_answers(at_work / "answers.jsonl", 2)
+    run(block(JUDGES, "python", "ragassay.audit("))
+    assert "cohesion" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("page", "format_name"), [(README, "ragas"), (USING, "ragassay")])
+def test_the_answer_that_is_shown_is_read(page: Path, format_name: str, tmp_path: Path):
+    path = tmp_path / "answers.json"
+    path.write_text(blocks(page, "json")[0].text)
+    result = read_records(path)
+    assert (result.format, len(result.records), result.rejections) == (format_name, 1, ())
+    assert result.records[0].sources and result.records[0].reference

@@ -1,0 +1,74 @@
+"""The pages that people read (README, docs/, ...), taken apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from conftest import ROOT
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*/*.md")]
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of code of a page."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """Where it stands."""
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def _tokens(page: Path) -> list[Token]:
+    return MarkdownIt().enable("table").parse(page.read_text(encoding="utf-8"))
+
+
+def blocks(page: Path, *languages: str) -> list[Block]:
+    """The code blocks of a page; without languages, all."""
+    found = [
+        Block(page, token.map[0] + 1, token.info.strip(), token.content)
+        for token in _tokens(page)
+        if token.type in ("fence", "code_block") and token.map
+    ]
+    return [block for block in found if not languages or block.language in languages]
+
+
+def block(page: Path, language: str, words: str) -> Block:
+    """The one block of a page that holds these words."""
+    (found,) = (one for one in blocks(page, language) if words in one.text)
+    return found
+
+
+def links(page: Path) -> list[str]:
+    """Where the links and pictures of a page point to."""
+    children = [child for token in _tokens(page) for child in token.children or ()]
+    targets = [child.attrs.get("href") or child.attrs.get("src") for child in children]
+    return [str(target) for target in targets if target]
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link into a page may end in: its headings, as GitHub writes them."""
+    tokens = _tokens(page)
+    titles = [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def shell_lines(page: Path) -> list[tuple[str, str]]:
+    """Where a command line stands, and the line, joined where it goes on, without its prompt."""
+    found = []
+    for one in blocks(page, "", "sh", "bash", "console"):
+        joined = one.text.replace("\\\n", " ")
+        found += [(one.name, line.strip().removeprefix("$ ")) for line in joined.splitlines()]
+    return found
