@@ -8,10 +8,10 @@ from typing import Annotated
 import dspy
 from pydantic import StringConstraints
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fence_mark, fenced
 from ragassay.prompts import load_prompts
-from ragassay.records import Paraphrase
+from ragassay.records import Paraphrase, Usage
 from ragassay.retrievers.bm25 import tokenize
 
 _MOST_CHARS = load_prompts().agents["paraphraser"].restatement_chars
@@ -47,24 +47,24 @@ class Paraphraser(Agent):
     def __init__(self) -> None:
         super().__init__(Restate)
 
-    async def aforward(self, sentence: str) -> Paraphrase:
+    def request(self, sentence: str) -> Request:
         """Say a sentence again.
+
+        What comes of it has no text where the reply cannot stand beside the sentence; see
+        `is_restatement`.
 
         Args:
             sentence: Without citation markers.
-
-        Returns:
-            Without a text where the reply cannot stand beside the sentence; see `is_restatement`.
-
-        Raises:
-            ModelError: The model gave no usable reply.
         """
+
+        def read(found: dspy.Prediction, usage: Usage) -> Paraphrase:
+            text = " ".join(found.restatement.split())
+            if is_restatement(text, sentence):
+                return Paraphrase(sentence=sentence, text=text, usage=usage)
+            return Paraphrase(sentence=sentence, refused=text, usage=usage)
+
         # The sentence is all there is to see: no question and no sources stand before it.
-        found, usage = await self.ask(context=fenced(sentence, fence_mark([sentence])))
-        text = " ".join(found.restatement.split())
-        if is_restatement(text, sentence):
-            return Paraphrase(sentence=sentence, text=text, usage=usage)
-        return Paraphrase(sentence=sentence, refused=text, usage=usage)
+        return self.asking(read, context=fenced(sentence, fence_mark([sentence])))
 
 
 def is_restatement(text: str, sentence: str) -> bool:

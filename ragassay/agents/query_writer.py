@@ -9,7 +9,7 @@ from typing import Annotated
 import dspy
 from pydantic import StringConstraints
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fenced, mark_of
 from ragassay.prompts import load_prompts
 from ragassay.records import Case, Usage
@@ -48,9 +48,9 @@ class QueryWriter(Agent):
     def __init__(self) -> None:
         super().__init__(WriteQueries)
 
-    async def aforward(
+    def request(
         self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
-    ) -> Queries:
+    ) -> Request:
         """Write queries for a sentence of the case's answer; one that is beside it is empty.
 
         Args:
@@ -58,19 +58,20 @@ class QueryWriter(Agent):
             claim: The sentence.
             tried: Queries that brought up nothing close enough.
             found: Titles of what they brought up.
-
-        Raises:
-            ModelError: The model gave no usable reply.
         """
         mark = mark_of(case)
         lines = [*(f"query: {query}" for query in tried), *(f"found: {title}" for title in found)]
-        written, usage = await self.ask(
+        subject = f"{claim} {case.question}"
+
+        def read(written: dspy.Prediction, usage: Usage) -> Queries:
+            return Queries(_on(subject, written.query), _on(subject, written.opposite), usage)
+
+        return self.asking(
+            read,
             context=case.context,
             claim=fenced(claim, mark),
             tried=fenced("\n".join(lines), mark) if lines else "nothing yet",
         )
-        subject = f"{claim} {case.question}"
-        return Queries(_on(subject, written.query), _on(subject, written.opposite), usage)
 
 
 def _on(subject: str, text: str) -> str:

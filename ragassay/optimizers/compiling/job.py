@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.metadata
 import os
 from collections.abc import Callable, Sequence
@@ -34,7 +33,7 @@ from ragassay.optimizers.compiling.searching import (
     parts_of,
     search,
 )
-from ragassay.optimizers.compiling.student import Student, example_of, predictor_of, rendered
+from ragassay.optimizers.compiling.student import Student, example_of, predictor_of
 from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.optimizers.compiling.tasks import TaskOptions, task_of
 from ragassay.prompts.compiled import PREDICTOR, Comparison, CompiledPredictor, CompiledPrompt
@@ -274,10 +273,7 @@ class _Job:
         return [example_of(item, shown) for item, shown in zip(items, inputs, strict=True)]
 
     def _rendered(self, items: Sequence[CompileItem]) -> list[dict[str, str]]:
-        async def all_inputs() -> list[dict[str, str]]:
-            return list(await asyncio.gather(*(rendered(self._student.agent, i) for i in items)))
-
-        return self._desk.bridge.wait(all_inputs())
+        return [self._student.agent.request(*item.arguments).inputs for item in items]
 
     def _sha256(self, items: Sequence[CompileItem]) -> str:
         return items_sha256(items, self._rendered(items))
