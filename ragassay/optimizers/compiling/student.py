@@ -32,7 +32,7 @@ class Student(dspy.Module):
 
     def forward(self, item: CompileItem) -> dspy.Prediction:
         """As `aforward`, in a thread that waits."""
-        return dspy.settings.lm.desk.bridge.wait(self.aforward(item))
+        return dspy.settings.lm.shared.loop.wait(self.aforward, item)
 
     async def aforward(self, item: CompileItem) -> dspy.Prediction:
         """Ask the agent.
