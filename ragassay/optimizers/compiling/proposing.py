@@ -35,7 +35,7 @@ class ProposalAdapter(SharedPrefixAdapter):
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """One request, in a thread that waits; a reply that cannot be had is an empty text."""
-        options = lm_kwargs | NO_LOGPROBS
+        options = {**lm_kwargs, **NO_LOGPROBS}
         if lm.takes_schema:
             options["response_format"] = _bounded(response_format(signature))
         try:
