@@ -34,31 +34,6 @@ class SharedPrefixAdapter(dspy.Adapter):
     fenced from the agents where they are not ours.
     """
 
-    def _call_preprocess(
-        self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, inputs: dict[str, Any]
-    ) -> Any:
-        signature = super()._call_preprocess(lm, lm_kwargs, signature, inputs)
-        if getattr(lm, "takes_schema", True):
-            lm_kwargs["response_format"] = response_format(signature)
-        return signature
-
-    async def acall(
-        self,
-        lm: Any,
-        lm_kwargs: dict[str, Any],
-        signature: Any,
-        demos: list[dict[str, Any]],
-        inputs: dict[str, Any],
-    ) -> list[dict[str, Any]]:
-        """One call, with the steps of the base class.
-
-        The base class also has a thread ask LiteLLM, at every call, what the model can do; the
-        judge knows that since it was made.
-        """
-        rendered = self._call_preprocess(lm, lm_kwargs, signature, inputs)
-        outputs = await lm.acall(messages=self.format(rendered, demos, inputs), **lm_kwargs)
-        return self._call_postprocess(rendered, signature, outputs, lm, lm_kwargs)
-
     def format(
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 import dspy
 
 from ragassay.agents.adapter import CompactAdapter
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fence_mark, fenced
 from ragassay.prompts import load_prompts
@@ -51,11 +51,15 @@ class AnswerReader(Agent):
             ModelError: The model gave no usable reply for one of them.
         """
         numbers = range(1, len(shown_lines(case)) + 1)
-        replies = await asyncio.gather(*(self.ask(context=read_context(case, n)) for n in numbers))
+        replies = await asyncio.gather(*(self.ask(self.request(case, n)) for n in numbers))
         return Reading(
-            marks=tuple(_sure_mark(found) for found, _ in replies),
+            marks=tuple(mark for mark, _ in replies),
             usage=sum((usage for _, usage in replies), Usage()),
         )
+
+    def request(self, case: Case, n: int) -> Request:
+        """Say what the n-th sentence is."""
+        return self.asking(_sure_mark, context=read_context(case, n))
 
     def messages(self, case: Case, n: int) -> list[dict[str, str]]:
         """Return the prompt for a sentence as the model sees it, for training."""
@@ -63,8 +67,9 @@ class AnswerReader(Agent):
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
-def _sure_mark(found: dspy.Prediction) -> Mark:
-    return sure_mark(found.mark, choice_distribution(found.get("logprobs"), "mark", MARKS))
+def _sure_mark(found: dspy.Prediction, usage: Usage) -> tuple[Mark, Usage]:
+    weights = choice_distribution(found.get("logprobs"), "mark", MARKS)
+    return sure_mark(found.mark, weights), usage
 
 
 def sure_mark(given: Mark, weights: Mapping[str, float] | None) -> Mark:

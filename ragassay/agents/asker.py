@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import dspy
 from pydantic import StringConstraints
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fenced, mark_of
 from ragassay.metrics.uncertainty import rounded_bits
@@ -43,9 +43,9 @@ class Asker(Agent):
     def __init__(self) -> None:
         super().__init__(_signature(("yes", "no"), False))
 
-    async def aforward(
+    def request(
         self, case: Case, question: str, values: Sequence[str | int], subject: str = ""
-    ) -> tuple[Said, Usage]:
+    ) -> Request:
         """Ask about the case's answer.
 
         Args:
@@ -54,26 +54,26 @@ class Asker(Agent):
             values: The possible labels or ratings, at least two.
             subject: The sentence or text of the case that it is about; untrusted.
 
-        Raises:
-            ModelError: The model gave no usable reply.
+        Returns:
+            What the reply is read as: what was said, and what it cost.
         """
-        given = {"subject": fenced(subject, mark_of(case))} if subject else {}
-        found, usage = await self.ask(
-            _signature(tuple(values), bool(subject)),
-            None,
-            context=case.context,
-            **given,
-            question=question,
-        )
         labels = [str(value) for value in values]
-        weights = choice_distribution(found.get("logprobs"), "reply", labels)
-        value: str | float = found.reply
-        if weights and isinstance(found.reply, int):
-            value = sum(float(label) * weight for label, weight in weights.items())
-        said = Said(
-            value=value,
-            reason=found.rationale.strip(),
-            confidence=round(weights[str(found.reply)], 4) if weights else None,
-            entropy_bits=rounded_bits(weights.values() if weights else None),
-        )
-        return said, usage
+
+        def read(found: dspy.Prediction, usage: Usage) -> tuple[Said, Usage]:
+            weights = choice_distribution(found.get("logprobs"), "reply", labels)
+            value: str | float = found.reply
+            if weights and isinstance(found.reply, int):
+                value = sum(float(label) * weight for label, weight in weights.items())
+            said = Said(
+                value=value,
+                reason=found.rationale.strip(),
+                confidence=round(weights[str(found.reply)], 4) if weights else None,
+                entropy_bits=rounded_bits(weights.values() if weights else None),
+            )
+            return said, usage
+
+        signature = _signature(tuple(values), bool(subject))
+        inputs = {"context": case.context, "question": question}
+        if subject:
+            inputs["subject"] = fenced(subject, mark_of(case))
+        return Request(signature, inputs, (), read)

@@ -1,20 +1,41 @@
-"""What all agents share: a signature from the prompts, one typed call, its usage."""
+"""What all agents share: a signature from the prompts, a request, one typed call, its usage."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import dspy
 
-from ragassay.agents.adapter import CASE_FIELD, SharedPrefixAdapter
-from ragassay.errors import ModelError, SettingsError, UnparsableReplyError
+from ragassay.agents.adapter import CASE_FIELD, SharedPrefixAdapter, response_format
+from ragassay.errors import SettingsError
 from ragassay.models.gateway import metered
 from ragassay.prompts import load_prompts
 from ragassay.prompts.compiled import CompiledPrompt
 from ragassay.records import Usage
 
 ADAPTER = SharedPrefixAdapter()
+
+NO_LOGPROBS: Mapping[str, None] = {"logprobs": None, "top_logprobs": None}
+"""Options of a call whose reply is read without its log-probabilities."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call of a model that is still to be made.
+
+    Attributes:
+        signature: Names the inputs, types the outputs, and has the instruction.
+        inputs: By name.
+        demos: Examples that are shown.
+        read: Makes the agent's record of a reply and of what it cost.
+    """
+
+    signature: Any
+    inputs: dict[str, str]
+    demos: Sequence[Mapping[str, Any]]
+    read: Callable[[dspy.Prediction, Usage], Any]
 
 
 class Agent(dspy.Module):
@@ -66,34 +87,36 @@ class Agent(dspy.Module):
                     f"{strange[0]!r}; there are {', '.join(sorted(known))}"
                 )
 
-    async def ask(
-        self,
-        signature: type[dspy.Signature] | None = None,
-        demos: Sequence[Mapping[str, Any]] | None = None,
-        /,
-        **inputs: str,
-    ) -> tuple[dspy.Prediction, Usage]:
-        """One call through the house's adapter.
+    def request(self, *args: Any, **kwargs: Any) -> Request:
+        """Say what a call would ask, without making it; takes what the agent is called with."""
+        raise NotImplementedError
 
-        Args:
-            signature: In place of the predictor's, for this call.
-            demos: Examples in place of the predictor's, for this call.
-            inputs: Its inputs by name.
+    def asking(self, read: Callable[[dspy.Prediction, Usage], Any], /, **inputs: str) -> Request:
+        """Make a request with the predictor's signature and examples."""
+        predictor: Any = self.predict
+        return Request(predictor.signature, inputs, tuple(predictor.demos), read)
+
+    def aforward(self, *args: Any, **kwargs: Any) -> Awaitable[Any]:
+        """Ask a model; takes what `request` takes, gives what its `read` makes.
+
+        Raises:
+            ModelError: The model gave no usable reply.
+        """
+        return self.ask(self.request(*args, **kwargs))
+
+    async def ask(self, asked: Request) -> Any:
+        """Make a call of the model that DSPy's settings name, and read its reply.
 
         Raises:
             ModelError: What went wrong, typed.
         """
-        chosen: dict[str, Any] = {} if signature is None else {"signature": signature}
-        if demos is not None:
-            chosen["demos"] = list(demos)
-        with metered() as meter, dspy.context(adapter=self.adapter, disable_history=True):
-            try:
-                prediction = await self.predict.acall(config=self._options(), **chosen, **inputs)
-            except dspy.utils.exceptions.AdapterParseError as error:
-                raise UnparsableReplyError(str(error)[:300]) from error
-            except ExceptionGroup as error:
-                raise ModelError(str(error)[:300]) from error
-        return prediction, meter.usage
-
-    def _options(self) -> dict[str, Any]:
-        return {} if self.wants_logprobs else {"logprobs": None, "top_logprobs": None}
+        predictor: Any = self.predict
+        lm = predictor.lm or dspy.settings.lm
+        options: dict[str, Any] = {} if self.wants_logprobs else dict(NO_LOGPROBS)
+        if lm.takes_schema:
+            options["response_format"] = response_format(asked.signature)
+        messages = self.adapter.format(asked.signature, asked.demos, asked.inputs)
+        with metered() as meter:
+            reply = (await lm.acall(messages=messages, **options))[0]
+        fields = self.adapter.parse(asked.signature, reply["text"])
+        return asked.read(dspy.Prediction(**fields, logprobs=reply["logprobs"]), meter.usage)

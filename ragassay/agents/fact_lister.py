@@ -8,7 +8,7 @@ from typing import Annotated
 import dspy
 from pydantic import Field, StringConstraints
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fenced, mark_of
 from ragassay.agents.grounding import is_carried
 from ragassay.prompts import load_prompts
@@ -48,19 +48,20 @@ class FactLister(Agent):
     def __init__(self) -> None:
         super().__init__(ListPassageFacts)
 
-    async def aforward(self, case: Case, passage: str) -> PassageFacts:
+    def request(self, case: Case, passage: str) -> Request:
         """List the facts of a passage.
 
-        A fact that the passage does not state is left out; where none is left, the passage's
-        sentences are its facts.
-
-        Raises:
-            ModelError: The model gave no usable reply.
+        A fact that the passage does not carry is left out; where none is left, the passage's
+        sentences stand for its facts.
         """
-        found, usage = await self.ask(context=case.context, passage=fenced(passage, mark_of(case)))
-        facts = dict.fromkeys(" ".join(fact.split()) for fact in found.facts)
-        carried = [fact for fact in facts if is_carried(fact, passage, passage)]
-        return PassageFacts(tuple(carried or sentences_of(passage)), usage)
+
+        def read(found: dspy.Prediction, usage: Usage) -> PassageFacts:
+            facts = dict.fromkeys(" ".join(fact.split()) for fact in found.facts)
+            carried = [fact for fact in facts if is_carried(fact, passage, passage)]
+            return PassageFacts(tuple(carried or sentences_of(passage)), usage)
+
+        marked = fenced(passage, mark_of(case))
+        return self.asking(read, context=case.context, passage=marked)
 
 
 def fact_windows(document: Document) -> tuple[EvidenceSpan, ...]:

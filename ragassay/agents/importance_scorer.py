@@ -8,7 +8,7 @@ from typing import get_args
 
 import dspy
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fence_mark, fenced
 from ragassay.prompts import load_prompts
@@ -46,23 +46,23 @@ class ImportanceScorer(Agent):
     def __init__(self) -> None:
         super().__init__(ScoreImportance)
 
-    async def aforward(self, question: str, facts: Sequence[str], position: int) -> Scored:
+    def request(self, question: str, facts: Sequence[str], position: int) -> Request:
         """Label one nugget.
 
         Args:
             question: The question.
             facts: All nuggets.
             position: Its position (0-based).
-
-        Raises:
-            ModelError: The model gave no usable reply.
         """
         mark, words = fence_mark([question, *facts]), load_prompts().context
         listed = "\n".join(f"- {fact}" for fact in facts)
         context = "\n".join(
             [words.question, fenced(question, mark), words.facts, fenced(listed, mark)]
         )
-        found, usage = await self.ask(context=context, fact=fenced(facts[position], mark))
-        weights = choice_distribution(found.get("logprobs"), "importance", IMPORTANCES)
-        confidence = round(weights[found.importance], 4) if weights else None
-        return Scored(found.importance, confidence, usage)
+        return self.asking(_scored, context=context, fact=fenced(facts[position], mark))
+
+
+def _scored(found: dspy.Prediction, usage: Usage) -> Scored:
+    weights = choice_distribution(found.get("logprobs"), "importance", IMPORTANCES)
+    confidence = round(weights[found.importance], 4) if weights else None
+    return Scored(found.importance, confidence, usage)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dspy
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fenced, mark_of
 from ragassay.metrics.uncertainty import rounded_bits
-from ragassay.records import ASSIGNMENTS, Assignment, Case, Nugget, NuggetAssignment
+from ragassay.records import ASSIGNMENTS, Assignment, Case, Nugget, NuggetAssignment, Usage
 
 
 class AssignNugget(dspy.Signature):
@@ -32,25 +32,24 @@ class NuggetAssigner(Agent):
     def __init__(self) -> None:
         super().__init__(AssignNugget)
 
-    async def aforward(self, case: Case, gold: int, nugget: Nugget) -> NuggetAssignment:
+    def request(self, case: Case, gold: int, nugget: Nugget) -> Request:
         """Label one gold nugget.
 
         Args:
             case: The case.
             gold: Position of the nugget among the gold ones (0-based).
             nugget: The nugget.
-
-        Raises:
-            ModelError: The model gave no usable reply.
         """
-        found, usage = await self.ask(
-            context=case.context, nugget=fenced(nugget.text, mark_of(case))
-        )
-        weights = choice_distribution(found.get("logprobs"), "assignment", ASSIGNMENTS)
-        return NuggetAssignment(
-            gold=gold,
-            assignment=found.assignment,
-            confidence=round(weights[found.assignment], 4) if weights else None,
-            entropy_bits=rounded_bits(weights.values() if weights else None),
-            usage=usage,
-        )
+
+        def read(found: dspy.Prediction, usage: Usage) -> NuggetAssignment:
+            weights = choice_distribution(found.get("logprobs"), "assignment", ASSIGNMENTS)
+            return NuggetAssignment(
+                gold=gold,
+                assignment=found.assignment,
+                confidence=round(weights[found.assignment], 4) if weights else None,
+                entropy_bits=rounded_bits(weights.values() if weights else None),
+                usage=usage,
+            )
+
+        marked = fenced(nugget.text, mark_of(case))
+        return self.asking(read, context=case.context, nugget=marked)

@@ -9,7 +9,7 @@ from typing import Annotated
 import dspy
 from pydantic import Field, StringConstraints
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fence_mark, fenced, source_lines
 from ragassay.agents.grounding import is_carried
 from ragassay.prompts import load_prompts
@@ -57,29 +57,29 @@ class NuggetCreator(Agent):
     def __init__(self) -> None:
         super().__init__(CreateNuggets)
 
-    async def aforward(
+    def request(
         self, question: str, documents: Sequence[Document], known: Sequence[str]
-    ) -> Created:
+    ) -> Request:
         """Read one window.
 
         Args:
-            question: The question that the facts should answer.
-            documents: The window, cut to fit into a prompt.
-            known: Facts already on the list.
-
-        Raises:
-            ModelError: The model gave no usable reply.
+            question: What the facts are to answer.
+            documents: The window, cut to what fits into a prompt.
+            known: Facts that are on the list already.
         """
+
+        def read(found: dspy.Prediction, usage: Usage) -> Created:
+            plain = (" ".join(fact.split()) for fact in found.facts)
+            facts = [fact for fact in dict.fromkeys(plain) if fact]
+            carried = [fact for fact in facts if is_carried_by(fact, documents)]
+            return Created(tuple(carried), tuple(f for f in facts if f not in carried), usage)
+
         mark = fence_mark([question, *known, *(d.title + d.text for d in documents)])
         words = load_prompts().context
         parts = [words.question, fenced(question, mark)]
         parts += [words.sources, fenced(source_lines(documents), mark)]
         listed = "\n".join(f"- {fact}" for fact in known)
-        found, usage = await self.ask(context="\n".join(parts), known=fenced(listed, mark))
-        plain = (" ".join(fact.split()) for fact in found.facts)
-        facts = [fact for fact in dict.fromkeys(plain) if fact]
-        carried = [fact for fact in facts if is_carried_by(fact, documents)]
-        return Created(tuple(carried), tuple(f for f in facts if f not in carried), usage)
+        return self.asking(read, context="\n".join(parts), known=fenced(listed, mark))
 
 
 def is_carried_by(fact: str, documents: Sequence[Document]) -> bool:

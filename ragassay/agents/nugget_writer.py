@@ -8,11 +8,11 @@ from typing import Annotated
 import dspy
 from pydantic import Field, StringConstraints
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fenced, mark_of
 from ragassay.agents.grounding import is_carried
 from ragassay.prompts import load_prompts
-from ragassay.records import Case, Nugget, NuggetOrigin, SentenceNuggets
+from ragassay.records import Case, Nugget, NuggetOrigin, SentenceNuggets, Usage
 
 _BOUNDS = load_prompts().agents["nugget_writer"]
 
@@ -41,9 +41,7 @@ class NuggetWriter(Agent):
     def __init__(self) -> None:
         super().__init__(ListFacts)
 
-    async def aforward(
-        self, case: Case, origin: NuggetOrigin, index: int, sentence: str
-    ) -> SentenceNuggets:
+    def request(self, case: Case, origin: NuggetOrigin, index: int, sentence: str) -> Request:
         """Split one sentence into nuggets.
 
         A fact that the sentence does not state is left out; where none is left, the sentence itself
@@ -54,19 +52,18 @@ class NuggetWriter(Agent):
             origin: "answer" or "reference".
             index: 1-based number of the sentence in the text it is from.
             sentence: Its text.
-
-        Raises:
-            ModelError: The model gave no usable reply.
         """
-        found, usage = await self.ask(
-            context=case.context, sentence=fenced(sentence, mark_of(case))
-        )
         text = case.answer if origin == "answer" else " ".join(case.reference_sentences)
-        carried = _distinct([fact for fact in found.facts if is_carried(fact, sentence, text)])
-        nuggets = tuple(
-            Nugget(text=fact, origin=origin, method="model", sentence=index) for fact in carried
-        ) or (Nugget(text=sentence, origin=origin, method="extractive", sentence=index),)
-        return SentenceNuggets(origin=origin, sentence=index, nuggets=nuggets, usage=usage)
+
+        def read(found: dspy.Prediction, usage: Usage) -> SentenceNuggets:
+            carried = _distinct([fact for fact in found.facts if is_carried(fact, sentence, text)])
+            nuggets = tuple(
+                Nugget(text=fact, origin=origin, method="model", sentence=index) for fact in carried
+            ) or (Nugget(text=sentence, origin=origin, method="extractive", sentence=index),)
+            return SentenceNuggets(origin=origin, sentence=index, nuggets=nuggets, usage=usage)
+
+        marked = fenced(sentence, mark_of(case))
+        return self.asking(read, context=case.context, sentence=marked)
 
 
 def _distinct(facts: Sequence[str]) -> list[str]:

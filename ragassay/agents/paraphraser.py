@@ -8,10 +8,10 @@ from typing import Annotated
 import dspy
 from pydantic import StringConstraints
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fence_mark, fenced
 from ragassay.prompts import load_prompts
-from ragassay.records import Paraphrase
+from ragassay.records import Paraphrase, Usage
 from ragassay.retrievers.bm25 import tokenize
 
 _MOST_CHARS = load_prompts().agents["paraphraser"].restatement_chars
@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class Restate(dspy.Signature):
-    """Say a sentence again."""
+    """Paraphrase a sentence."""
 
     context: str = dspy.InputField()
     restatement: Restatement = dspy.OutputField()
@@ -47,25 +47,24 @@ class Paraphraser(Agent):
     def __init__(self) -> None:
         super().__init__(Restate)
 
-    async def aforward(self, sentence: str) -> Paraphrase:
-        """Paraphrase a sentence.
+    def request(self, sentence: str) -> Request:
+        """Say a sentence again.
+
+        What comes of it has no text where the reply cannot stand beside the sentence; see
+        `is_restatement`.
 
         Args:
-            sentence: The sentence, without citation markers.
-
-        Returns:
-            The reply; without a text where it is no paraphrase of the sentence, see
-            `is_restatement`.
-
-        Raises:
-            ModelError: The model gave no usable reply.
+            sentence: Without citation markers.
         """
-        # The sentence is the whole prompt: no question and no sources precede it.
-        found, usage = await self.ask(context=fenced(sentence, fence_mark([sentence])))
-        text = " ".join(found.restatement.split())
-        if is_restatement(text, sentence):
-            return Paraphrase(sentence=sentence, text=text, usage=usage)
-        return Paraphrase(sentence=sentence, refused=text, usage=usage)
+
+        def read(found: dspy.Prediction, usage: Usage) -> Paraphrase:
+            text = " ".join(found.restatement.split())
+            if is_restatement(text, sentence):
+                return Paraphrase(sentence=sentence, text=text, usage=usage)
+            return Paraphrase(sentence=sentence, refused=text, usage=usage)
+
+        # The sentence is all there is to see: no question and no sources stand before it.
+        return self.asking(read, context=fenced(sentence, fence_mark([sentence])))
 
 
 def is_restatement(text: str, sentence: str) -> bool:

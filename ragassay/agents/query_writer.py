@@ -9,7 +9,7 @@ from typing import Annotated
 import dspy
 from pydantic import StringConstraints
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fenced, mark_of
 from ragassay.prompts import load_prompts
 from ragassay.records import Case, Usage
@@ -48,29 +48,30 @@ class QueryWriter(Agent):
     def __init__(self) -> None:
         super().__init__(WriteQueries)
 
-    async def aforward(
+    def request(
         self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
-    ) -> Queries:
-        """Write queries for a sentence of the case's answer; an off-topic query is empty.
+    ) -> Request:
+        """Write queries for a sentence of the case's answer; an off-topic one is empty.
 
         Args:
             case: The case.
             claim: The sentence.
             tried: Queries that found nothing close enough.
             found: Titles of what they found.
-
-        Raises:
-            ModelError: The model gave no usable reply.
         """
         mark = mark_of(case)
         lines = [*(f"query: {query}" for query in tried), *(f"found: {title}" for title in found)]
-        written, usage = await self.ask(
+        subject = f"{claim} {case.question}"
+
+        def read(written: dspy.Prediction, usage: Usage) -> Queries:
+            return Queries(_on(subject, written.query), _on(subject, written.opposite), usage)
+
+        return self.asking(
+            read,
             context=case.context,
             claim=fenced(claim, mark),
             tried=fenced("\n".join(lines), mark) if lines else "nothing yet",
         )
-        subject = f"{claim} {case.question}"
-        return Queries(_on(subject, written.query), _on(subject, written.opposite), usage)
 
 
 def _on(subject: str, text: str) -> str:

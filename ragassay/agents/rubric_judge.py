@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import dspy
 from pydantic import Field, StringConstraints
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fenced, mark_of
 from ragassay.prompts import Rubric, Strategy, load_prompts
@@ -69,15 +68,6 @@ def expert_hint(rating: int) -> str:
     return _WORDS.additions["hint"].replace("{rating}", str(rating))
 
 
-@dataclass(frozen=True)
-class RatingRequest:
-    """What a judge is asked: a signature, its inputs by name, and the examples that it is shown."""
-
-    signature: type[dspy.Signature]
-    inputs: dict[str, str]
-    demos: tuple[Mapping[str, Any], ...] = ()
-
-
 class RubricJudge(Agent):
     """A case and a rubric in, a judgment out.
 
@@ -111,9 +101,9 @@ class RubricJudge(Agent):
         self.check(compiled)
         self.of_rubric |= dict.fromkeys(compiled.rubrics, compiled.predictor)
 
-    async def aforward(
+    def request(
         self, case: Case, rubric: Rubric, facts: str = "", others: str = "", hint: str = ""
-    ) -> Judgment:
+    ) -> Request:
         """Rate the case's answer.
 
         The score is the expectation over the rating tokens where the model gives
@@ -125,18 +115,7 @@ class RubricJudge(Agent):
             facts: What was measured on the answer's sentences, by their numbers; untrusted.
             others: What other judges said of the same answer; untrusted.
             hint: What an expert is said to have said; ours.
-
-        Raises:
-            ModelError: The model gave no usable reply.
         """
-        asked = self.request(case, rubric, facts, others, hint)
-        found, usage = await self.ask(asked.signature, asked.demos, **asked.inputs)
-        return judgment_of(found, usage, case, rubric.name, rubric.bounds)
-
-    def request(
-        self, case: Case, rubric: Rubric, facts: str = "", others: str = "", hint: str = ""
-    ) -> RatingRequest:
-        """What `aforward` asks, for whoever wants to see or to keep the prompt."""
         mark = mark_of(case)
         hint = hint or self.hints.get((case.record_id, rubric.name), "")
         beside = {
@@ -160,7 +139,11 @@ class RubricJudge(Agent):
             self.strategy == "chain_of_thought",
         )
         inputs = {"context": case.context, "rubric": rubric.rendered(self.strategy), **given}
-        return RatingRequest(signature, inputs, tuple(own.demos if own else predictor.demos))
+
+        def read(found: dspy.Prediction, usage: Usage) -> Judgment:
+            return judgment_of(found, usage, case, rubric.name, rubric.bounds)
+
+        return Request(signature, inputs, tuple(own.demos if own else predictor.demos), read)
 
 
 def judgment_of(

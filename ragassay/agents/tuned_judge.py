@@ -15,10 +15,10 @@ from pydantic import StringConstraints
 
 from ragassay.agents.adapter import CompactAdapter
 from ragassay.agents.answer_reader import read_context
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.rubric_judge import judgment_of
 from ragassay.prompts import load_prompts
-from ragassay.records import Case, Judgment, Mark, Reading
+from ragassay.records import Case, Judgment, Mark, Reading, Usage
 
 Reason = Annotated[
     str,
@@ -47,15 +47,14 @@ class TunedJudge(Agent):
     def __init__(self) -> None:
         super().__init__(RateAnswer)
 
-    async def aforward(self, case: Case, reading: Reading, rubric: str) -> Judgment:
-        """Rate the case's answer; the score is the expectation over the five ratings.
+    def request(self, case: Case, reading: Reading, rubric: str) -> Request:
+        """Rate the case's answer; the score is the expectation over the five ratings."""
 
-        Raises:
-            ModelError: The model gave no usable reply.
-        """
-        found, usage = await self.ask(**rating_inputs(case, reading.faults, rubric))
-        found["sentences"] = sentences_named(found.rationale, reading.faults)
-        return judgment_of(found, usage, case, rubric, (1, 5))
+        def read(found: dspy.Prediction, usage: Usage) -> Judgment:
+            found["sentences"] = sentences_named(found.rationale, reading.faults)
+            return judgment_of(found, usage, case, rubric, (1, 5))
+
+        return self.asking(read, **rating_inputs(case, reading.faults, rubric))
 
     def messages(self, case: Case, faults: Mapping[int, Mark], rubric: str) -> list[dict[str, str]]:
         """Return the prompt as the model sees it, for training."""

@@ -13,7 +13,7 @@ from typing import Literal
 import dspy
 
 from ragassay.agents.adapter import CompactAdapter
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fence_mark, fenced
 from ragassay.agents.verifier import Finding
@@ -56,19 +56,26 @@ class TunedVerifier(Agent):
         """
         if not sentences:
             return Finding("not_relevant", None, Usage())
-        found, usage = await self.ask(context=_context(claim, sentences))
-        weights = choice_distribution(found.get("logprobs"), "label", LABELS)
-        return Finding(
-            found.label,
-            round(weights[found.label], 4) if weights else None,
-            usage,
-            rounded_bits(weights.values() if weights else None),
-        )
+        return await self.ask(self.request(claim, sentences))
+
+    def request(self, claim: str, sentences: Sequence[str]) -> Request:
+        """Compare a claim with a passage of at least one sentence."""
+        return self.asking(_finding, context=_context(claim, sentences))
 
     def messages(self, claim: str, sentences: Sequence[str]) -> list[dict[str, str]]:
         """Return the prompt as the model sees it, for training."""
         inputs = {"context": _context(claim, sentences)}
         return self.adapter.format(self.predict.signature, [], inputs)
+
+
+def _finding(found: dspy.Prediction, usage: Usage) -> Finding:
+    weights = choice_distribution(found.get("logprobs"), "label", LABELS)
+    return Finding(
+        found.label,
+        round(weights[found.label], 4) if weights else None,
+        usage,
+        rounded_bits(weights.values() if weights else None),
+    )
 
 
 def _context(claim: str, sentences: Sequence[str]) -> str:

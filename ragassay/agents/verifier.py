@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import dspy
 
-from ragassay.agents.base import Agent
+from ragassay.agents.base import Agent, Request
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fenced, mark_of
 from ragassay.metrics.uncertainty import rounded_bits
@@ -55,13 +55,16 @@ class Verifier(Agent):
         signature = VerifyClaim.with_updated_fields("verdict", type_=labels)
         super().__init__(signature, PROMPTS[n_labels])
 
-    async def aforward(self, case: Case, claim: str, passage: EvidenceSpan) -> Finding:
-        """Verify a sentence of the case's answer against a passage.
-
-        Raises:
-            ModelError: The model gave no usable reply.
-        """
-        return await self.compare(case, claim, passage.text)
+    def request(self, case: Case, claim: str, passage: EvidenceSpan | str) -> Request:
+        """Compare a sentence of the case's answer, or any other claim, with a passage."""
+        mark = mark_of(case)
+        text = passage if isinstance(passage, str) else passage.text
+        return self.asking(
+            self._finding,
+            context=case.context,
+            passage=fenced(text, mark),
+            claim=fenced(claim, mark),
+        )
 
     async def compare(self, case: Case, claim: str, passage: str) -> Finding:
         """Verify any claim against any text.
@@ -69,10 +72,9 @@ class Verifier(Agent):
         Raises:
             ModelError: The model gave no usable reply.
         """
-        mark = mark_of(case)
-        found, usage = await self.ask(
-            context=case.context, passage=fenced(passage, mark), claim=fenced(claim, mark)
-        )
+        return await self.ask(self.request(case, claim, passage))
+
+    def _finding(self, found: dspy.Prediction, usage: Usage) -> Finding:
         weights = choice_distribution(found.get("logprobs"), "verdict", self._labels)
         confidence = round(weights[found.verdict], 4) if weights else None
         bits = rounded_bits(weights.values() if weights else None)

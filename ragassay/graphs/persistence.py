@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import sqlite3
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
-from langgraph.cache.base import FullKey
-from langgraph.cache.sqlite import SqliteCache
+from langgraph.cache.base import BaseCache, FullKey, Namespace
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -64,24 +64,67 @@ async def opened_checkpointer(path: Path) -> AsyncIterator[Saver]:
         yield Saver(connection, serde=serializer())
 
 
-class VerdictCache(SqliteCache[Any]):
-    """Keeps verdicts, in the thread that asks: to hand a row to another costs more than the row."""
+class VerdictCache(BaseCache[Any]):
+    """Keeps verdicts for good, in the thread that asks: to hand a row to another costs more.
+
+    Args:
+        path: A SQLite file; made if it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(serde=serializer())
+        self._file = sqlite3.connect(path, isolation_level=None)
+        # A killed process loses nothing under NORMAL; only a crash of the machine could.
+        self._file.execute("PRAGMA journal_mode=WAL")
+        self._file.execute("PRAGMA synchronous=NORMAL")
+        self._file.execute(
+            "CREATE TABLE IF NOT EXISTS cache (ns TEXT, key TEXT, encoding TEXT NOT NULL, "
+            "val BLOB NOT NULL, PRIMARY KEY (ns, key))"
+        )
+
+    def get(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
+        """Return the verdicts that are there."""
+        wanted = "SELECT encoding, val FROM cache WHERE ns = ? AND key = ?"
+        rows = {key: self._file.execute(wanted, _row_key(key)).fetchone() for key in keys}
+        return {key: self.serde.loads_typed(row) for key, row in rows.items() if row}
 
     async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
-        """The verdicts that are there."""
+        """Return the verdicts that are there."""
         return self.get(keys)
 
-    async def aset(self, mapping: Mapping[FullKey, tuple[Any, int | None]]) -> None:
+    def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
         """Keep verdicts."""
-        self.set(mapping)
+        kept = "INSERT OR REPLACE INTO cache (ns, key, encoding, val) VALUES (?, ?, ?, ?)"
+        for key, (value, _) in pairs.items():
+            self._file.execute(kept, (*_row_key(key), *self.serde.dumps_typed(value)))
+
+    async def aset(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
+        """Keep verdicts."""
+        self.set(pairs)
+
+    def clear(self, namespaces: Sequence[Namespace] | None = None) -> None:
+        """Forget the verdicts of some nodes; of all, where none are named."""
+        if namespaces is None:
+            self._file.execute("DELETE FROM cache")
+        for namespace in namespaces or ():
+            self._file.execute("DELETE FROM cache WHERE ns = ?", (",".join(namespace),))
+
+    async def aclear(self, namespaces: Sequence[Namespace] | None = None) -> None:
+        """Forget the verdicts of some nodes; of all, where none are named."""
+        self.clear(namespaces)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _row_key(key: FullKey) -> tuple[str, str]:
+    namespace, name = key
+    return ",".join(namespace), name
 
 
 @contextmanager
 def opened_cache(path: Path) -> Iterator[VerdictCache]:
-    """Finished verdicts, by the hash of everything that they depend on."""
-    cache = VerdictCache(path=str(path), serde=serializer())
-    cache._conn.execute("PRAGMA synchronous=NORMAL")
-    try:
+    """Open the finished verdicts, kept by the hash of everything that they depend on."""
+    with closing(VerdictCache(path)) as cache:
         yield cache
-    finally:
-        cache._conn.close()

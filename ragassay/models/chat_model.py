@@ -18,7 +18,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import SkipValidation
 
 from ragassay.errors import ModelError
-from ragassay.models.gateway import JudgeLM, raise_refusal
+from ragassay.models.gateway import JudgeLM
 
 
 class ToolCaller(BaseChatModel):
@@ -60,13 +60,10 @@ class ToolCaller(BaseChatModel):
             # LiteLLM would look for tools of its MCP gateway, with a package that it does not need.
             "_skip_mcp_handler": True,
         }
-        response = await self.lm.complete(convert_to_openai_messages(messages), **options)
-        choice: Any = response.choices[0]
-        raise_refusal(self.lm.model, choice)
-        calls, invalid = _tool_calls(choice.message)
-        message = AIMessage(
-            content=choice.message.content or "", tool_calls=calls, invalid_tool_calls=invalid
-        )
+        asked = convert_to_openai_messages(messages)
+        reply = (await self.lm.acall(messages=asked, **options))[0]
+        calls, invalid = _tool_calls(reply["tool_calls"])
+        message = AIMessage(content=reply["text"], tool_calls=calls, invalid_tool_calls=invalid)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _generate(
@@ -79,11 +76,11 @@ class ToolCaller(BaseChatModel):
         raise ModelError("the gateway is asynchronous: use ainvoke")
 
 
-def _tool_calls(message: Any) -> tuple[list[ToolCall], list[InvalidToolCall]]:
-    """Return the calls of a reply, and those whose arguments are not JSON."""
+def _tool_calls(made: Sequence[Any]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+    """The calls of a reply, and those whose arguments are no JSON."""
     calls: list[ToolCall] = []
     invalid: list[InvalidToolCall] = []
-    for call in message.tool_calls or ():
+    for call in made:
         raw = call.model_dump()
         try:
             parsed = parse_tool_call(raw, return_id=True)

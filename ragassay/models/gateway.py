@@ -12,7 +12,7 @@ import importlib
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -121,20 +121,15 @@ class JudgeLM(dspy.LM):
     async def acall(
         self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
     ) -> list[dict[str, Any]]:
-        """One reply, as DSPy's adapters expect it.
-
-        Raises:
-            ModelError: One of its children; see `ragassay.errors`.
-        """
-        asked = messages or [{"role": "user", "content": prompt}]
-        return [self._reply(await self.complete(asked, **kwargs))]
-
-    async def complete(self, messages: Sequence[Any], **kwargs: Any) -> ModelResponse:
-        """One completion, as LiteLLM gives it.
+        """Make one completion.
 
         Args:
+            prompt: A user's message, where no messages are given.
             messages: As OpenAI's chat protocol has them.
             kwargs: Over the options that the settings give; None takes one away.
+
+        Returns:
+            One reply, as DSPy's adapters expect it: `text`, `logprobs`, `tool_calls`.
 
         Raises:
             ModelError: One of its children; see `ragassay.errors`.
@@ -149,7 +144,7 @@ class JudgeLM(dspy.LM):
             try:
                 response = await self._acompletion(
                     model=self.model,
-                    messages=messages,
+                    messages=messages or [{"role": "user", "content": prompt}],
                     num_retries=0,
                     max_retries=0,
                     drop_params=True,
@@ -160,19 +155,23 @@ class JudgeLM(dspy.LM):
         meter = _METER.get()
         if meter is not None:
             meter.usage = meter.usage + _usage(response, is_local(self.model))
-        return response
+        return [self._reply(response)]
 
     async def _cool_down(self) -> None:
         while (wait := self._not_before - time.monotonic()) > 0:
             await asyncio.sleep(wait)
 
     def _reply(self, response: ModelResponse) -> dict[str, Any]:
-        choice = response.choices[0]
+        choice: Any = response.choices[0]
         message = choice.message
-        raise_refusal(self.model, choice)
-        if not message.content:
-            raise UnparsableReplyError(f"{self.model} gave an empty reply")
-        return {"text": message.content, "logprobs": getattr(choice, "logprobs", None)}
+        refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
+        if refusal or choice.finish_reason == "content_filter":
+            raise RefusedError(f"{self.model} refused: {refusal or 'content filter'}")
+        return {
+            "text": message.content or "",
+            "logprobs": getattr(choice, "logprobs", None),
+            "tool_calls": message.tool_calls or (),
+        }
 
     def _typed(self, error: Exception) -> ModelError:
         """The error of ragassay for an error of LiteLLM or of the local engine."""
@@ -198,17 +197,6 @@ class JudgeLM(dspy.LM):
             if wait is not None and wait <= MOST_COOLDOWN_S:
                 self._not_before = max(self._not_before, time.monotonic() + wait)
         return typed
-
-
-def raise_refusal(model: str, choice: Any) -> None:
-    """Do nothing, unless the model refused.
-
-    Raises:
-        RefusedError: It did.
-    """
-    refusal = (getattr(choice.message, "provider_specific_fields", None) or {}).get("refusal")
-    if refusal or choice.finish_reason == "content_filter":
-        raise RefusedError(f"{model} refused: {refusal or 'content filter'}")
 
 
 def _has_no_key(error: Exception) -> bool:

@@ -7,6 +7,7 @@ many threads and wait: here every call, of either kind, goes through the job's o
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +26,7 @@ from ragassay.errors import (
 )
 from ragassay.model_names import is_local
 from ragassay.models.gateway import JudgeLM, metered
-from ragassay.optimizers.compiling.bridge import Bridge
+from ragassay.optimizers.compiling.loop import JobLoop, JobStopped
 from ragassay.optimizers.compiling.memory import Memory, Remembered, request_key
 from ragassay.prompts.proposals import load_proposals
 
@@ -40,21 +41,9 @@ _FINAL: Mapping[str, type[ModelError]] = {
 """What comes out the same, asked again: it is remembered too."""
 
 
-class JobStopped(BaseException):
-    """The job cannot go on. No `Exception`: optimizers turn those into a score of zero.
-
-    Attributes:
-        reason: What the user is told.
-    """
-
-    def __init__(self, reason: RagassayError) -> None:
-        super().__init__(str(reason))
-        self.reason = reason
-
-
 @dataclass
-class Purse:
-    """The money of a job.
+class Budget:
+    """The money that a job may spend.
 
     Attributes:
         max_usd: What may be spent; None for no limit.
@@ -100,20 +89,20 @@ class Purse:
 
 
 @dataclass(frozen=True)
-class Desk:
+class Shared:
     """What the models of a job share.
 
     Attributes:
-        bridge: The loop that all calls run in.
+        loop: All calls run in it.
         memory: Replies by content.
-        purse: The money.
+        budget: Lets a call through, or stops the job.
         max_attempts: How often a call is tried that fails for a passing reason.
         under_way: Calls that another caller waits for too, by key.
     """
 
-    bridge: Bridge
+    loop: JobLoop
     memory: Memory
-    purse: Purse
+    budget: Budget
     max_attempts: int = 5
     under_way: dict[str, asyncio.Future[Remembered]] = field(
         default_factory=dict[str, "asyncio.Future[Remembered]"]
@@ -129,16 +118,16 @@ class CompilingLM(dspy.BaseLM):
 
     Args:
         judge: What is asked in the end.
-        desk: What it shares with the job's other models.
+        shared: What it shares with the job's other models.
     """
 
-    def __init__(self, judge: JudgeLM, desk: Desk) -> None:
+    def __init__(self, judge: JudgeLM, shared: Shared) -> None:
         super().__init__(judge.model, cache=False)
         # Options are the judge's own; those of a copy, such as a temperature, come here.
         self.kwargs = {}
         self.takes_schema = judge.takes_schema
         self.judge = judge
-        self.desk = desk
+        self.shared = shared
 
     def __call__(
         self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
@@ -148,7 +137,8 @@ class CompilingLM(dspy.BaseLM):
         Raises:
             ModelError: One of its children; see `ragassay.errors`.
         """
-        return self.desk.bridge.wait(self.acall(prompt, messages=messages, **kwargs))
+        call = functools.partial(self.acall, prompt, messages=messages, **kwargs)
+        return self.shared.loop.wait(call)
 
     async def acall(
         self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
@@ -173,7 +163,7 @@ class CompilingLM(dspy.BaseLM):
         told = {name: value for name, value in options.items() if value is not None}
         own = {k: v for k, v in self.judge.kwargs.items() if k != "api_base" and k not in options}
         key = request_key(self.model, messages, own | told | {"draw": draw})
-        found = self.desk.memory.recall(key) or await self._shared(key, messages, options)
+        found = self.shared.memory.recall(key) or await self._shared(key, messages, options)
         if found.failure is not None:
             raise _FINAL[found.failure](found.detail)
         return {"text": found.text, "logprobs": _logprobs(found.logprobs)}
@@ -182,33 +172,33 @@ class CompilingLM(dspy.BaseLM):
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> Remembered:
         """Ask, unless somebody else is asking the same."""
-        waiting = self.desk.under_way.get(key)
+        waiting = self.shared.under_way.get(key)
         if waiting is None:
             waiting = asyncio.ensure_future(self._ask(key, messages, options))
-            self.desk.under_way[key] = waiting
-            waiting.add_done_callback(lambda done: self.desk.under_way.pop(key, None))
+            self.shared.under_way[key] = waiting
+            waiting.add_done_callback(lambda done: self.shared.under_way.pop(key, None))
         # Who no longer waits takes it from nobody else.
         return await asyncio.shield(waiting)
 
     async def _ask(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> Remembered:
-        purse, memory, pause = self.desk.purse, self.desk.memory, FIRST_PAUSE_S
-        for attempt in range(1, self.desk.max_attempts + 1):
-            purse.check(memory, self.model)
-            purse.n_under_way += 1
+        budget, memory, pause = self.shared.budget, self.shared.memory, FIRST_PAUSE_S
+        for attempt in range(1, self.shared.max_attempts + 1):
+            budget.check(memory, self.model)
+            budget.n_under_way += 1
             try:
                 found = await self._asked(key, messages, options)
             except TransientModelError as error:
-                if attempt == self.desk.max_attempts:
-                    purse.stop(error)
+                if attempt == self.shared.max_attempts:
+                    budget.stop(error)
             except FatalModelError as error:
-                purse.stop(error)
+                budget.stop(error)
             else:
                 memory.keep(found)
                 return found
             finally:
-                purse.n_under_way -= 1
+                budget.n_under_way -= 1
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
         raise AssertionError("unreachable")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.metadata
 import os
 from collections.abc import Callable, Sequence
@@ -16,14 +15,14 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.model_names import PROVIDER, is_local
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.tuned import untuned
-from ragassay.optimizers.compiling.bridge import Bridge
-from ragassay.optimizers.compiling.compiling_lm import CompilingLM, Desk, JobStopped, Purse
+from ragassay.optimizers.compiling.compiling_lm import Budget, CompilingLM, Shared
 from ragassay.optimizers.compiling.items import (
     CompileItem,
     items_sha256,
     limited,
     split_by_group,
 )
+from ragassay.optimizers.compiling.loop import JobStopped, opened_loop
 from ragassay.optimizers.compiling.measuring import comparisons, is_better, measure
 from ragassay.optimizers.compiling.memory import Memory
 from ragassay.optimizers.compiling.searching import (
@@ -34,7 +33,7 @@ from ragassay.optimizers.compiling.searching import (
     parts_of,
     search,
 )
-from ragassay.optimizers.compiling.student import Student, example_of, predictor_of, rendered
+from ragassay.optimizers.compiling.student import Student, example_of, predictor_of
 from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.optimizers.compiling.tasks import TaskOptions, task_of
 from ragassay.prompts.compiled import PREDICTOR, Comparison, CompiledPredictor, CompiledPrompt
@@ -152,12 +151,12 @@ def run_compile_job(
     plain = settings.model_copy(update={"signals": False, "prompts": ()})
     task = task_of(job.agent, Toolbox.of(plain.of_judge(0), corpus), job.options)
     data = _read(job, task)
-    with Memory(work, steps.paid) as memory, Bridge() as bridge:
-        desk = Desk(bridge, memory, Purse(job.max_usd), settings.max_attempts)
+    with Memory(work, steps.paid) as memory, opened_loop() as loop:
+        shared = Shared(loop, memory, Budget(job.max_usd), settings.max_attempts)
         try:
-            return _Job(job, task, data, desk, plain, steps).run(work)
+            return _Job(job, task, data, shared, plain, steps).run(work)
         except JobStopped as stopped:
-            bridge.wait(desk.settle())
+            loop.wait(shared.settle)
             raise stopped.reason from stopped
 
 
@@ -192,15 +191,15 @@ class _Job:
         job: CompileJob,
         task: CompileTask,
         data: _Data,
-        desk: Desk,
+        shared: Shared,
         settings: Settings,
         steps: Steps,
     ) -> None:
-        self._job, self._task, self._data, self._desk = job, task, data, desk
+        self._job, self._task, self._data, self._shared = job, task, data, shared
         self._steps, self._settings = steps, settings
         own = untuned(settings.of_judge(0))
-        self._model, self._lm = shown_name(own.model), CompilingLM(JudgeLM(own), desk)
-        self._writer = CompilingLM(JudgeLM(writer_settings(settings)), desk)
+        self._model, self._lm = shown_name(own.model), CompilingLM(JudgeLM(own), shared)
+        self._writer = CompilingLM(JudgeLM(writer_settings(settings)), shared)
         self._n_threads = min(MOST_THREADS, settings.n_slots)
         self._student = Student(task.make_agent())
 
@@ -234,7 +233,7 @@ class _Job:
             is_same=_same(found, shipped),
             rejections=self._data.rejections,
             n_shared=self._data.n_shared,
-            n_asked=self._desk.memory.n_asked,
+            n_asked=self._shared.memory.n_asked,
         )
 
     def _prompt(
@@ -261,7 +260,7 @@ class _Job:
             after_sha256=found.sha256,
             comparisons=figures,
             is_better=found != shipped and is_better(figures[0]),
-            usage=self._desk.memory.usage,
+            usage=self._shared.memory.usage,
             ragassay=importlib.metadata.version("ragassay"),
             packages={name: importlib.metadata.version(name) for name in NOTED_PACKAGES},
         )
@@ -274,10 +273,7 @@ class _Job:
         return [example_of(item, shown) for item, shown in zip(items, inputs, strict=True)]
 
     def _rendered(self, items: Sequence[CompileItem]) -> list[dict[str, str]]:
-        async def all_inputs() -> list[dict[str, str]]:
-            return list(await asyncio.gather(*(rendered(self._student.agent, i) for i in items)))
-
-        return self._desk.bridge.wait(all_inputs())
+        return [self._student.agent.request(*item.arguments).inputs for item in items]
 
     def _sha256(self, items: Sequence[CompileItem]) -> str:
         return items_sha256(items, self._rendered(items))

@@ -57,7 +57,7 @@ def measure(
         return list(await asyncio.gather(*map(one, items)))
 
     with dspy.context(lm=lm):
-        return lm.desk.bridge.wait(all_outcomes())
+        return lm.shared.loop.wait(all_outcomes)
 
 
 def comparisons(

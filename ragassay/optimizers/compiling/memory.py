@@ -2,6 +2,9 @@
 
 A job that was killed is given again: it runs from its start, and what it asked before is answered
 from here, so that it comes by the same way to where it was.
+
+DSPy's own cache belongs to the process, not to the job; a hit tells no usage, so that a resumed job
+could not say what it took; and a reply that it cannot write it drops without a word.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 import dspy
 
 from ragassay.agents.adapter import SharedPrefixAdapter, response_format
+from ragassay.agents.base import NO_LOGPROBS
 from ragassay.errors import ModelError, UnparsableReplyError
 from ragassay.prompts.proposals import load_proposals
 
@@ -25,14 +26,6 @@ class ProposalAdapter(SharedPrefixAdapter):
     a bad one loses. An optimizer must not end because one candidate could not be had.
     """
 
-    def _call_preprocess(
-        self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, inputs: dict[str, Any]
-    ) -> Any:
-        lm_kwargs |= {"logprobs": None, "top_logprobs": None}
-        if getattr(lm, "takes_schema", True):
-            lm_kwargs["response_format"] = _bounded(response_format(signature))
-        return signature
-
     def __call__(
         self,
         lm: Any,
@@ -42,9 +35,11 @@ class ProposalAdapter(SharedPrefixAdapter):
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """One request, in a thread that waits; a reply that cannot be had is an empty text."""
-        self._call_preprocess(lm, lm_kwargs, signature, inputs)
+        options = {**lm_kwargs, **NO_LOGPROBS}
+        if lm.takes_schema:
+            options["response_format"] = _bounded(response_format(signature))
         try:
-            outputs = lm(messages=self.format(signature, demos, inputs), **lm_kwargs)
+            outputs = lm(messages=self.format(signature, demos, inputs), **options)
         except ModelError:
             outputs = [{"text": ""}]
         return [self.parse(signature, output["text"]) for output in outputs]

@@ -1,8 +1,9 @@
-"""An agent as DSPy's optimizers see it, and its prompts as they are rendered."""
+"""An agent as DSPy's optimizers see it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import dspy
@@ -12,6 +13,7 @@ from ragassay.agents.base import Agent
 from ragassay.errors import ModelError
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.prompts.compiled import CompiledPredictor, demo_of
+from ragassay.records import Usage
 
 PROBLEM_FIELD = "problem"
 
@@ -30,7 +32,7 @@ class Student(dspy.Module):
 
     def forward(self, item: CompileItem) -> dspy.Prediction:
         """As `aforward`, in a thread that waits."""
-        return dspy.settings.lm.desk.bridge.wait(self.aforward(item))
+        return dspy.settings.lm.shared.loop.wait(self.aforward, item)
 
     async def aforward(self, item: CompileItem) -> dspy.Prediction:
         """Ask the agent.
@@ -38,46 +40,26 @@ class Student(dspy.Module):
         Returns:
             `found`, the agent's record, or None; `problem`, why there is none.
         """
-        trace: list[tuple[Any, dict[str, Any], dspy.Prediction]] = []
+        asked = self.agent.request(*item.arguments)
+        said: dict[str, Any] = {}
+
+        def read(reply: dspy.Prediction, usage: Usage) -> Any:
+            said.update((name, value) for name, value in reply.items() if name != "logprobs")
+            return asked.read(reply, usage)
+
         try:
-            with dspy.context(trace=trace):
-                found = await self.agent.acall(*item.arguments)
+            found = await self.agent.ask(replace(asked, read=read))
         except ModelError as error:
-            shown = await rendered(self.agent, item)
-            self._note(item, shown, dspy.Prediction(**{PROBLEM_FIELD: str(error)}))
+            self._note(item, asked.inputs, {PROBLEM_FIELD: str(error)})
             return dspy.Prediction(found=None, problem=str(error), reason=error.reason)
-        for _, inputs, outputs in trace:
-            said = {name: value for name, value in outputs.items() if name != "logprobs"}
-            self._note(item, inputs, dspy.Prediction(**said))
+        self._note(item, asked.inputs, said)
         return dspy.Prediction(found=found, problem="", reason="")
 
-    def _note(self, item: CompileItem, inputs: Mapping[str, Any], said: dspy.Prediction) -> None:
+    def _note(self, item: CompileItem, inputs: Mapping[str, Any], said: Mapping[str, Any]) -> None:
         trace = dspy.settings.trace
         if trace is not None:
-            trace.append((self.agent.predict, example_inputs(item, inputs), said))
-
-
-class _Rendered(Exception):
-    """Carries what a model would have been asked."""
-
-    def __init__(self, inputs: dict[str, str]) -> None:
-        super().__init__()
-        self.inputs = inputs
-
-
-async def rendered(agent: Agent, item: CompileItem) -> dict[str, str]:
-    """The inputs that an agent would ask a model with; none is asked."""
-
-    async def ask(*given: object, **inputs: str) -> None:
-        raise _Rendered(inputs)
-
-    copy: Any = agent.deepcopy()
-    copy.ask = ask
-    try:
-        await copy.acall(*item.arguments)
-    except _Rendered as found:
-        return found.inputs
-    raise TypeError(f"{agent.prompt} asked nothing")
+            shown = example_inputs(item, inputs)
+            trace.append((self.agent.predict, shown, dspy.Prediction(**said)))
 
 
 def example_inputs(item: CompileItem, inputs: Mapping[str, Any]) -> dict[str, Any]:

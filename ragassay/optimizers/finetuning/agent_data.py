@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
 from ragassay.agents.base import ADAPTER, Agent
 from ragassay.optimizers.compiling.items import CompileItem
-from ragassay.optimizers.compiling.student import rendered
 from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
 from ragassay.records import Rejection
@@ -31,21 +29,17 @@ def agent_examples(
     """
     agent = task.make_agent()
     results = [task.read(path) for path in paths]
-    items = [item for result in results for item in result.items]
     return (
-        asyncio.run(_asked(agent, items)),
+        [_example(agent, item) for result in results for item in result.items],
         [rejection for result in results for rejection in result.rejections],
     )
 
 
-async def _asked(agent: Agent, items: Sequence[CompileItem]) -> list[ChatExample]:
-    signature = agent.predict.signature  # pyright: ignore[reportAttributeAccessIssue]
-    return [
-        ChatExample(
-            messages=as_messages(ADAPTER.format(signature, [], await rendered(agent, item))),
-            reply=as_reply(item.reply),
-            group=item.group,
-            kind=str(item.right),
-        )
-        for item in items
-    ]
+def _example(agent: Agent, item: CompileItem) -> ChatExample:
+    asked = agent.request(*item.arguments)
+    return ChatExample(
+        messages=as_messages(ADAPTER.format(asked.signature, [], asked.inputs)),
+        reply=as_reply(item.reply),
+        group=item.group,
+        kind=str(item.right),
+    )

@@ -186,15 +186,15 @@ def test_ragassay_elsewhere_asks_it(server: Served, monkeypatch: pytest.MonkeyPa
         monkeypatch.setenv(variable, KEY)
         settings = load_settings(model=f"{name}/{SMOL}", api_base=server.url, max_reply_tokens=16)
         judge = JudgeLM(settings)
-        asked = judge.complete(user("Rate it."), response_format=SCHEMA)
-        choice: Any = asyncio.run(asked).choices[0]
-        assert json.loads(choice.message.content)["rating"] in range(1, 6)
-        assert any(token.top_logprobs for token in choice.logprobs.content)
+        asked = judge.acall(messages=user("Rate it."), response_format=SCHEMA)
+        reply = asyncio.run(asked)[0]
+        assert json.loads(reply["text"])["rating"] in range(1, 6)
+        assert any(token.top_logprobs for token in reply["logprobs"].content)
         with pytest.raises(PromptTooLongError):
-            asyncio.run(judge.complete(user("word " * 20_000)))
+            asyncio.run(judge.acall(messages=user("word " * 20_000)))
         monkeypatch.setenv(variable, "sk-wrong")
         with pytest.raises(FatalModelError, match="wrong or missing key"):
-            asyncio.run(JudgeLM(settings).complete(user("a")))
+            asyncio.run(JudgeLM(settings).acall(messages=user("a")))
 
 
 def test_it_says_how_it_is_called_and_sends_nothing_home(server: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,8 +12,8 @@ import pytest
 
 from ragassay.errors import BudgetError, FatalModelError, RefusedError, TransientModelError
 from ragassay.models.gateway import JudgeLM
-from ragassay.optimizers.compiling.bridge import Bridge
-from ragassay.optimizers.compiling.compiling_lm import CompilingLM, Desk, JobStopped, Purse
+from ragassay.optimizers.compiling.compiling_lm import Budget, CompilingLM, Shared
+from ragassay.optimizers.compiling.loop import JobStopped, opened_loop
 from ragassay.optimizers.compiling.memory import Memory
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
@@ -28,8 +29,8 @@ def opened(
     model: ScriptedModel, folder: Path, name: str = PRICED, max_usd: float | None = None
 ) -> Iterator[CompilingLM]:
     settings = load_settings(model=name, api_base=model.base_url, concurrency=4)
-    with Memory(folder) as memory, Bridge() as bridge:
-        yield CompilingLM(JudgeLM(settings), Desk(bridge, memory, Purse(max_usd), 2))
+    with Memory(folder) as memory, opened_loop() as loop:
+        yield CompilingLM(JudgeLM(settings), Shared(loop, memory, Budget(max_usd), 2))
 
 
 def ask(lm: CompilingLM, text: str, **options: object) -> list[str]:
@@ -43,7 +44,7 @@ def test_threads_that_ask_the_same_at_once_ask_once(tmp_path):
             said = list(pool.map(lambda n: ask(lm, f"Say {n % 2}."), range(8)))
         assert len(model.requests) == 2
         assert said[0] == said[2] != said[1]
-        assert lm.desk.memory.usage.n_calls == 2
+        assert lm.shared.memory.usage.n_calls == 2
 
 
 def test_a_later_start_asks_nothing_that_is_on_disk(tmp_path):
@@ -52,8 +53,8 @@ def test_a_later_start_asks_nothing_that_is_on_disk(tmp_path):
             first = ask(lm, "Say one.")
         with opened(model, tmp_path) as lm:
             assert ask(lm, "Say one.") == first
-            assert (len(model.requests), lm.desk.memory.usage.n_calls) == (1, 1)
-            assert lm.desk.memory.n_asked == 0
+            assert (len(model.requests), lm.shared.memory.usage.n_calls) == (1, 1)
+            assert lm.shared.memory.n_asked == 0
 
 
 def test_several_draws_are_several_requests_and_another_temperature_another_one(tmp_path):
@@ -80,7 +81,7 @@ def test_money_that_is_spent_stops_the_job_and_a_larger_budget_goes_on(tmp_path)
     with ScriptedModel() as model:
         with opened(model, tmp_path) as lm:
             ask(lm, "Say 0.")
-            price = lm.desk.memory.usage.cost_usd
+            price = lm.shared.memory.usage.cost_usd
         assert price
         with opened(model, tmp_path, max_usd=2.5 * price) as lm:
             ask(lm, "Say 0.")
@@ -134,3 +135,23 @@ def test_a_refusal_is_remembered_and_stops_nothing(tmp_path):
                     ask(lm, "Say something bad.")
                 assert ask(lm, "Say something good.")
         assert len(model.requests) == 2
+
+
+def test_a_thread_that_still_asks_when_the_job_has_ended_is_stopped(tmp_path):
+    with ScriptedModel() as model:
+        with opened(model, tmp_path) as lm:
+            assert ask(lm, "Say one.")
+        with pytest.raises(JobStopped, match="has ended"):
+            ask(lm, "Say two.")
+        assert len(model.requests) == 1
+
+
+def test_a_thread_that_waits_when_the_job_fails_is_stopped(tmp_path):
+    with ScriptedModel(latency_s=5) as model, ThreadPoolExecutor(1) as pool:
+        with pytest.raises(ZeroDivisionError), opened(model, tmp_path) as lm:
+            waiting = pool.submit(ask, lm, "Say one.")
+            while not lm.shared.under_way:
+                time.sleep(0.01)
+            raise ZeroDivisionError
+        with pytest.raises(JobStopped, match="has ended"):
+            waiting.result(timeout=3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.optimizers.compiling.items import CompileItem
-from ragassay.optimizers.compiling.student import example_of, rendered
+from ragassay.optimizers.compiling.student import example_of
 from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.optimizers.compiling.tasks import AGENTS, TaskOptions, task_of
 from ragassay.records import (
@@ -38,7 +37,7 @@ ANSWERS = (
 
 
 def shown_to(task: CompileTask, item: CompileItem) -> dict[str, str]:
-    return asyncio.run(rendered(task.make_agent(), item))
+    return task.make_agent().request(*item.arguments).inputs
 
 
 def test_claims_are_read_as_other_collections_write_them(tools, tmp_path):

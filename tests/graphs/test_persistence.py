@@ -1,0 +1,40 @@
+"""Verdicts on disk: what a run leaves, the next start finds."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+from ragassay.graphs.persistence import opened_cache
+from ragassay.records import SentenceLabel
+
+LABEL = {"labels": [SentenceLabel(sentence=1, label="required")]}
+ONE, TWO = (("label_sentence", "a"), "1"), (("judge_rubric", "a"), "1")
+
+
+def test_verdicts_are_there_after_a_restart(tmp_path):
+    with opened_cache(tmp_path / "v.sqlite") as cache:
+        assert cache.get([ONE]) == {}
+        cache.set({ONE: (LABEL, None), TWO: (None, None)})
+    with opened_cache(tmp_path / "v.sqlite") as cache:
+        assert cache.get([ONE, TWO, (ONE[0], "2")]) == {ONE: LABEL, TWO: None}
+
+
+def test_verdicts_of_some_nodes_or_of_all_are_forgotten(tmp_path):
+    with opened_cache(tmp_path / "v.sqlite") as cache:
+        cache.set({ONE: (LABEL, None), TWO: (LABEL, None)})
+        cache.clear([TWO[0]])
+        assert cache.get([ONE, TWO]) == {ONE: LABEL}
+        cache.clear()
+        assert cache.get([ONE]) == {}
+
+
+def test_a_file_that_langgraphs_cache_made_is_read_and_written_on(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "v.sqlite")) as file:
+        file.execute(
+            "CREATE TABLE cache (ns TEXT, key TEXT, expiry REAL, encoding TEXT NOT NULL, "
+            "val BLOB NOT NULL, PRIMARY KEY (ns, key))"
+        )
+    with opened_cache(tmp_path / "v.sqlite") as cache:
+        cache.set({ONE: (LABEL, None)})
+        assert cache.get([ONE]) == {ONE: LABEL}
