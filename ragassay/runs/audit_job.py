@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from ragassay.errors import InputError
 from ragassay.graphs.nodes import case_of
 from ragassay.graphs.toolbox import Toolbox
+from ragassay.options import AuditKeywords, several
 from ragassay.perturbations import ATTACKS, Attack, damage_answers
 from ragassay.records import PARTS, DamagedAnswer, Paraphrase, Part, Record, Severity
 from ragassay.retrievers.literature import Filters, Literature
@@ -54,6 +55,15 @@ class AuditOptions:
     attacks: tuple[str, ...] = ()
     is_given: bool = False
     paraphraser: str = ""
+
+
+def audit_options(given: AuditKeywords) -> AuditOptions:
+    """What a user said of an audit, from Python or on the command line."""
+    named = {"is_given" if name == "given" else name: value for name, value in given.items()}
+    attacks = several(given.get("attacks"))
+    known = {field.name for field in fields(AuditOptions)}
+    told = {name: value for name, value in named.items() if name in known and value is not None}
+    return replace(AuditOptions(), **told | {"attacks": attacks})
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def read_strategy_job(
     human: Path | None = None,
     *,
     limit: int | None = None,
-    questions: Path | None = None,
+    questions: str | Path | None = None,
 ) -> StrategyJob:
     """Read answers, and the ratings of people from another file or else from the same one.
 
