@@ -61,7 +61,7 @@ class Option:
     """One option.
 
     Attributes:
-        help: What it does; of one that sets a field, what the field's description leaves open.
+        help: What it does; of one that sets a field, the field's description.
         flags: Short spellings on the command line, beside the one that its name gives.
         metavar: What the help shows for the value; by default its type or the choices.
         kind: Type of its value on the command line.
@@ -255,28 +255,27 @@ def settings_of(
     """Settings from options, else from `base`, else from the environment.
 
     Args:
-        options: By name; None means "not given", and those that set no field are passed over.
+        options: By name; None or an empty list means "not given". Those that set no field are
+            passed over.
         base: What the options change.
         spelled: How an error names an option.
 
     Raises:
         SettingsError: A value is wrong, or two contradict each other.
     """
-    known = options_of(EvaluateKeywords)
-    given = {name: value for name, value in options.items() if value is not None}
+    known = {name: o for name, o in options_of(EvaluateKeywords).items() if o.sets}
+    given: dict[str, Any] = {
+        n: v for n, v in options.items() if n in known and v not in (None, (), [])
+    }
     fields = {
         name: several(value) if get_origin(known[name].kind) is list else value
         for name, value in given.items()
-        if name in known and known[name].sets == (name,)
+        if name != "model"
     }
-    endpoint = given.get("api_base") or (base and base.api_base)
     if given.keys() & {"model", "api_base"}:
-        fields |= seated(several(given.get("model")), endpoint)  # type: ignore[arg-type]
-    names = {
-        field: getattr(known[name], spelled)
-        for name in given.keys() & known.keys()
-        for field in known[name].sets
-    }
+        endpoint = given.get("api_base") or (base and base.api_base)
+        fields |= seated(several(given.get("model")), endpoint)
+    names = {field: getattr(known[name], spelled) for name in given for field in known[name].sets}
     settings = load_settings(base, names, **fields)
     if "when" in given and not settings.escalate:
         when, second = (getattr(known[name], spelled) for name in ("when", "escalate"))

@@ -260,6 +260,7 @@ def test_options_change_settings_and_these_keep_the_environment_out(monkeypatch)
     monkeypatch.setenv("RAGASSAY_STRATEGY", "few_shot")
     found = settings_of({"concurrency": 3, "model": None, "only": None}, base)
     assert found == base.model_copy(update={"concurrency": 3})
+    assert settings_of({"only": (), "prompts": []}, base) == base
     assert settings_of({}).strategy == "few_shot"
     with pytest.raises(SettingsError, match="setting 'concurrency'"):
         load_settings(concurrency=-1)

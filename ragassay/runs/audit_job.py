@@ -39,16 +39,7 @@ SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """What a user can say of an audit.
-
-    Attributes:
-        limit: Whole answers that are damaged; 0 for all.
-        seed: Chooses the answers and draws the damage.
-        attacks: Names or families of attacks; empty for all.
-        is_given: Take the damaged answers that the file holds, and damage none.
-        paraphraser: LiteLLM name of a model that writes redundant sentences, perhaps with its
-            endpoint (NAME@URL); empty for rules.
-    """
+    """What a user can say of an audit; `AuditKeywords` says what each means."""
 
     limit: int = N_ANSWERS
     seed: int = 0

@@ -69,7 +69,7 @@ def prepared(
         SettingsError: A setting is wrong.
     """
     chosen = settings_of(options, settings, spelled)
-    nuggets = options.get("nuggets")
+    nuggets = options.get("nuggets") or None
     if nuggets is not None and not isinstance(nuggets, str | Path):
         raise InputError("many answers take a file of nuggets, one answer takes a list of them")
     job = read_job(
