@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -31,127 +31,213 @@ SOURCE_CHARS_LOCAL = 9_000
 SOURCE_CHARS_HOSTED = 200_000
 
 
-class Settings(BaseSettings):
-    """What a run can be told.
+Look = Literal["search", "agent"]
+Search = Literal["auto", "bm25", "dense", "hybrid"]
+VerdictLabels = Literal[2, 3, 4]
+CitationEvidence = Literal["passage", "document", "sentence", "nuggets"]
 
-    Attributes:
-        model: LiteLLM name of the judge; `ragassay/...` is answered in this process.
-        panel: Further judges: each rates the rubrics beside `model`, which does all else alone. A
-            judge at another place than `api_base` is named with it: `NAME@https://HOST/v1`.
-        api_base: Endpoint of the judge, where it is not the provider's own; also of the judges of
-            a panel that share the first hosted judge's provider.
-        escalate: A second judge that is asked again what `model` was not sure of: a LiteLLM name,
-            perhaps with its endpoint as in a panel; empty for none.
-        when: What counts as not sure: "entropy>X" in bits, "confidence<X", "unscored", joined by
-            "and" or "or".
-        embedder: "all-MiniLM-L6-v2" (packaged) or any sentence-transformers model.
-        only: What to find out: nuggets, rubrics, sentences, evidence, correctness, citations; empty
-            for all.
-        rubric_set: Which rubrics there are: YESciEval's nine, SummEval's four or USR's six.
-        rubrics: Names of the rubrics to judge; empty for all of the set.
-        rubric_files: YAML files with rubrics of the user's own, judged beside those of the set.
-        evaluators: The user's own evaluators, each as "package.module:name" or as the name of an
-            entry point of the group "ragassay.evaluators".
-        strategy: How the judge is asked to rate: with the rubric's name and range alone
-            ("zero_shot"), with what it means and what each rating shows ("knowledge"), with two
-            examples besides ("few_shot"), or to think step by step first ("chain_of_thought").
-        signals: Whether answers are measured before their rubrics are judged: a hosted judge is
-            told what was measured, beside the embedded one it rates.
-        verifier: What compares sentences with passages: "judge" asks the judging model, "embedded"
-            the verifier that is installed with ragassay, "ragassay/mean-verifier" that and another
-            one, slower and right more often, "ragassay/FOLDER" one that was fine-tuned, any other
-            name a model of natural language inference on Hugging Face's hub; "auto" is "embedded"
-            beside an embedded judge and "judge" beside a hosted one.
-        verdict_labels: How many labels a verdict is chosen from: 2 (supports or not), 3 (and
-            contradicts) or 4 (and not relevant).
-        citation_evidence: What of a cited document is compared with the sentence: its closest
-            "passage" of three sentences, the whole "document", its closest "sentence", or its
-            "nuggets" with those of the sentence.
-        correctness: What says whether a sentence is correct: "embedded" or another verifier by its
-            name, "judge", "cosine", or the .json of a classifier that was fitted.
-        concurrency: Most model calls under way at a time, of each judge; 0 chooses by the judge:
-            64 for the embedded one, which answers them in one batch, else 16.
-        timeout_s: Longest wait for one call.
-        max_attempts: How often a call is tried that fails for a passing reason.
-        max_reply_tokens: Longest reply.
-        max_source_chars: Budget of source text in a prompt; 0 chooses by the judges.
-        max_sentences: An answer with more is refused, by name, before any call.
-        nugget_threshold: Least cosine similarity at which two nuggets count as the same fact.
-        nugget_matcher: A file that `ragassay nuggets fit` wrote, which decides that in place of the
-            threshold; empty for the threshold.
-        evidence_threshold: Least cosine similarity of a passage that is worth a verdict.
-        evidence: Who looks for evidence: "search" has the judge write the queries, "agent" hands
-            it tools and lets it search on its own (it must be able to call tools).
-        evidence_rounds: How often queries are written for a sentence; 0 searches with the sentence
-            and its question alone, and asks no model.
-        evidence_turns: Most turns of an agent that searches for a sentence.
-        evidence_tokens: Tokens after which no further round or turn is begun, for each answer.
-        evidence_passages: How many passages for a sentence, and how many against it, are judged.
-        evidence_enough: Cosine similarity of a passage at which a search ends.
-        search: How a corpus with vectors is searched; "auto" is "hybrid" where it has them, and
-            "bm25" where it has none.
-        reranker: What looks at hits again: "embedded", "none", or a cross-encoder that
-            sentence-transformers can load, such as "cross-encoder/ms-marco-MiniLM-L6-v2" or
-            "ncbi/MedCPT-Cross-Encoder".
-        chroma_url: Address of a Chroma server that keeps the vectors; empty keeps them in the
-            corpus.
-        cluster_user: For a corpus in a cluster.
-        cluster_password: For a corpus in a cluster.
-        cache_dir: Where converted weights live, and what PubMed answered.
-        ncbi_api_key: For `--corpus pubmed`: 10 requests a second instead of 3.
-        ncbi_email: For `--corpus pubmed`: whom NCBI can write to.
-        prompts: Files that `ragassay optimize` wrote; each takes the place of an agent's prompt.
-        local_dtype: Arithmetic of the embedded judge; "float32" repeats bit by bit.
-        server_key: What clients of `ragassay serve` must show; one is made where there is none.
-    """
+
+class Settings(BaseSettings):
+    """Everything that a run can be told; each field says what it does."""
 
     model_config = SettingsConfigDict(
         env_prefix="RAGASSAY_", extra="forbid", frozen=True, protected_namespaces=()
     )
 
-    model: str = Field(default=DEFAULT_MODEL, min_length=1)
-    panel: tuple[str, ...] = ()
-    escalate: str = ""
-    when: str = "entropy>1.0"
-    api_base: str | None = None
-    embedder: str = "all-MiniLM-L6-v2"
-    only: tuple[str, ...] = ()
-    rubric_set: RubricSet = "yescieval"
-    rubrics: tuple[str, ...] = ()
-    rubric_files: tuple[Path, ...] = ()
-    evaluators: tuple[str, ...] = ()
-    strategy: Strategy = "knowledge"
-    signals: bool = True
-    verifier: str = Field(default="auto", min_length=1)
-    verdict_labels: Literal[2, 3, 4] = 4
-    citation_evidence: Literal["passage", "document", "sentence", "nuggets"] = "passage"
-    correctness: str = Field(default=EMBEDDED, min_length=1)
-    concurrency: int = Field(default=0, ge=0, le=4096)
-    timeout_s: float = Field(default=600.0, gt=0)
-    max_attempts: int = Field(default=5, ge=1, le=20)
-    max_reply_tokens: int = Field(default=256, ge=16)
-    max_source_chars: int = Field(default=0, ge=0)
-    max_sentences: int = Field(default=200, ge=1)
-    nugget_threshold: float = Field(default=0.6, ge=-1, le=1)
-    nugget_matcher: str = ""
-    evidence_threshold: float = Field(default=0.0, ge=-1, le=1)
-    evidence: Literal["search", "agent"] = "search"
-    evidence_rounds: int = Field(default=2, ge=0, le=10)
-    evidence_turns: int = Field(default=8, ge=1, le=50)
-    evidence_tokens: int = Field(default=100_000, ge=0)
-    evidence_passages: int = Field(default=1, ge=1, le=100)
-    evidence_enough: float = Field(default=0.6, ge=-1, le=1)
-    search: Literal["auto", "bm25", "dense", "hybrid"] = "auto"
-    reranker: str = Field(default="embedded", min_length=1)
-    chroma_url: str = ""
-    cluster_user: str = ""
-    cluster_password: SecretStr | None = None
-    cache_dir: Path = Field(default_factory=lambda: user_cache_path("ragassay"))
-    ncbi_api_key: SecretStr | None = None
-    ncbi_email: str = ""
-    prompts: tuple[Path, ...] = ()
-    local_dtype: Literal["auto", "bfloat16", "float32"] = "auto"
-    server_key: SecretStr | None = None
+    model: str = Field(
+        default=DEFAULT_MODEL,
+        min_length=1,
+        description="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini or hosted_vllm/NAME; "
+        "ragassay/... is answered in this process.",
+    )
+    panel: tuple[str, ...] = Field(
+        default=(),
+        description="Further judges make a panel: all rate the rubrics, the first does all else. "
+        "NAME@URL is a judge at an endpoint of its own.",
+    )
+    escalate: str = Field(
+        default="",
+        description="A second judge that decides what the judge is not sure of (a cascade); "
+        "NAME@URL has an endpoint of its own. The report says how much went on, what it cost, and "
+        "what all would have cost there.",
+    )
+    when: str = Field(
+        default="entropy>1.0",
+        description="What counts as not sure, for a second judge: entropy>X (bits, over the "
+        "ratings or labels), confidence<X, unscored, joined by and/or.",
+    )
+    api_base: str | None = Field(
+        default=None,
+        description="Endpoint of the judge, where it is not the provider's own; also of the judges "
+        "of a panel that share the first hosted judge's provider.",
+    )
+    embedder: str = Field(
+        default="all-MiniLM-L6-v2",
+        description="Embedding model: all-MiniLM-L6-v2, which is installed with ragassay, or any "
+        "that sentence-transformers can load.",
+    )
+    only: tuple[str, ...] = Field(
+        default=(),
+        description=f"Find out only this: {', '.join(PARTS)}, or an evaluator of your own by its "
+        "name. By default all.",
+    )
+    rubric_set: RubricSet = Field(
+        default="yescieval",
+        description="Whose rubrics: YESciEval's nine, SummEval's four, USR's six.",
+    )
+    rubrics: tuple[str, ...] = Field(
+        default=(),
+        description="Judge only this rubric: a name, a set's name for all of its own, or a YAML "
+        "file with rubrics of your own. By default all of the set.",
+    )
+    evaluators: tuple[str, ...] = Field(
+        default=(),
+        description="An evaluator of your own, beside those that are shipped: "
+        "package.module:name, or the name of an entry point of the group ragassay.evaluators.",
+    )
+    strategy: Strategy = Field(
+        default="knowledge",
+        description="How the judge is asked to rate: with the rubric's name and range alone "
+        "(zero_shot), with what it means and what each rating shows (knowledge), with two examples "
+        "besides (few_shot), or to think step by step first (chain_of_thought).",
+    )
+    signals: bool = Field(
+        default=True,
+        description="Measure each answer before its rubrics are judged: a hosted judge is told "
+        "what was measured, beside the embedded one it rates.",
+    )
+    verifier: str = Field(
+        default="auto",
+        min_length=1,
+        description="What compares sentences with passages: judge, embedded (installed with "
+        "ragassay), ragassay/mean-verifier (slower, right more often), ragassay/FOLDER (one that "
+        "was fine-tuned), or a model of natural language inference on Hugging Face's hub; auto is "
+        "embedded beside an embedded judge, and a hosted judge itself.",
+    )
+    verdict_labels: VerdictLabels = Field(
+        default=4,
+        description="How many labels a verdict is chosen from: 2 (supports or not), 3 (and "
+        "contradicts) or 4 (and not relevant).",
+    )
+    citation_evidence: CitationEvidence = Field(
+        default="passage",
+        description="What of a cited document is compared with the sentence: the passage of three "
+        "sentences that is closest to it, the whole document, the closest sentence, or the "
+        "document's nuggets with those of the sentence.",
+    )
+    correctness: str = Field(
+        default=EMBEDDED,
+        min_length=1,
+        description="What says whether sentences are correct: embedded or another verifier by its "
+        "name, judge, cosine, or a fitted classifier (.json).",
+    )
+    concurrency: int = Field(
+        default=0,
+        ge=0,
+        le=4096,
+        description="Most model calls under way at a time, of each judge; 0 chooses by the judge: "
+        "64 for the embedded one, which answers them in one batch, else 16.",
+    )
+    timeout_s: float = Field(default=600.0, gt=0, description="Longest wait for one call.")
+    max_attempts: int = Field(
+        default=5, ge=1, le=20, description="How often a call is tried that fails in passing."
+    )
+    max_reply_tokens: int = Field(default=256, ge=16, description="Longest reply.")
+    max_source_chars: int = Field(
+        default=0, ge=0, description="Budget of source text in a prompt; 0 chooses by the judges."
+    )
+    max_sentences: int = Field(
+        default=200, ge=1, description="An answer with more is refused, by name, before any call."
+    )
+    nugget_threshold: float = Field(
+        default=0.6,
+        ge=-1,
+        le=1,
+        description="Least cosine similarity at which two nuggets count as the same fact.",
+    )
+    nugget_matcher: str = Field(
+        default="",
+        description="A file that `ragassay nuggets fit` wrote, which decides what is the same fact "
+        "in place of the threshold.",
+    )
+    evidence_threshold: float = Field(
+        default=0.0,
+        ge=-1,
+        le=1,
+        description="Least cosine similarity of a passage that is worth a verdict.",
+    )
+    evidence: Look = Field(
+        default="search",
+        description="Who looks for evidence: search has the judge write queries; agent hands it "
+        "tools to search, read and cite, if it can call tools.",
+    )
+    evidence_rounds: int = Field(
+        default=2,
+        ge=0,
+        le=10,
+        description="How often queries are written for a sentence; 0 searches with the sentence "
+        "and its question alone, and asks no model.",
+    )
+    evidence_turns: int = Field(
+        default=8, ge=1, le=50, description="Most turns of an agent that searches for a sentence."
+    )
+    evidence_tokens: int = Field(
+        default=100_000,
+        ge=0,
+        description="Tokens after which no further round or turn is begun, for each answer.",
+    )
+    evidence_passages: int = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="How many passages for a sentence, and how many against it, are judged.",
+    )
+    evidence_enough: float = Field(
+        default=0.6,
+        ge=-1,
+        le=1,
+        description="Cosine similarity of a passage at which a search ends.",
+    )
+    search: Search = Field(
+        default="auto",
+        description="Search a corpus by words (bm25), by meaning (dense), or by both, fused "
+        "(hybrid); the latter two need vectors (`ragassay corpus embed`). auto is hybrid where "
+        "there are vectors, else bm25.",
+    )
+    reranker: str = Field(
+        default="embedded",
+        min_length=1,
+        description="What looks at hits again: embedded, none, or a cross-encoder that "
+        "sentence-transformers can load, e.g. cross-encoder/ms-marco-MiniLM-L6-v2 or "
+        "ncbi/MedCPT-Cross-Encoder.",
+    )
+    chroma_url: str = Field(
+        default="",
+        description="Address of a Chroma server that keeps the vectors; else the corpus does.",
+    )
+    cluster_user: str = Field(default="", description="For a corpus in a cluster.")
+    cluster_password: SecretStr | None = Field(default=None, description="Beside `cluster_user`.")
+    cache_dir: Path = Field(
+        default_factory=lambda: user_cache_path("ragassay"),
+        description="Where converted weights live, and what PubMed answered.",
+    )
+    ncbi_api_key: SecretStr | None = Field(
+        default=None, description="For the corpus pubmed: 10 requests a second instead of 3."
+    )
+    ncbi_email: str = Field(
+        default="", description="For the corpus pubmed: whom NCBI can write to."
+    )
+    prompts: tuple[Path, ...] = Field(
+        default=(), description="A prompt that `ragassay optimize` wrote, for its agent."
+    )
+    local_dtype: Literal["auto", "bfloat16", "float32"] = Field(
+        default="auto",
+        description="Arithmetic of the embedded judge; float32 repeats bit by bit.",
+    )
+    server_key: SecretStr | None = Field(
+        default=None,
+        description="What clients of `ragassay serve` must show; one is made where there is none.",
+    )
 
     @model_validator(mode="after")
     def _seated_once(self) -> Settings:
@@ -351,18 +437,28 @@ def seated(judges: Sequence[str], api_base: str | None = None) -> dict[str, obje
     return {"model": model, "panel": tuple(judges[1:]), "api_base": own or api_base}
 
 
-def load_settings(**given: object) -> Settings:
-    """Settings from arguments, then environment, then defaults.
+def load_settings(
+    _base: Settings | None = None, _spelled: Mapping[str, str] | None = None, /, **given: object
+) -> Settings:
+    """Make settings of what is given, then of `_base`, else of the environment, then the defaults.
 
     Args:
+        _base: Settings to change; the environment has no say then.
+        _spelled: How the user wrote a field, for the message of an error.
         given: Fields by name; None means "not given".
 
     Raises:
         SettingsError: A value is wrong; the message names the field.
     """
+    fields = {name: getattr(_base, name) for name in Settings.model_fields} if _base else {}
+    fields |= {name: value for name, value in given.items() if value is not None}
     try:
-        return Settings(**{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]
+        return Settings(**fields)
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"setting {name!r}: {first['msg']}") from error
+        problem = first["msg"].removeprefix("Value error, ")
+        if not first["loc"]:
+            raise SettingsError(problem) from error
+        name, *place = map(str, first["loc"])
+        spelled = (_spelled or {}).get(name) or f"setting {'.'.join([name, *place])!r}"
+        raise SettingsError(f"{spelled}: {problem}") from error

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragassay.cli.exits import FAILED, PARTIAL, errors_as_lines
+from ragassay.cli.options import Json, Quiet, takes
+from ragassay.options import Keywords, settings_of
+from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
     from ragassay.retrievers.literature import Literature
@@ -24,22 +28,6 @@ Where = Annotated[
     typer.Argument(
         help="A built corpus, a file of documents, `pubmed` for PubMed itself, or an index in a "
         "cluster (https://HOST:PORT/INDEX)."
-    ),
-]
-By = Annotated[
-    Literal["auto", "bm25", "dense", "hybrid"] | None,
-    typer.Option(
-        help="Search by words (bm25), by meaning (dense), or by both, fused (hybrid); the latter "
-        "two need vectors: see `corpus embed`. auto, the default, is hybrid where there are "
-        "vectors, else bm25."
-    ),
-]
-EmbedderName = Annotated[
-    str | None,
-    typer.Option(
-        "--embedder",
-        help="Model of the vectors: all-MiniLM-L6-v2, which is installed with ragassay, or any "
-        "that sentence-transformers can load. RAGASSAY_EMBEDDER sets it for all commands.",
     ),
 ]
 Rerank = Annotated[
@@ -60,7 +48,7 @@ def build(
         typer.Argument(help="PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML."),
     ],
     out: Annotated[Path, typer.Option(help="The corpus: a folder, made if need be.")],
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Build a corpus, or add files to it.
 
@@ -92,10 +80,11 @@ def build(
 
 
 @app.command()
+@takes(Keywords, "embedder")
 def embed(
     corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
-    embedder: EmbedderName = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
+    **options: Any,
 ) -> None:
     """Make the vectors of a corpus, for a search by meaning, or bring them up to date.
 
@@ -119,9 +108,8 @@ def embed(
         from ragassay.retrievers.dense.embed import embed_corpus
         from ragassay.retrievers.disk.corpus import DiskCorpus
         from ragassay.runs.progress import shown_embedding
-        from ragassay.settings import load_settings
 
-        settings = load_settings(embedder=embedder)
+        settings = settings_of(options, spelled="flag")
         opened = DiskCorpus(corpus)
         with shown_embedding(len(opened), enabled=not quiet) as listen:
             embed_corpus(opened, Embedder(settings.embedder), settings.chroma_url, listen)
@@ -131,14 +119,13 @@ def embed(
 @app.command()
 def info(
     corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the ledger as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Say what a corpus holds, what it was built from, and whether it has vectors."""
     with errors_as_lines():
         from ragassay.cli.output import print_corpus, print_vectors
         from ragassay.retrievers.disk.corpus import DiskCorpus
         from ragassay.retrievers.disk.ledger import read_ledger
-        from ragassay.settings import load_settings
 
         if as_json:
             typer.echo(read_ledger(corpus).model_dump_json(indent=2))
@@ -155,7 +142,6 @@ def get(
     """Print articles as JSON, one a line. Exits with 1 if one is not there."""
     with errors_as_lines():
         from ragassay.retrievers.opening import open_literature
-        from ragassay.settings import load_settings
 
         literature = open_literature(corpus, load_settings()).literature
         missing = False
@@ -171,6 +157,7 @@ def get(
 
 
 @app.command()
+@takes(Keywords, "search", "embedder")
 def search(
     corpus: Where,
     query: Annotated[str, typer.Argument(help="A question or a claim, in plain words.")],
@@ -184,10 +171,9 @@ def search(
     no_retracted: Annotated[
         bool, typer.Option("--no-retracted", help="Leave out retracted articles.")
     ] = False,
-    by: By = None,
     rerank: Rerank = "",
-    embedder: EmbedderName = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print hits as JSON lines.")] = False,
+    as_json: Json = False,
+    **options: Any,
 ) -> None:
     """Search a corpus, best first.
 
@@ -201,12 +187,13 @@ def search(
         from ragassay.cli.output import print_hits
         from ragassay.retrievers.literature import Filters
 
-        literature = _opened(corpus, by, rerank, embedder)
+        literature = _opened(corpus, rerank, options)
         filters = Filters(since, until, tuple(kind or ()), no_retracted)
         print_hits(literature.search(query, k, filters), as_json)
 
 
 @app.command()
+@takes(Keywords, "search", "embedder")
 def evaluate(
     corpus: Where,
     queries: Annotated[
@@ -214,10 +201,9 @@ def evaluate(
     ],
     qrels: Annotated[Path, typer.Option(help="Judgments: trec_eval or BEIR's TSV.")],
     k: Annotated[int, typer.Option("--k", min=10, help="Depth of the ranking.")] = 1000,
-    by: By = None,
     rerank: Rerank = "",
-    embedder: EmbedderName = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+    as_json: Json = False,
+    **options: Any,
 ) -> None:
     """Measure the search: nDCG@10, R@100, MRR and MAP with 95 % intervals over the queries.
 
@@ -233,7 +219,7 @@ def evaluate(
         from ragassay.metrics.retrieval import retrieval_scores
         from ragassay.runs.progress import track
 
-        literature = _opened(corpus, by, rerank, embedder)
+        literature = _opened(corpus, rerank, options)
         wanted = read_qrels(qrels)
         asked = {q: text for q, text in read_queries(queries).items() if q in wanted}
         ranking = {
@@ -243,14 +229,14 @@ def evaluate(
         print_scores(retrieval_scores(wanted, ranking), as_json)
 
 
-def _opened(where: str, by: str | None, rerank: str, embedder: str | None) -> Literature:
+def _opened(where: str, rerank: str, options: Mapping[str, object]) -> Literature:
     """The place to search, its hits reranked where somebody asked for that."""
     from ragassay.models.embeddings import Embedder
     from ragassay.retrievers.opening import open_literature
     from ragassay.retrievers.reranked import reranked
-    from ragassay.settings import load_settings
 
-    settings = load_settings(search=by, reranker=rerank or "none", embedder=embedder)
+    base = load_settings(reranker=rerank or "none")
+    settings = settings_of(options, base, spelled="flag")
     model = Embedder(settings.embedder)
     opened = open_literature(where, settings, model)
     if opened.note:

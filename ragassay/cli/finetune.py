@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import Quiet
 from ragassay.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def finetune(
     work: Annotated[
         Path | None, typer.Option(help="Folder of checkpoints; by default OUT/checkpoints.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Fine-tune a small model, as a low-rank adapter of a few MiB.
 

@@ -9,9 +9,6 @@ import typer
 
 if TYPE_CHECKING:
     from ragassay.metrics.matrices import Matrix
-    from ragassay.records import Rejection
-
-SHOWN_REJECTIONS = 10
 
 
 def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | None) -> None:
@@ -36,15 +33,3 @@ def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | No
     console = Console()
     for matrix in matrices:
         console.print(matrix_table(matrix))
-
-
-def print_rejections(rejections: Sequence[Rejection]) -> None:
-    """Name the first lines that could not be read, and count the others, on stderr."""
-    from ragassay.reports.labels import one_line
-
-    for rejection in rejections[:SHOWN_REJECTIONS]:
-        where = f"{rejection.file}:{rejection.line}"
-        typer.echo(one_line(f"rejected {where}: {rejection.problem}"), err=True)
-    if len(rejections) > SHOWN_REJECTIONS:
-        more = len(rejections) - SHOWN_REJECTIONS
-        typer.echo(f"... and {more} more rejected lines", err=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import Json, OnlyWhere
 
 if TYPE_CHECKING:
     from ragassay.runs.matrix import JudgeMatrix
@@ -34,14 +35,7 @@ def matrix(
             "found without it.",
         ),
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIELD=VALUE",
-            help="Only answers with this system, topic, or field of the file beside them; repeat "
-            "for more.",
-        ),
-    ] = None,
+    where: OnlyWhere = None,
     answers: Annotated[
         Path | None,
         typer.Option(help="The file of the answers, for --where; by default that of --ratings."),
@@ -53,7 +47,7 @@ def matrix(
             "(SVG) and a page with all of them (index.html) into this folder."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show how several judges rate several systems, and whether a judge prefers its own answers.
 
@@ -94,7 +88,8 @@ def matrix(
 
 
 def _print(found: JudgeMatrix, as_json: bool) -> None:
-    from ragassay.cli.matrices import print_matrices, print_rejections
+    from ragassay.cli.matrices import print_matrices
+    from ragassay.cli.output import print_rejections
 
     for warning in found.warnings:
         typer.echo(f"warning: {warning}", err=True)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import RunFolderArgument
 
 if TYPE_CHECKING:
     from ragassay.runs.meta_evaluate import MetaEvaluation
 
 
 def meta_evaluate(
-    run: Annotated[Path, typer.Argument(help="Run folder, as written by `ragassay evaluate`.")],
+    run: RunFolderArgument,
     human: Annotated[Path, typer.Option(help="File of labels that people gave to the answers.")],
     out: Annotated[
         Path | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import Json
 
 if TYPE_CHECKING:
     from ragassay.models.integrity import FileCheck
@@ -29,7 +30,7 @@ Name = Annotated[
 
 @app.command("list")
 def list_models(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one model a line.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List every model that is embedded or shipped: what it is for, its size, where it is from."""
     with errors_as_lines():
@@ -48,7 +49,7 @@ def list_models(
 @app.command()
 def show(
     name: Name,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show what is known of a model: how it was made, its figures with 95 % intervals, its limits.
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import AnswersArgument, Quiet, prepared_job, takes
+from ragassay.options import EvaluateKeywords, Keywords, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ragassay.records import NuggetMatcher, Rejection
+    from ragassay.records import NuggetMatcher
     from ragassay.runs.nuggets import Written
 
 app = typer.Typer(
@@ -22,33 +24,26 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Out = Annotated[Path, typer.Option("--out", help="The file to write.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
+Target = Annotated[Path, typer.Option("--out", help="The file to write.")]
 
 
 @app.command()
+@takes(EvaluateKeywords, "corpus", "model", "api_base", "questions", "limit")
 def create(
-    answers: Annotated[Path, typer.Argument(help="Answers, as `ragassay evaluate` reads them.")],
-    out: Out,
+    answers: AnswersArgument,
+    *,
+    target: Target,
     source: Annotated[
         Literal["documents", "answer", "reference"],
         typer.Option("--from", help="What the nuggets are written from."),
     ] = "documents",
-    corpus: Annotated[
-        str | None, typer.Option(help="Where cited ids are looked up, as in `ragassay evaluate`.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="LiteLLM name of the writing model.")] = None,
-    api_base: Annotated[str | None, typer.Option(help="Endpoint of the model.")] = None,
-    questions: Annotated[
-        Path | None, typer.Option(help="Topics, for runs that bring no questions.")
-    ] = None,
     most: Annotated[int, typer.Option("--max", min=1, help="Most nuggets of a question.")] = 20,
     window: Annotated[int, typer.Option(min=1, help="Documents that are read at a time.")] = 10,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N answers.")] = None,
     accept_all: Annotated[
         bool, typer.Option("--accept-all", help="Do not open an editor; take what was written.")
     ] = False,
     quiet: Quiet = False,
+    **options: Unpack[EvaluateKeywords],
 ) -> None:
     """Write the gold nuggets of every question of a file.
 
@@ -72,16 +67,13 @@ def create(
     with errors_as_lines():
         from ragassay.cli.editor import edit_in_editor, require_terminal
         from ragassay.evaluators.toolbox import Toolbox
-        from ragassay.runs.evaluate import read_job, run_sync
+        from ragassay.runs.evaluate import run_sync
         from ragassay.runs.nuggets import nugget_jobs, write_nuggets
         from ragassay.runs.progress import shown_progress
-        from ragassay.settings import load_settings
 
         if not accept_all:
             require_terminal("--accept-all")
-        settings = load_settings(model=model, api_base=api_base)
-        job = read_job(answers, corpus, limit=limit, questions=questions, settings=settings)
-        _report_rejections(job.rejections)
+        job, settings = prepared_job(answers, options, options.get("limit"))
         tools = Toolbox.of(settings, job.corpus)
         jobs = nugget_jobs(job.records, source, tools, n_window=window, n_most=most)
         with shown_progress(len(jobs), not quiet, "writing nuggets") as listen:
@@ -89,7 +81,7 @@ def create(
                 write_nuggets(
                     jobs,
                     tools,
-                    out,
+                    target,
                     None if accept_all else edit_in_editor,
                     tell=lambda message: typer.echo(message, err=True),
                     listen=listen,
@@ -101,23 +93,16 @@ def create(
 
 
 @app.command()
+@takes(EvaluateKeywords, "nuggets", "corpus", "model", "api_base", "questions", "limit")
 def assign(
-    answers: Annotated[Path, typer.Argument(help="Answers, as `ragassay evaluate` reads them.")],
-    out: Out,
-    nuggets: Annotated[
-        Path | None, typer.Option(help="Gold nuggets, for answers that bring none.")
-    ] = None,
+    answers: AnswersArgument,
+    *,
+    target: Target,
     metrics: Annotated[
         Path | None, typer.Option(help="The scores; by default OUT.metrics.jsonl.")
     ] = None,
-    corpus: Annotated[str | None, typer.Option(help="Where cited ids are looked up.")] = None,
-    model: Annotated[str | None, typer.Option(help="LiteLLM name of the judge.")] = None,
-    api_base: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,
-    questions: Annotated[
-        Path | None, typer.Option(help="Topics, for runs that bring no questions.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N answers.")] = None,
     quiet: Quiet = False,
+    **options: Unpack[EvaluateKeywords],
 ) -> None:
     """Say of every gold nugget whether each answer supports it: in full, in part, or not.
 
@@ -129,20 +114,15 @@ def assign(
     with errors_as_lines():
         from ragassay.evaluators.toolbox import Toolbox
         from ragassay.runs.assignment import assign_nuggets
-        from ragassay.runs.evaluate import read_job, run_sync
+        from ragassay.runs.evaluate import run_sync
         from ragassay.runs.progress import shown_progress
-        from ragassay.settings import load_settings
 
-        settings = load_settings(model=model, api_base=api_base)
-        job = read_job(
-            answers, corpus, limit=limit, questions=questions, nuggets=nuggets, settings=settings
-        )
-        _report_rejections(job.rejections)
+        job, settings = prepared_job(answers, options, options.get("limit"))
         tools = Toolbox.of(settings, job.corpus)
-        scores = metrics or out.with_name(f"{out.name}.metrics.jsonl")
+        scores = metrics or target.with_name(f"{target.name}.metrics.jsonl")
         with shown_progress(len(job.records), not quiet, "assigning nuggets") as listen:
-            found = run_sync(assign_nuggets(job.records, tools, out, scores, listen))
-        typer.echo(f"{out}: {len(found.answers)} answers, {found.n_unscored} nuggets unscored")
+            found = run_sync(assign_nuggets(job.records, tools, target, scores, listen))
+        typer.echo(f"{target}: {len(found.answers)} answers, {found.n_unscored} nuggets unscored")
         typer.echo(f"{scores}: their scores")
         n_without = len(job.records) - len(found.answers)
         if n_without:
@@ -152,6 +132,7 @@ def assign(
 
 
 @app.command()
+@takes(Keywords, "embedder")
 def fit(
     file: Annotated[
         Path,
@@ -160,11 +141,12 @@ def fit(
             "the pairs of one fact are known; or a run folder."
         ),
     ],
-    out: Out,
+    *,
+    target: Target,
     trials: Annotated[int, typer.Option(min=1, help="Thresholds that are tried.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Of the mixture and the search.")] = 0,
-    embedder: Annotated[str | None, typer.Option(help="The embedding model.")] = None,
     quiet: Quiet = False,
+    **options: Unpack[Keywords],
 ) -> None:
     """Fit when two nuggets are the same fact, as BioACE does.
 
@@ -175,32 +157,28 @@ def fit(
     Use the result with RAGASSAY_NUGGET_MATCHER=OUT.
     """
     with errors_as_lines():
+        from ragassay.cli.output import print_rejections
         from ragassay.models.embeddings import Embedder
         from ragassay.runs.matching import fit_file, read_match_file
         from ragassay.runs.progress import shown_steps
-        from ragassay.settings import load_settings
 
-        settings = load_settings(embedder=embedder)
+        settings = settings_of(options, spelled="flag")
         found = read_match_file(file)
-        _report_rejections(found.rejections)
+        print_rejections(found.rejections)
         if found.n_one_sided:
             typer.echo(f"{found.n_one_sided} answers have no nuggets on one side", err=True)
         with shown_steps(len(found.cases) + trials, "fitting", not quiet) as on_step:
             matcher = fit_file(
-                found, Embedder(settings.embedder), out, n_trials=trials, seed=seed, on_step=on_step
+                found,
+                Embedder(settings.embedder),
+                target,
+                n_trials=trials,
+                seed=seed,
+                on_step=on_step,
             )
-        _print_matcher(matcher, out)
+        _print_matcher(matcher, target)
     if found.rejections:
         raise typer.Exit(PARTIAL)
-
-
-def _report_rejections(rejections: Sequence[Rejection]) -> None:
-    for rejection in rejections[:10]:
-        field = f" {rejection.field}:" if rejection.field else ""
-        where = f"{rejection.file}:{rejection.line}:{field}"
-        typer.echo(f"rejected {where} {rejection.problem}", err=True)
-    if len(rejections) > 10:
-        typer.echo(f"... and {len(rejections) - 10} more rejected lines", err=True)
 
 
 def _report_written(written: Sequence[Written]) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
     from ragassay.optimizers.compiling.job import CompileResult
@@ -85,10 +86,8 @@ def optimize(
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Most model calls under way at a time.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what is written as JSON on stdout.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no table.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Look for a better prompt of an agent, and measure it on data that it was not found on.
 

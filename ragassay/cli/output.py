@@ -111,10 +111,12 @@ def print_rejections(rejections: Sequence[Rejection]) -> None:
     """Name the first lines of a file that could not be read, on stderr."""
     import typer
 
+    from ragassay.reports.labels import one_line
+
     for rejection in rejections[:10]:
         where = f"{rejection.file}:{rejection.line}"
         field = f" {rejection.field}:" if rejection.field else ""
-        typer.echo(f"rejected {where}:{field} {rejection.problem}", err=True)
+        typer.echo(one_line(f"rejected {where}:{field} {rejection.problem}"), err=True)
     if len(rejections) > 10:
         typer.echo(f"... and {len(rejections) - 10} more rejected lines", err=True)
 

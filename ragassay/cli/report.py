@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from ragassay.cli.exits import errors_as_lines
+from ragassay.cli.options import Json, RunFolderArgument
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="Run folder, as written by `ragassay evaluate`.")],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the summary as JSON on stdout.")
-    ] = False,
+    run: RunFolderArgument,
+    as_json: Json = False,
 ) -> None:
     """Write report.html and report.md of a run again, and print its tables.
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import Json, OnlyWhere, takes
+from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
     from ragassay.runs.similarity import Similarity
 
 
+@takes(EvaluateKeywords, "questions")
 def similarity(
     answers: Annotated[Path, typer.Argument(help="Answers of several systems.")],
     metric: Annotated[
@@ -23,17 +26,7 @@ def similarity(
             "for more. By default all.",
         ),
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIELD=VALUE",
-            help="Only answers with this system, topic, or field of the file beside them; repeat "
-            "for more.",
-        ),
-    ] = None,
-    questions: Annotated[
-        Path | None, typer.Option(help="Topics, for TREC runs that bring no questions.")
-    ] = None,
+    where: OnlyWhere = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
     embedder: Annotated[
         str | None,
@@ -50,7 +43,8 @@ def similarity(
             "page with all of them (index.html) into this folder."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the matrices as JSON.")] = False,
+    as_json: Json = False,
+    **options: Any,
 ) -> None:
     """Show how alike the answers of several systems are.
 
@@ -79,7 +73,7 @@ def similarity(
             metric or (),
             where=where or (),
             limit=limit,
-            questions=questions,
+            questions=options.get("questions"),
             embedder=embedder or EMBEDDED,
         )
         _print(found, as_json)
@@ -90,7 +84,8 @@ def similarity(
 
 
 def _print(found: Similarity, as_json: bool) -> None:
-    from ragassay.cli.matrices import print_matrices, print_rejections
+    from ragassay.cli.matrices import print_matrices
+    from ragassay.cli.output import print_rejections
 
     notes = [f"tokens are compared by {found.embedder}"] if found.embedder else []
     for note in (*notes, *found.notes):

@@ -3,57 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import AnswersArgument, Json, Quiet, run_folder, takes
+from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
     from ragassay.runs.strategies import StrategyStudy
 
 
+@takes(
+    EvaluateKeywords,
+    *("model", "api_base", "rubric_set", "rubrics", "questions", "limit", "out", "concurrency"),
+)
 def strategies(
-    answers: Annotated[Path, typer.Argument(help="Answers to rate.")],
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            "--judge",
-            "--model",
-            metavar="NAME",
-            help="LiteLLM name of the judge; by default the embedded SmolLM2-135M; "
-            "of a fine-tuned one the model below it is asked.",
-        ),
-    ] = None,
-    api_base: Annotated[str | None, typer.Option(help="Endpoint of the judge.")] = None,
+    answers: AnswersArgument,
+    *,
     human: Annotated[
         Path | None,
         typer.Option(help="Ratings of people; by default those that the file of answers holds."),
     ] = None,
-    rubric_set: Annotated[
-        str | None,
-        typer.Option(
-            metavar="yescieval|summeval|usr",
-            help="Whose rubrics; by default those that the file was rated on, else YESciEval's.",
-        ),
-    ] = None,
-    rubric: Annotated[
-        list[str] | None, typer.Option(help="Only this rubric; repeat for more.")
-    ] = None,
-    questions: Annotated[
-        Path | None, typer.Option(help="Topics, for TREC runs that bring no questions.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N answers.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder; by default runs/NAME-OF-ANSWERS-strategies.")
-    ] = None,
-    concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Most model calls under way at a time.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the figures as JSON on stdout.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, no tables.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    **options: Unpack[EvaluateKeywords],
 ) -> None:
     """Ask a judge in four ways, mislead it, and see how far its ratings hold.
 
@@ -70,7 +45,9 @@ def strategies(
 
     4. the sentiment of the justifications.
 
-    Without ratings of people the judge is misled by the opposite of its own usual rating.
+    One judge is asked; of a fine-tuned one, the model below it. Rubrics are by default those that
+    the file was rated on. Without ratings of people the judge is misled by the opposite of its own
+    usual rating.
 
     The folder has one run for each way of asking, and the tables as CSV, LaTeX and Markdown; the
     same command again goes on where it was stopped.
@@ -93,17 +70,13 @@ def strategies(
             study_strategies,
             write_strategies,
         )
-        from ragassay.settings import load_settings
 
-        given = read_strategy_job(answers, human, limit=limit, questions=questions)
-        settings = load_settings(
-            model=judge,
-            api_base=api_base,
-            rubric_set=rubric_set or default_rubric_set(given.job.answers.format),
-            rubrics=tuple(rubric) if rubric else None,
-            concurrency=concurrency,
+        given = read_strategy_job(
+            answers, human, limit=options.get("limit"), questions=options.get("questions")
         )
-        folder = out or Path("runs") / f"{answers.name.split('.')[0]}-strategies"
+        options.setdefault("rubric_set", default_rubric_set(given.job.answers.format))
+        settings = settings_of(options, spelled="flag")
+        folder = run_folder(answers, options, "-strategies").path
         n_steps = N_WAYS * len(given.job.records)
         with shown_progress(n_steps, enabled=not quiet) as listen:
             study = study_strategies(given, settings, folder, listen)

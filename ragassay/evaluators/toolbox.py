@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -48,6 +49,8 @@ from ragassay.models.tuned import note_of, untuned
 from ragassay.prompts import (
     Criteria,
     Rubric,
+    chosen_rubrics,
+    is_rubric_file,
     joined_rubrics,
     load_rubrics,
     prompts_sha256,
@@ -164,19 +167,17 @@ class Toolbox:
             settings: The settings.
             corpus: Where to look up evidence and cited ids.
             evaluators: The user's own, beside those that the settings name.
-            rubrics: The user's own, beside those of the files that the settings name.
+            rubrics: The user's own, beside those of files that the settings name.
 
         Raises:
             SettingsError: A rubric is unknown, an agent is to search that cannot call tools, or
                 what is to verify is no model of natural language inference.
         """
-        given = (*read_rubrics(settings.rubric_files), *rubrics)
+        files = [Path(name) for name in settings.rubrics if is_rubric_file(name)]
+        given = (*read_rubrics(files), *rubrics)
         rated = [rubric for rubric in given if isinstance(rubric, Rubric)]
         criteria = [CriteriaEvaluator(one) for one in given if isinstance(one, Criteria)]
         known = joined_rubrics(load_rubrics(settings.rubric_set), rated)
-        unknown = [name for name in settings.rubrics if name not in known]
-        if unknown:
-            raise SettingsError(f"unknown rubric {unknown[0]!r}; there are {', '.join(known)}")
         own = [*map(find_evaluator, settings.evaluators), *evaluators, *criteria]
         asked = registered(own)
         parts = dict.fromkeys((*PARTS, *(one.part for one in asked)))
@@ -185,7 +186,7 @@ class Toolbox:
             raise SettingsError(
                 f"only: there is no part {strange[0]!r}; there are {', '.join(parts)}"
             )
-        chosen = settings.rubrics or tuple(known)
+        chosen = chosen_rubrics(settings.rubrics, settings.rubric_set, known, rated)
         own = settings.of_judge(0)
         lm = JudgeLM(untuned(own))
         is_rated_by_it = lm.model == own.model or settings.rubric_set != TUNED_RUBRICS

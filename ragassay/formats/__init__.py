@@ -28,7 +28,7 @@ from ragassay.formats.gold import (
 from ragassay.formats.labels import LabelResult, read_labels, write_labels
 from ragassay.formats.output import WriteResult
 from ragassay.formats.qrels import read_qrels, write_qrels
-from ragassay.formats.read import ReadResult, read_records, records_from_rows
+from ragassay.formats.read import ReadResult, read_records, records_from_rows, with_gold
 from ragassay.formats.trec.runs import RankedDocument, RetrievalRun, read_run, write_run
 from ragassay.formats.workbench.banks import (
     BankItem,
@@ -98,6 +98,7 @@ __all__ = [
     "read_run",
     "read_test_banks",
     "records_from_rows",
+    "with_gold",
     "write_answers",
     "write_assignments",
     "write_biogen_2024",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -115,24 +115,23 @@ def read_records(
     else:
         match, items = sniff(iter_items(path), FORMATS, str(path))
     reading = _Reading()
-    mapper = _mapper(match, path, questions, reading)
-    gold: Mapping[str, tuple[Nugget, ...]] = {}
-    if nuggets is not None:
-        gold, rejected = read_nuggets(nuggets)
-        reading.rejections.extend(rejected)
-    reading.collect(items, mapper, gold, limit)
-    if nuggets is not None and not any(_has_gold(record, gold) for record in reading.records):
-        reading.rejections.append(_unused(nuggets))
-    return reading.result(match)
+    reading.collect(items, _mapper(match, str(path), path, questions, reading), limit)
+    return with_gold(reading.result(match.name), nuggets)
 
 
-def records_from_rows(rows: Iterable[Mapping[str, object]]) -> ReadResult:
+def records_from_rows(
+    rows: Iterable[Mapping[str, object]],
+    *,
+    questions: Path | None = None,
+    nuggets: Path | None = None,
+) -> ReadResult:
     """Read answers from dicts, or from a frame's `to_dict("records")`.
 
     Args:
-        rows: In any known format except YESciEval's, which needs its second file, and runs without
-            their questions. NaN, NA and NaT mean that the field is absent. Rejections name the file
-            "rows" and count lines by row.
+        rows: In any known format. NaN, NA and NaT mean that the field is absent. Rejections name
+            the file "rows" and count lines by row.
+        questions: As for `read_records`; YESciEval's answers need theirs.
+        nuggets: As for `read_records`.
 
     Returns:
         As `read_records`.
@@ -142,11 +141,29 @@ def records_from_rows(rows: Iterable[Mapping[str, object]]) -> ReadResult:
     """
     match, items = sniff(iter_rows(rows), FORMATS, ROWS_NAME)
     reading = _Reading()
-    reading.collect(items, _mapper(match, None, None, reading), {}, None)
-    return reading.result(match)
+    reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
+    return with_gold(reading.result(match.name), nuggets)
 
 
-def _mapper(match: Format, path: Path | None, questions: Path | None, reading: _Reading) -> _Mapper:
+def with_gold(found: ReadResult, nuggets: Path | None) -> ReadResult:
+    """Give gold nuggets of a file to the records that bring none; as `read_records` does."""
+    if nuggets is None:
+        return found
+    gold, rejected = read_nuggets(nuggets)
+    if not any(_gold_key(record, gold) in gold for record in found.records):
+        rejected.append(_unused(nuggets))
+    records = (
+        record.model_copy(update={"nuggets": gold.get(_gold_key(record, gold), ())})
+        if not record.nuggets
+        else record
+        for record in found.records
+    )
+    return replace(found, records=tuple(records), rejections=(*found.rejections, *rejected))
+
+
+def _mapper(
+    match: Format, name: str, path: Path | None, questions: Path | None, reading: _Reading
+) -> _Mapper:
     on_topics = next((read for form, read in _ON_TOPICS if form is match), None)
     if on_topics is not None:
         topics: dict[str, str] = {}
@@ -155,13 +172,14 @@ def _mapper(match: Format, path: Path | None, questions: Path | None, reading: _
             reading.rejections.extend(rejected)
         return lambda item: on_topics(item, topics)
     if match is YESCIEVAL:
-        if path is None:
-            raise InputError("YESciEval answers need their questions file: use read_records")
-        known, rejected = read_questions(questions or find_questions(path))
+        beside = questions or (path and find_questions(path))
+        if beside is None:
+            raise InputError("YESciEval answers need their questions file, as `questions`")
+        known, rejected = read_questions(beside)
         reading.rejections.extend(rejected)
         return partial(read_yescieval, questions=known)
     if questions is not None:
-        raise InputError(f"{path} is in the format {match.name}, which includes its questions")
+        raise InputError(f"{name} is in the format {match.name}, which carries its questions")
     return next(read for form, read in _SELF_CONTAINED if form is match)
 
 
@@ -173,18 +191,12 @@ class _Reading:
     ids: set[str] = field(default_factory=set[str])
 
     def collect(
-        self,
-        items: Iterator[Item | Rejection],
-        mapper: _Mapper,
-        gold: Mapping[str, tuple[Nugget, ...]],
-        limit: int | None,
+        self, items: Iterator[Item | Rejection], mapper: _Mapper, limit: int | None
     ) -> None:
         for outcome in self._outcomes(items, mapper):
             if isinstance(outcome, Rejection):
                 self.rejections.append(outcome)
                 continue
-            if _has_gold(outcome, gold) and not outcome.nuggets:
-                outcome = outcome.model_copy(update={"nuggets": gold[_gold_key(outcome, gold)]})
             self.records.append(outcome)
             if len(self.records) == limit:
                 return
@@ -221,16 +233,12 @@ class _Reading:
             free = f"{name}-{count}"
         return free
 
-    def result(self, match: Format) -> ReadResult:
-        return ReadResult(tuple(self.records), tuple(self.rejections), match.name)
+    def result(self, name: str) -> ReadResult:
+        return ReadResult(tuple(self.records), tuple(self.rejections), name)
 
 
 def _gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:
     return record.topic if record.topic is not None and record.topic in gold else record.id
-
-
-def _has_gold(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> bool:
-    return _gold_key(record, gold) in gold
 
 
 def _unused(nuggets: Path) -> Rejection:

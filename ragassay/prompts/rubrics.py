@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -201,3 +201,34 @@ def joined_rubrics(shipped: Mapping[str, Rubric], own: Iterable[Rubric]) -> dict
             raise SettingsError(f"rubric {rubric.name}: the name is taken; choose another")
         known[rubric.name] = rubric
     return known
+
+
+def is_rubric_file(name: str) -> bool:
+    """Return whether a user means a file, and not the name of a rubric."""
+    return name.endswith((".yaml", ".yml"))
+
+
+def chosen_rubrics(
+    names: Sequence[str], set: RubricSet, known: Mapping[str, Rubric], own: Sequence[Rubric]
+) -> tuple[str, ...]:
+    """Return which rubrics a user chose: those named, those of files, all of the set for none.
+
+    Args:
+        names: Of rubrics, of the set, or of files.
+        set: The set.
+        known: The set's rubrics and the user's own.
+        own: The user's own.
+
+    Raises:
+        SettingsError: There is no such rubric.
+    """
+    chosen: dict[str, None] = {}
+    for name in names:
+        if name == set:
+            chosen |= dict.fromkeys(load_rubrics(set))
+        elif name in known:
+            chosen[name] = None
+        elif not is_rubric_file(name):
+            raise SettingsError(f"unknown rubric {name!r}; there are {', '.join(known)}")
+    chosen |= dict.fromkeys(rubric.name for rubric in own)
+    return tuple(chosen) or tuple(known)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from ragassay.errors import InputError
 from ragassay.evaluators import OURS
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
+from ragassay.options import AuditKeywords, several
 from ragassay.perturbations import ATTACKS, Attack, damage_answers
 from ragassay.records import PARTS, DamagedAnswer, Paraphrase, Record, Severity
 from ragassay.retrievers.literature import Filters, Literature
@@ -32,22 +33,22 @@ SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """A user's options of an audit.
-
-    Attributes:
-        limit: How many whole answers to damage; 0 for all.
-        seed: Chooses the answers and draws the damage.
-        attacks: Names or families of attacks; empty for all.
-        is_given: Use the damaged answers in the file, and damage none.
-        paraphraser: LiteLLM name of a model that writes redundant sentences, optionally with its
-            endpoint (NAME@URL); empty for rules.
-    """
+    """What a user can say of an audit; `AuditKeywords` says what each means."""
 
     limit: int = N_ANSWERS
     seed: int = 0
     attacks: tuple[str, ...] = ()
     is_given: bool = False
     paraphraser: str = ""
+
+
+def audit_options(given: AuditKeywords) -> AuditOptions:
+    """What a user said of an audit, from Python or on the command line."""
+    named = {"is_given" if name == "given" else name: value for name, value in given.items()}
+    attacks = several(given.get("attacks"))
+    known = {field.name for field in fields(AuditOptions)}
+    told = {name: value for name, value in named.items() if name in known and value is not None}
+    return replace(AuditOptions(), **told | {"attacks": attacks})
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import importlib.metadata
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
-from ragassay.errors import InputError
 from ragassay.evaluators.questions import questions_of
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.formats import read_records
 from ragassay.graphs.escalation import n_most_escalated
 from ragassay.graphs.evidence import n_most_searches
 from ragassay.graphs.files import file_of
@@ -24,24 +20,33 @@ from ragassay.model_names import EMBEDDED_BASE
 from ragassay.models.cards import load_card
 from ragassay.models.prices import listed_price_usd
 from ragassay.models.tuned import note_of
-from ragassay.models.weights import SMOLLM2_GGUF_SHA256, sha256_of
+from ragassay.models.weights import SMOLLM2_GGUF_SHA256
 from ragassay.records import (
     Evaluation,
-    FileStamp,
     Manifest,
     PanelSeat,
-    Record,
     RecordFailure,
     Rejection,
     Summary,
 )
-from ragassay.retrievers.literature import Literature
-from ragassay.retrievers.memory import Corpus
-from ragassay.retrievers.opening import open_literature
 from ragassay.runs.engine import Listener, Outcome, run_records
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
+from ragassay.runs.job import Job, job_of, prepared, read_job
 from ragassay.runs.pooling import with_pooled_scores
-from ragassay.settings import RESULT_FIELDS, Settings, load_settings
+from ragassay.settings import RESULT_FIELDS, Settings
+
+__all__ = [
+    "Job",
+    "Plan",
+    "RunResult",
+    "job_of",
+    "manifest_of",
+    "plan",
+    "prepared",
+    "read_job",
+    "run",
+    "run_sync",
+]
 
 T = TypeVar("T")
 
@@ -62,27 +67,6 @@ TASK_CHARS = 700
 """Length of what a prompt says beside its context, about."""
 
 CHARS_A_TOKEN = 4
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is to be evaluated.
-
-    Attributes:
-        records: The answers.
-        rejections: Lines of the input that could not be read.
-        answers: The input file.
-        corpus: Documents to look cited ids and evidence up in.
-        corpus_stamp: What it is.
-        note: What the user should know of how it is searched.
-    """
-
-    records: tuple[Record, ...]
-    rejections: tuple[Rejection, ...]
-    answers: FileStamp
-    corpus: Literature
-    corpus_stamp: FileStamp | None = None
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,48 +118,6 @@ class Plan:
             if self.escalated_usd is None or other.escalated_usd is None
             else self.escalated_usd + other.escalated_usd,
         )
-
-
-def read_job(
-    answers: Path,
-    corpus: str | Path | None = None,
-    *,
-    limit: int | None = None,
-    questions: Path | None = None,
-    nuggets: Path | None = None,
-    settings: Settings | None = None,
-) -> Job:
-    """Read what a run needs from files; `corpus` as `open_literature` takes it.
-
-    Raises:
-        InputError: A file cannot be read at all, or holds no record.
-    """
-    found = read_records(answers, limit=limit, questions=questions, nuggets=nuggets)
-    stamp = FileStamp(
-        name=answers.name,
-        sha256=sha256_of(answers),
-        n_items=len(found.records),
-        format=found.format,
-    )
-    if corpus is None:
-        return Job(found.records, found.rejections, stamp, Corpus())
-    opened = open_literature(corpus, settings or load_settings())
-    rejections = found.rejections + opened.rejections
-    return Job(found.records, rejections, stamp, opened.literature, opened.stamp, opened.note)
-
-
-def job_of(
-    records: Sequence[Record], corpus: Literature, rejections: Sequence[Rejection] = ()
-) -> Job:
-    """A job from records in memory."""
-    seen: set[str] = set()
-    for record in records:
-        if record.id in seen:
-            raise InputError(f"two records have the id {record.id!r}")
-        seen.add(record.id)
-    digest = hashlib.sha256("".join(r.model_dump_json() for r in records).encode()).hexdigest()
-    stamp = FileStamp(name="(in memory)", sha256=digest, n_items=len(records), format="records")
-    return Job(tuple(records), tuple(rejections), stamp, corpus)
 
 
 def plan(job: Job, tools: Toolbox) -> Plan:

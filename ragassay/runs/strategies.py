@@ -97,7 +97,7 @@ def read_strategy_job(
     human: Path | None = None,
     *,
     limit: int | None = None,
-    questions: Path | None = None,
+    questions: str | Path | None = None,
 ) -> StrategyJob:
     """Read answers, and people's ratings from another file or the same one.
 

@@ -14,7 +14,7 @@ from conftest import ROOT
 from fakes import WordEmbedder
 
 import ragassay
-from ragassay.errors import InputError, SettingsError
+from ragassay.errors import InputError, RunMismatchError, SettingsError
 from ragassay.records import Document, Record
 from ragassay.settings import Settings, load_settings
 from ragassay.testing import ScriptedModel
@@ -88,6 +88,24 @@ def test_a_path_a_corpus_and_a_run_folder(settings, sample, tmp_path):
     assert set(results.summary.systems) == {"alpha-rag", "beta-rag"}
 
 
+@pytest.mark.integration
+def test_a_run_folder_refuses_another_corpus_of_python_and_takes_the_same(settings, tmp_path):
+    asked = {"answers": [{**ONE, "id": "a"}], "only": "sentences", "settings": settings}
+    first = ragassay.evaluate(**asked, corpus=["one text"], out=tmp_path)
+    assert first.manifest.corpus is not None and first.manifest.corpus.n_items == 1
+    assert ragassay.evaluate(**asked, corpus=["one text"], out=tmp_path).scores == first.scores
+    with pytest.raises(RunMismatchError, match="the file of corpus"):
+        ragassay.evaluate(**asked, corpus=["another text"], out=tmp_path)
+
+
+@pytest.mark.integration
+def test_what_could_not_be_read_of_a_corpus_is_a_rejection(settings, tmp_path):
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"id": "1", "text": "Aspirin."}\n{"text": 3}\n', encoding="utf-8")
+    result = ragassay.evaluate(**ONE, only="sentences", corpus=corpus, settings=settings)
+    assert [rejection.line for rejection in result.rejections] == [2]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -137,6 +155,7 @@ def test_blanket_excepts_stand_only_at_boundaries():
     allowed = {
         "models/gateway.py": 1,  # every provider's errors are typed here
         "models/local/batcher.py": 1,  # the engine's thread answers every caller
+        "optimizers/compiling/loop.py": 1,  # a loop's thread hands its error to the caller
         "runs/engine.py": 1,  # a record
         "runs/evaluate.py": 1,  # a thread hands its error to the caller
     }

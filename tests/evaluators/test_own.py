@@ -277,7 +277,7 @@ async def test_rubrics_of_a_file_are_rated_beside_ours_and_criteria_are_weighed(
     path = tmp_path / "mine.yaml"
     path.write_text(MINE)
     with ScriptedModel(reply) as model:
-        options = {"rubric_files": (path,), "rubrics": ("dosing", "cohesion")}
+        options = {"rubrics": (str(path), "cohesion")}
         tools = tools_of([], model, **options, only=("rubrics", "checklist"))
         _, found = await evaluated(tools)
         asked = [request.messages[-1]["content"] for request in model.requests]

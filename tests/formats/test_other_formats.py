@@ -209,7 +209,7 @@ def test_yescieval_answers_without_questions_name_the_mend(write):
         read_records(write(RATED, name="else.jsonl"))
     with pytest.raises(InputError, match="no YESciEval question"):
         read_records(write(RATED, name="else.jsonl"), questions=write(SAMPLE, name="q.jsonl"))
-    with pytest.raises(InputError, match="read_records"):
+    with pytest.raises(InputError, match="need their questions file, as `questions`"):
         records_from_rows([RATED])
 
 

@@ -1,0 +1,104 @@
+"""Options of the command line, made of `ragassay.options`, and those that only a terminal has."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
+
+import typer
+
+from ragassay.options import Keywords, Option, options_of, signature_with
+
+if TYPE_CHECKING:
+    from ragassay.runs.folder import RunFolder
+    from ragassay.runs.job import Job
+    from ragassay.settings import Settings
+
+Json = Annotated[bool, typer.Option("--json", help="Print what was found as JSON on stdout.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say how many calls and tokens it would take.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, no tables.")]
+RunFolderArgument = Annotated[
+    Path, typer.Argument(help="Run folder, as written by `ragassay evaluate`.")
+]
+AnswersArgument = Annotated[
+    Path, typer.Argument(help="Answers, in any format that `ragassay evaluate` reads.")
+]
+OnlyWhere = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIELD=VALUE",
+        help="Only answers with this system, topic, or field of the file beside them; repeat for "
+        "more.",
+    ),
+]
+
+
+def prepared_job(
+    answers: Path, options: Keywords, limit: int | None = None
+) -> tuple[Job, Settings]:
+    """The job and the settings of a command, with a word on what could not be read."""
+    from ragassay.cli.output import print_rejections
+    from ragassay.runs.job import prepared
+
+    job, settings = prepared(answers, options, limit=limit, spelled="flag")
+    print_rejections(job.rejections)
+    if job.note:
+        typer.echo(job.note, err=True)
+    return job, settings
+
+
+def run_folder(answers: Path, options: Keywords, ending: str = "") -> RunFolder:
+    """The folder that the user named, else one in runs/ named as the file of answers."""
+    from ragassay.api import folder_at
+
+    default = Path("runs") / f"{answers.name.split('.')[0]}{ending}"
+    return folder_at(options.get("out") or default, options)
+
+
+def takes(keywords: type, *names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command that takes `**options` a flag for each option.
+
+    Args:
+        keywords: Where the options are declared.
+        names: Those that the command takes; none for all.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        options = options_of(keywords)
+        chosen = [options[name] for name in names] if names else list(options.values())
+
+        @functools.wraps(command)
+        def called(**given: Any) -> None:
+            unset = {o.name for o in chosen if given[o.name] in (None, [], ())}
+            command(**{name: value for name, value in given.items() if name not in unset})
+
+        signature = signature_with(command, map(_parameter, chosen))
+        last = {p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
+        last -= {option.name for option in chosen}
+        ordered = sorted(signature.parameters.values(), key=lambda p: p.name in last)
+        called.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
+        return called
+
+    return decorate
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    is_many = get_origin(option.kind) is list
+    declared = typer.Option(
+        *option.flags,
+        metavar=option.metavar,
+        min=option.least,
+        max=option.most,
+        help=f"{option.help} Repeat for more." if is_many else option.help,
+    )
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[option.kind | None, declared],
+    )

@@ -1,0 +1,370 @@
+"""Every option of an evaluation and of an audit, once.
+
+The keywords of `ragassay.evaluate` and `ragassay.audit` and the flags of the command line are both
+made of what stands here. An option that sets a field of `Settings` has its bounds, its default and
+its description from there: to add one, name it in `Keywords`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import NoneType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypedDict,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from ragassay.errors import InputError, SettingsError
+from ragassay.prompts import Criteria, Rubric, RubricSet, Strategy, is_rubric_file
+from ragassay.records import PARTS, Document, Nugget, Record
+from ragassay.settings import (
+    CitationEvidence,
+    Look,
+    Search,
+    Settings,
+    VerdictLabels,
+    load_settings,
+    seated,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from langchain_core.retrievers import BaseRetriever
+
+    from ragassay.evaluators.own import OwnEvaluator
+    from ragassay.retrievers.literature import Literature
+
+    Answers = str | Path | Iterable[Record] | Iterable[Mapping[str, object]] | pd.DataFrame
+    SourceLike = str | Document | Mapping[str, str]
+    CorpusLike = str | Path | Literature | BaseRetriever | Iterable[SourceLike]
+    NuggetsLike = str | Path | Iterable[str | Nugget | Mapping[str, str]]
+    RubricLike = str | Path | Rubric | Criteria
+    EvaluatorLike = str | OwnEvaluator
+else:  # Their libraries take seconds to load, and nothing asks for these at run time.
+    Answers = SourceLike = CorpusLike = NuggetsLike = RubricLike = EvaluatorLike = Any
+
+Spelling = Literal["keyword", "flag"]
+F = TypeVar("F", bound=Callable[..., object])
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option.
+
+    Attributes:
+        help: What it does; of one that sets a field, the field's description.
+        flags: Short spellings on the command line, beside the one that its name gives.
+        metavar: What the help shows for the value; by default its type or the choices.
+        kind: Type of its value on the command line.
+        least: Least number.
+        most: Greatest number.
+        default: What holds without it, for the help alone.
+        sets: Fields of the settings; by default the one of its name.
+        name: The keyword.
+    """
+
+    help: str = ""
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    kind: Any = str
+    least: int | None = None
+    most: int | None = None
+    default: object = None
+    sets: tuple[str, ...] = ()
+    name: str = ""
+
+    @property
+    def flag(self) -> str:
+        """How it is spelled on the command line."""
+        return " / ".join(self.flags)
+
+    @property
+    def keyword(self) -> str:
+        """How it is spelled in Python."""
+        return f"`{self.name}=`"
+
+
+class Keywords(TypedDict, total=False):
+    """Options of an evaluation and of an audit; without a value they are as if not given."""
+
+    corpus: Annotated[
+        CorpusLike | None,
+        Option(
+            "Where to look up evidence and cited ids: a folder that `ragassay corpus build` wrote, "
+            "a file of documents (JSONL), `pubmed` for PubMed itself, or an index in an OpenSearch "
+            "or Elasticsearch cluster (https://HOST:PORT/INDEX); from Python also documents, a "
+            "LangChain retriever, or anything that fulfils `Literature`."
+        ),
+    ]
+    out: Annotated[
+        str | Path | None,
+        Option(
+            "Folder of the run: finished work is kept there and not done again. The command line "
+            "makes one in runs/ that is named as the file of answers.",
+            kind=Path,
+        ),
+    ]
+    model: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            flags=("--model", "--judge"), metavar="NAME", kind=list[str], sets=("model", "panel")
+        ),
+    ]
+    api_base: Annotated[str | None, Option(metavar="URL")]
+    escalate: Annotated[str | None, Option(metavar="NAME")]
+    when: Annotated[str | None, Option(metavar="CONDITION")]
+    only: Annotated[str | Sequence[str] | None, Option(metavar="PART")]
+    rubric_set: RubricSet | None
+    rubrics: Annotated[
+        RubricLike | Sequence[RubricLike] | None,
+        Option(flags=("--rubric",), metavar="NAME|FILE.yaml"),
+    ]
+    evaluators: Annotated[
+        EvaluatorLike | Sequence[EvaluatorLike] | None,
+        Option(flags=("--evaluator",), metavar="MODULE:NAME"),
+    ]
+    strategy: Strategy | None
+    signals: bool | None
+    evidence: Look | None
+    embedder: Annotated[str | None, Option(metavar="NAME")]
+    search: Annotated[Search | None, Option(flags=("--by",))]
+    verifier: Annotated[str | None, Option(metavar="NAME")]
+    verdict_labels: Annotated[VerdictLabels | None, Option(flags=("--labels",))]
+    citation_evidence: Annotated[CitationEvidence | None, Option(flags=("--citations",))]
+    correctness: Annotated[str | None, Option(metavar="NAME")]
+    prompts: Annotated[str | Path | Sequence[str | Path] | None, Option(metavar="PATH")]
+    questions: Annotated[
+        str | Path | None, Option("Topics, for TREC runs that bring no questions.", kind=Path)
+    ]
+    nuggets: Annotated[
+        NuggetsLike | None,
+        Option(
+            "File of gold nuggets: {topic_id: [text]}, the nuggetizer's, or a test bank of the "
+            "Rubric workbench; for one answer, given from Python, a list of nuggets.",
+            kind=Path,
+        ),
+    ]
+    concurrency: int | None
+    retry_failed: Annotated[
+        bool | None, Option("Try unscored verdicts and failed answers in `out` again.", kind=bool)
+    ]
+
+
+class EvaluateKeywords(Keywords, total=False):
+    """Options of an evaluation."""
+
+    limit: Annotated[int | None, Option("Only the first N answers.", kind=int, least=1)]
+
+
+class AuditKeywords(Keywords, total=False):
+    """Options of an audit."""
+
+    limit: Annotated[
+        int | None,
+        Option(
+            "Damage so many whole answers, spread over the questions; 0 for all.",
+            kind=int,
+            least=0,
+            default=20,
+        ),
+    ]
+    seed: Annotated[
+        int | None, Option("Chooses the answers and draws the damage.", kind=int, default=0)
+    ]
+    attacks: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            "Only this attack or family (rubric, clinical, injection).",
+            metavar="NAME",
+            kind=list[str],
+        ),
+    ]
+    given: Annotated[
+        bool | None,
+        Option("Take the damaged answers that a YESciEval file holds, make none.", kind=bool),
+    ]
+    paraphraser: Annotated[
+        str | None,
+        Option(
+            "Have this model (a LiteLLM name, or NAME@URL) write the sentences that say again what "
+            "was said; by default a rule makes them.",
+            metavar="NAME",
+        ),
+    ]
+
+
+@cache
+def options_of(keywords: type) -> dict[str, Option]:
+    """All options of a class of keywords, by name."""
+    hints = get_type_hints(keywords, include_extras=True)
+    return {name: _whole(name, hint) for name, hint in hints.items()}
+
+
+def _whole(name: str, hint: object) -> Option:
+    """An option with all that its name and its settings say of it."""
+    option = next((part for part in get_args(hint) if isinstance(part, Option)), Option())
+    long = f"--{name.replace('_', '-')}"
+    flags = tuple(dict.fromkeys((*option.flags, long)))
+    fields = [
+        Settings.model_fields[n] for n in option.sets or (name,) if n in Settings.model_fields
+    ]
+    if not fields:
+        return replace(option, name=name, flags=flags, help=_told(option, option.default))
+    first = fields[0]
+    kind = _kind(first.annotation)
+    numbers = [part for part in get_args(kind) if isinstance(part, int)]
+    bounds = {
+        key: getattr(m, key) for m in first.metadata for key in ("ge", "le") if hasattr(m, key)
+    }
+    given = replace(option, help=" ".join(field.description or "" for field in fields))
+    return replace(
+        given,
+        name=name,
+        flags=(f"{long}/--no-{name.replace('_', '-')}",) if kind is bool else flags,
+        sets=option.sets or (name,),
+        kind=option.kind if option.kind is not str else int if numbers else kind,
+        least=min(numbers, default=bounds.get("ge")),
+        most=max(numbers, default=bounds.get("le")),
+        help=_told(given, first.default),
+    )
+
+
+def _kind(annotation: Any) -> Any:
+    """The type of a field's value as one gives it by hand: of a tuple, a list."""
+    parts = [part for part in get_args(annotation) if part not in (NoneType, Ellipsis)]
+    if get_origin(annotation) is tuple:  # Typer takes no list of choices.
+        return list[str] if get_origin(parts[0]) is Literal else list[parts[0]]
+    return annotation if get_origin(annotation) is Literal or not parts else parts[0]
+
+
+def _told(option: Option, default: object) -> str:
+    """The help with what holds by default."""
+    if isinstance(default, bool):
+        return f"{option.help} {'On' if default else 'Off'} by default."
+    is_told = isinstance(default, str | int) and default != ""
+    return f"{option.help} By default {default}." if is_told else option.help
+
+
+def settings_of(
+    options: Mapping[str, object],
+    base: Settings | None = None,
+    spelled: Spelling = "keyword",
+) -> Settings:
+    """Settings from options, else from `base`, else from the environment.
+
+    Args:
+        options: By name; None or an empty list means "not given". Those that set no field are
+            passed over.
+        base: What the options change.
+        spelled: How an error names an option.
+
+    Raises:
+        SettingsError: A value is wrong, or two contradict each other.
+    """
+    known = {name: o for name, o in options_of(EvaluateKeywords).items() if o.sets}
+    given: dict[str, Any] = {
+        n: v for n, v in options.items() if n in known and v not in (None, (), [])
+    }
+    fields = {
+        name: _named(several(value)) if get_origin(known[name].kind) is list else value
+        for name, value in given.items()
+        if name != "model"
+    }
+    if given.keys() & {"model", "api_base"}:
+        endpoint = given.get("api_base") or (base and base.api_base)
+        fields |= seated(several(given.get("model")), endpoint)
+    names = {field: getattr(known[name], spelled) for name in given for field in known[name].sets}
+    settings = load_settings(base, names, **fields)
+    strange = [part for part in settings.only if part not in PARTS]
+    has_own = (
+        settings.evaluators or any(own_of(options)) or any(map(is_rubric_file, settings.rubrics))
+    )
+    if strange and not has_own:
+        only = getattr(known["only"], spelled)
+        raise SettingsError(
+            f"{only}: there is no part {strange[0]!r}; there are {', '.join(PARTS)}"
+        )
+    if "when" in given and not settings.escalate:
+        when, second = (getattr(known[name], spelled) for name in ("when", "escalate"))
+        raise SettingsError(f"{when} says what goes to a second judge: name it, {second}")
+    return settings
+
+
+def _named(values: Iterable[Any]) -> tuple[str, ...]:
+    """Return values as the settings keep them: names, and those of rubrics that were given."""
+    names = (v.name if isinstance(v, Rubric) else v for v in values)
+    return tuple(str(name) for name in names if isinstance(name, str | Path))
+
+
+def own_of(options: Mapping[str, Any]) -> tuple[list[OwnEvaluator], list[Rubric | Criteria]]:
+    """Return the evaluators and the rubrics that were given as objects, from Python."""
+    evaluators, rubrics = (several(options.get(name)) for name in ("evaluators", "rubrics"))
+    return (
+        [one for one in evaluators if not isinstance(one, str)],
+        [one for one in rubrics if isinstance(one, Rubric | Criteria)],
+    )
+
+
+def several(value: Any) -> tuple[Any, ...]:
+    """One value, several, or none (None) as a tuple."""
+    if value is None:
+        return ()
+    is_one = isinstance(value, str | Path) or not isinstance(value, Iterable)
+    return (value,) if is_one else tuple(value)
+
+
+def check_options(options: Mapping[str, object], keywords: type) -> None:
+    """Refuse what is no option, as Python does, and a number that is out of its bounds.
+
+    Raises:
+        TypeError: There is no such option.
+        InputError: A number is too small. Those that set a field are checked with it.
+    """
+    known = options_of(keywords)
+    for name, value in options.items():
+        if name not in known:
+            raise TypeError(f"got an unexpected keyword argument {name!r}")
+        option = known[name]
+        if not option.sets and isinstance(value, int) and value < (option.least or 0):
+            raise InputError(f"{option.keyword} is {value}: it must be at least {option.least}")
+
+
+def signature_with(
+    function: Callable[..., object], options: Iterable[inspect.Parameter]
+) -> inspect.Signature:
+    """The signature of a function that has options for its `**options`."""
+    signature = inspect.signature(function, eval_str=True)
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    return signature.replace(parameters=[*own, *options])
+
+
+def shows(keywords: type) -> Callable[[F], F]:
+    """Show the options of a function that takes `**options` in its signature and its help."""
+
+    def decorate(function: F) -> F:
+        hints = get_type_hints(keywords)
+        shown = (
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+            for name, hint in hints.items()
+        )
+        function.__signature__ = signature_with(function, shown)  # type: ignore[attr-defined]
+        lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:"]
+        for name, option in options_of(keywords).items():
+            first, *more = textwrap.wrap(f"{name}: {option.help}", 92)
+            lines += [f"    {first}", *(f"        {line}" for line in more)]
+        function.__doc__ = "\n".join(lines)
+        return function
+
+    return decorate

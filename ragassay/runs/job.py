@@ -1,0 +1,198 @@
+"""From what a user hands over to what is evaluated: answers, a corpus, options."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragassay.errors import InputError
+from ragassay.formats import ReadResult, read_records, records_from_rows, with_gold
+from ragassay.models.weights import sha256_of
+from ragassay.options import Keywords, Spelling, settings_of
+from ragassay.records import Document, FileStamp, Record, Rejection
+from ragassay.retrievers.literature import Literature
+from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.opening import Opened, open_literature
+from ragassay.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from langchain_core.retrievers import BaseRetriever
+
+    from ragassay.options import Answers, CorpusLike, SourceLike
+
+IN_MEMORY = "(in memory)"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be evaluated.
+
+    Attributes:
+        records: The answers.
+        rejections: Lines of the input that could not be read.
+        answers: The input file.
+        corpus: Documents to look cited ids and evidence up in.
+        corpus_stamp: What it is.
+        note: What the user should know of how it is searched.
+    """
+
+    records: tuple[Record, ...]
+    rejections: tuple[Rejection, ...]
+    answers: FileStamp
+    corpus: Literature
+    corpus_stamp: FileStamp | None = None
+    note: str = ""
+
+
+def prepared(
+    answers: Answers,
+    options: Keywords,
+    *,
+    limit: int | None = None,
+    settings: Settings | None = None,
+    spelled: Spelling = "keyword",
+) -> tuple[Job, Settings]:
+    """Make a job and its settings of what a user gave, from Python or on the command line.
+
+    Args:
+        answers: As `read_job` takes them.
+        options: What was given.
+        limit: Only the first answers.
+        settings: What holds for all that the options do not say.
+        spelled: How an error names an option.
+
+    Raises:
+        InputError: The data are not usable.
+        SettingsError: A setting is wrong.
+    """
+    chosen = settings_of(options, settings, spelled)
+    nuggets = options.get("nuggets") or None
+    if nuggets is not None and not isinstance(nuggets, str | Path):
+        raise InputError("many answers take a file of nuggets, one answer takes a list of them")
+    job = read_job(
+        answers,
+        options.get("corpus"),
+        limit=limit,
+        questions=options.get("questions"),
+        nuggets=nuggets,
+        settings=chosen,
+    )
+    return job, chosen
+
+
+def read_job(
+    answers: Answers,
+    corpus: CorpusLike | None = None,
+    *,
+    limit: int | None = None,
+    questions: str | Path | None = None,
+    nuggets: str | Path | None = None,
+    settings: Settings | None = None,
+) -> Job:
+    """Read what a run needs.
+
+    Args:
+        answers: A file of any known format, records, dictionaries or a pandas frame.
+        corpus: As `open_literature` takes it; or documents, a LangChain retriever, or anything that
+            fulfils `Literature`.
+        limit: Only the first answers.
+        questions: File of topics.
+        nuggets: File of gold nuggets.
+        settings: How the corpus is searched.
+
+    Raises:
+        InputError: A file cannot be read at all, or there is no record.
+    """
+    questions = Path(questions) if questions is not None else None
+    nuggets = Path(nuggets) if nuggets is not None else None
+    if isinstance(answers, str | Path):
+        path = Path(answers)
+        found = read_records(path, limit=limit, questions=questions, nuggets=nuggets)
+        records, form = found.records, found.format
+        name, sha256 = path.name, sha256_of(path)
+    else:
+        found = _from_memory(answers, questions, nuggets)
+        records, form = found.records[:limit], "records"
+        name, sha256 = IN_MEMORY, _sha256(found.records)
+    stamp = FileStamp(name=name, sha256=sha256, n_items=len(records), format=form)
+    if corpus is None:
+        return Job(records, found.rejections, stamp, Corpus())
+    opened = _opened(corpus, settings or load_settings())
+    rejections = (*found.rejections, *opened.rejections)
+    return Job(records, rejections, stamp, opened.literature, opened.stamp, opened.note)
+
+
+def job_of(
+    records: Sequence[Record], corpus: Literature, rejections: Sequence[Rejection] = ()
+) -> Job:
+    """A job from records in memory."""
+    _check_ids("records", records)
+    stamp = FileStamp(
+        name=IN_MEMORY, sha256=_sha256(records), n_items=len(records), format="records"
+    )
+    return Job(tuple(records), tuple(rejections), stamp, corpus)
+
+
+def documents_of(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
+    """Documents from documents, dictionaries or texts, which are numbered from 1.
+
+    Raises:
+        InputError: Two have one id.
+    """
+    found: list[Document] = []
+    for n, source in enumerate(sources, 1):
+        if isinstance(source, str):
+            source = {"text": source}
+        if not isinstance(source, Document):
+            source = Document.model_validate({"id": str(n), **source})
+        found.append(source)
+    _check_ids("documents", found)
+    return tuple(found)
+
+
+def _check_ids(what: str, items: Iterable[Record | Document]) -> None:
+    seen: set[str] = set()
+    for item in items:
+        if item.id in seen:
+            raise InputError(f"two {what} have the id {item.id!r}")
+        seen.add(item.id)
+
+
+def _from_memory(answers: Any, questions: Path | None, nuggets: Path | None) -> ReadResult:
+    rows = answers.to_dict("records") if hasattr(answers, "to_dict") else list(answers)
+    if not rows or not all(isinstance(row, Record) for row in rows):
+        return records_from_rows(rows, questions=questions, nuggets=nuggets)
+    if questions is not None:
+        raise InputError("records carry their questions: give no file of them")
+    _check_ids("records", rows)
+    return with_gold(ReadResult(tuple(rows), (), "records"), nuggets)
+
+
+def _sha256(records: Sequence[Record]) -> str:
+    return hashlib.sha256("".join(r.model_dump_json() for r in records).encode()).hexdigest()
+
+
+def _opened(corpus: CorpusLike, settings: Settings) -> Opened:
+    """Whatever a user names as the corpus, with a stamp that tells it from another."""
+    if isinstance(corpus, str | Path):
+        return open_literature(corpus, settings)
+    literature = corpus if isinstance(corpus, Literature) else _literature(corpus)
+    stamp = FileStamp(
+        name=f"({type(corpus).__name__})",
+        sha256=literature.sha256,
+        n_items=len(literature) if isinstance(literature, Sized) else 0,
+    )
+    return Opened(literature, stamp)
+
+
+def _literature(corpus: BaseRetriever | Iterable[SourceLike]) -> Literature:
+    from langchain_core.retrievers import BaseRetriever
+
+    from ragassay.retrievers.langchain import RetrieverLiterature
+
+    if isinstance(corpus, BaseRetriever):
+        return RetrieverLiterature(corpus)
+    return Corpus(documents_of(corpus))

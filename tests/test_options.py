@@ -1,0 +1,357 @@
+"""Each option is on the command line and in Python, and means the same in both."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import warnings
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import pytest
+import typer
+from conftest import ROOT
+from typer.testing import CliRunner
+
+import ragassay
+from ragassay.cli import app
+from ragassay.errors import InputError, RagassayError, SettingsError
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.options import AuditKeywords, EvaluateKeywords, options_of, settings_of
+from ragassay.records import FileStamp
+from ragassay.retrievers.opening import Opened
+from ragassay.runs.audit_job import AuditOptions
+from ragassay.runs.folder import RunFolder
+from ragassay.settings import Settings, load_settings
+
+RECORD = {"id": "a", "question": "q", "answer": "Aspirin thins blood [1]."}
+WITHOUT_QUESTION = {
+    "metadata": {"team_id": "t", "run_id": "r", "topic_id": "116"},
+    "responses": [{"text": "Aspirin thins blood.", "citations": []}],
+}
+
+COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
+    "corpus": (("--corpus", "{folder}/corpus.jsonl"), "{folder}/corpus.jsonl"),
+    "out": (("--out", "{folder}/run"), "{folder}/run"),
+    "model": (
+        ("--judge", "openai/a", "--model", "mistral/b@http://127.0.0.1:1/v1"),
+        ["openai/a", "mistral/b@http://127.0.0.1:1/v1"],
+    ),
+    "api_base": (("--api-base", "http://127.0.0.1:1/v1"), "http://127.0.0.1:1/v1"),
+    "escalate": (("--escalate", "openai/a"), "openai/a"),
+    "when": (("--when", "confidence<0.6", "--escalate", "openai/a"), "confidence<0.6"),
+    "only": (("--only", "rubrics", "--only", "citations"), ("rubrics", "citations")),
+    "rubric_set": (("--rubric-set", "usr"), "usr"),
+    "rubrics": (
+        ("--rubric", "cohesion", "--rubrics", "mine.yaml"),
+        ["cohesion", Path("mine.yaml")],
+    ),
+    "evaluators": (("--evaluator", "mine:short"), "mine:short"),
+    "strategy": (("--strategy", "few_shot"), "few_shot"),
+    "signals": (("--signals",), True),
+    "evidence": (("--evidence", "agent"), "agent"),
+    "embedder": (("--embedder", "mine"), "mine"),
+    "search": (("--by", "bm25"), "bm25"),
+    "verifier": (("--verifier", "judge"), "judge"),
+    "verdict_labels": (("--labels", "2"), 2),
+    "citation_evidence": (("--citations", "sentence"), "sentence"),
+    "correctness": (("--correctness", "cosine"), "cosine"),
+    "prompts": (("--prompts", "a.json", "--prompts", "b.json"), ["a.json", Path("b.json")]),
+    "questions": (("--questions", "{folder}/topics.json"), "{folder}/topics.json"),
+    "nuggets": (("--nuggets", "{folder}/gold.json"), "{folder}/gold.json"),
+    "concurrency": (("--concurrency", "3"), 3),
+    "retry_failed": (("--retry-failed", "--out", "{folder}/run"), True),
+}
+CASES = {
+    "evaluate": COMMON | {"limit": (("--limit", "1"), 1)},
+    "audit": COMMON
+    | {
+        "limit": (("--limit", "1"), 1),
+        "seed": (("--seed", "7"), 7),
+        "attacks": (("--attacks", "shuffle", "--attacks", "clinical"), ["shuffle", "clinical"]),
+        "given": (("--given",), True),
+        "paraphraser": (("--paraphraser", "openai/a"), "openai/a"),
+    },
+}
+BESIDE: dict[str, dict[str, Any]] = {
+    "when": {"escalate": "openai/a"},
+    "retry_failed": {"out": "{folder}/run"},
+}
+"""What an option takes besides."""
+
+KEYWORDS = {"evaluate": EvaluateKeywords, "audit": AuditKeywords}
+OF_PYTHON = {"answers", "question", "answer", "sources", "reference", "settings"}
+OF_THE_TERMINAL = {
+    "evaluate": {"answers", "fail_under", "audit", "as_json", "dry_run", "quiet"},
+    "audit": {"answers", "strict", "as_json", "dry_run", "quiet"},
+}
+
+
+def commands() -> dict[str, click.Command]:
+    """All commands of the command line by their names."""
+    found: dict[str, Any] = {}
+    group: Any = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        nested = getattr(command, "commands", None)
+        found |= {f"{name} {n}": c for n, c in nested.items()} if nested else {name: command}
+    return found
+
+
+@pytest.mark.parametrize("name", ["evaluate", "audit"])
+def test_each_option_is_on_the_command_line_and_in_python(name):
+    wanted = set(options_of(KEYWORDS[name]))
+    assert {p.name for p in commands()[name].params} - OF_THE_TERMINAL[name] - {"help"} == wanted
+    for function in (getattr(ragassay, name), getattr(ragassay, f"a{name}")):
+        assert set(inspect.signature(function).parameters) - OF_PYTHON == wanted
+        for option in options_of(KEYWORDS[name]).values():
+            assert f"    {option.name}: {option.help.split()[0]}" in function.__doc__
+    assert set(CASES[name]) == wanted, "each option has a case below"
+
+
+class Stopped(RagassayError):
+    """All is chosen, and no model is to be asked."""
+
+
+@dataclass
+class Chosen:
+    """What a start comes to before any model is asked."""
+
+    settings: Settings | None = None
+    job: Any = None
+    corpus_sha256: str = ""
+    options: AuditOptions | None = None
+    folder: Path | None = None
+    n_forgotten: int = 0
+
+
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
+    """Filled with one entry by each start."""
+    starts: list[Chosen] = []
+
+    def tools_of(settings, corpus=None, evaluators=(), rubrics=()):
+        return SimpleNamespace(settings=settings, corpus=corpus)
+
+    def keep(job, tools):
+        found = Chosen(tools.settings, replace(job, corpus=None), job.corpus.sha256)  # type: ignore[arg-type]
+        starts.append(found)
+        return found
+
+    def audit_job(job, tools, options):
+        keep(job, tools).options = options
+        return SimpleNamespace(asks=())
+
+    async def run(job, tools, folder, listen=None):
+        found = keep(job, tools)
+        found.folder, found.n_forgotten = folder and folder.path, len(forgotten)
+        forgotten.clear()
+        raise Stopped("stopped")
+
+    async def run_audit(damaged, tools, folder, listen=None):
+        starts[-1].folder, starts[-1].n_forgotten = folder and folder.path, len(forgotten)
+        forgotten.clear()
+        raise Stopped("stopped")
+
+    forgotten: list[Path] = []
+    monkeypatch.setattr(Toolbox, "of", staticmethod(tools_of))
+    monkeypatch.setattr(RunFolder, "forget_failures", lambda self: forgotten.append(self.path))
+    for module in ("ragassay.api", "ragassay.runs.evaluate"):
+        monkeypatch.setattr(f"{module}.run", run)
+    for module in ("ragassay.api", "ragassay.runs.audit"):
+        monkeypatch.setattr(f"{module}.run_audit", run_audit)
+    for module in ("ragassay.api", "ragassay.runs.audit_job"):
+        monkeypatch.setattr(f"{module}.audit_job", audit_job)
+    return starts
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Answers, and every file that an option can name."""
+    monkeypatch.chdir(tmp_path)
+    lines = (json.dumps(RECORD | {"id": name, "topic": name}) for name in "abc")
+    (tmp_path / "answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "run.jsonl").write_text(json.dumps(WITHOUT_QUESTION), encoding="utf-8")
+    topics = {"topics": [{"id": 116, "topic": "t", "question": "Why?", "narrative": "n"}]}
+    (tmp_path / "topics.json").write_text(json.dumps(topics), encoding="utf-8")
+    (tmp_path / "gold.json").write_text('{"b": ["a fact"]}', encoding="utf-8")
+    documents = '{"id": "1", "text": "Aspirin."}\n{"text": 3}\n'
+    (tmp_path / "corpus.jsonl").write_text(documents, encoding="utf-8")
+    return tmp_path
+
+
+def filled(value: Any, folder: Path) -> Any:
+    return value.format(folder=folder) if isinstance(value, str) else value
+
+
+def from_terminal(name: str, answers: Path, *arguments: str) -> None:
+    result = CliRunner().invoke(app, [name, str(answers), "--quiet", *arguments])
+    assert "error: stopped" in result.stderr, result.output
+
+
+def from_python(name: str, answers: Any, **options: Any) -> None:
+    with pytest.raises(Stopped), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an audit: what could not be read
+        getattr(ragassay, name)(answers, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [(name, option) for name, cases in CASES.items() for option in cases]
+)
+def test_an_option_means_the_same_on_the_command_line_and_in_python(name, option, chosen, folder):
+    arguments, value = CASES[name][option]
+    answers = folder / ("run.jsonl" if option == "questions" else "answers.jsonl")
+    beside = {key: filled(text, folder) for key, text in BESIDE.get(option, {}).items()}
+    from_terminal(name, answers, *(argument.format(folder=folder) for argument in arguments))
+    from_python(name, answers, **{option: filled(value, folder)}, **beside)
+    if option != "questions":
+        from_python(name, answers, **beside)
+    there, here, *without = chosen
+    if "out" not in {option, *beside}:
+        assert here.folder is None, "Python makes no folder that nobody named"
+        there.folder = None
+    assert there == here
+    assert [here] != without, "the option has an effect"
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments", "in_python", "in_terminal"),
+    [
+        ({"evidence": "x"}, ("--evidence", "x"), "`evidence=`", "'--evidence'"),
+        ({"verdict_labels": 5}, ("--labels", "5"), "`verdict_labels=`", "'--labels'"),
+        ({"only": "x"}, ("--only", "x"), "`only=`", "error: --only:"),
+        ({"concurrency": -1}, ("--concurrency", "-1"), "`concurrency=`", "'--concurrency'"),
+        ({"verifier": ""}, ("--verifier", ""), "`verifier=`", "error: --verifier:"),
+        ({"model": ""}, ("--judge", ""), "`model=`", "error: --model / --judge:"),
+        ({"when": "x"}, ("--when", "x"), "`when=`", "error: --when:"),
+        ({"when": "unscored"}, ("--when", "unscored"), "it, `escalate=`", "it, --escalate"),
+    ],
+)
+def test_a_bad_value_is_named_as_the_user_spelled_it(
+    options, arguments, in_python, in_terminal, folder
+):
+    with pytest.raises(SettingsError) as caught:
+        ragassay.evaluate(folder / "answers.jsonl", **options)
+    assert in_python in str(caught.value)
+    result = CliRunner().invoke(app, ["evaluate", str(folder / "answers.jsonl"), *arguments])
+    assert result.exit_code in (1, 2)
+    assert in_terminal in result.stderr
+
+
+def test_what_is_no_option_is_refused(folder):
+    answers = folder / "answers.jsonl"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'modle'"):
+        ragassay.evaluate(answers, modle="openai/a")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'attacks'"):
+        ragassay.evaluate(answers, attacks=("rubric",))  # an option of an audit
+    with pytest.raises(InputError, match="`limit=` is 0: it must be at least 1"):
+        ragassay.evaluate(answers, limit=0)
+
+
+def test_nuggets_are_a_list_for_one_answer_and_a_file_for_many(folder):
+    with pytest.raises(InputError, match="one answer takes a list"):
+        ragassay.evaluate(question="q", answer="a", nuggets=folder / "gold.json")
+    with pytest.raises(InputError, match="many answers take a file"):
+        ragassay.evaluate(folder / "answers.jsonl", nuggets=["a fact"])
+
+
+def test_options_change_settings_and_these_keep_the_environment_out(monkeypatch):
+    base = load_settings(model="openai/a", only=("rubrics",))
+    monkeypatch.setenv("RAGASSAY_API_BASE", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("RAGASSAY_STRATEGY", "few_shot")
+    found = settings_of({"concurrency": 3, "model": None, "only": None}, base)
+    assert found == base.model_copy(update={"concurrency": 3})
+    assert settings_of({"only": (), "prompts": []}, base) == base
+    assert settings_of({}).strategy == "few_shot"
+    with pytest.raises(SettingsError, match="setting 'concurrency'"):
+        load_settings(concurrency=-1)
+
+
+def test_rows_and_records_take_the_options_of_files(chosen, folder):
+    rows = [RECORD | {"id": name, "topic": name} for name in "abc"]
+    records = [ragassay.Record.model_validate(row) for row in rows]
+    for answers in (rows, records):
+        from_python("evaluate", answers, limit=2, nuggets=folder / "gold.json")
+        job = chosen[-1].job
+        assert [[n.text for n in record.nuggets] for record in job.records] == [[], ["a fact"]]
+        from_python("evaluate", answers)
+        assert chosen[-1].job.answers.sha256 != "" and len(chosen[-1].job.records) == 3
+    from_python("evaluate", [WITHOUT_QUESTION], questions=folder / "topics.json")
+    assert chosen[-1].job.records[0].question == "Why?"
+    with pytest.raises(InputError, match="records carry their questions"):
+        ragassay.evaluate(records, questions=folder / "topics.json")
+
+
+def test_a_corpus_of_python_has_a_stamp_and_its_rejections(chosen, folder):
+    answers = folder / "answers.jsonl"
+    from_python("evaluate", answers, corpus=folder / "corpus.jsonl")
+    job = chosen[-1].job
+    assert job.corpus_stamp.name == "corpus.jsonl"
+    assert [Path(rejection.file).name for rejection in job.rejections] == ["corpus.jsonl"]
+    stamps = []
+    for corpus in (["one"], ["two"], ragassay.Corpus()):
+        from_python("evaluate", answers, corpus=corpus)
+        stamps.append(chosen[-1].job.corpus_stamp)
+    assert [stamp.n_items for stamp in stamps] == [1, 1, 0]
+    assert len({stamp.sha256 for stamp in stamps}) == 3
+
+
+def test_python_warns_of_what_a_result_does_not_say(chosen, folder, monkeypatch):
+    given = {"answers": folder / "answers.jsonl", "corpus": folder / "corpus.jsonl"}
+    lost = r"1 lines were rejected, first .*corpus\.jsonl:2: "
+    with pytest.warns(UserWarning, match=lost), pytest.raises(Stopped):
+        ragassay.audit(**given)
+    opened = Opened(ragassay.Corpus(), FileStamp(name="c", sha256="", n_items=0), note="by words")
+    monkeypatch.setattr("ragassay.runs.job.open_literature", lambda where, settings: opened)
+    for start in (ragassay.evaluate, ragassay.audit):
+        with pytest.warns(UserWarning, match="by words"), pytest.raises(Stopped):
+            start(**given)
+
+
+def test_defaults_that_the_help_tells_are_those_of_the_audit():
+    options = options_of(AuditKeywords)
+    for field in fields(AuditOptions):
+        option = options["given" if field.name == "is_given" else field.name]
+        assert option.default in (field.default, None), field.name
+        assert option.default == field.default or not field.default, field.name
+
+
+def texts_of_help() -> list[tuple[str, str]]:
+    """Every text of help in the source, with its place."""
+    found: list[tuple[str, str]] = []
+    sources = [ROOT / "ragassay/settings.py", ROOT / "ragassay/options.py"]
+    for path in (*sources, *sorted((ROOT / "ragassay/cli").glob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                named = [k.value for k in node.keywords if k.arg in ("help", "description")]
+                is_option = ast.unparse(node.func) == "Option"
+                for value in (*named, *(node.args[:1] if is_option else ())):
+                    if isinstance(value, ast.Constant):
+                        found.append((f"{path.name}:{value.lineno}", value.value))
+    return found
+
+
+def test_no_option_is_documented_twice():
+    places: dict[str, list[str]] = {}
+    for place, text in texts_of_help():
+        for sentence in text.split(". "):
+            if len(sentence.split()) > 3:
+                places.setdefault(sentence.strip(" ."), []).append(place)
+    assert len(places) > 100
+    assert {text: found for text, found in places.items() if len(found) > 1} == {}
+    source = ast.parse((ROOT / "ragassay/api.py").read_text(encoding="utf-8"))
+    functions = [n for n in source.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    written = [Settings.__doc__ or "", *(ast.get_docstring(node) or "" for node in functions)]
+    for option in Settings.model_fields | options_of(EvaluateKeywords) | options_of(AuditKeywords):
+        assert not any(f"    {option}:" in text for text in written), option
+
+
+def test_every_setting_and_every_flag_is_documented():
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
+    for name, command in commands().items():
+        for parameter in command.params:
+            assert getattr(parameter, "help", None), (name, parameter.name)
