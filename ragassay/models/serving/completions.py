@@ -6,7 +6,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from starlette.requests import Request
@@ -100,17 +101,18 @@ class Completions:
         elif streams:
             asked |= {"stream": True, "stream_options": {"include_usage": True}}
         try:
-            reply = await self._complete(
-                model=model,
-                api_base=self._gate.models[model],
-                timeout=self._timeout_s,
-                num_retries=0,
-                max_retries=0,
-                drop_params=True,
-                **asked,
-            )
-        except Exception as error:  # every provider has errors of its own
-            return refusal_for(error).response()
+            with _errors_as_refusals():
+                reply = await self._complete(
+                    model=model,
+                    api_base=self._gate.models[model],
+                    timeout=self._timeout_s,
+                    num_retries=0,
+                    max_retries=0,
+                    drop_params=True,
+                    **asked,
+                )
+        except Refusal as refusal:
+            return refusal.response()
         if "stream" in asked:
             events = self._events(model, reply, tells_usage)
         elif streams:
@@ -135,13 +137,14 @@ class Completions:
     ) -> AsyncIterator[str]:
         """A hosted model's reply as it comes."""
         try:
-            async for piece in pieces:
-                shown = self._counted(model, piece)
-                if tells_usage or "usage" not in shown:
-                    yield _event(shown)
-        except Exception as error:  # the status went out long ago
+            with _errors_as_refusals():
+                async for piece in pieces:
+                    shown = self._counted(model, piece)
+                    if tells_usage or "usage" not in shown:
+                        yield _event(shown)
+        except Refusal as refusal:  # the status went out long ago
             _LOG.error("%s: a stream broke off", model)
-            yield _event(refusal_for(error).error)
+            yield _event(refusal.error)
         else:
             yield "data: [DONE]\n\n"
 
@@ -171,6 +174,14 @@ async def _unless_left(request: Request, answer: Any) -> Response | None:
     finally:
         leaving.cancel()
         answering.cancel()
+
+
+@contextmanager
+def _errors_as_refusals() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # the boundary of a request; every provider has errors of its own
+        raise refusal_for(error) from error
 
 
 def refusal_for(error: BaseException) -> Refusal:
