@@ -321,8 +321,9 @@ def several(value: Any) -> tuple[Any, ...]:
     """One value, several, or none (None) as a tuple."""
     if value is None:
         return ()
-    is_one = isinstance(value, str | Path) or not isinstance(value, Iterable)
-    return (value,) if is_one else tuple(value)
+    if isinstance(value, str | Path) or not isinstance(value, Iterable):
+        return (value,)
+    return tuple(value)
 
 
 def check_options(options: Mapping[str, object], keywords: type) -> None:

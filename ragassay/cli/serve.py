@@ -37,8 +37,8 @@ def serve(
 ) -> None:
     """Serve the local models, and others, to any OpenAI client.
 
-    LiteLLM's proxy runs in this process, and with it every model that ragassay brings; calls that
-    come together are answered in one batch. Clients must show a key: that of RAGASSAY_SERVER_KEY,
+    Every model that ragassay brings runs in this process; calls that come together are answered in
+    one batch. LiteLLM asks the hosted ones. Clients must show a key: that of RAGASSAY_SERVER_KEY,
     or one that is made now and printed once.
 
     GET /health/liveliness, /health/readiness and /metrics (Prometheus) need no key. SIGTERM and

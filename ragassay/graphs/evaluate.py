@@ -41,18 +41,21 @@ def build_evaluate_graph(
         evaluators: What may be asked; each has a node of its own.
     """
     builder = StateGraph(State, context_schema=Toolbox, input_schema=Input, output_schema=Output)
-    builder.add_node("segment", nodes.segment, input_schema=Input)
+    # LangGraph's types know neither that a node's input may have another name than `state` nor that
+    # a handler may take the error.
+    segment: Any = nodes.segment
+    ask: Any = nodes.ask
+    on_failure: Any = file_failure
+    builder.add_node("segment", segment, input_schema=Input)
     builder.add_node("find_evidence", build_evidence_graph(max_attempts, cache))
     builder.add_node("check_citations", nodes.check_citations)
     builder.add_node("measure", nodes.measure)
     builder.add_node("aggregate", nodes.aggregate)
-    # LangGraph's types do not know that a handler may take the error.
-    on_failure: Any = file_failure
     asking = [nodes.node_of(Task(evaluator.name, "")) for evaluator in evaluators]
     for name in asking:
         builder.add_node(
             name,
-            nodes.ask,
+            ask,
             input_schema=Task,
             retry_policy=retry_policies(max_attempts),
             cache_policy=CachePolicy(key_func=_cache_key),

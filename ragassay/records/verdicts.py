@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -145,7 +145,7 @@ class Judgment(VerdictBase):
         escalated_from: What the first judge had said, where the second one gave this.
     """
 
-    evaluator: Literal["rubric"] = "rubric"
+    evaluator: str = "rubric"
     rubric: str
     scale: tuple[int, int] = (1, 5)
     rating: int | None = None
@@ -187,7 +187,7 @@ class SentenceLabel(VerdictBase):
         escalated_from: What the first judge had said, where the second one gave this.
     """
 
-    evaluator: Literal["sentence_label"] = "sentence_label"
+    evaluator: str = "sentence_label"
     sentence: int = Field(ge=1)
     label: RelevanceLabel | None = None
     escalated_from: SentenceLabel | None = None
@@ -214,7 +214,7 @@ class NuggetVerdict(VerdictBase):
         escalated_from: What the first judge had said, where the second one gave this.
     """
 
-    evaluator: Literal["cited_nugget"] = "cited_nugget"
+    evaluator: str = "cited_nugget"
     sentence: int = Field(ge=1)
     document: str
     nugget: str
@@ -241,7 +241,7 @@ class DocumentFacts(VerdictBase):
         facts: Its own sentences where no model could list its facts; `failure` then says why.
     """
 
-    evaluator: Literal["facts"] = "facts"
+    evaluator: str = "facts"
     document: str
     start: int = Field(ge=0)
     facts: tuple[str, ...] = ()
@@ -266,7 +266,7 @@ class SentenceCorrectness(VerdictBase):
         evidence: The best passage.
     """
 
-    evaluator: Literal["correctness"] = "correctness"
+    evaluator: str = "correctness"
     sentence: int = Field(ge=1)
     correct: bool | None = None
     score: float | None = None
@@ -295,7 +295,7 @@ class CitationVerdict(VerdictBase):
         escalated_from: What the first judge had said, where the second one gave this.
     """
 
-    evaluator: Literal["citation"] = "citation"
+    evaluator: str = "citation"
     sentence: int = Field(ge=1)
     citation: Citation
     verdict: CitationLabel | None = None
@@ -326,7 +326,7 @@ class EvidenceVerdict(VerdictBase):
         escalated_from: What the first judge had said, where the second one gave this.
     """
 
-    evaluator: Literal["evidence"] = "evidence"
+    evaluator: str = "evidence"
     sentence: int = Field(ge=1)
     side: EvidenceSide = "for"
     rank: int = Field(default=1, ge=1)
@@ -354,7 +354,7 @@ class SentenceNuggets(VerdictBase):
         nuggets: Never empty for a sentence that states something, unless `failure` is set.
     """
 
-    evaluator: Literal["nuggets"] = "nuggets"
+    evaluator: str = "nuggets"
     origin: NuggetOrigin
     sentence: int = Field(ge=1)
     nuggets: tuple[Nugget, ...] = ()
@@ -374,7 +374,7 @@ class NuggetAssignment(VerdictBase):
         escalated_from: What the first judge had said, where the second one gave this.
     """
 
-    evaluator: Literal["assignment"] = "assignment"
+    evaluator: str = "assignment"
     gold: int = Field(ge=0)
     assignment: Assignment | None = None
     escalated_from: NuggetAssignment | None = None

@@ -1,1 +1,1 @@
-"""Serving models to other processes and machines: LiteLLM's proxy behind a gate of ours."""
+"""Serving models to other processes and machines, over OpenAI's protocol."""

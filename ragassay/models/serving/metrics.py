@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from ragassay.models.local.batcher import loads
-
-if TYPE_CHECKING:
-    from prometheus_client.core import Metric
 
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
 """Upper ends of the latency histogram's bins."""
@@ -21,14 +28,6 @@ class ServerMetrics:
     """
 
     def __init__(self) -> None:
-        from prometheus_client import (
-            CollectorRegistry,
-            Counter,
-            Gauge,
-            Histogram,
-            ProcessCollector,
-        )
-
         self._registry = CollectorRegistry()
         register: Any = {"registry": self._registry}
         self._requests = Counter(
@@ -50,17 +49,9 @@ class ServerMetrics:
             ["model", "kind"],
             **register,
         )
-        self._in_flight = Gauge("ragassay_requests_in_flight", "Requests under way.", **register)
-        self._registry.register(_BatchCollector())
+        self.in_flight = Gauge("ragassay_requests_in_flight", "Requests under way.", **register)
+        self._registry.register(_LocalLoad())
         ProcessCollector(**register)
-
-    def begin(self) -> None:
-        """A request was let in."""
-        self._in_flight.inc()
-
-    def end(self) -> None:
-        """A request that was let in has ended."""
-        self._in_flight.dec()
 
     def count(self, model: str, status: int, seconds: float | None = None) -> None:
         """Count a request.
@@ -81,17 +72,13 @@ class ServerMetrics:
 
     def page(self) -> bytes:
         """All figures, as Prometheus reads them."""
-        from prometheus_client import generate_latest
-
         return generate_latest(self._registry)
 
 
-class _BatchCollector:
+class _LocalLoad:
     """The load of the local models' batchers, summed."""
 
     def collect(self) -> Iterator[Metric]:
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
         known = loads()
         yield GaugeMetricFamily(
             "ragassay_local_calls_waiting",
@@ -113,30 +100,3 @@ class _BatchCollector:
             "Calls in the largest batch so far.",
             max((load.n_largest for load in known), default=0),
         )
-
-
-def watch_tokens(metrics: ServerMetrics, models: Sequence[str]) -> None:
-    """Have LiteLLM report each completion's tokens.
-
-    Args:
-        metrics: What counts them.
-        models: The names that clients ask by.
-    """
-    import litellm
-    from litellm.integrations.custom_logger import CustomLogger
-
-    class TokenWatch(CustomLogger):
-        """Hears of each call that went well."""
-
-        async def async_log_success_event(
-            self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
-        ) -> None:
-            usage = getattr(response_obj, "usage", None)
-            group = (kwargs.get("standard_logging_object") or {}).get("model_group", "")
-            if usage is None or group not in models:
-                return
-            details = getattr(usage, "prompt_tokens_details", None)
-            n_cached = getattr(details, "cached_tokens", None) or 0
-            metrics.count_tokens(group, usage.prompt_tokens, n_cached, usage.completion_tokens)
-
-    litellm.callbacks.append(TokenWatch())

@@ -1,15 +1,12 @@
-"""`ragassay serve`: LiteLLM's proxy with ragassay's own models, in this process."""
+"""`ragassay serve`: an address, a key, and the models that answer there in this process."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
-import io
 import logging
 import signal
 import socket
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,14 +14,11 @@ from typing import TYPE_CHECKING, Any
 from ragassay.errors import SettingsError
 from ragassay.model_names import PROVIDER, is_local, split_endpoint
 from ragassay.models.serving.keys import ServerKey, server_key
-from ragassay.models.serving.settings import enter_environment, proxy_config, write_config
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-_LOUD = ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router")
 
 
 @dataclass(frozen=True)
@@ -73,21 +67,17 @@ def serve(
         on_ready: Called once requests are accepted.
 
     Raises:
-        SettingsError: The key is weak, the port is taken, a local model or the proxy's libraries
+        SettingsError: The key is weak, the port is taken, a local model or the server's libraries
             are not installed.
     """
     given = settings.server_key
     key = server_key(given.get_secret_value() if given is not None else None)
-    names = tuple(dict.fromkeys(split_endpoint(model)[0] for model in models))
-    _prepare_local_models(names, settings)
-    with contextlib.ExitStack() as stack:
-        listener = stack.enter_context(_bound(host, port))
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ragassay-serve-")))
-        enter_environment(write_config(proxy_config(models, settings.timeout_s), folder), key.value)
-        address = Address(host, listener.getsockname()[1], names, key)
-        gate = _gate(address, settings)
-        stack.enter_context(_ended_by_signals())
-        _run(gate, listener, settings.timeout_s, lambda: on_ready(address))
+    endpoints = dict(split_endpoint(model) for model in models)
+    _prepare_local_models(endpoints, settings)
+    with _bound(host, port) as listener, _ended_by_signals():
+        address = Address(host, listener.getsockname()[1], tuple(endpoints), key)
+        app = _app(endpoints, key.value, settings)
+        _run(app, listener, settings.timeout_s, lambda: on_ready(address))
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -101,7 +91,7 @@ def _bound(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _prepare_local_models(names: Sequence[str], settings: Settings) -> None:
+def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
     """Convert the packaged weights now: a missing package is told before a client asks."""
     local = [name.removeprefix(f"{PROVIDER}/") for name in names if is_local(name)]
     if not all((Path(name) / "config.json").is_file() for name in local):
@@ -110,54 +100,47 @@ def _prepare_local_models(names: Sequence[str], settings: Settings) -> None:
         smollm2_folder(settings.cache_dir)
 
 
-def _gate(address: Address, settings: Settings) -> Any:
-    """The application: the gate, and the proxy behind it."""
+def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> Any:
     from ragassay.models.gateway import import_litellm
     from ragassay.models.local.provider import register_provider
-    from ragassay.models.serving.gate import Gate
-    from ragassay.models.serving.handler import serve_local_models
 
-    with _named_when_missing():
-        import_litellm()
-        proxy = importlib.import_module("litellm.proxy.proxy_server")
-        from ragassay.models.serving.metrics import ServerMetrics, watch_tokens
-
-        metrics = ServerMetrics()
-    for name in _LOUD:
-        # A traceback for every refused request, with what was asked, is nothing for a log.
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    register_provider(settings.cache_dir, settings.local_dtype)
-    serve_local_models()
-    watch_tokens(metrics, address.models)
-    return Gate(proxy.app, address.key.value, address.models, metrics)
-
-
-@contextlib.contextmanager
-def _named_when_missing() -> Any:
-    """Turn a library that is not there into what to install."""
     try:
-        yield
+        import uvicorn  # noqa: F401  # told before anything is loaded
+
+        from ragassay.models.serving.app import build_app
+        from ragassay.models.serving.completions import Completions
+        from ragassay.models.serving.requests import Gate
     except ImportError as error:
         raise SettingsError(
-            f"`ragassay serve` needs LiteLLM's proxy, and of that {error.name or error} is not "
-            "installed: run `pip install 'ragassay[server]'`"
+            f"`ragassay serve` needs {error.name or error}, which is not installed: "
+            "run `pip install 'ragassay[server]'`"
         ) from error
+    litellm = import_litellm()
+    # A traceback for every refused request, with what was asked, is nothing for a log.
+    logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
+    register_provider(settings.cache_dir, settings.local_dtype)
+    gate = Gate(key, endpoints)
+    return build_app(gate, Completions(gate, litellm.acompletion, settings.timeout_s))
 
 
 def _run(app: Any, listener: socket.socket, grace_s: float, on_ready: Callable[[], None]) -> None:
     import uvicorn
 
     class Server(uvicorn.Server):
-        """Tells when it accepts requests; LiteLLM's own banner goes unseen."""
+        """Tells when it accepts requests."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            with contextlib.redirect_stdout(io.StringIO()):
-                await super().startup(sockets)
+            await super().startup(sockets)
             if self.started:
                 on_ready()
 
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=int(grace_s)
+        app,
+        log_level="warning",
+        access_log=False,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=int(grace_s),
     )
     Server(config).run(sockets=[listener])
 

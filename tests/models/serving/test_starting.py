@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,6 @@ RUN = CliRunner()
 @pytest.fixture(autouse=True)
 def _no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_prepare_local_models", lambda names, settings: None)
-    monkeypatch.setattr(server, "enter_environment", lambda config, key: None)
 
 
 def test_a_weak_key_keeps_it_from_starting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,18 +42,15 @@ def test_a_host_that_is_not_here_is_named() -> None:
     assert done.exit_code == 1 and "cannot listen on 192.0.2.1" in done.stderr
 
 
-def test_a_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = server.importlib.import_module
-
-    def absent(name: str, package: str | None = None) -> object:
-        if name == "litellm.proxy.proxy_server":
-            raise ModuleNotFoundError("No module named 'apscheduler'", name="apscheduler")
-        return found(name, package)
-
-    monkeypatch.setattr(server.importlib, "import_module", absent)
+@pytest.mark.parametrize("name", ["uvicorn", "starlette.routing", "prometheus_client"])
+def test_a_missing_extra_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [m for m in sys.modules if m.startswith("ragassay.models.serving.")]:
+        if module.rpartition(".")[2] in ("app", "completions", "metrics", "requests"):
+            monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, name, None)
     done = RUN.invoke(app, ["serve", "--port", "0"])
     assert done.exit_code == 1
-    assert "apscheduler is not installed: run `pip install 'ragassay[server]'`" in done.stderr
+    assert f"{name}, which is not installed: run `pip install 'ragassay[server]'`" in done.stderr
 
 
 def test_only_needs_a_model() -> None:

@@ -1,0 +1,147 @@
+"""What may be asked, and by whom: all that is checked before any model hears of a request."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from openai.types.chat.completion_create_params import CompletionCreateParamsBase
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+
+N_BYTES_MOST = 4 * 2**20
+"""A larger request is refused: a million tokens fit."""
+
+RETRY_AFTER_S = "5"
+
+CLIENT_LEFT = 499
+
+ROLES = ("system", "developer", "user", "assistant")
+
+OPTIONS = frozenset(CompletionCreateParamsBase.__annotations__) | {"stream"}
+"""What OpenAI's protocol has. LiteLLM's own parameters could send the server's keys elsewhere."""
+
+
+@dataclass(eq=False)
+class Refusal(Exception):
+    """A request that is answered by an error.
+
+    Attributes:
+        status: HTTP status.
+        message: For a person.
+        code: OpenAI's word for it.
+        param: The offending parameter.
+        retry_after_s: When a client that came too often may come again.
+    """
+
+    status: int
+    message: str
+    code: str
+    param: str | None = None
+    retry_after_s: str = RETRY_AFTER_S
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """As OpenAI's clients expect it."""
+        kind = "server_error" if self.status >= 500 else "invalid_request_error"
+        kind = "rate_limit_error" if self.status == 429 else kind
+        said = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
+        return {"error": said}
+
+    def response(self) -> JSONResponse:
+        """The whole answer."""
+        headers = {"retry-after": self.retry_after_s} if self.status == 429 else None
+        return JSONResponse(self.error, self.status, headers)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Who may ask, and for what.
+
+    Attributes:
+        key: What a client must show as bearer token.
+        models: The names that can be asked, each with its endpoint.
+    """
+
+    key: str
+    models: Mapping[str, str | None]
+
+    def check_key(self, request: Request) -> None:
+        """Refuse whoever does not show the key."""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        shown = token.strip().encode()
+        if kind.lower() != "bearer" or not hmac.compare_digest(shown, self.key.encode()):
+            message = "wrong or missing key: send `Authorization: Bearer KEY`"
+            raise Refusal(401, message, "invalid_api_key")
+
+    def served(self, name: object) -> str:
+        """Return a model's name, refusing those that are not served."""
+        if not isinstance(name, str) or name not in self.models:
+            known = ", ".join(self.models)
+            message = f"model {str(name)[:200]!r} is not served; there is {known}"
+            raise Refusal(404, message, "model_not_found", "model")
+        return name
+
+
+async def read_request(request: Request) -> dict[str, Any]:
+    """Read a request's body, a JSON object with OpenAI's parameters.
+
+    Raises:
+        Refusal: It is too large, no such object, or the client went away.
+    """
+    body = bytearray()
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > N_BYTES_MOST:
+                problem = f"the request is larger than {N_BYTES_MOST:,} bytes"
+                raise Refusal(413, problem, "request_too_large")
+    except ClientDisconnect as error:
+        raise Refusal(CLIENT_LEFT, "the client went away", "client_left") from error
+    try:
+        asked = json.loads(body)
+    except (ValueError, RecursionError):
+        asked = None
+    if not isinstance(asked, dict) or "model" not in asked:
+        raise Refusal(400, "the body is no JSON object with a `model`", "invalid_request")
+    for name in asked.keys() - OPTIONS:
+        name = name[:200]
+        raise Refusal(400, f"{name}: OpenAI's protocol has no such parameter", "unknown", name)
+    return asked
+
+
+def local_problem(asked: Mapping[str, Any]) -> str:
+    """What a local model cannot do about a request; empty where it can do all."""
+    messages = asked.get("messages")
+    if not isinstance(messages, list) or not messages:
+        return "messages: at least one is wanted"
+    for number, message in enumerate(messages):
+        problem = _message_problem(message)
+        if problem:
+            return f"messages[{number}]: {problem}"
+    for name in ("max_tokens", "max_completion_tokens"):
+        limit = asked.get(name)
+        if limit is not None and (not isinstance(limit, int) or limit < 1):
+            return f"{name}: a whole number of at least 1 is wanted, not {limit!r}"
+    if asked.get("tools") or asked.get("functions"):
+        return "tools: this model calls none"
+    if asked.get("n") not in (None, 1):
+        return "n: this model gives one reply, always its likeliest"
+    wanted = asked.get("response_format") or {"type": "text"}
+    kind = wanted.get("type") if isinstance(wanted, Mapping) else wanted
+    if kind not in ("text", "json_schema"):
+        return f"response_format: json_schema with a schema is wanted, not {kind!r}"
+    return ""
+
+
+def _message_problem(message: Any) -> str:
+    if not isinstance(message, Mapping) or message.get("role") not in ROLES:
+        return f"role must be one of {', '.join(ROLES)}"
+    content = message.get("content")
+    if isinstance(content, list):
+        kinds = [part.get("type") if isinstance(part, Mapping) else None for part in content]
+        return "" if set(kinds) <= {"text"} else "this model reads text, nothing else"
+    return "" if isinstance(content, str) else "content: text is wanted"

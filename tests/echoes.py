@@ -1,0 +1,58 @@
+"""The server's application with a model behind it that says what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+from litellm.types.utils import ModelResponse
+
+from ragassay.models.serving.app import build_app
+from ragassay.models.serving.completions import Completions
+from ragassay.models.serving.requests import Gate
+
+KEY = "a-key-of-tests"
+ENDPOINT = "http://gpu:8000/v1"
+MODELS = {"ragassay/judge": None, "openai/gpt-4.1-mini": ENDPOINT}
+ASK = {"model": "ragassay/judge", "messages": [{"role": "user", "content": "a"}]}
+HOSTED = ASK | {"model": "openai/gpt-4.1-mini"}
+
+
+class EchoModel:
+    """Says what it was asked; notes how."""
+
+    def __init__(self, trouble: Exception | None = None) -> None:
+        self.seen: list[dict[str, Any]] = []
+        self.trouble = trouble
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.n_given_up = 0
+
+    async def __call__(self, **options: Any) -> ModelResponse:
+        self.seen.append(options)
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.n_given_up += 1
+            raise
+        if self.trouble:
+            raise self.trouble
+        reply = {"role": "assistant", "content": options["messages"][-1]["content"]}
+        usage = {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}
+        return ModelResponse(
+            choices=[{"index": 0, "finish_reason": "stop", "message": reply}], usage=usage
+        )
+
+
+def client(model: Any, n_most: int = 8) -> httpx.AsyncClient:
+    gate = Gate(KEY, MODELS)
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=build_app(gate, Completions(gate, model, 30.0, n_most))),
+        base_url="http://server",
+        headers={"Authorization": f"Bearer {KEY}"},
+    )
+
+
+async def figures(http: httpx.AsyncClient) -> str:
+    return (await http.get("/metrics", headers={"Authorization": ""})).text
