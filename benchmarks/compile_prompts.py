@@ -35,9 +35,9 @@ from ragassay.optimizers.compiling.searching import OPTIMIZERS
 from ragassay.optimizers.compiling.tasks import TaskOptions
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import VERDICT_SETS, Score
-from ragassay.retrievers.bm25 import tokenize
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
+from ragassay.text.words import tokenize
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 

@@ -35,8 +35,8 @@ from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import Embedder
 from ragassay.records import Document, Record
 from ragassay.retrievers.passages import windows
-from ragassay.sentences import sentences_of
 from ragassay.settings import load_settings
+from ragassay.text.sentences import sentences_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 

@@ -25,7 +25,6 @@ import dspy
 from sklearn.metrics import f1_score
 
 from ragassay.agents.context import build_case
-from ragassay.agents.segmenter import segment
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_records
 from ragassay.metrics.intervals import share_interval
@@ -34,6 +33,7 @@ from ragassay.records import Case, Document, Record
 from ragassay.retrievers.evidence import best_passages
 from ragassay.retrievers.passages import condense
 from ragassay.settings import load_settings
+from ragassay.text.segmenter import segment
 
 SEED = 11
 SCIFACT = {"SUPPORT": "supports", "CONTRADICT": "contradicts", "NEI": "neutral"}

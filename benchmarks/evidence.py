@@ -31,7 +31,7 @@ from ragassay.models.embeddings import Embedder
 from ragassay.records import Document, EvidenceSpan
 from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, best_passages, find_passages
 from ragassay.retrievers.rerank import EmbeddedReranker
-from ragassay.sentences import split_sentences
+from ragassay.text.sentences import split_sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 

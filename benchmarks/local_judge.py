@@ -49,12 +49,12 @@ def rubric_prompts() -> list[object]:
     from ragassay.agents.adapter import SharedPrefixAdapter, response_format
     from ragassay.agents.context import build_case
     from ragassay.agents.rubric_judge import RubricJudge
-    from ragassay.agents.segmenter import segment
     from ragassay.formats import read_records
     from ragassay.models.local.engine import Prompt
     from ragassay.prompts import load_rubrics
     from ragassay.retrievers.passages import condense
     from ragassay.settings import Settings
+    from ragassay.text.segmenter import segment
 
     record = read_records(SAMPLE / "answers.jsonl").records[0]
     answer, sentences, sources = segment(record, lambda identifier: None)

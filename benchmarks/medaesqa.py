@@ -24,15 +24,15 @@ from pathlib import Path
 import numpy as np
 
 import ragassay
-from ragassay.agents.encoder_verifier import EncoderVerifier
+from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.metrics.discrimination import discrimination
 from ragassay.metrics.nuggets import align, f1_score
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS
 from ragassay.models.verifiers import minilm_verifier
 from ragassay.records import Document, Evaluation, EvidenceSpan, Record, Score
-from ragassay.sentences import sentences_of
 from ragassay.settings import load_settings
+from ragassay.text.sentences import sentences_of
 
 Rows = list[dict[str, str]]
 

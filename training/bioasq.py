@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ragassay.records import Document
 from ragassay.retrievers.passages import windows
-from ragassay.sentences import split_sentences
+from ragassay.text.sentences import split_sentences
 from training.reranking import Bm25Search
 
 N_CHARS = (40, 300)

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from ragassay.models.entailment import NEUTRAL
 from ragassay.optimizers.finetuning.claims import LABEL_OF, WORDS, LabelledClaim, linked
-from ragassay.sentences import sentences_of
+from ragassay.text.sentences import sentences_of
 
 SEED = 20250714
 """Of the split of SciFact's claims, and of all draws for the shipped verifiers."""

@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragassay.agents.signals.meter import signals_of
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.instruments.signals.meter import signals_of
 from ragassay.models.signal_rater import LinearScorer, SignalRater
 from ragassay.optimizers.finetuning.yescieval import SEED
 from ragassay.prompts.signals import load_signals

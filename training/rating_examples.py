@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragassay.agents.signals.measuring import Measured, measure
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_records
 from ragassay.graphs.files import case_of
+from ragassay.instruments.signals.measuring import Measured, measure
 from ragassay.models.entailment import Remembered
 from ragassay.models.verifiers import minilm_verifier
 from ragassay.optimizers.finetuning.yescieval import (

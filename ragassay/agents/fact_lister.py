@@ -10,11 +10,11 @@ from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fenced, mark_of
-from ragassay.agents.grounding import is_carried
 from ragassay.prompts import load_prompts
 from ragassay.records import Case, Document, EvidenceSpan, Usage
 from ragassay.retrievers.passages import WINDOW
-from ragassay.sentences import sentences_of, split_sentences
+from ragassay.text.grounding import is_carried
+from ragassay.text.sentences import sentences_of, split_sentences
 
 _BOUNDS = load_prompts().agents["fact_lister"]
 

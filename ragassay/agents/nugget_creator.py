@@ -11,10 +11,10 @@ from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fence_mark, fenced, source_lines
-from ragassay.agents.grounding import is_carried
 from ragassay.prompts import load_prompts
 from ragassay.records import Document, Usage
-from ragassay.sentences import split_sentences
+from ragassay.text.grounding import is_carried
+from ragassay.text.sentences import split_sentences
 
 _BOUNDS = load_prompts().agents["nugget_creator"]
 

@@ -10,9 +10,9 @@ from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fenced, mark_of
-from ragassay.agents.grounding import is_carried
 from ragassay.prompts import load_prompts
 from ragassay.records import Case, Nugget, NuggetOrigin, SentenceNuggets, Usage
+from ragassay.text.grounding import is_carried
 
 _BOUNDS = load_prompts().agents["nugget_writer"]
 

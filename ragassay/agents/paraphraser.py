@@ -12,7 +12,7 @@ from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fence_mark, fenced
 from ragassay.prompts import load_prompts
 from ragassay.records import Paraphrase, Usage
-from ragassay.retrievers.bm25 import tokenize
+from ragassay.text.words import tokenize
 
 _MOST_CHARS = load_prompts().agents["paraphraser"].restatement_chars
 

@@ -13,7 +13,7 @@ from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fenced, mark_of
 from ragassay.prompts import load_prompts
 from ragassay.records import Case, Usage
-from ragassay.retrievers.bm25 import tokenize
+from ragassay.text.words import tokenize
 
 _BOUNDS = load_prompts().agents["query_writer"]
 

@@ -16,10 +16,9 @@ from ragassay.agents.adapter import CompactAdapter
 from ragassay.agents.base import Agent, Request
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fence_mark, fenced
-from ragassay.agents.verifier import Finding
 from ragassay.metrics.uncertainty import rounded_bits
 from ragassay.prompts import load_prompts
-from ragassay.records import VERDICT_SETS, Usage, Verdict
+from ragassay.records import VERDICT_SETS, Comparison, Usage, Verdict
 from ragassay.retrievers.closest import closest_sentences
 from ragassay.retrievers.rerank import TextEncoder
 
@@ -48,14 +47,14 @@ class TunedVerifier(Agent):
     def __init__(self) -> None:
         super().__init__(CompareClaim)
 
-    async def aforward(self, claim: str, sentences: Sequence[str]) -> Finding:
+    async def aforward(self, claim: str, sentences: Sequence[str]) -> Comparison:
         """Verify a claim against a passage cut by `passage_for`.
 
         Raises:
             ModelError: The model gave no usable reply.
         """
         if not sentences:
-            return Finding("not_relevant", None, Usage())
+            return Comparison("not_relevant", None, Usage())
         return await self.ask(self.request(claim, sentences))
 
     def request(self, claim: str, sentences: Sequence[str]) -> Request:
@@ -68,9 +67,9 @@ class TunedVerifier(Agent):
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
-def _finding(found: dspy.Prediction, usage: Usage) -> Finding:
+def _finding(found: dspy.Prediction, usage: Usage) -> Comparison:
     weights = choice_distribution(found.get("logprobs"), "label", LABELS)
-    return Finding(
+    return Comparison(
         found.label,
         round(weights[found.label], 4) if weights else None,
         usage,

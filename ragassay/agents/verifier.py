@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import dspy
@@ -11,7 +10,7 @@ from ragassay.agents.base import Agent, Request
 from ragassay.agents.choices import choice_distribution
 from ragassay.agents.context import fenced, mark_of
 from ragassay.metrics.uncertainty import rounded_bits
-from ragassay.records import VERDICT_SETS, Case, EvidenceSpan, Usage, Verdict
+from ragassay.records import VERDICT_SETS, Case, Comparison, EvidenceSpan, Usage
 
 PROMPTS = {2: "verifier_binary", 3: "verifier_ternary", 4: "verifier"}
 """Keys of the prompts, by the number of labels."""
@@ -24,19 +23,6 @@ class VerifyClaim(dspy.Signature):
     passage: str = dspy.InputField()
     claim: str = dspy.InputField()
     verdict: str = dspy.OutputField()
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A verdict with its probability among the labels; None where the model returns none.
-
-    `entropy_bits` is the entropy of the distribution over the labels.
-    """
-
-    verdict: Verdict
-    confidence: float | None
-    usage: Usage
-    entropy_bits: float | None = None
 
 
 class Verifier(Agent):
@@ -66,7 +52,7 @@ class Verifier(Agent):
             claim=fenced(claim, mark),
         )
 
-    async def compare(self, case: Case, claim: str, passage: str) -> Finding:
+    async def compare(self, case: Case, claim: str, passage: str) -> Comparison:
         """Verify any claim against any text.
 
         Raises:
@@ -74,8 +60,8 @@ class Verifier(Agent):
         """
         return await self.ask(self.request(case, claim, passage))
 
-    def _finding(self, found: dspy.Prediction, usage: Usage) -> Finding:
+    def _finding(self, found: dspy.Prediction, usage: Usage) -> Comparison:
         weights = choice_distribution(found.get("logprobs"), "verdict", self._labels)
         confidence = round(weights[found.verdict], 4) if weights else None
         bits = rounded_bits(weights.values() if weights else None)
-        return Finding(found.verdict, confidence, usage, bits)
+        return Comparison(found.verdict, confidence, usage, bits)

@@ -116,8 +116,8 @@ def _named(records: Iterable[Record], system: str | None, team: str | None) -> l
 
 def _in_sentences(record: Record) -> Record:
     """The record with a plain answer cut into sentences that list what they cite."""
-    from ragassay.agents.segmenter import segment
     from ragassay.records import SentenceInput
+    from ragassay.text.segmenter import segment
 
     if not isinstance(record.answer, str):
         return record

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ragassay.agents.encoder_verifier import EncoderVerifier
-from ragassay.agents.signals import SignalMeter
 from ragassay.errors import SettingsError
+from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.instruments.signals import SignalMeter
 from ragassay.model_names import is_local
 from ragassay.models.embeddings import EMBEDDED, Embedder
 from ragassay.models.entailment import Remembered

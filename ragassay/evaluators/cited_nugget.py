@@ -22,7 +22,7 @@ from ragassay.records import (
     SentenceNuggets,
     VerdictBase,
 )
-from ragassay.sentences import sentences_of
+from ragassay.text.sentences import sentences_of
 
 if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox

@@ -6,16 +6,15 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ragassay.records import VERDICT_SETS, Case, Verdict
-from ragassay.sentences import sentences_of
+from ragassay.records import VERDICT_SETS, Case, Comparison, Verdict
+from ragassay.text.sentences import sentences_of
 from ragassay.threads import in_thread
 
 if TYPE_CHECKING:
-    from ragassay.agents.verifier import Finding
     from ragassay.evaluators.toolbox import Toolbox
 
 
-async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str = "") -> Finding:
+async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str = "") -> Comparison:
     """What a text says of a claim: by an encoder, a fine-tuned verifier, or the judge.
 
     Args:

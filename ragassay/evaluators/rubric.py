@@ -152,7 +152,7 @@ async def _rated(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Jud
     """Rate by signals, by a fine-tuned judge, by both, or by a judge that is told the signals."""
     import dspy
 
-    from ragassay.agents.signals.facts import facts_text
+    from ragassay.instruments.signals.facts import facts_text
 
     rater = tools.rater_of(task.judge, rubric)
     measured = rater.judge(file.signals, rubric) if rater and file.signals else None

@@ -14,7 +14,6 @@ from langgraph.runtime import Runtime
 
 from ragassay.agents.answer_reader import AnswerReader
 from ragassay.agents.base import Agent
-from ragassay.agents.encoder_verifier import EncoderVerifier
 from ragassay.agents.evidence_searcher import EvidenceSearcher
 from ragassay.agents.fact_lister import FactLister
 from ragassay.agents.importance_scorer import ImportanceScorer
@@ -24,8 +23,6 @@ from ragassay.agents.nugget_writer import NuggetWriter
 from ragassay.agents.query_writer import QueryWriter
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
-from ragassay.agents.signal_judge import SignalJudge
-from ragassay.agents.signals import SignalMeter
 from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.agents.tuned_verifier import TunedVerifier
 from ragassay.agents.verifier import Verifier
@@ -37,6 +34,9 @@ from ragassay.evaluators.criteria import CriteriaEvaluator
 from ragassay.evaluators.finding import find_evaluator, registered
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.registry import OURS
+from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.instruments.signal_judge import SignalJudge
+from ragassay.instruments.signals import SignalMeter
 from ragassay.metrics.cascade import joint_name
 from ragassay.metrics.joint import BEYOND_SENTENCES
 from ragassay.model_names import is_embedded_base

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from ragassay.agents.context import build_case
-from ragassay.agents.segmenter import segment
 from ragassay.errors import InputError
 from ragassay.evaluators.base import CaseFile
 from ragassay.evaluators.toolbox import Toolbox
@@ -15,7 +14,8 @@ from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.state import State
 from ragassay.records import Case, Record
 from ragassay.retrievers.passages import condense
-from ragassay.sentences import sentences_of
+from ragassay.text.segmenter import segment
+from ragassay.text.sentences import sentences_of
 from ragassay.threads import in_thread
 
 

@@ -17,7 +17,7 @@ from ragassay.graphs.failures import failure_of
 from ragassay.graphs.nugget_state import LeftOut, NuggetState, Weighed, WeighTask
 from ragassay.records import Document, Frozen, Importance, Nugget
 from ragassay.retrievers.passages import condense
-from ragassay.sentences import split_sentences
+from ragassay.text.sentences import split_sentences
 from ragassay.threads import in_thread
 
 Update = dict[str, Any]

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragassay.citation_markers import CitationMarker, blanked, find_markers, owner_of
 from ragassay.records import Record, SentenceInput
-from ragassay.sentences import split_sentences
+from ragassay.text.citation_markers import CitationMarker, blanked, find_markers, owner_of
+from ragassay.text.sentences import split_sentences
 
 MASK = "\ue000"
 """Replaces a citation marker in a piece's text: private use, not a letter, digit or space."""

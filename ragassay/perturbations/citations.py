@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragassay.citation_markers import bare, expand
 from ragassay.perturbations.answer import MASK, CutAnswer, Piece
 from ragassay.perturbations.attack import Damage, Material
 from ragassay.records import Document, Record
+from ragassay.text.citation_markers import bare, expand
 
 _PMID = re.compile(r"[0-9]{5,8}")
 _WORD = re.compile(r"[a-z0-9]{4,}")

@@ -76,6 +76,7 @@ from ragassay.records.searches import EvidenceSearch, SearchQuery
 from ragassay.records.signals import SentenceSignals, Signals, SourceGap
 from ragassay.records.verdicts import (
     CitationVerdict,
+    Comparison,
     DocumentFacts,
     Escalation,
     EvidenceSpan,
@@ -119,6 +120,7 @@ __all__ = [
     "Citation",
     "CitationLabel",
     "CitationVerdict",
+    "Comparison",
     "DamagedAnswer",
     "Document",
     "DocumentFacts",

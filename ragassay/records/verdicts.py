@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
@@ -83,6 +84,23 @@ class Escalation(Frozen):
     judge: str
     usage: Usage = Usage()
     failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a text says of a claim.
+
+    Attributes:
+        verdict: The label.
+        confidence: Its probability among the labels; None where the model does not tell.
+        usage: What it cost.
+        entropy_bits: Entropy of the distribution over the labels; None where not given.
+    """
+
+    verdict: Verdict
+    confidence: float | None
+    usage: Usage
+    entropy_bits: float | None = None
 
 
 class VerdictBase(Frozen):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ragassay.records import Document, EvidenceSpan
 from ragassay.retrievers.bm25 import rank
-from ragassay.sentences import split_sentences
+from ragassay.text.sentences import split_sentences
 
 WINDOW = 3
 """Sentences of a passage; the best number for answers against documents (BioACE, 4.1.3)."""

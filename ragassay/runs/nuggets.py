@@ -13,7 +13,6 @@ from typing import Any, Literal
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from ragassay.agents.segmenter import segment
 from ragassay.errors import FatalModelError, RagassayError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import NuggetBank, write_nugget_banks
@@ -23,6 +22,7 @@ from ragassay.graphs.persistence import Saver, opened_checkpointer
 from ragassay.records import Document, Record, Usage
 from ragassay.runs.engine import Event, Listener
 from ragassay.runs.nugget_edit import EditRequest, as_text, edit_request, from_text
+from ragassay.text.segmenter import segment
 
 Origin = Literal["documents", "answer", "reference"]
 """Source of the nuggets."""

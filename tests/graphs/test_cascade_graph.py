@@ -12,7 +12,6 @@ import pytest
 from casefiles import filed
 from fakes import WordEmbedder
 
-from ragassay.agents.encoder_verifier import EncoderVerifier
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators import Task
 from ragassay.evaluators.toolbox import Toolbox
@@ -20,6 +19,7 @@ from ragassay.graphs.escalation import n_most_escalated, unsure_tasks
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input
+from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.metrics.uncertainty import entropy_of
 from ragassay.model_names import DEFAULT_MODEL
 from ragassay.records import (

@@ -23,8 +23,8 @@ from ragassay.records import (
     Record,
 )
 from ragassay.retrievers.memory import Corpus
-from ragassay.sentences import split_sentences
 from ragassay.testing import Fault
+from ragassay.text.sentences import split_sentences
 
 pytestmark = pytest.mark.integration
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragassay.agents.encoder_verifier import EncoderVerifier
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
+from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.prompts import load_prompts
 from ragassay.records import Document, Evaluation, Nugget, Record
 from ragassay.retrievers.memory import Corpus

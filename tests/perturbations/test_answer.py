@@ -7,9 +7,9 @@ from attacked import SENTENCES, record_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.agents.segmenter import segment
 from ragassay.perturbations.answer import MASK, cut
 from ragassay.records import SentenceInput
+from ragassay.text.segmenter import segment
 
 PARTS = (
     "Aspirin helps", ".", " ", "\n", "\n\n", "[1]", "(2)", "[PMID 1111111]", "- item", "1. One",

@@ -247,9 +247,9 @@ def test_a_retracted_article_that_is_cited_already_is_not_cited_again():
 
 
 def test_the_finding_on_a_retracted_article_comes_up():
-    from ragassay.agents.segmenter import segment
     from ragassay.records import Article, ArticleLink, Case
     from ragassay.retrievers.hygiene import citation_findings
+    from ragassay.text.segmenter import segment
 
     class Shelf:
         def get(self, identifier: str) -> Document | None:

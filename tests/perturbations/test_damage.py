@@ -7,11 +7,11 @@ from attacked import ANSWER, OTHER, RETRACTED, SENTENCES, attack_named, attacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragassay.agents.segmenter import segment
 from ragassay.perturbations import ATTACKS, attacks_of, damage_answers
 from ragassay.perturbations.pools import load_pool
 from ragassay.prompts import load_rubrics
 from ragassay.records import DamagedAnswer, Record, SentenceInput
+from ragassay.text.segmenter import segment
 
 WHOLE = (record_of(), record_of(SENTENCES, id="c"), OTHER)
 NAMES = [attack.name for attack in ATTACKS]

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from ragassay.records import Document
-from ragassay.retrievers.bm25 import tokenize
 from ragassay.retrievers.evidence import PassageRetriever, best_passages
 from ragassay.retrievers.memory import Corpus
+from ragassay.text.words import tokenize
 
 VOCABULARY = ("pain", "fell", "sleep", "rose", "drug")
 DOCUMENTS = (

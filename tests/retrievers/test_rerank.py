@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ragassay.models.embeddings import Embedder, Encoded
 from ragassay.records import Document
-from ragassay.retrievers.bm25 import tokenize
 from ragassay.retrievers.literature import Hit
 from ragassay.retrievers.rerank import (
     CrossEncoderReranker,
@@ -24,6 +23,7 @@ from ragassay.retrievers.rerank import (
     shipped_weights,
     standardised,
 )
+from ragassay.text.words import tokenize
 
 ONLY_SEARCH = FusionWeights(search=1, title=0, passage=0)
 ONLY_TITLE = FusionWeights(search=0, title=1, passage=0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import AliasChoices, Field
 
 from ragassay.agents.base import Agent
-from ragassay.agents.verifier import Finding, Verifier
+from ragassay.agents.verifier import Verifier
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, found_text
@@ -16,7 +16,7 @@ from ragassay.formats.rows import IdText, Row
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.metrics import Mark, macro_f1_figure, mark_label, mean_figure
 from ragassay.optimizers.compiling.task import CompileTask, FigureOf, key_of, plain_case, read_rows
-from ragassay.records import VERDICT_SETS, EvidenceSpan
+from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan
 
 _OTHER_WORDS: Mapping[str, str] = {
     "support": "supports",
@@ -95,7 +95,7 @@ class ClaimTask(CompileTask):
             return "neutral"
         return label if label in self.labels else None
 
-    def mark(self, item: CompileItem, found: Finding) -> Mark:
+    def mark(self, item: CompileItem, found: Comparison) -> Mark:
         """One for the right verdict."""
         return mark_label(str(item.right), found.verdict)
 

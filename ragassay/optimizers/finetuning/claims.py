@@ -15,7 +15,7 @@ from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import Row
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.records import Rejection, Verdict
-from ragassay.sentences import sentences_of
+from ragassay.text.sentences import sentences_of
 
 NOT_RELEVANT = 3
 """Of a claim beside a document of another subject."""

@@ -29,7 +29,7 @@ from ragassay.optimizers.finetuning.yescieval import (
 from ragassay.perturbations import ATTACKS, damage_answers
 from ragassay.prompts.rationales import load_rationales
 from ragassay.records import FINE, Case, DamagedAnswer, Mark, Record
-from ragassay.sentences import sentences_of
+from ragassay.text.sentences import sentences_of
 
 EXCERPTS = 0.85
 """Share of the answers of which only the end is learnt from: most that is to be learnt shows there

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.agents.segmenter import segment
 from ragassay.records import AnswerSentence, Article, Document, Record, SentenceInput
 from ragassay.retrievers.memory import Corpus
+from ragassay.text.segmenter import segment
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "sample"
 SOURCES = tuple(Document(id=f"9900010{n}", text="Text.") for n in range(1, 6))

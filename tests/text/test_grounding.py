@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.agents.grounding import is_carried
+from ragassay.text.grounding import is_carried
 
 TRIAL = "Brelozant 40 mg lowered monthly migraine days by 1.9 days more than placebo (P<0.001)."
 COMPARED = "Nemvotrine was more effective than ondansetron in adults."

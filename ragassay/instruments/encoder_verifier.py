@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragassay.agents.verifier import Finding
 from ragassay.metrics.uncertainty import rounded_bits
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, SUPPORTS, EntailmentModel, titled
-from ragassay.records import VERDICT_SETS, EvidenceSpan, Usage, Verdict
+from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Usage, Verdict
 from ragassay.retrievers.closest import closest_text
-from ragassay.sentences import sentences_of
+from ragassay.text.sentences import sentences_of
 
 RELEVANT = 0.3
 """Cosine of claim and passage below which a neutral passage is not relevant. Inference models
@@ -34,17 +33,17 @@ class EncoderVerifier:
         self.model, self._embedder = model, embedder
         self._labels = VERDICT_SETS[n_labels]
 
-    def verify(self, claim: str, passage: EvidenceSpan) -> Finding:
+    def verify(self, claim: str, passage: EvidenceSpan) -> Comparison:
         """Verify a sentence against a passage."""
         return self.compare(claim, passage.text, passage.title)
 
-    def compare(self, claim: str, text: str, title: str = "") -> Finding:
+    def compare(self, claim: str, text: str, title: str = "") -> Comparison:
         """Verify any claim against any text of a titled document."""
         read = closest_text(claim, sentences_of(text), self._embedder, N_SENTENCES)
         shares = self.model.probabilities([(claim, titled(title, read))])[0].tolist()
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict, bits = self._verdict(best, claim, read), rounded_bits(self._by_label(shares))
-        return Finding(verdict, round(shares[best], 4), Usage(), bits)
+        return Comparison(verdict, round(shares[best], 4), Usage(), bits)
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
         """Return the probability of each label; neutral and not relevant share one."""

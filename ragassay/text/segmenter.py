@@ -6,7 +6,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
-from ragassay.citation_markers import (
+from ragassay.records import AnswerSentence, Article, Citation, Document, Record, SentenceInput
+from ragassay.text.citation_markers import (
     CitationMarker,
     bare,
     blanked,
@@ -16,8 +17,7 @@ from ragassay.citation_markers import (
     is_list,
     owner_of,
 )
-from ragassay.records import AnswerSentence, Article, Citation, Document, Record, SentenceInput
-from ragassay.sentences import split_sentences
+from ragassay.text.sentences import split_sentences
 
 Lookup = Callable[[str], Document | None]
 

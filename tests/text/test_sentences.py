@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.sentences import split_sentences
+from ragassay.text.sentences import split_sentences
 
 
 def split(text: str) -> list[str]:

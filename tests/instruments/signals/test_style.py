@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from ragassay.agents.signals.grounded import SourceFacts, names_of, numbers_of
-from ragassay.agents.signals.style import (
+from ragassay.instruments.signals.grounded import SourceFacts, names_of, numbers_of
+from ragassay.instruments.signals.style import (
     connective_rate,
     definitions,
     opening,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.agents.signals.measuring import Measured, measure
+from ragassay.instruments.signals.measuring import Measured, measure
 from ragassay.models.signal_rater import SignalRater
 from ragassay.records import Case, SentenceSignals, Signals
 

@@ -10,11 +10,11 @@ import pytest
 from fakes import WordEmbedder
 
 from ragassay.agents.context import build_case
-from ragassay.agents.segmenter import segment
-from ragassay.agents.signals import SignalMeter
-from ragassay.agents.signals.meter import order_score
+from ragassay.instruments.signals import SignalMeter
+from ragassay.instruments.signals.meter import order_score
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.records import Case, Document, Record, Signals
+from ragassay.text.segmenter import segment
 
 SOURCES = (
     Document(id="1", text="Aspirin lowers fever in adults. It irritates the stomach."),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fakes import WordEmbedder
 
-from ragassay.agents.encoder_verifier import EncoderVerifier
+from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.records import EvidenceSpan, Verdict
 
 CLAIM = "Alpha lowers pressure"

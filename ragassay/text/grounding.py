@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import re
 
-from ragassay.retrievers.bm25 import tokenize
+from ragassay.text.words import tokenize
 
 LEAST_OVERLAP = 0.7
 """Share of a nugget's content words that its own sentence must have."""

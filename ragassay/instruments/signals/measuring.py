@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.agents.signals.geometry import Placed, sentence_geometry, source_coverage, twins
-from ragassay.agents.signals.grounded import SourceFacts
-from ragassay.agents.signals.style import (
+from ragassay.instruments.signals.geometry import Placed, sentence_geometry, source_coverage, twins
+from ragassay.instruments.signals.grounded import SourceFacts
+from ragassay.instruments.signals.style import (
     connective_rate,
     definitions,
     opening,
@@ -17,7 +17,7 @@ from ragassay.agents.signals.style import (
 )
 from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, SUPPORTS
 from ragassay.records import AnswerSentence, Case, Document, SourceGap
-from ragassay.sentences import sentences_of
+from ragassay.text.sentences import sentences_of
 
 if TYPE_CHECKING:
     import numpy as np

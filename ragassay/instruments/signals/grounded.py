@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ragassay.retrievers.bm25 import tokenize
+from ragassay.text.words import tokenize
 
 _NUMBER = re.compile(r"\d+(?:[.,\u00b7]\d+)*")
 _NAME = re.compile(r"\b(?:[A-Za-z]*\d[\w-]*|[A-Z]{2,}[\w-]*|[a-z]+[A-Z]\w*)\b")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragassay.agents.signals.facts import reason_of
+from ragassay.instruments.signals.facts import reason_of
 from ragassay.models.signal_rater import SignalRater
 from ragassay.prompts.signals import load_signals
 from ragassay.records import Failure, Judgment, Signals

@@ -1,0 +1,1 @@
+"""What measures or decides without a language model: signals, raters, encoders."""

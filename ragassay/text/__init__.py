@@ -1,0 +1,1 @@
+"""Sentences, citation markers, segmenting, grounding: text in, text out."""
