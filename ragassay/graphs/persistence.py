@@ -54,14 +54,38 @@ class Saver(AsyncSqliteSaver):
             await super().aput_writes(config, writes, task_id, task_path)
 
 
+STATE_FORM = 2
+"""Counts up when a state changes its shape; kept in the file as SQLite's user version."""
+
+
 @asynccontextmanager
 async def opened_checkpointer(path: Path) -> AsyncIterator[Saver]:
-    """States of unfinished evaluations; survives the death of the process."""
+    """Open the states of unfinished evaluations, which survive the death of the process.
+
+    Raises:
+        RunMismatchError: Another version of ragassay left states that this one cannot read.
+    """
     async with aiosqlite.connect(path) as connection:
+        await _check_form(connection, path)
         # A killed process loses nothing under NORMAL; only a crash of the machine could.
         await connection.execute("PRAGMA journal_mode=WAL")
         await connection.execute("PRAGMA synchronous=NORMAL")
         yield Saver(connection, serde=serializer())
+
+
+async def _check_form(connection: aiosqlite.Connection, path: Path) -> None:
+    """Refuse states of another form; stamp a file that has none."""
+    form = await (await connection.execute("PRAGMA user_version")).fetchone()
+    tables = "SELECT count(*) FROM sqlite_master WHERE name = 'checkpoints'"
+    has_states = await (await connection.execute(tables)).fetchone() == (1,)
+    if has_states and form != (STATE_FORM,):
+        left = await (await connection.execute("SELECT count(*) FROM checkpoints")).fetchone()
+        if left != (0,):
+            raise errors.RunMismatchError(
+                f"{path} has states of a run that another version of ragassay began: delete this "
+                "file and start again; what was judged to the end is kept beside it"
+            )
+    await connection.execute(f"PRAGMA user_version = {STATE_FORM}")
 
 
 class VerdictCache(BaseCache[Any]):

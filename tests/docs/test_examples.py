@@ -17,7 +17,8 @@ import ragassay
 from ragassay.formats import read_records
 from ragassay.testing import ScriptedModel
 
-README, USING, JUDGES = ROOT / "README.md", ROOT / "docs" / "using.md", ROOT / "docs" / "judges.md"
+README, DOCS = ROOT / "README.md", ROOT / "docs"
+USING, JUDGES, EXTENDING = DOCS / "using.md", DOCS / "judges.md", DOCS / "extending.md"
 PYTHON = [one for page in PAGES for one in blocks(page, "python")]
 
 
@@ -108,3 +109,39 @@ def test_the_answer_that_is_shown_is_read(page: Path, format_name: str, tmp_path
     result = read_records(path)
     assert (result.format, len(result.records), result.rejections) == (format_name, 1, ())
     assert result.records[0].sources and result.records[0].reference
+
+
+@pytest.mark.integration
+def test_a_function_of_the_users_own_is_asked_as_shown(at_work: Path):
+    names = run(block(EXTENDING, "python", "has_number"))
+    assert names["result"].scores["has_number.score"].value == 0.5
+    asked = run(block(EXTENDING, "python", "async def tone"))
+    sources = [{"id": "1", "text": "Drug A lowered blood pressure."}]
+    found = ragassay.evaluate(
+        question="Does drug A lower blood pressure?",
+        answer="It does [1].",
+        sources=sources,
+        evaluators=[asked["tone"], asked["fit"]],
+        only=["tone", "fit"],
+    )
+    assert found.scores["tone.score"].n == 1
+    assert found.scores["fit.score"].scale == (1.0, 5.0)
+
+
+@pytest.mark.integration
+def test_rubrics_of_the_users_own_are_rated_as_shown(at_work: Path):
+    (at_work / "mine.yaml").write_text(block(EXTENDING, "yaml", "dosing").text)
+    found = ragassay.evaluate(
+        question="q",
+        answer="Take 5 mg daily.",
+        rubrics=["mine.yaml"],
+        only=["rubrics", "checklist"],
+    )
+    assert list(found.scores) == ["rubric.dosing", "checklist.score"]
+
+
+def test_what_is_shown_of_extending_takes_fifteen_lines_at_most():
+    shown = [one for language in ("python", "yaml", "toml") for one in blocks(EXTENDING, language)]
+    assert len(shown) == 4
+    lengths = [len([line for line in one.text.splitlines() if line.strip()]) for one in shown]
+    assert max(lengths) <= 15, lengths
