@@ -117,9 +117,11 @@ async def ask_llm(pairs: Sequence[CorrectnessPair]) -> list[float]:
     for number, pair in enumerate(pairs):
         record = Record(id=str(number), question="Is it so?", answer=pair.sentence)
         span = EvidenceSpan(document="1", start=0, end=len(pair.passage), text=pair.passage)
-        with dspy.context(lm=tools.lm):
+        with dspy.context(lm=tools.jury.lm):
             case = case_of(record, tools)
-            verdict = await tools.verifier.acall(case=case, claim=pair.sentence, passage=span)
+            verdict = await tools.agents.verifier.acall(
+                case=case, claim=pair.sentence, passage=span
+            )
         found.append(float(verdict.verdict == "supports"))
     return found
 

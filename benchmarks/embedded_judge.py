@@ -40,16 +40,16 @@ SCIFACT = {"SUPPORT": "supports", "CONTRADICT": "contradicts", "NEI": "neutral"}
 
 
 def case_of(record: Record, tools: Toolbox) -> Case:
-    answer, sentences, sources = segment(record, tools.corpus.get)
+    answer, sentences, sources = segment(record, tools.retrieval.corpus.get)
     shown = condense(sources, f"{record.question} {answer}", tools.settings.source_chars)
     return build_case(record, answer, sentences, [], sources, shown)
 
 
 async def scores_of(record: Record, rubrics: Sequence[str], tools: Toolbox) -> dict[str, float]:
     case = case_of(record, tools)
-    with dspy.context(lm=tools.lm):
+    with dspy.context(lm=tools.jury.lm):
         found = await asyncio.gather(
-            *(tools.judge.acall(case=case, rubric=tools.rubrics[r]) for r in rubrics)
+            *(tools.agents.judge.acall(case=case, rubric=tools.rubrics[r]) for r in rubrics)
         )
     return {judgment.rubric: judgment.score for judgment in found}
 
@@ -108,9 +108,11 @@ async def citation_verdicts(shared: Path, n_pairs: int, tools: Toolbox) -> list[
             id=str(n), question="Is this claim true?", answer=pair["claim"], sources=(document,)
         )
         case = case_of(record, tools)
-        (passage,) = best_passages([pair["claim"]], [[document]], tools.embedder)
-        with dspy.context(lm=tools.lm):
-            found = await tools.verifier.acall(case=case, claim=pair["claim"], passage=passage)
+        (passage,) = best_passages([pair["claim"]], [[document]], tools.models.embedder)
+        with dspy.context(lm=tools.jury.lm):
+            found = await tools.agents.verifier.acall(
+                case=case, claim=pair["claim"], passage=passage
+            )
         wanted.append(SCIFACT[pair["label"]])
         given.append("neutral" if found.verdict == "not_relevant" else found.verdict)
     hits = sum(w == g for w, g in zip(wanted, given, strict=True))

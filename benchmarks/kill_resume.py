@@ -69,7 +69,7 @@ def start(answers: Path, out: Path, model: Model, errors: Path) -> subprocess.Po
 
 
 def n_on_disk(out: Path) -> int:
-    """Verdicts that the run folder holds."""
+    """Verdicts of a model that the run folder holds; correctness is an instrument's."""
     file = out / "verdicts.sqlite"
     if not file.exists():
         return 0
@@ -77,7 +77,8 @@ def n_on_disk(out: Path) -> int:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'cache'")
         if tables.fetchone() is None:
             return 0
-        return int(connection.execute("SELECT count(*) FROM cache").fetchone()[0])
+        wanted = "SELECT count(*) FROM cache WHERE ns NOT LIKE '%ask_correctness%'"
+        return int(connection.execute(wanted).fetchone()[0])
 
 
 def run_to_the_end(answers: Path, out: Path, model: Model, errors: Path) -> None:

@@ -79,12 +79,12 @@ def examples_of(
         ]
         for n, record in enumerate(chosen, 1):
             say(f"{path.name}: {n} of {len(chosen)}")
-            found = measure(case_of(record, tools), tools.embedder, verifier)
+            found = measure(case_of(record, tools), tools.models.embedder, verifier)
             yield Example(found, rated.get(record.id, {}), record.id)
             for one in damaged:
                 wanted = DESIRED.get((one.family, one.severity))
                 if one.original == record.id and wanted is not None:
-                    found = measure(case_of(one.record, tools), tools.embedder, verifier)
+                    found = measure(case_of(one.record, tools), tools.models.embedder, verifier)
                     yield _example(one, found, wanted)
 
 

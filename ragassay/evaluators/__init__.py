@@ -1,4 +1,4 @@
-"""What is asked of an answer: one module per evaluator.
+"""The questions that are asked of an answer: one module per evaluator.
 
 An evaluator declares what it asks, how a question is answered, what the answer depends on, what
 its verdicts come to and how reports speak of them. Everything else loops over the registry.

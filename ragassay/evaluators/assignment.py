@@ -48,8 +48,10 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         import dspy
 
         position, nugget = subject
-        with dspy.context(lm=tools.lm):
-            found: Any = await tools.assigner.acall(case=file.case, gold=position, nugget=nugget)
+        with dspy.context(lm=tools.jury.lm):
+            found: Any = await tools.agents.assigner.acall(
+                case=file.case, gold=position, nugget=nugget
+            )
         return [found]
 
     def unscored(

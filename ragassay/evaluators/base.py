@@ -1,4 +1,4 @@
-"""What an evaluator declares, and what it is given: a task, and the file of the case."""
+"""Base of all evaluators, and what they are given: a task, and the file of the case."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class Wording:
 
 @dataclass(frozen=True)
 class Words:
-    """How reports speak of an evaluator.
+    """The words for an evaluator in reports.
 
     Attributes:
         verdict: One of its verdicts, e.g. "sentence label".
@@ -264,7 +264,7 @@ class Evaluator(ABC, Generic[S]):
 
     def judged_by(self, tools: Toolbox) -> str:
         """Return who gives its verdicts, in words."""
-        return tools.or_second(tools.lm.model)
+        return tools.or_second(tools.jury.lm.model)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return what its verdicts come to, in the order of the report."""

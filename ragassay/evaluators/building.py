@@ -1,4 +1,4 @@
-"""What a toolbox is made of, by the settings; no model is loaded yet."""
+"""Build the parts of a toolbox by the settings; no model is loaded yet."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def build_panel(settings: Settings, lm: JudgeLM) -> tuple[JudgeLM, ...]:
 
 
 def build_meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
-    """What measures answers; None where nothing is to be measured.
+    """Return the meter of answers; None where nothing is measured.
 
     The models that it feeds were fitted on the embedded ones, whatever else the settings choose.
     """

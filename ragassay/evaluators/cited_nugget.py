@@ -51,8 +51,8 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         """List the facts of a passage."""
         import dspy
 
-        with dspy.context(lm=tools.lm):
-            found: Any = await tools.fact_lister.acall(case=file.case, passage=subject.text)
+        with dspy.context(lm=tools.jury.lm):
+            found: Any = await tools.agents.fact_lister.acall(case=file.case, passage=subject.text)
         return [
             DocumentFacts(
                 document=subject.document,

@@ -73,7 +73,7 @@ def _place(one: Found | Cited) -> tuple[int, str, int, int]:
 
 
 class _ClaimEvaluator(Evaluator[Claim]):
-    """What evidence and citations share."""
+    """The part that evidence and citations share."""
 
     needs = ("passages",)
     is_weighed = True
@@ -218,7 +218,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
 
     def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
         """Each sentence has its passages, on both sides where there is a corpus."""
-        sides = 2 if tools.has_corpus else 1
+        sides = 2 if tools.retrieval.has_corpus else 1
         return tools.settings.evidence_passages * sides * len(file.case.sentences)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str = "") -> Comparison:
-    """What a text says of a claim: by an encoder, a fine-tuned verifier, or the judge.
+    """Compare a claim with a text, by an encoder, a fine-tuned verifier, or the judge.
 
     Args:
         tools: Know who verifies.
@@ -31,14 +31,14 @@ async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str 
 
     from ragassay.agents.tuned_verifier import passage_for
 
-    if tools.encoder is not None:
-        return await asyncio.to_thread(tools.encoder.compare, claim, text, title)
-    if tools.verifier_lm is None:
-        with dspy.context(lm=tools.lm):
-            return await tools.verifier.compare(case, claim, text)
-    read = await in_thread(passage_for, claim, title, sentences_of(text), tools.embedder)
-    with dspy.context(lm=tools.verifier_lm):
-        found: Any = await tools.tuned_verifier.acall(claim=claim, sentences=read)
+    if tools.models.encoder is not None:
+        return await asyncio.to_thread(tools.models.encoder.compare, claim, text, title)
+    if tools.models.verifier_lm is None:
+        with dspy.context(lm=tools.jury.lm):
+            return await tools.agents.verifier.compare(case, claim, text)
+    read = await in_thread(passage_for, claim, title, sentences_of(text), tools.models.embedder)
+    with dspy.context(lm=tools.models.verifier_lm):
+        found: Any = await tools.agents.tuned_verifier.acall(claim=claim, sentences=read)
     return replace(found, verdict=_among(found.verdict, tools.settings.verdict_labels))
 
 

@@ -1,4 +1,4 @@
-"""What the judges of a panel hear of each other where they disagree."""
+"""Disagreement in a panel: each judge hears the others once."""
 
 from __future__ import annotations
 

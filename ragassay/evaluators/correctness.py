@@ -58,7 +58,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
 
     def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, SentencePassages]:
         """Return the sentences that passages were found for, where a model decides."""
-        if tools.correctness is None:
+        if tools.models.correctness is None:
             return {}
         passages: dict[int, list[EvidenceSpan]] = {}
         for one in file.found:
@@ -73,8 +73,8 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         self, subject: SentencePassages, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[SentenceCorrectness]:
         """Ask the model about a sentence with each of its passages."""
-        assert tools.correctness is not None  # else there are no subjects
-        return [await in_thread(_correctness, subject, tools.correctness)]
+        assert tools.models.correctness is not None  # else there are no subjects
+        return [await in_thread(_correctness, subject, tools.models.correctness)]
 
     def unscored(
         self,
@@ -91,7 +91,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         self, subject: SentencePassages, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[str]:
         """Return the model and the passages."""
-        model = tools.correctness
+        model = tools.models.correctness
         identity = [model.name, model.digest, str(model.threshold)] if model else []
         return [*identity, *(part for p in subject.passages for part in (p.title, p.text))]
 

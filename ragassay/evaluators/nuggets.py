@@ -77,8 +77,8 @@ class NuggetsEvaluator(Evaluator[OriginSentence]):
         """Write the facts of one sentence."""
         import dspy
 
-        with dspy.context(lm=tools.lm):
-            nuggets: Any = await tools.writer.acall(
+        with dspy.context(lm=tools.jury.lm):
+            nuggets: Any = await tools.agents.writer.acall(
                 case=file.case, origin=subject.origin, index=subject.number, sentence=subject.text
             )
         return [nuggets]
@@ -107,7 +107,7 @@ class NuggetsEvaluator(Evaluator[OriginSentence]):
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name the judge: no second one writes nuggets."""
-        return tools.lm.model
+        return tools.jury.lm.model
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return precision, recall, F1 and recall of the vital ones."""
@@ -138,11 +138,11 @@ def matched_nuggets(
     """Pair gold nuggets with those of the answer, by the threshold or a fitted matcher."""
     if not gold or not answer:
         return ()
-    encode = tools.embedder.encode
+    encode = tools.models.embedder.encode
     similarity = encode([n.text for n in gold]) @ encode([n.text for n in answer]).T
-    if tools.matcher is None:
+    if tools.models.matcher is None:
         counts = similarity >= tools.settings.nugget_threshold
     else:
-        same = same_probability(similarity, tools.matcher.components)
-        counts = same >= tools.matcher.probability_threshold
+        same = same_probability(similarity, tools.models.matcher.components)
+        counts = same >= tools.models.matcher.probability_threshold
     return align_counted(similarity, counts & first_of_each([n.text for n in answer]))

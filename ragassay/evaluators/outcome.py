@@ -120,7 +120,7 @@ def evaluation_of(
         answer=case.answer,
         system=record.system,
         topic=record.topic,
-        judge=tools.lm.model,
+        judge=tools.jury.lm.model,
         fingerprint=file.id,
         sentences=case.sentences,
         sources=case.sources,

@@ -88,7 +88,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a question of a user's evaluator is about; None and "" where it is the whole answer."""
+    """The subject of a question; without sentence and criterion it is the whole answer."""
 
     sentence: AnswerSentence | None = None
     citation: Citation | None = None
@@ -181,7 +181,7 @@ class OwnEvaluator(Evaluator[Subject]):
 
     def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
         """Ask every judge of a panel, if a judge is asked at all."""
-        seats = (tools.judges if self.is_weighed else ()) or ("",)
+        seats = (tools.jury.judges if self.is_weighed else ()) or ("",)
         items = file.subjects(self, tools)
         return [Task(self.name, item, file.id, judge) for item in items for judge in seats]
 
@@ -193,7 +193,7 @@ class OwnEvaluator(Evaluator[Subject]):
         Raises:
             EvaluatorError: It returned something else than it declared.
         """
-        lm = tools.lm_of(task.judge) if task.judge else tools.lm
+        lm = tools.jury.lm_of(task.judge) if task.judge else tools.jury.lm
         judge = Judge(lm.model, file.case, lm)
         value = await self.says_of(subject, judge)
         said = value if isinstance(value, Said) else Said(value=value)
@@ -259,10 +259,12 @@ class OwnEvaluator(Evaluator[Subject]):
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[OwnVerdict]:
         """Return one verdict a subject: the panel's, or the judge's."""
-        if not (self.is_weighed and tools.judges):
+        if not (self.is_weighed and tools.jury.judges):
             return standing(self, file, tools)
         return [
-            _joint([v for judge in tools.judges if (v := file.verdict(self.name, item, judge))])
+            _joint(
+                [v for judge in tools.jury.judges if (v := file.verdict(self.name, item, judge))]
+            )
             for item in file.subjects(self, tools)
         ]
 
@@ -270,8 +272,8 @@ class OwnEvaluator(Evaluator[Subject]):
         """Name the judge, the panel, or the evaluator itself where it asks none."""
         if not self.is_weighed:
             return self.name
-        panel = f"a panel of {', '.join(tools.judges)}" if tools.judges else ""
-        return panel or tools.or_second(tools.lm.model)
+        panel = f"a panel of {', '.join(tools.jury.judges)}" if tools.jury.judges else ""
+        return panel or tools.or_second(tools.jury.lm.model)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean of its numbers, or the share of each label and of the good ones."""

@@ -53,17 +53,17 @@ class RubricEvaluator(Evaluator[str]):
         first = [
             Task(self.name, rubric, file.id, judge)
             for rubric in file.subjects(self, tools)
-            for judge in tools.judges or ("",)
+            for judge in tools.jury.judges or ("",)
         ]
         known = [file.verdicts.get(task.place) for task in first]
         rated = [one for one in known if isinstance(one, Judgment)]
-        if not tools.judges or len(rated) < len(first):
+        if not tools.jury.judges or len(rated) < len(first):
             return first
         return first + [
             Task(self.name, one.rubric, file.id, one.judge, "confer")
             for one, _ in disputed_members(rated)
-            if not tools.rates_tuned(one.judge, one.rubric)
-            and (file.signals is None or tools.listens(one.judge, one.rubric))
+            if not tools.jury.rates_tuned(one.judge, one.rubric)
+            and (file.signals is None or tools.jury.listens(one.judge, one.rubric))
         ]
 
     async def ask(
@@ -95,7 +95,7 @@ class RubricEvaluator(Evaluator[str]):
         if task.judge:
             yield from (task.judge, _others(task, file), first and first.model_dump_json())
         if file.signals is not None:
-            yield tools.rater.rater.digest if tools.rater else ""
+            yield tools.jury.rater.rater.digest if tools.jury.rater else ""
             yield file.signals.model_dump_json()
         yield from reading.marks if reading else ()
 
@@ -106,15 +106,15 @@ class RubricEvaluator(Evaluator[str]):
             empty = Failure(reason="empty_answer", detail="the answer has no sentence")
             return [Judgment(rubric=name, failure=empty) for name in rubrics]
         own = (one for one in file.verdicts.values() if isinstance(one, Judgment))
-        if tools.judges:
-            return panel_judgments(list(own), rubrics, tools.judges)
+        if tools.jury.judges:
+            return panel_judgments(list(own), rubrics, tools.jury.judges)
         return super().settled(file, tools)  # type: ignore[return-value]
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name the panel, or what rates in the judge's place."""
-        if tools.judges:
-            return f"a panel of {', '.join(tools.judges)}"
-        return tools.or_second(tools.rated_by)
+        if tools.jury.judges:
+            return f"a panel of {', '.join(tools.jury.judges)}"
+        return tools.or_second(tools.jury.rated_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return one score a rubric."""
@@ -137,10 +137,10 @@ class RubricEvaluator(Evaluator[str]):
         from ragassay.agents.answer_reader import shown_lines
 
         rubrics = file.subjects(self, tools)
-        seats = tools.judges or ("",)
-        n_asked = sum(tools.asks(judge, rubric) for rubric in rubrics for judge in seats)
-        n_read = len(tools.readers) * len(shown_lines(file.case)) if rubrics else 0
-        return n_read + (2 * n_asked if tools.judges else n_asked)
+        seats = tools.jury.judges or ("",)
+        n_asked = sum(tools.jury.asks(judge, rubric) for rubric in rubrics for judge in seats)
+        n_read = len(tools.jury.readers) * len(shown_lines(file.case)) if rubrics else 0
+        return n_read + (2 * n_asked if tools.jury.judges else n_asked)
 
 
 def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
@@ -154,16 +154,16 @@ async def _rated(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Jud
 
     from ragassay.instruments.signals.facts import facts_text
 
-    rater = tools.rater_of(task.judge, rubric)
+    rater = tools.jury.rater_of(task.judge, rubric)
     measured = rater.judge(file.signals, rubric) if rater and file.signals else None
-    if measured and not tools.asks(task.judge, rubric):
+    if measured and not tools.jury.asks(task.judge, rubric):
         return measured
-    with dspy.context(lm=tools.lm_for(task.judge, rubric)):
-        if tools.rates_tuned(task.judge, rubric):
+    with dspy.context(lm=tools.jury.lm_for(task.judge, rubric)):
+        if tools.jury.rates_tuned(task.judge, rubric):
             tuned = await _tuned(rubric, task, file, tools)
             return joined(tuned, measured) if measured else tuned
         texts = [sentence.text for sentence in file.case.sentences]
-        judgment: Any = await tools.judge.acall(
+        judgment: Any = await tools.agents.judge.acall(
             case=file.case,
             rubric=tools.rubrics[rubric],
             facts=facts_text(file.signals, rubric, texts) if file.signals else "",
@@ -175,8 +175,10 @@ async def _rated(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Jud
 async def _tuned(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Judgment:
     """Rate what a fine-tuned judge read, with what reading cost."""
     reading: Any = _reading(rubric, task, file, tools)
-    reading = reading or await tools.reader.acall(case=file.case)
-    judgment: Any = await tools.tuned_judge.acall(case=file.case, reading=reading, rubric=rubric)
+    reading = reading or await tools.agents.reader.acall(case=file.case)
+    judgment: Any = await tools.agents.tuned_judge.acall(
+        case=file.case, reading=reading, rubric=rubric
+    )
     return judgment.model_copy(update={"usage": judgment.usage + reading.usage})
 
 

@@ -46,8 +46,8 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         """Label one sentence."""
         import dspy
 
-        with dspy.context(lm=tools.lm):
-            label: Any = await tools.labeller.acall(case=file.case, sentence=subject)
+        with dspy.context(lm=tools.jury.lm):
+            label: Any = await tools.agents.labeller.acall(case=file.case, sentence=subject)
         return [label]
 
     def unscored(

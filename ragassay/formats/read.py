@@ -179,7 +179,7 @@ def _mapper(
         reading.rejections.extend(rejected)
         return partial(read_yescieval, questions=known)
     if questions is not None:
-        raise InputError(f"{name} is in the format {match.name}, which carries its questions")
+        raise InputError(f"{name} is in the format {match.name}, which includes its questions")
     return next(read for form, read in _SELF_CONTAINED if form is match)
 
 

@@ -43,7 +43,7 @@ def _spans(
     least = tools.settings.evidence_threshold
     return [
         tuple(span for span in found if (span.relevance_score or 0.0) >= least)
-        for found in find_passages(wanted, None, tools.embedder, size)
+        for found in find_passages(wanted, None, tools.models.embedder, size)
     ]
 
 

@@ -93,7 +93,7 @@ def route_start(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | 
 def _search(file: CaseFile, runtime: Runtime[Toolbox]) -> list[Send | str]:
     """Search where there is a corpus, and ask a model where the settings say so."""
     tools = toolbox(runtime)
-    if not tools.has_corpus:
+    if not tools.retrieval.has_corpus:
         return ["choose_passages"]
     tasks = [QueryTask(file.id, sentence.index) for sentence in file.case.sentences]
     if tools.settings.evidence == "agent":
@@ -140,7 +140,7 @@ def _cache_key(task: QueryTask) -> str:
 
 def n_most_searches(file: CaseFile, tools: Toolbox) -> int:
     """Return how many model calls the search for evidence takes at most."""
-    if not (tools.settings.looks_for_evidence and tools.has_corpus):
+    if not (tools.settings.looks_for_evidence and tools.retrieval.has_corpus):
         return 0
     turns = {"search": tools.settings.evidence_rounds, "agent": tools.settings.evidence_turns}
     return turns[tools.settings.evidence] * len(file.case.sentences)

@@ -66,7 +66,7 @@ def chosen_passages(
             )
             for n, claim in claims.items()
         ]
-        passages = find_passages(wanted, tools.reranker, tools.embedder)
+        passages = find_passages(wanted, tools.retrieval.reranker, tools.models.embedder)
         least = tools.settings.evidence_threshold
         found += [
             Found(n, side, place, passage)

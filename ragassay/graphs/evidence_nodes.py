@@ -47,8 +47,8 @@ async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     """Have the model write queries for a sentence."""
     tools = toolbox(runtime)
     case = opened_file(task.case, tools).case
-    with dspy.context(lm=tools.lm):
-        written = await tools.query_writer.acall(
+    with dspy.context(lm=tools.jury.lm):
+        written = await tools.agents.query_writer.acall(
             case=case,
             claim=case.sentences[task.item - 1].text,
             tried=task.tried,
@@ -64,13 +64,13 @@ async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     tools = toolbox(runtime)
     case = opened_file(task.case, tools).case
     sentence = case.sentences[task.item - 1]
-    notebook = _Notebook(tools.corpus, task.round, known={d.id for d in case.sources})
+    notebook = _Notebook(tools.retrieval.corpus, task.round, known={d.id for d in case.sources})
 
     async def look(query: str) -> list[Document]:
         return await notebook.ask(sentence.index, None, query)
 
-    notes = await tools.searcher.asearch(
-        tools.lm,
+    notes = await tools.agents.searcher.asearch(
+        tools.jury.lm,
         case,
         sentence.text,
         look,
@@ -87,7 +87,7 @@ async def retrieve(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
     tools, this = toolbox(runtime), state.round + 1
     case = opened_file(state.case, tools).case
     known = {*state.pool, *(source.id for source in case.sources)}
-    notebook = _Notebook(tools.corpus, this, known)
+    notebook = _Notebook(tools.retrieval.corpus, this, known)
     asked = {answered.query.text for answered in state.answered}
     for sentence, side, text in _queries(state, case, this):
         if text not in asked:
@@ -169,7 +169,7 @@ async def choose_passages(state: EvidenceState, runtime: Runtime[Toolbox]) -> Up
 
 def _bound(case: Case, tools: Toolbox) -> SearchEnd | None:
     """Why a search cannot go on, whatever it has found; None where it may."""
-    if not tools.has_corpus:
+    if not tools.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
     return "agent_done" if tools.settings.evidence == "agent" else None
 

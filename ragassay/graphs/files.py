@@ -25,7 +25,7 @@ def case_of(record: Record, tools: Toolbox) -> Case:
     Raises:
         InputError: The answer has more sentences than the settings allow.
     """
-    answer, sentences, sources = segment(record, tools.corpus.get)
+    answer, sentences, sources = segment(record, tools.retrieval.corpus.get)
     most = tools.settings.max_sentences
     if len(sentences) > most:
         raise InputError(

@@ -1,4 +1,4 @@
-"""What a verdict depends on, as keys: of the node cache, and of what a run need not redo."""
+"""Keys of verdicts and of evaluations: hashes of all that they depend on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def query_key(tools: Toolbox, node: str, task: QueryTask, context: str) -> str:
         *_asking(tools),
         context,
         *(node, str(task.item), str(task.round), *task.tried, *task.found),
-        *((tools.corpus.sha256, *map(str, bounds)) if node == "run_agent" else ()),
+        *((tools.retrieval.corpus.sha256, *map(str, bounds)) if node == "run_agent" else ()),
     )
 
 

@@ -72,7 +72,7 @@ def open_tasks(file: CaseFile, tools: Toolbox, unprepared: list[str]) -> list[Ta
 def _preparations(tools: Toolbox) -> list[str]:
     """Return the preparations that the run's evaluators need."""
     needed = {need for evaluator in tools.evaluators for need in evaluator.needs}
-    if not (tools.measures or tools.readers):
+    if not (tools.measures or tools.jury.readers):
         needed.discard("measures")
     return [name for name in PREPARED_BY if name in needed]
 
@@ -109,11 +109,13 @@ def filed(task: Task, verdicts: Any) -> Update:
 async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Look up what is known against the cited articles."""
     tools = toolbox(runtime)
-    if not tools.has_corpus:
+    if not tools.retrieval.has_corpus:
         return {"notices": ()}
     file = opened_file(state.case, tools)
     written = file.record.date or ""
-    return {"notices": await in_thread(citation_findings, file.case, tools.corpus, written)}
+    return {
+        "notices": await in_thread(citation_findings, file.case, tools.retrieval.corpus, written)
+    }
 
 
 async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
@@ -121,10 +123,16 @@ async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
     tools = toolbox(runtime)
     case = opened_file(state.case, tools).case
     readings = {
-        seat: reading for seat in tools.readers if (reading := await _reading(case, seat, tools))
+        seat: reading
+        for seat in tools.jury.readers
+        if (reading := await _reading(case, seat, tools))
     }
-    is_measured = tools.meter is not None and tools.measures
-    signals = await in_thread(tools.meter.signals, case) if tools.meter and is_measured else None
+    is_measured = tools.models.meter is not None and tools.measures
+    signals = (
+        await in_thread(tools.models.meter.signals, case)
+        if tools.models.meter and is_measured
+        else None
+    )
     return {"signals": signals, "readings": readings}
 
 
@@ -133,9 +141,9 @@ async def _reading(case: Case, judge: str, tools: Toolbox) -> Reading | None:
 
     The ratings ask for it again then, each with its own tries, and say what is wrong.
     """
-    with dspy.context(lm=tools.lm_of(judge)):
+    with dspy.context(lm=tools.jury.lm_of(judge)):
         try:
-            reading: Any = await tools.reader.acall(case=case)
+            reading: Any = await tools.agents.reader.acall(case=case)
         except ModelError:
             return None
     return reading

@@ -64,8 +64,10 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
     """Read the next window; where no fact of it is carried, its closest sentence stands for it."""
     tools, window = toolbox(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
-    with dspy.context(lm=tools.lm):
-        found = await tools.creator.acall(question=state.question, documents=window, known=known)
+    with dspy.context(lm=tools.jury.lm):
+        found = await tools.agents.creator.acall(
+            question=state.question, documents=window, known=known
+        )
     facts = tuple(Nugget(text=fact, method="model") for fact in found.facts)
     if found.not_carried and not facts:
         facts = await in_thread(_closest_sentence, state.question, window, tools)
@@ -101,8 +103,8 @@ async def merge_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
 async def weigh_nugget(task: WeighTask, runtime: Runtime[Toolbox]) -> Update:
     """Say how important one nugget is."""
     tools = toolbox(runtime)
-    with dspy.context(lm=tools.lm):
-        found = await tools.importance_scorer.acall(
+    with dspy.context(lm=tools.jury.lm):
+        found = await tools.agents.importance_scorer.acall(
             question=task.question, facts=task.facts, position=task.position
         )
     runtime.stream_writer({"done": 1, "usage": found.usage})
@@ -197,7 +199,7 @@ def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, 
 
 
 def _merged(listed: Sequence[Nugget], facts: Sequence[Nugget], tools: Toolbox) -> Update:
-    vectors = tools.embedder.encode([n.text for n in (*listed, *facts)])
+    vectors = tools.models.embedder.encode([n.text for n in (*listed, *facts)])
     close = vectors @ vectors.T >= DUPLICATE_SIMILARITY
     kept, chosen, left_out = list(listed), list(range(len(listed))), list[LeftOut]()
     words = {nugget.text.casefold() for nugget in listed}
@@ -219,7 +221,7 @@ def _closest_sentence(
     sentences = [d.text[start:end] for d in window for start, end in split_sentences(d.text)]
     if not sentences:
         return ()
-    vectors = tools.embedder.encode([question, *sentences])
+    vectors = tools.models.embedder.encode([question, *sentences])
     best = int((vectors[1:] @ vectors[0]).argmax())
     return (Nugget(text=" ".join(sentences[best].split()), method="extractive"),)
 
@@ -230,6 +232,6 @@ def _raise_fatal(runtime: Runtime[Toolbox]) -> None:
     Raises:
         FatalModelError: No call can succeed.
     """
-    fatal: FatalModelError | None = toolbox(runtime).lm.fatal
+    fatal: FatalModelError | None = toolbox(runtime).jury.lm.fatal
     if fatal is not None:
         raise fatal

@@ -1,4 +1,4 @@
-"""What flows along the edges of the evaluation graph."""
+"""State, input and output of the evaluation graph."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class State:
 
 @dataclass(frozen=True)
 class Input:
-    """What the graph is called with: a record, or the id of a file that the caller has opened.
+    """The input of the graph: a record, or the id of a file that the caller has opened.
 
     The record is never checkpointed.
     """
@@ -63,7 +63,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """What the graph returns."""
+    """The output of the graph."""
 
     evaluation: Evaluation
 

@@ -80,7 +80,7 @@ class PairClassifier:
             return cls(PairWeights.model_validate_json(path.read_text("utf-8")))
         except (OSError, ValueError, ValidationError) as error:
             raise SettingsError(
-                f"{path} is no classifier of correctness: make one in a checkout of ragassay with "
+                f"{path} is not a classifier of correctness: make one in a checkout with "
                 "`python -m training.correctness`"
             ) from error
 

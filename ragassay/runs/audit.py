@@ -164,13 +164,13 @@ def audit_manifest(job: AuditJob, tools: Toolbox) -> Manifest:
 
 def raters(tools: Toolbox) -> str:
     """Return the raters: the judges, and the signal rater where it rates for one of them."""
-    rater = tools.rater_name
+    rater = tools.jury.rater_name
     seats = [_rater(name, rater, tools) for name in tools.settings.judges]
     return ("; " if rater else ", ").join(seats)
 
 
 def _rater(name: str, rater: str, tools: Toolbox) -> str:
-    if rater and tools.is_tuned(name):
+    if rater and tools.jury.is_tuned(name):
         return f"{name} with {rater}"
     return f"{name}, rubrics by {rater}" if rater and is_embedded_base(name) else name
 

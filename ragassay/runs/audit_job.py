@@ -268,7 +268,7 @@ def _targets_of(record: Record, tools: Toolbox) -> frozenset[str]:
     if groups & {"citations", "findings"}:
         cites = any(sentence.citations for sentence in case_of(record, tools).sentences)
         groups -= set() if cites else {"citations", "findings"}
-    if not record.sources and not tools.has_corpus:
+    if not record.sources and not tools.retrieval.has_corpus:
         groups -= {"evidence", "correctness"}
     own = {one.name for one in tools.evaluators if isinstance(one, OwnEvaluator)}
     return frozenset(names | groups | own)

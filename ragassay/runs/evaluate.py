@@ -200,25 +200,27 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def manifest_of(job: Job, tools: Toolbox) -> Manifest:
     """Everything that the run's result depends on."""
-    settings, judge = tools.settings, tools.lm_of("").model
-    is_tuned = judge != tools.lm.model
+    settings, judge = tools.settings, tools.jury.lm_of("").model
+    is_tuned = judge != tools.jury.lm.model
     return Manifest(
         ragassay=importlib.metadata.version("ragassay"),
         packages=_versions(),
         judge=judge,
         judge_digest=_digest_of(judge),
-        base=tools.lm.model if is_tuned else "",
+        base=tools.jury.lm.model if is_tuned else "",
         panel=tuple(PanelSeat(judge=j, card=load_card(j)) for j in settings.panel_names),
         second=_second_seat(settings),
-        rater=tools.rater_name,
-        rater_digest=tools.rater.rater.digest if tools.rater and tools.rater_name else "",
+        rater=tools.jury.rater_name,
+        rater_digest=tools.jury.rater.rater.digest
+        if tools.jury.rater and tools.jury.rater_name
+        else "",
         verifier=tools.verifier_name,
-        verifier_digest=tools.encoder.model.digest
-        if tools.encoder
+        verifier_digest=tools.models.encoder.model.digest
+        if tools.models.encoder
         else _digest_of(settings.chosen_verifier),
         correctness=tools.correctness_name,
-        embedder=tools.embedder.name,
-        embedder_digest=tools.embedder.digest,
+        embedder=tools.models.embedder.name,
+        embedder_digest=tools.models.embedder.digest,
         prompts_sha256=tools.prompts_sha256,
         prompts=tuple(prompt.stamp for prompt in tools.compiled),
         own=tools.own_digests,
@@ -226,8 +228,8 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         corpus=job.corpus_stamp,
         settings={name: _plain(getattr(settings, name)) for name in RESULT_FIELDS},
         card=load_card(judge),
-        base_card=load_card(tools.lm.model) if is_tuned else None,
-        rater_card=load_card(tools.rater_name) if tools.rater_name else None,
+        base_card=load_card(tools.jury.lm.model) if is_tuned else None,
+        rater_card=load_card(tools.jury.rater_name) if tools.jury.rater_name else None,
         verifier_card=load_card(tools.verifier_name)
         if settings.chosen_verifier != "judge"
         else None,
@@ -266,7 +268,7 @@ def _versions() -> dict[str, str]:
 def _result(job: Job, outcome: Outcome, manifest: Manifest, tools: Toolbox) -> RunResult:
     ids = [record.id for record in job.records]
     evaluated = [outcome.evaluations[i] for i in ids if i in outcome.evaluations]
-    evaluations = with_pooled_scores(evaluated, tools.embedder.encode)
+    evaluations = with_pooled_scores(evaluated, tools.models.embedder.encode)
     failures = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     summary = summarize(evaluations, len(ids), len(failures), len(job.rejections))
     settings = tools.settings

@@ -78,7 +78,7 @@ def _sources(record: Record, origin: Origin, tools: Toolbox) -> Sequence[Documen
     if origin == "reference":
         text = record.reference or ""
     else:
-        _, sentences, sources = segment(record, tools.corpus.get)
+        _, sentences, sources = segment(record, tools.retrieval.corpus.get)
         text = " ".join(sentence.text for sentence in sentences)
         if origin == "documents":
             return sources

@@ -57,7 +57,7 @@ def model() -> Iterator[ScriptedModel]:
 def test_a_leaderboard_of_three_systems(
     model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("ragassay.evaluators.toolbox.Embedder", lambda name: WordEmbedder(name))
+    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
     out, board = tmp_path / "run", tmp_path / "board"
     call(
         *("evaluate", EXAMPLE / "runs.jsonl", "--nuggets", EXAMPLE / "nuggets.json"),

@@ -28,7 +28,7 @@ def run(*arguments: object, code: int = 0) -> tuple[str, str]:
 def words(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = WordEmbedder()
     monkeypatch.setattr("ragassay.models.embeddings.Embedder", lambda name: embedder)
-    monkeypatch.setattr("ragassay.evaluators.toolbox.Embedder", lambda name: embedder)
+    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: embedder)
 
 
 def test_create_accept_all_then_evaluate_reads_it(sample: Path, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(autouse=True)
 def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.toolbox.Embedder", lambda name: WordEmbedder(name))
+    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
 
 
 def call(*arguments: object) -> tuple[int, str, str]:

@@ -12,6 +12,7 @@ from ragassay.cli import app
 from ragassay.model_names import DEFAULT_MODEL, EMBEDDED_BASE
 from ragassay.models.cards import load_card
 from ragassay.models.signal_rater import shipped_rater
+from ragassay.records import Evaluation
 
 pytestmark = pytest.mark.integration
 
@@ -33,8 +34,8 @@ def test_the_run_and_its_report_name_what_rated(sample: Path, tmp_path: Path):
     assert "0 model calls" in page
     lines = (tmp_path / "run" / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
     for line in lines:
-        judgments = json.loads(line)["judgments"]
-        assert len(judgments) == 9 and all(j["rating"] and j["rationale"] for j in judgments)
+        judgments = Evaluation.model_validate_json(line).judgments
+        assert len(judgments) == 9 and all(j.rating and j.rationale for j in judgments)
 
 
 def test_by_default_the_shipped_judge_rates_with_signals(sample: Path, tmp_path: Path):

@@ -22,6 +22,7 @@ from served import KEY
 from typer.main import get_command
 
 from ragassay.cli import app
+from ragassay.records import Evaluation
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8")
@@ -208,6 +209,6 @@ def test_the_commands_of_the_compose_file_work_together(
         with plain.running("proxy", "/health/liveliness"):
             plain.run("ragassay", "--limit", "2", "--only", "rubrics", "--quiet")
     lines = (tmp_path / "runs" / "sample" / "evaluations.jsonl").read_text().splitlines()
-    judgments = [j for line in lines for j in json.loads(line)["judgments"]]
+    judgments = [j for line in lines for j in Evaluation.model_validate_json(line).judgments]
     assert len(lines) == 2 and judgments
-    assert any(judgment.get("distribution") for judgment in judgments)
+    assert any(judgment.distribution for judgment in judgments)

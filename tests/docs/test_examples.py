@@ -42,7 +42,7 @@ def test_what_an_example_imports_from_us_exists(one: Block):
 def at_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """A folder to run examples in; whatever model they name, a scripted one answers."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ragassay.evaluators.toolbox.Embedder", lambda name: WordEmbedder(name))
+    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
     with ScriptedModel() as model:
         monkeypatch.setenv("RAGASSAY_MODEL", model.model_name)
         monkeypatch.setenv("RAGASSAY_API_BASE", model.base_url)

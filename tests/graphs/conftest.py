@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ def make_tools(sample: Path) -> MakeTools:
 
     def make(model: ScriptedModel, corpus: Corpus | None = None, **options: Any) -> Toolbox:
         settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
-        return replace(Toolbox.of(settings, corpus), embedder=WordEmbedder())  # type: ignore[arg-type]
+        return Toolbox.of(settings, corpus).using(embedder=WordEmbedder())  # type: ignore[arg-type]
 
     return make
 

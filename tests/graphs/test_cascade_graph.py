@@ -81,7 +81,7 @@ def tools_of(
         when=when,
         **(given | options),
     )
-    return replace(Toolbox.of(settings), embedder=WordEmbedder())  # type: ignore[arg-type]
+    return Toolbox.of(settings).using(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 def silent(tools: Toolbox) -> Toolbox:
@@ -90,7 +90,7 @@ def silent(tools: Toolbox) -> Toolbox:
     The scripted model's are as good as certain of every word but a rating.
     """
     for name in ("logprobs", "top_logprobs"):
-        tools.lm.kwargs.pop(name)
+        tools.jury.lm.kwargs.pop(name)
     return tools
 
 
@@ -243,8 +243,8 @@ class Entailment:
 async def test_a_model_of_inference_sends_on_what_its_three_probabilities_leave_open(make_model):
     first, second = make_model(), make_model(says(verdict="contradicts"))
     tools = tools_of(first, second, "entropy>1", only=("citations",))
-    encoder = EncoderVerifier(Entailment(), tools.embedder)
-    found = await evaluate(replace(tools, encoder=encoder))
+    encoder = EncoderVerifier(Entailment(), tools.models.embedder)
+    found = await evaluate(tools.using(encoder=encoder))
     sure, unsure = found.citations
     # .98 log2(1/.98) + 2 * .01 log2(100) = .02856 + .13288 bits
     assert (sure.verdict, sure.entropy_bits, sure.escalation) == ("supports", 0.1614, None)
@@ -348,7 +348,7 @@ async def test_verdicts_are_added_up_once_and_nothing_is_asked_twice(make_model,
 def tools() -> Toolbox:
     """Two judges that nobody asks."""
     settings = load_settings(model="openai/a", escalate="openai/b", signals=False, when=ALWAYS)
-    return replace(Toolbox.of(settings), embedder=WordEmbedder())  # type: ignore[arg-type]
+    return Toolbox.of(settings).using(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 def test_verdicts_of_the_second_judge_are_kept_by_it_by_what_was_said_and_measured(tools):

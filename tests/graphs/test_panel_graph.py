@@ -78,7 +78,7 @@ def tools_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: ob
         **options,
     }
     settings = load_settings(**seated(seats), **given)
-    return replace(Toolbox.of(settings, corpus), embedder=WordEmbedder())  # type: ignore[arg-type]
+    return Toolbox.of(settings, corpus).using(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 async def evaluate(tools: Toolbox, record: Record = RECORD) -> Evaluation:
@@ -292,7 +292,7 @@ def rated(judge: str, rating: int | None) -> Judgment:
 def tools() -> Toolbox:
     """Two judges that nobody asks."""
     settings = load_settings(model="openai/a", panel=("openai/b",), signals=False)
-    return replace(Toolbox.of(settings), embedder=WordEmbedder())  # type: ignore[arg-type]
+    return Toolbox.of(settings).using(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(tools):
@@ -323,10 +323,10 @@ def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(tools):
 
 def test_a_single_judge_has_no_seat(tools):
     alone = Toolbox.of(load_settings(model="openai/a", signals=False))
-    assert (alone.judges, tools.judges) == ((), ("openai/a", "openai/b"))
-    assert alone.lm_of("") is alone.lm
-    assert tools.lm_of("openai/a") is tools.lm
-    assert tools.lm_of("openai/b").model == "openai/b"
+    assert (alone.jury.judges, tools.jury.judges) == ((), ("openai/a", "openai/b"))
+    assert alone.jury.lm_of("") is alone.jury.lm
+    assert tools.jury.lm_of("openai/a") is tools.jury.lm
+    assert tools.jury.lm_of("openai/b").model == "openai/b"
     assert alone.identity != tools.identity
     assert (alone.n_slots, tools.n_slots) == (16, 32)
 
@@ -365,7 +365,7 @@ def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
 
     seats = {"model": "openai/a", "panel": (EMBEDDED_BASE,), "rubrics": ("cohesion",)}
     made = Toolbox.of(load_settings(**seats, signals=False))
-    tools = replace(made, rater=KnowsAll())  # type: ignore[arg-type]
+    tools = made.using(rater=KnowsAll())  # type: ignore[arg-type]
     ratings = (("openai/a", 5), (EMBEDDED_BASE, 1))
     said = [Judgment(rubric="cohesion", judge=j, rating=r, score=float(r)) for j, r in ratings]
 

@@ -76,7 +76,7 @@ async def test_the_embedded_judge_rates_by_signals_and_points_to_the_sentence():
 
 async def test_without_signals_the_language_model_rates():
     chosen = tools(signals=False, rubrics=("relevancy",))
-    assert (chosen.meter, chosen.rater_name) == (None, "")
+    assert (chosen.models.meter, chosen.jury.rater_name) == (None, "")
     found = await evaluate(chosen, record())
     assert found.signals is None
     assert found.usage.n_calls == 1
@@ -122,7 +122,7 @@ def test_nothing_is_measured_where_no_rubric_is_wanted_or_known():
 
 
 def test_what_rates_is_named_and_costs_no_call():
-    job = job_of([record()], tools().corpus)
+    job = job_of([record()], tools().retrieval.corpus)
     assert plan(job, tools()).n_calls == 0
     assert plan(job, tools(signals=False)).n_calls == 9
     manifest = manifest_of(job, tools())

@@ -43,16 +43,16 @@ async def evaluated(tools: Toolbox) -> Evaluation:
 async def test_it_rates_and_its_base_answers_what_else_is_asked(judge: str, tmp_path: Path):
     chosen = {"rubrics": ("relevancy",), "only": ("rubrics", "sentences"), "signals": False}
     tools = Toolbox.of(load_settings(model=judge, local_dtype="float32", **chosen))
-    assert tools.is_tuned("") and tools.lm.model == f"ragassay/{tmp_path / 'base'}"
+    assert tools.jury.is_tuned("") and tools.jury.lm.model == f"ragassay/{tmp_path / 'base'}"
     found = await evaluated(tools)
     [judgment] = found.judgments
     # Two sentences are read, then the answer is rated.
     assert judgment.distribution is not None and judgment.usage.n_calls == 3
     assert found.scores["rubric.relevancy"].judge == judge
     assert all(label.label for label in found.labels)
-    assert found.scores["sentences.required"].judge == tools.lm.model
-    manifest = manifest_of(job_of([RECORD], tools.corpus), tools)
-    assert (manifest.judge, manifest.base) == (judge, tools.lm.model)
+    assert found.scores["sentences.required"].judge == tools.jury.lm.model
+    manifest = manifest_of(job_of([RECORD], tools.retrieval.corpus), tools)
+    assert (manifest.judge, manifest.base) == (judge, tools.jury.lm.model)
     assert len(manifest.judge_digest) == 64
 
 
@@ -61,7 +61,7 @@ async def test_with_signals_both_rate_and_are_named(judge: str) -> None:
     alone = await evaluated(Toolbox.of(load_settings(model=judge, signals=False, **chosen)))
     tools = Toolbox.of(load_settings(model=judge, signals=True, **chosen))
     both = await evaluated(tools)
-    measured = tools.rater.judge(both.signals, "relevancy")  # type: ignore[union-attr, arg-type]
+    measured = tools.jury.rater.judge(both.signals, "relevancy")  # type: ignore[union-attr, arg-type]
     mean = TUNED_SHARE * alone.judgments[0].score  # type: ignore[operator]
     mean += (1 - TUNED_SHARE) * measured.score
     assert both.judgments[0].score == pytest.approx(mean, abs=1e-3)
@@ -73,7 +73,7 @@ async def test_an_answer_is_read_once_for_all_rubrics(judge: str) -> None:
     tools = Toolbox.of(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
     found = await evaluated(tools)
     assert [judgment.usage.n_calls for judgment in found.judgments] == [3, 1]
-    assert plan(job_of([RECORD], tools.corpus), tools).n_calls == 4
+    assert plan(job_of([RECORD], tools.retrieval.corpus), tools).n_calls == 4
     alone = Toolbox.of(load_settings(model=judge, rubrics=("cohesion",), **chosen))
     assert (await evaluated(alone)).judgments[0].score == found.judgments[1].score
 
@@ -83,12 +83,12 @@ async def test_how_sentences_hang_together_is_rated_by_signals_alone(judge: str)
     tools = Toolbox.of(load_settings(model=judge, rubrics=("cohesion", "relevancy"), **chosen))
     found = await evaluated(tools)
     cohesion, relevancy = found.judgments
-    assert cohesion == tools.rater.judge(found.signals, "cohesion")  # type: ignore[union-attr, arg-type]
+    assert cohesion == tools.jury.rater.judge(found.signals, "cohesion")  # type: ignore[union-attr, arg-type]
     # Reading counts with a rubric that was judged.
     assert (cohesion.usage.n_calls, relevancy.usage.n_calls) == (0, 3)
-    assert plan(job_of([RECORD], tools.corpus), tools).n_calls == 3
+    assert plan(job_of([RECORD], tools.retrieval.corpus), tools).n_calls == 3
     alone = Toolbox.of(load_settings(model=judge, rubrics=("cohesion",), **chosen))
-    assert not alone.readers and (await evaluated(alone)).usage.n_calls == 0
+    assert not alone.jury.readers and (await evaluated(alone)).usage.n_calls == 0
 
 
 async def test_what_could_not_be_read_is_read_again_for_each_rubric(
@@ -111,18 +111,20 @@ async def test_what_could_not_be_read_is_read_again_for_each_rubric(
 
 async def test_rubrics_that_it_does_not_know_are_left_to_its_base(judge: str) -> None:
     tools = Toolbox.of(load_settings(model=judge, rubric_set="usr"))
-    assert not tools.is_tuned("") and not tools.readers
-    assert tools.lm_of("").model == tools.lm.model != judge
+    assert not tools.jury.is_tuned("") and not tools.jury.readers
+    assert tools.jury.lm_of("").model == tools.jury.lm.model != judge
 
 
 async def test_it_is_asked_but_not_told_what_others_say(judge: str) -> None:
     tools = Toolbox.of(load_settings(model=judge, signals=True, only=("rubrics",)))
-    assert tools.asks("", "relevancy") and not tools.listens("", "relevancy")
+    assert tools.jury.asks("", "relevancy") and not tools.jury.listens("", "relevancy")
     for name in ("ragassay/smollm2-135m", "litellm_proxy/ragassay/smollm2-135m"):
         embedded = Toolbox.of(load_settings(signals=True, model=name))
-        assert not embedded.asks("", "relevancy") and not embedded.listens("", "relevancy")
+        assert not embedded.jury.asks("", "relevancy") and not embedded.jury.listens(
+            "", "relevancy"
+        )
     hosted = Toolbox.of(load_settings(signals=True, model="openai/a"))
-    assert hosted.asks("", "relevancy") and hosted.listens("", "relevancy")
+    assert hosted.jury.asks("", "relevancy") and hosted.jury.listens("", "relevancy")
 
 
 async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> None:
@@ -142,7 +144,7 @@ async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> Non
         state = await build_evaluate_graph().ainvoke({"record": cited}, context=tools)
         [verdict] = state["evaluation"].citations
         assert verdict.verdict in VERDICT_SETS[n_labels] and verdict.confidence is not None
-        manifest = manifest_of(job_of([cited], tools.corpus), tools)
+        manifest = manifest_of(job_of([cited], tools.retrieval.corpus), tools)
         assert manifest.verifier == name and len(manifest.verifier_digest) == 64
 
 

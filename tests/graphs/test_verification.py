@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,7 +110,7 @@ async def test_the_judge_chooses_from_as_many_labels_as_the_setting_says(
 async def test_a_verifier_beside_the_judge_takes_its_place(make_model, make_tools):
     judge, fixed = make_model(), FixedModel("lowers")
     tools = make_tools(judge)
-    tools = replace(tools, encoder=EncoderVerifier(fixed, tools.embedder))
+    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
     found = await evaluate(tools)
     assert not [r for r in judge.requests if "verdict" in r.schema.get("properties", {})]
     assert [e.verdict for e in found.evidence] == ["supports", "contradicts"]
@@ -131,7 +130,7 @@ async def test_a_verifier_beside_the_judge_takes_its_place(make_model, make_tool
 async def test_citations_are_checked_nugget_by_nugget(make_model, make_tools):
     model, fixed = make_model(), FixedModel("lowers")
     tools = make_tools(model, citation_evidence="nuggets")
-    tools = replace(tools, encoder=EncoderVerifier(fixed, tools.embedder))
+    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
     found = await evaluate(tools)
     by_marker = {c.citation.marker: c for c in found.citations}
     nuggets = {n.sentence: [] for n in found.nuggets}
@@ -198,7 +197,7 @@ async def test_only_what_is_wanted_is_asked_and_scored(
 
 
 async def test_correctness_is_that_of_the_best_passage(make_model, make_tools):
-    tools = replace(make_tools(make_model()), correctness=FixedModel("lowers"))
+    tools = make_tools(make_model()).using(correctness=FixedModel("lowers"))
     found = await evaluate(tools)
     assert [(c.sentence, c.correct, c.score) for c in found.correctness] == [
         (1, True, 0.8),

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,7 +87,7 @@ def sees(whole: Sequence[Record]) -> Reply:
 
 def tools_for(model: ScriptedModel, job: Job, **options: object) -> Toolbox:
     settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
-    return replace(Toolbox.of(settings, job.corpus), embedder=WordEmbedder())
+    return Toolbox.of(settings, job.corpus).using(embedder=WordEmbedder())
 
 
 def chosen(

@@ -8,7 +8,7 @@ import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from answers import answer, written_run
+from answers import answer, changed, written_run
 from typer.testing import CliRunner
 
 from ragassay.cli import app
@@ -102,13 +102,8 @@ def test_members_of_a_panel_are_judges_with_what_they_said_first(tmp_path):
 
 
 def test_an_unscored_judgment_is_counted(tmp_path):
-    lost = judged("b", "t", 3.0).model_copy(
-        update={
-            "judgments": (
-                Judgment.model_validate({"rubric": "cohesion", "failure": {"reason": "timeout"}}),
-            )
-        }
-    )
+    failed = Judgment.model_validate({"rubric": "cohesion", "failure": {"reason": "timeout"}})
+    lost = changed(judged("b", "t", 3.0), judgments=(failed,))
     run = written_run(tmp_path / "run", [judged("a", "t", 3.0), lost])
     cell = judge_matrix([run]).matrices[0].cells[0][1]
     assert (cell.value, cell.n, cell.n_unscored) == (None, 0, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,7 @@ def reply(messages, schema):
 
 def tools_for(model: ScriptedModel) -> Toolbox:
     settings = load_settings(model=model.model_name, api_base=model.base_url)
-    return replace(Toolbox.of(settings), embedder=WordEmbedder())  # type: ignore[arg-type]
+    return Toolbox.of(settings).using(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 def jobs_for(tools: Toolbox, origin="documents"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 from conftest import ROOT
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.integration
 
 def tools_for(model: ScriptedModel, job: Job, **options: object) -> Toolbox:
     settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
-    return replace(Toolbox.of(settings, job.corpus), embedder=WordEmbedder())
+    return Toolbox.of(settings, job.corpus).using(embedder=WordEmbedder())
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ BAD_REASON = "The turn is dull and bad."
 
 @pytest.fixture(autouse=True)
 def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.toolbox.Embedder", lambda name: WordEmbedder(name))
+    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
 
 
 def gullible(messages: Sequence[object], schema: object) -> dict[str, object]:

@@ -57,7 +57,7 @@ class NuggetTask(CompileTask):
         """F1 by one-to-one alignment."""
         right = list(item.right) if isinstance(item.right, tuple) else []
         said = [nugget.text for nugget in found.nuggets]
-        vectors = self.tools.embedder.encode([*right, *said])
+        vectors = self.tools.models.embedder.encode([*right, *said])
         similarity = vectors[: len(right)] @ vectors[len(right) :].T
         return mark_nuggets(right, said, similarity, self.tools.settings.nugget_threshold)
 

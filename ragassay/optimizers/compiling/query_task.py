@@ -55,7 +55,7 @@ class QueryTask(CompileTask):
         return read_rows(path, QuestionRow, self._item)
 
     def _item(self, row: QuestionRow, item: Item) -> CompileItem | Problem:
-        known = tuple(p for p in row.pmids if self.tools.corpus.get(p) is not None)
+        known = tuple(p for p in row.pmids if self.tools.retrieval.corpus.get(p) is not None)
         if not known:
             return Problem("pmids", "the corpus has none of the articles", "ids of the corpus")
         claim = row.claim or row.question
@@ -69,7 +69,7 @@ class QueryTask(CompileTask):
     def mark(self, item: CompileItem, found: Queries) -> Mark:
         """Recall among the first hits."""
         right = item.right if isinstance(item.right, tuple) else ()
-        hits = self.tools.corpus.search(found.query, N_HITS) if found.query else []
+        hits = self.tools.retrieval.corpus.search(found.query, N_HITS) if found.query else []
         return mark_hits(right, [hit.document.id for hit in hits])
 
     @property

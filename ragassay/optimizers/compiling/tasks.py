@@ -56,6 +56,6 @@ def task_of(agent: str, tools: Toolbox, options: TaskOptions) -> CompileTask:
     """
     if agent not in _TASKS:
         raise InputError(f"no agent {agent!r} can be compiled; there are {', '.join(AGENTS)}")
-    if agent == "query_writer" and not tools.has_corpus:
+    if agent == "query_writer" and not tools.retrieval.has_corpus:
         raise InputError("query_writer: name what its queries search, with --corpus")
     return _TASKS[agent](tools, options)

@@ -129,7 +129,7 @@ def _examples(
             job.data, tools, n_systems=job.n_systems, seed=job.recipe.seed, say=say
         ), rejected
     if job.task == "verifier":
-        read = read_verifier_examples(job.data, tools.embedder, seed=job.recipe.seed)
+        read = read_verifier_examples(job.data, tools.models.embedder, seed=job.recipe.seed)
     else:
         read = agent_examples(SentenceLabelTask(tools, job.labels), job.data)
     examples, rejections = read

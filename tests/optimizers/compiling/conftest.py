@@ -11,7 +11,7 @@ from ragassay.settings import load_settings
 
 @pytest.fixture(autouse=True)
 def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.evaluators.toolbox.Embedder", lambda name: WordEmbedder(name))
+    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
 
 
 @pytest.fixture

@@ -301,7 +301,7 @@ def test_a_build_that_was_stopped_goes_on(add: Add) -> None:
 def test_vectors_of_several_embedders_stand_side_by_side(add: Add) -> None:
     corpus = add([article(i) for i in range(5)])
     other = WordEmbedder(name="other", digest="d")
-    with pytest.raises(CorpusError, match=r"by other are missing: `.* --embedder other` mends"):
+    with pytest.raises(CorpusError, match=r"by other are missing: `.* --embedder other` fixes"):
         DenseIndex(corpus, other)
     embed_corpus(corpus, WordEmbedder())
     assert vectors_status(corpus, other) == "missing"

@@ -1,0 +1,46 @@
+"""The agents of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ragassay.agents.answer_reader import AnswerReader
+from ragassay.agents.asker import Asker
+from ragassay.agents.base import Agent
+from ragassay.agents.evidence_searcher import EvidenceSearcher
+from ragassay.agents.fact_lister import FactLister
+from ragassay.agents.importance_scorer import ImportanceScorer
+from ragassay.agents.nugget_assigner import NuggetAssigner
+from ragassay.agents.nugget_creator import NuggetCreator
+from ragassay.agents.nugget_writer import NuggetWriter
+from ragassay.agents.query_writer import QueryWriter
+from ragassay.agents.rubric_judge import RubricJudge
+from ragassay.agents.sentence_labeller import SentenceLabeller
+from ragassay.agents.tuned_judge import TunedJudge
+from ragassay.agents.tuned_verifier import TunedVerifier
+from ragassay.agents.verifier import Verifier
+
+
+@dataclass(frozen=True)
+class Agents:
+    """One of each; a compiled prompt is put into the one that it is for."""
+
+    judge: RubricJudge = field(default_factory=RubricJudge)
+    reader: AnswerReader = field(default_factory=AnswerReader)
+    tuned_judge: TunedJudge = field(default_factory=TunedJudge)
+    labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
+    writer: NuggetWriter = field(default_factory=NuggetWriter)
+    assigner: NuggetAssigner = field(default_factory=NuggetAssigner)
+    creator: NuggetCreator = field(default_factory=NuggetCreator)
+    importance_scorer: ImportanceScorer = field(default_factory=ImportanceScorer)
+    verifier: Verifier = field(default_factory=Verifier)
+    tuned_verifier: TunedVerifier = field(default_factory=TunedVerifier)
+    fact_lister: FactLister = field(default_factory=FactLister)
+    query_writer: QueryWriter = field(default_factory=QueryWriter)
+    searcher: EvidenceSearcher = field(default_factory=EvidenceSearcher)
+    asker: Asker = field(default_factory=Asker)
+
+    @property
+    def all(self) -> tuple[Agent, ...]:
+        """All that have a prompt."""
+        return tuple(part for part in vars(self).values() if isinstance(part, Agent))

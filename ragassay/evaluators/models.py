@@ -1,0 +1,84 @@
+"""The models of a run that are no judges, and where literature is looked up."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from ragassay.evaluators.building import build_encoder, build_meter, build_verifier_lm
+from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.instruments.signals import SignalMeter
+from ragassay.models.correctness import CorrectnessModel, correctness_model
+from ragassay.models.embeddings import Embedder
+from ragassay.models.gateway import JudgeLM
+from ragassay.models.nugget_matcher import opened_matcher
+from ragassay.records import NuggetMatcher
+from ragassay.retrievers.literature import Literature
+from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.rerank import Reranker
+from ragassay.retrievers.reranked import reranker_of
+from ragassay.settings import Settings
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models that measure, embed and compare without the judge.
+
+    Attributes:
+        embedder: Embeds sentences and nuggets.
+        encoder: Compares claims with passages in the judge's place; None where another does.
+        verifier_lm: A fine-tuned verifier that does; None where another does.
+        correctness: Says whether sentences are correct; None where the verdicts on evidence do.
+        matcher: Says when two nuggets are one fact; None where a threshold does.
+        meter: Measures answers before their rubrics are rated; None where that is not wanted.
+    """
+
+    embedder: Embedder
+    encoder: EncoderVerifier | None = None
+    verifier_lm: JudgeLM | None = None
+    correctness: CorrectnessModel | None = None
+    matcher: NuggetMatcher | None = None
+    meter: SignalMeter | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> Models:
+        """Return the models that the settings name; none is loaded yet.
+
+        Raises:
+            SettingsError: One of them is not of its kind.
+        """
+        embedder = Embedder(settings.embedder)
+        return cls(
+            embedder=embedder,
+            encoder=build_encoder(settings, embedder),
+            verifier_lm=build_verifier_lm(settings),
+            correctness=correctness_model(settings.correctness, embedder, settings.cache_dir),
+            matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
+            meter=build_meter(settings, embedder),
+        )
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Names and digests of those that decide."""
+        encoder = (self.encoder.model.name, self.encoder.model.digest) if self.encoder else ()
+        decides = (self.correctness.name, self.correctness.digest) if self.correctness else ()
+        return (*encoder, *decides)
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """Where literature is looked up, and what looks at hits again."""
+
+    settings: Settings
+    embedder: Embedder
+    corpus: Literature
+
+    @property
+    def has_corpus(self) -> bool:
+        """Return whether there is anything to search."""
+        return not isinstance(self.corpus, Corpus) or len(self.corpus) > 0
+
+    @functools.cached_property
+    def reranker(self) -> Reranker | None:
+        """The reranker of hits; None where the settings want none."""
+        return reranker_of(self.settings, self.embedder)
