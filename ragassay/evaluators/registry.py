@@ -9,7 +9,6 @@ from ragassay.evaluators.base import Evaluator
 from ragassay.evaluators.cited_nugget import CITED_NUGGET, FACTS
 from ragassay.evaluators.claims import CITATION, EVIDENCE
 from ragassay.evaluators.correctness import CorrectnessEvaluator
-from ragassay.evaluators.hedging import HedgingEvaluator
 from ragassay.evaluators.nuggets import NuggetsEvaluator
 from ragassay.evaluators.rubric import RUBRIC
 from ragassay.evaluators.sentence_label import SentenceLabelEvaluator
@@ -19,7 +18,6 @@ OURS: tuple[Evaluator[Any], ...] = (
     NuggetsEvaluator(),
     AssignmentEvaluator(),
     SentenceLabelEvaluator(),
-    HedgingEvaluator(),
     EVIDENCE,
     CorrectnessEvaluator(),
     FACTS,

@@ -221,19 +221,6 @@ class SentenceLabel(VerdictBase):
         return self.label
 
 
-class Hedging(VerdictBase):
-    """Whether a sentence (1-based) hedges; None where unscored."""
-
-    evaluator: str = "hedging"
-    sentence: int = Field(ge=1)
-    is_hedged: bool | None = None
-
-    @property
-    def item(self) -> str:
-        """See `VerdictBase`."""
-        return str(self.sentence)
-
-
 class NuggetVerdict(VerdictBase):
     """Whether a cited document supports one nugget of the sentence that cites it.
 
