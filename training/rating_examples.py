@@ -67,7 +67,7 @@ def examples_of(
     Raises:
         InputError: A file cannot be read.
     """
-    verifier = Remembered(minilm_verifier())
+    verifier, given = Remembered(minilm_verifier()), (tools.settings, tools.retrieval.corpus)
     for path in answers:
         records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
         fit = [record for record in records if record.metadata.get("variant") == "benign"]
@@ -79,12 +79,12 @@ def examples_of(
         ]
         for n, record in enumerate(chosen, 1):
             say(f"{path.name}: {n} of {len(chosen)}")
-            found = measure(case_of(record, tools), tools.models.embedder, verifier)
+            found = measure(case_of(record, *given), tools.models.embedder, verifier)
             yield Example(found, rated.get(record.id, {}), record.id)
             for one in damaged:
                 wanted = DESIRED.get((one.family, one.severity))
                 if one.original == record.id and wanted is not None:
-                    found = measure(case_of(one.record, tools), tools.models.embedder, verifier)
+                    found = measure(case_of(one.record, *given), tools.models.embedder, verifier)
                     yield _example(one, found, wanted)
 
 

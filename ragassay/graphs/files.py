@@ -13,20 +13,27 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.state import State
 from ragassay.records import Case, Record
+from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.passages import condense
+from ragassay.settings import Settings
 from ragassay.text.segmenter import segment
 from ragassay.text.sentences import sentences_of
 from ragassay.threads import in_thread
 
 
-def case_of(record: Record, tools: Toolbox) -> Case:
-    """Return what the judges look at.
+def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
+    """Cut a record into what the judges look at.
+
+    Args:
+        record: The record.
+        settings: How many sentences an answer may have, and how much of its sources is shown.
+        corpus: Where cited documents that the record does not bring are looked up.
 
     Raises:
         InputError: The answer has more sentences than the settings allow.
     """
-    answer, sentences, sources = segment(record, tools.retrieval.corpus.get)
-    most = tools.settings.max_sentences
+    answer, sentences, sources = segment(record, corpus.get)
+    most = settings.max_sentences
     if len(sentences) > most:
         raise InputError(
             f"the answer has {len(sentences)} sentences, more than the {most} that are allowed; "
@@ -39,13 +46,14 @@ def case_of(record: Record, tools: Toolbox) -> Case:
         sentences,
         sentences_of(reference)[:most],
         sources,
-        condense(sources, f"{record.question} {answer}", tools.settings.source_chars),
+        condense(sources, f"{record.question} {answer}", settings.source_chars),
     )
 
 
 def file_of(record: Record, tools: Toolbox) -> CaseFile:
     """Return a new file."""
-    return CaseFile(fingerprint(tools, record), record, case_of(record, tools))
+    case = case_of(record, tools.settings, tools.retrieval.corpus)
+    return CaseFile(fingerprint(tools, record), record, case)
 
 
 async def open_file(

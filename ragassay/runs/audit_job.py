@@ -266,7 +266,8 @@ def _targets_of(record: Record, tools: Toolbox) -> frozenset[str]:
     }
     groups = {group for group, part in PART_OF.items() if settings.wants(part)} - {"rubric"}
     if groups & {"citations", "findings"}:
-        cites = any(sentence.citations for sentence in case_of(record, tools).sentences)
+        case = case_of(record, settings, tools.retrieval.corpus)
+        cites = any(sentence.citations for sentence in case.sentences)
         groups -= set() if cites else {"citations", "findings"}
     if not record.sources and not tools.retrieval.has_corpus:
         groups -= {"evidence", "correctness"}

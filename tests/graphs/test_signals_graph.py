@@ -104,7 +104,7 @@ async def test_the_signals_of_an_answer_are_part_of_a_verdicts_key():
     found = await evaluate(chosen, record())
     assert found.signals is not None
     other = Signals(values={"order": -1.0}, sentences=found.signals.sentences)
-    cut = case_of(record(), chosen)
+    cut = case_of(record(), chosen.settings, chosen.retrieval.corpus)
     keys = {
         task_key(chosen, Task("rubric", "cohesion"), filed(cut, signals=signals))
         for signals in (None, found.signals, other)

@@ -135,7 +135,8 @@ def test_a_plan_counts_the_calls_that_the_run_then_takes_at_most(job):
         tools = tools_for(model, job)
         found = plan(job, tools)
         run_sync(run(job, tools, None))
-        sentences = [s for record in job.records for s in case_of(record, tools).sentences]
+        cases = [case_of(record, tools.settings, job.corpus) for record in job.records]
+        sentences = [sentence for case in cases for sentence in case.sentences]
         # A citation may share its verdict; a sentence may need no second round and, where all that
         # was found speaks for it, no passage against it.
         n_spared = sum(len(s.citations) for s in sentences) + 2 * len(sentences)

@@ -53,7 +53,7 @@ class AnswerLabelTask(CompileTask):
             labels = found.labels.get(record.id)
             if not labels:
                 continue
-            case = case_of(record, self.tools)
+            case = case_of(record, self.tools.settings, self.tools.retrieval.corpus)
             group = record.topic or record.question
             for place, label in sorted(labels.items()):
                 key = f"{record.id}/{place[0] or place[1]}"

@@ -81,7 +81,7 @@ class RatingTask(CompileTask):
         ratings = {item: label for (_, item), label in found.labels.get(record.id, {}).items()}
         chosen = [name for name in self._names if name in ratings]
         if chosen:
-            case = case_of(record, self.tools)
+            case = case_of(record, self.tools.settings, self.tools.retrieval.corpus)
             for name in chosen:
                 yield CompileItem(
                     key=f"{record.id}/{name}",
@@ -110,7 +110,7 @@ class RatingTask(CompileTask):
         return rng.sample(wanted, min(self.n_damaged, len(wanted)))
 
     def _damaged_item(self, damaged: DamagedAnswer, name: str) -> CompileItem:
-        case = case_of(damaged.record, self.tools)
+        case = case_of(damaged.record, self.tools.settings, self.tools.retrieval.corpus)
         return CompileItem(
             key=f"{damaged.record.id}/{name}",
             group=damaged.record.topic or damaged.record.question,

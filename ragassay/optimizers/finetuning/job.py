@@ -14,6 +14,7 @@ from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_records
 from ragassay.model_names import SMOLLM2
+from ragassay.models.embeddings import Embedder
 from ragassay.models.hub import loading, source_of
 from ragassay.models.tuned import (
     SHAPE,
@@ -81,7 +82,7 @@ def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -
     """
     _check_start(job)
     settings = load_settings(evidence_rounds=0)
-    examples, n_rejected = _examples(job, Toolbox.of(settings), say)
+    examples, n_rejected = _examples(job, settings, say)
     if job.limit:
         examples = examples[: job.limit]
     say(f"{len(examples)} examples, of {len({e.group for e in examples})} groups")
@@ -120,18 +121,18 @@ def _check_start(job: FinetuneJob) -> None:
 
 
 def _examples(
-    job: FinetuneJob, tools: Toolbox, say: Callable[[str], None]
+    job: FinetuneJob, settings: Settings, say: Callable[[str], None]
 ) -> tuple[Sequence[ChatExample], int]:
     """What the job's files teach, and how many of their lines could not be read."""
     if job.task == "judge":
         rejected = sum(len(read_records(path).rejections) for path in job.data)
         return judge_examples(
-            job.data, tools, n_systems=job.n_systems, seed=job.recipe.seed, say=say
+            job.data, settings, n_systems=job.n_systems, seed=job.recipe.seed, say=say
         ), rejected
     if job.task == "verifier":
-        read = read_verifier_examples(job.data, tools.models.embedder, seed=job.recipe.seed)
+        read = read_verifier_examples(job.data, Embedder(settings.embedder), seed=job.recipe.seed)
     else:
-        read = agent_examples(SentenceLabelTask(tools, job.labels), job.data)
+        read = agent_examples(SentenceLabelTask(Toolbox.of(settings), job.labels), job.data)
     examples, rejections = read
     return examples, len(rejections)
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from ragassay.agents.answer_reader import AnswerReader, shown_lines
 from ragassay.agents.tuned_judge import TunedJudge
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import read_records
 from ragassay.graphs.files import case_of
 from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
@@ -29,6 +28,8 @@ from ragassay.optimizers.finetuning.yescieval import (
 from ragassay.perturbations import ATTACKS, damage_answers
 from ragassay.prompts.rationales import load_rationales
 from ragassay.records import FINE, Case, DamagedAnswer, Mark, Record
+from ragassay.retrievers.memory import Corpus
+from ragassay.settings import Settings
 from ragassay.text.sentences import sentences_of
 
 EXCERPTS = 0.85
@@ -69,7 +70,7 @@ WORSE: Mark = "subject"
 
 def judge_examples(
     answers: Sequence[Path],
-    tools: Toolbox,
+    settings: Settings,
     *,
     n_systems: int = 4,
     seed: int = 0,
@@ -79,7 +80,7 @@ def judge_examples(
 
     Args:
         answers: YESciEval files.
-        tools: Cuts answers into sentences.
+        settings: How answers are cut into cases.
         n_systems: How many systems' answers are taken of each question, at random.
         seed: Of all draws.
         say: Told of progress.
@@ -88,6 +89,7 @@ def judge_examples(
         InputError: A file cannot be read.
     """
     found: list[ChatExample] = []
+    corpus = Corpus()
     for path in answers:
         records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
         whole = [r for r in records if r.metadata.get("variant", "benign") == "benign"]
@@ -106,12 +108,12 @@ def judge_examples(
         for n, record in enumerate(chosen, 1):
             say(f"{path.name}: {n} of {len(chosen)}")
             rng = random.Random(f"{seed}:{record.id}")
-            case = case_of(record, tools)
+            case = case_of(record, settings, corpus)
             found += _of_whole(case, record, rated.get(record.id, {}), rng)
             for one in _drawn(damaged.get(record.id, []), rng):
-                found += _of_damaged(case_of(one.record, tools), one, rng)
+                found += _of_damaged(case_of(one.record, settings, corpus), one, rng)
             for one in added[record.id]:
-                found += _of_added(case_of(one.record, tools), one)
+                found += _of_added(case_of(one.record, settings, corpus), one)
     # The prompts on what stands before the damage are those of the whole answer.
     first = {(example.group, example.messages): example for example in reversed(found)}
     return list(first.values())[::-1]

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from ragassay.agents.tuned_judge import sentences_named
-from ragassay.evaluators.toolbox import Toolbox
 from ragassay.optimizers.finetuning.examples import ChatExample
 from ragassay.optimizers.finetuning.judge_data import N_WHOLE, UNSEEN, judge_examples
 from ragassay.optimizers.finetuning.yescieval import HELD_OUT_PERCENT, is_held_out
@@ -21,7 +20,7 @@ from ragassay.settings import load_settings
 
 @pytest.fixture
 def examples(answers: Path) -> list[ChatExample]:
-    return judge_examples([answers], Toolbox.of(load_settings(evidence_rounds=0)))
+    return judge_examples([answers], load_settings(evidence_rounds=0))
 
 
 def reply(example: ChatExample) -> dict[str, object]:
@@ -107,8 +106,8 @@ def test_the_file_s_own_damage_is_not_learnt_from_but_for_redundant_answers(
 
 
 def test_the_same_seed_draws_the_same_examples(answers: Path) -> None:
-    tools = Toolbox.of(load_settings(evidence_rounds=0))
-    first, second, other = (judge_examples([answers], tools, seed=seed) for seed in (0, 0, 1))
+    settings = load_settings(evidence_rounds=0)
+    first, second, other = (judge_examples([answers], settings, seed=seed) for seed in (0, 0, 1))
     assert first == second != other
 
 
