@@ -71,7 +71,7 @@ def nugget_scores(
     Args:
         answer: The answer's nuggets.
         gold: What it should state.
-        matches: From `align`.
+        matches: From `align_counted`.
         n_unscored: Sentences of the answer whose nuggets could not be had.
         judge: The model that wrote the answer's nuggets.
         n_gold_unscored: Sentences of the reference whose nuggets could not be had.
