@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, iter_items
+from ragassay.formats.items import Item, iter_items, read_once
 from ragassay.formats.nuggetizer import ASSIGNED, FAILED, AssignedRow
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import Problem, found_text, validate
@@ -21,7 +20,6 @@ ALL = "all"
 """The `qid` of the line with the means."""
 
 _SCORES = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
-_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True)
@@ -108,16 +106,18 @@ def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Reje
     Raises:
         InputError: the file cannot be opened, is empty, or is in another form.
     """
-    read, rejections = _read(path, ASSIGNED, _assigned)
-    answers: dict[tuple[str, str], AssignedAnswer] = {}
-    for item, answer in read:
-        key = (answer.topic, answer.system)
-        if key in answers:
-            text = f"the answer of {found_text(answer.system)} to it appeared before"
-            rejections.append(item.place.reject(Problem("qid", text, "each answer once")))
-        else:
-            answers[key] = answer
-    return tuple(answers.values()), tuple(rejections)
+    _, items = sniff(iter_items(path), (ASSIGNED,), str(path))
+    answers, rejections = read_once(
+        items,
+        _assigned,
+        key_of=lambda answer: (answer.topic, answer.system),
+        repeated=lambda answer, _: Problem(
+            "qid",
+            f"the answer of {found_text(answer.system)} to it appeared before",
+            "each answer once",
+        ),
+    )
+    return answers, tuple(rejections)
 
 
 def _assigned(item: Item) -> AssignedAnswer | Problem:
@@ -132,24 +132,6 @@ def _assigned(item: Item) -> AssignedAnswer | Problem:
 
 def _n_words(text: str) -> int:
     return len(text.split())
-
-
-def _read(
-    path: Path, form: Format, read: Callable[[Item], _Read | Problem]
-) -> tuple[list[tuple[Item, _Read]], list[Rejection]]:
-    _, items = sniff(iter_items(path), (form,), str(path))
-    found: list[tuple[Item, _Read]] = []
-    rejections: list[Rejection] = []
-    for item in items:
-        if isinstance(item, Rejection):
-            rejections.append(item)
-            continue
-        value = read(item)
-        if isinstance(value, Problem):
-            rejections.append(item.place.reject(value))
-        else:
-            found.append((item, value))
-    return found, rejections
 
 
 def write_assignments(answers: Sequence[AssignedAnswer], path: Path) -> None:
@@ -197,14 +179,16 @@ def read_nugget_scores(path: Path) -> tuple[tuple[NuggetScores, ...], tuple[Reje
     Raises:
         InputError: the file cannot be opened, is empty, or is in another form.
     """
-    read, rejections = _read(path, SCORES, _scores)
-    return tuple(scores for _, scores in read), tuple(rejections)
+    _, items = sniff(iter_items(path), (SCORES,), str(path))
+    found = [item if isinstance(item, Rejection) else _scores(item) for item in items]
+    rejections = tuple(one for one in found if isinstance(one, Rejection))
+    return tuple(one for one in found if isinstance(one, NuggetScores)), rejections
 
 
-def _scores(item: Item) -> NuggetScores | Problem:
+def _scores(item: Item) -> NuggetScores | Rejection:
     row = validate(ScoresRow, item.fields)
     if isinstance(row, Problem):
-        return row
+        return item.place.reject(row)
     return NuggetScores(row.qid, *(getattr(row, name) for name in _SCORES))
 
 

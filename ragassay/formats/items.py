@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import TypeVar
 
 from ragassay.formats.arrays import cut_array, is_array
 from ragassay.formats.documents import (
@@ -26,6 +27,8 @@ from ragassay.records import Rejection
 MAX_CONTENT = 2_000
 ROWS_NAME = "rows"
 METADATA_FIELDS = ("metadata", "meta_data")
+
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,40 @@ def _row_items(place: Place, value: dict[str, object]) -> Iterator[Item | Reject
         own = replace(place, label=f"{place.label}-{count + 1}", path=f"{name}.{count}")
         made = as_item(replace(own, content=content_of(row)), row)
         yield replace(made, around=around) if isinstance(made, Item) else made
+
+
+def read_once(
+    items: Iterable[Item | Rejection],
+    read: Callable[[Item], _Read | Problem],
+    key_of: Callable[[_Read], Hashable],
+    repeated: Callable[[_Read, int], Problem],
+) -> tuple[tuple[_Read, ...], list[Rejection]]:
+    """Read items whose keys differ.
+
+    Args:
+        items: What a file contains.
+        read: Reads one item.
+        key_of: What no two of them share.
+        repeated: The problem with a repeated one, given the line of the first.
+
+    Returns:
+        What was read, and a rejection for what could not be read or was repeated.
+    """
+    values: dict[Hashable, _Read] = {}
+    lines: dict[Hashable, int] = {}
+    rejections: list[Rejection] = []
+    for item in items:
+        if isinstance(item, Rejection):
+            rejections.append(item)
+            continue
+        value = read(item)
+        if isinstance(value, Problem):
+            rejections.append(item.place.reject(value))
+        elif (key := key_of(value)) in values:
+            rejections.append(item.place.reject(repeated(value, lines[key])))
+        else:
+            values[key], lines[key] = value, item.place.line
+    return tuple(values.values()), rejections
 
 
 def content_of(value: object) -> str:

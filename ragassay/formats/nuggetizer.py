@@ -18,15 +18,11 @@ from pydantic import BeforeValidator, Field
 from ragassay.formats.items import Item
 from ragassay.formats.output import JsonRow, restored
 from ragassay.formats.problems import Problem, validate
-from ragassay.formats.rows import IdText, Row, distinct_ids, kept_fields
+from ragassay.formats.rows import IdText, Row, distinct_ids, kept_fields, text_as_object
 from ragassay.formats.sniff import Format
 from ragassay.records import Assignment, Document, HumanLabel, Importance, Nugget, Record
 
 FAILED = "failed"
-
-
-def _text_as_query(value: object) -> object:
-    return {"text": value} if isinstance(value, str) else value
 
 
 def _text_as_candidate(value: object) -> object:
@@ -58,7 +54,7 @@ class CandidateRow(Row):
 class CreateInputRow(Row):
     """A question with its passages."""
 
-    query: Annotated[QueryRow, BeforeValidator(_text_as_query)]
+    query: Annotated[QueryRow, BeforeValidator(text_as_object)]
     candidates: list[Annotated[CandidateRow, BeforeValidator(_text_as_candidate)]]
 
 

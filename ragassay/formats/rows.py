@@ -42,7 +42,8 @@ def _id_text(value: object) -> object:
     return value
 
 
-def _text_as_object(value: object) -> object:
+def text_as_object(value: object) -> object:
+    """Return plain text as an object with that text."""
     return {"text": value} if isinstance(value, str) else value
 
 
@@ -95,9 +96,9 @@ class NuggetRow(Row):
         )
 
 
-SourceEntry = Annotated[SourceRow, BeforeValidator(_text_as_object)]
-SentenceEntry = Annotated[SentenceRow, BeforeValidator(_text_as_object)]
-NuggetEntry = Annotated[NuggetRow, BeforeValidator(_text_as_object)]
+SourceEntry = Annotated[SourceRow, BeforeValidator(text_as_object)]
+SentenceEntry = Annotated[SentenceRow, BeforeValidator(text_as_object)]
+NuggetEntry = Annotated[NuggetRow, BeforeValidator(text_as_object)]
 
 
 def distinct_ids(ids: Sequence[str]) -> list[str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Place, content_of, iter_items
-from ragassay.formats.json_values import find_bad_value, parse_json
+from ragassay.formats.items import Item, Place, as_item, content_of, iter_items, read_once
+from ragassay.formats.json_values import parse_json
 from ragassay.formats.lines import iter_lines
 from ragassay.formats.problems import Problem, found, found_text, validate
 from ragassay.formats.rows import IdText, Row
@@ -32,12 +31,6 @@ class TopicRow(Row):
     question: str = Field(min_length=1, validation_alias=AliasChoices("question", "narrative"))
 
 
-@dataclass(frozen=True)
-class _Entry:
-    place: Place
-    value: object
-
-
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
     """Read the questions of topics: CSV, JSON or JSON lines, recognised by content.
 
@@ -47,32 +40,18 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
     Raises:
         InputError: the file cannot be opened, or has no topic.
     """
-    questions: dict[str, str] = {}
-    rejections: list[Rejection] = []
-    for entry in _topics(path):
-        if isinstance(entry, Rejection):
-            rejections.append(entry)
-            continue
-        row = _topic(entry.value)
-        if isinstance(row, Problem):
-            rejections.append(entry.place.reject(row))
-        elif row.id in questions:
-            problem = Problem(
-                "topic_id", f"the topic {found_text(row.id)} appeared before", "unique ids"
-            )
-            rejections.append(entry.place.reject(problem))
-        else:
-            questions[row.id] = row.question
-    if not questions:
+    topics, rejections = read_once(
+        _topics(path),
+        read=lambda item: validate(TopicRow, item.fields),
+        key_of=lambda topic: topic.id,
+        repeated=lambda topic, _: Problem(
+            "topic_id", f"the topic {found_text(topic.id)} appeared before", "unique ids"
+        ),
+    )
+    if not topics:
         first = f" ({rejections[0].problem})" if rejections else ""
         raise InputError(f"{path} has no topic{first}: expected {_SHAPES}")
-    return questions, rejections
-
-
-def _topic(value: object) -> TopicRow | Problem:
-    if not is_object(value):
-        return Problem("", f"found {found(value)}", "a topic with topic_id and question")
-    return find_bad_value(value) or validate(TopicRow, value)
+    return {topic.id: topic.question for topic in topics}, rejections
 
 
 def whole_bytes(path: Path) -> bytes:
@@ -90,13 +69,13 @@ def whole_bytes(path: Path) -> bytes:
     return b"\n".join(line.data for line in lines)
 
 
-def _topics(path: Path) -> Iterator[_Entry | Rejection]:
+def _topics(path: Path) -> Iterator[Item | Rejection]:
     data = whole_bytes(path)
     if not data.lstrip().startswith((b"{", b"[")):
         return _csv_topics(path, data)
     value = parse_json(data)
     if isinstance(value, Problem) and sum(map(_opens_object, data.splitlines())) > 1:
-        return _line_topics(path)
+        return iter_items(path)
     if isinstance(value, Problem):
         raise InputError(f"{path}: {value.text}; expected {_SHAPES}")
     if is_object(value):
@@ -112,12 +91,7 @@ def _opens_object(line: bytes) -> bool:
     return line.startswith(b"{") and b":" in line
 
 
-def _line_topics(path: Path) -> Iterator[_Entry | Rejection]:
-    for item in iter_items(path):
-        yield item if isinstance(item, Rejection) else _Entry(item.place, item.fields)
-
-
-def _csv_topics(path: Path, data: bytes) -> Iterator[_Entry]:
+def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
     try:
         rows = list(csv.DictReader(io.StringIO(data.decode("utf-8"), newline="")))
     except (UnicodeDecodeError, csv.Error) as error:
@@ -126,7 +100,7 @@ def _csv_topics(path: Path, data: bytes) -> Iterator[_Entry]:
     return _numbered(path, [{str(key): row[key] for key in row} for row in rows])
 
 
-def _numbered(path: Path, values: Iterable[object]) -> Iterator[_Entry]:
+def _numbered(path: Path, values: Iterable[object]) -> Iterator[Item | Rejection]:
     """Return topics with the place of each; lines are unknown here, so items are counted."""
     for count, value in enumerate(values, start=1):
-        yield _Entry(Place(str(path), 0, f"item-{count}", content_of(value)), value)
+        yield as_item(Place(str(path), 0, f"item-{count}", content_of(value)), value)

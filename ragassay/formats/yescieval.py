@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, iter_items
+from ragassay.formats.items import Item, iter_items, read_once
 from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import IdText, Row, kept_fields
 from ragassay.formats.sniff import Format
@@ -110,26 +110,18 @@ def read_questions(path: Path) -> tuple[dict[str, Question], list[Rejection]]:
     Raises:
         InputError: the file cannot be opened, or has no question.
     """
-    questions: dict[str, Question] = {}
-    rejections: list[Rejection] = []
-    for item in iter_items(path):
-        if isinstance(item, Rejection):
-            rejections.append(item)
-            continue
-        row = validate(QuestionRow, item.fields)
-        if isinstance(row, Problem):
-            rejections.append(item.place.reject(row))
-        elif row.id in questions:
-            problem = Problem(
-                "id", f"the id {found_text(row.id)} is on an earlier line", "unique ids"
-            )
-            rejections.append(item.place.reject(problem))
-        else:
-            questions[row.id] = Question(row.question, _papers(row))
-    if not questions:
+    rows, rejections = read_once(
+        iter_items(path),
+        read=lambda item: validate(QuestionRow, item.fields),
+        key_of=lambda row: row.id,
+        repeated=lambda row, _: Problem(
+            "id", f"the id {found_text(row.id)} is on an earlier line", "unique ids"
+        ),
+    )
+    if not rows:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
         raise InputError(f"{path} has no YESciEval question{first}: id, question, papers[]")
-    return questions, rejections
+    return {row.id: Question(row.question, _papers(row)) for row in rows}, rejections
 
 
 def _papers(row: QuestionRow) -> tuple[Document, ...]:

@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.nuggets import f1_score
 from ragassay.metrics.resampling import bootstrap_interval, ratio_interval, sums_by_cluster
-from ragassay.metrics.scores import LOWER_IS_BETTER
+from ragassay.metrics.scores import LOWER_IS_BETTER, f1_of_parts
+from ragassay.metrics.scoring import SHARE_SCALE, build_score, rounded
 from ragassay.records import Evaluation, Score
-
-SHARE_SCALE = (0.0, 1.0)
 
 MOST_SNAPPED = 2000
 """Verdicts up to which a share of four digits determines the number of hits, in halves."""
@@ -63,17 +62,17 @@ def question_score(key: str, evaluations: Sequence[Evaluation]) -> Score:
     }
     interval = mean_interval(list(values.values()), list(values))
     first = next((e.scores[key] for e in evaluations if key in e.scores), None)
-    return Score(
-        value=_rounded(_mean(list(values.values()))),
-        n=len(values),
-        n_unscored=len(counted) - len(values),
-        low=_rounded(interval[0]) if interval else None,
-        high=_rounded(interval[1]) if interval else None,
-        worst=_rounded(_mean([_mean_end(bounds, 0) for bounds in counted.values()])),
-        best=_rounded(_mean([_mean_end(bounds, 1) for bounds in counted.values()])),
+    worst, best = (_mean([_mean_end(bounds, end) for bounds in counted.values()]) for end in (0, 1))
+    found = build_score(
+        _mean(list(values.values())),
+        len(values),
+        len(counted) - len(values),
+        interval,
+        (worst, best),
         scale=first.scale if first else SHARE_SCALE,
         judge=first.judge if first else "",
     )
+    return rounded(found)
 
 
 def pooled_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
@@ -103,18 +102,15 @@ def _pooled(key: str, evaluations: Sequence[Evaluation]) -> Score:
     hits, sizes = [_hits(score) for score in scores], [score.n for score in scores]
     n, n_unscored = sum(sizes), sum(score.n_unscored for score in scores)
     interval = ratio_interval(hits, sizes, [question_of(e) for e in having]) if n else None
-    ends = [(score.n + score.n_unscored, *bounds_of(key, score)) for score in scores]
+    ends = [(score.n + score.n_unscored, bounds_of(key, score)) for score in scores]
     total = n + n_unscored
-    return Score(
-        value=_rounded(math.fsum(hits) / n) if n else None,
-        n=n,
-        n_unscored=n_unscored,
-        low=_rounded(interval[0]) if interval else None,
-        high=_rounded(interval[1]) if interval else None,
-        worst=_rounded(math.fsum(w * worst for w, worst, _ in ends) / total) if total else None,
-        best=_rounded(math.fsum(w * best for w, _, best in ends) / total) if total else None,
-        judge=scores[0].judge,
+    worst, best = (
+        math.fsum(w * bounds[end] for w, bounds in ends) / total if total else None
+        for end in (0, 1)
     )
+    value = math.fsum(hits) / n if n else None
+    judge = scores[0].judge
+    return rounded(build_score(value, n, n_unscored, interval, (worst, best), judge=judge))
 
 
 def _pooled_f1(
@@ -134,18 +130,9 @@ def _pooled_f1(
         p, r = drawn[:, 0] / drawn[:, 1], drawn[:, 2] / drawn[:, 3]
         return np.where(p + r == 0, 0.0, 2 * p * r / (p + r))
 
-    value = f1_score(precision.value, recall.value)
-    interval = bootstrap_interval(f1_of, len(sums)) if value is not None else None
-    return Score(
-        value=_rounded(value),
-        n=precision.n + recall.n,
-        n_unscored=precision.n_unscored,
-        low=_rounded(interval[0]) if interval else None,
-        high=_rounded(interval[1]) if interval else None,
-        worst=_rounded(f1_score(precision.worst, recall.worst)),
-        best=_rounded(f1_score(precision.best, recall.best)),
-        judge=precision.judge,
-    )
+    is_defined = f1_score(precision.value, recall.value) is not None
+    interval = bootstrap_interval(f1_of, len(sums)) if is_defined else None
+    return f1_of_parts(precision, recall, interval, precision.judge)
 
 
 def _hits(score: Score) -> float:
@@ -178,7 +165,3 @@ def _mean_end(bounds: Sequence[tuple[float, float]], end: int) -> float:
 def _first(*values: float | None) -> float:
     """Return the first known value; the last is always known."""
     return next(value for value in values if value is not None)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)

@@ -14,6 +14,7 @@ from ragassay.metrics.resampling import (
     ratio_interval,
     sums_by_cluster,
 )
+from ragassay.metrics.scoring import build_score
 from ragassay.records import Score
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def krippendorff_alpha(
     n_clusters = len(set(names))
     interval = bootstrap_interval(of_draws, n_clusters, N_SLOW_DRAWS) if value is not None else None
     n_paired = int((counts.sum(axis=1) >= 2).sum())
-    return _score(value, n_paired, len(units) - n_paired, interval, COEFFICIENT_SCALE)
+    return build_score(value, n_paired, len(units) - n_paired, interval, scale=COEFFICIENT_SCALE)
 
 
 def _alpha(
@@ -223,9 +224,9 @@ def _macro_f1(
         return np.where(marginals > 0, found, 0).sum(axis=1) / (marginals > 0).sum(axis=1)
 
     if not truth:
-        return _score(None, 0, n_unscored, None)
+        return build_score(None, 0, n_unscored, None)
     value = float(f1_score(truth, predicted, average="macro"))
-    return _score(value, len(truth), n_unscored, bootstrap_interval(of_draws, len(tables)))
+    return build_score(value, len(truth), n_unscored, bootstrap_interval(of_draws, len(tables)))
 
 
 def _kappa(
@@ -240,14 +241,14 @@ def _kappa(
     from sklearn.metrics import cohen_kappa_score
 
     if len({*truth, *predicted}) < 2:
-        return _score(None, len(truth), n_unscored, None, COEFFICIENT_SCALE)
+        return build_score(None, len(truth), n_unscored, None, scale=COEFFICIENT_SCALE)
     n_labels = tables.shape[1]
     value = cohen_kappa_score(truth, predicted, labels=list(range(n_labels)), weights=weights)
     interval = bootstrap_interval(
         _kappa_draws(tables, _disagreement(n_labels, weights)), len(tables)
     )
     value = float(value) if np.isfinite(value) else None
-    return _score(value, len(truth), n_unscored, interval, COEFFICIENT_SCALE)
+    return build_score(value, len(truth), n_unscored, interval, scale=COEFFICIENT_SCALE)
 
 
 def _disagreement(n_labels: int, weights: KappaWeights | None) -> NDArray[np.float64]:
@@ -296,16 +297,5 @@ def _share(
 ) -> Score:
     n = round(sum(sizes))
     if not n:
-        return _score(None, 0, n_unscored, None)
-    return _score(sum(hits) / n, n, n_unscored, ratio_interval(hits, sizes, questions))
-
-
-def _score(
-    value: float | None,
-    n: int,
-    n_unscored: int,
-    interval: tuple[float, float] | None,
-    scale: tuple[float, float] = (0.0, 1.0),
-) -> Score:
-    low, high = interval or (None, None)
-    return Score(value=value, n=n, n_unscored=n_unscored, low=low, high=high, scale=scale)
+        return build_score(None, 0, n_unscored, None)
+    return build_score(sum(hits) / n, n, n_unscored, ratio_interval(hits, sizes, questions))

@@ -14,6 +14,7 @@ from typing import TypeVar
 from ragassay.metrics.discrimination import discrimination
 from ragassay.metrics.intervals import mean_interval, mean_share_interval
 from ragassay.metrics.scores import LIKERT
+from ragassay.metrics.scoring import SHARE_SCALE, build_score
 from ragassay.records import (
     DESIRED_RATING,
     AttackFamily,
@@ -27,7 +28,6 @@ from ragassay.records import (
 
 SEVERITIES: tuple[Severity, ...] = ("subtle", "extreme")
 N_EXAMPLES = 3
-SHARE_SCALE = (0.0, 1.0)
 K = TypeVar("K")
 
 
@@ -255,17 +255,8 @@ def _mean_of(
     interval = mean_interval(known, [question for _, question in kept])
     total = math.fsum(known)
     worst, best = ((total + n_unscored * end) / len(values) if values else None for end in scale)
-    return Score(
-        value=total / n if n else None,
-        n=n,
-        n_unscored=n_unscored,
-        low=interval[0] if interval else None,
-        high=interval[1] if interval else None,
-        worst=worst,
-        best=best,
-        scale=scale,
-        judge=_judge(pairs),
-    )
+    value = total / n if n else None
+    return build_score(value, n, n_unscored, interval, (worst, best), scale, _judge(pairs))
 
 
 def _auroc(pairs: Sequence[Pair]) -> Score:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ragassay.errors import InputError
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.resampling import bootstrap_interval, sums_by_cluster
+from ragassay.metrics.scoring import build_score
 from ragassay.records import Score
 
 if TYPE_CHECKING:
@@ -111,8 +112,7 @@ def _error(sums: NDArray[np.float64], n: int, n_unscored: int) -> Score:
         return np.abs(drawn[:, :, 1] - drawn[:, :, 2]).sum(axis=1) / drawn[:, :, 0].sum(axis=1)
 
     value = float(of_draws(np.ones((1, len(sums)), dtype=np.int64))[0]) if n else None
-    low, high = bootstrap_interval(of_draws, len(sums)) or (None, None)
-    return Score(value=value, n=n, n_unscored=n_unscored, low=low, high=high)
+    return build_score(value, n, n_unscored, bootstrap_interval(of_draws, len(sums)))
 
 
 def _brier(
@@ -126,8 +126,8 @@ def _brier(
     if not len(right):
         return Score(value=None, n=0, n_unscored=n_unscored)
     value = float(brier_score_loss(right, confidence, pos_label=1, labels=[0, 1]))
-    low, high = mean_interval(list((confidence - right) ** 2), clusters) or (None, None)
-    return Score(value=value, n=len(right), n_unscored=n_unscored, low=low, high=high)
+    interval = mean_interval(list((confidence - right) ** 2), clusters)
+    return build_score(value, len(right), n_unscored, interval)
 
 
 def _bin(place: int, n_bins: int, n: float, confidence: float, right: float) -> ReliabilityBin:

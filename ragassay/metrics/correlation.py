@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from ragassay.errors import InputError
 from ragassay.metrics.resampling import N_SLOW_DRAWS, bootstrap_interval
+from ragassay.metrics.scoring import build_score
 from ragassay.records import Score
 
 if TYPE_CHECKING:
@@ -146,10 +147,7 @@ def _correlation(
         interval = None
         if value is not None:
             interval = bootstrap_interval(of_draws, n_clusters, N_SLOW_DRAWS)
-        low, high = interval or (None, None)
-        return Score(
-            value=value, n=len(pairs), n_unscored=n_left_out, low=low, high=high, scale=SCALE
-        )
+        return build_score(value, len(pairs), n_left_out, interval, scale=SCALE)
 
     return RankCorrelation(score(spearman_rho), score(kendall_tau), n_questions)
 

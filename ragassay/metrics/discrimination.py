@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ragassay.errors import InputError
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.resampling import bootstrap_interval
+from ragassay.metrics.scoring import build_score
 from ragassay.records import Score
 
 if TYPE_CHECKING:
@@ -103,9 +104,8 @@ def _auroc(
         won = ((counts @ wins) * counts).sum(axis=1)
         return won / ((counts @ n_good) * (counts @ n_bad))
 
-    low, high = bootstrap_interval(of_draws, len(wins)) or (None, None)
     value = float(roc_auc_score(good, scores))
-    return Score(value=value, n=len(good), n_unscored=n_unscored, low=low, high=high)
+    return build_score(value, len(good), n_unscored, bootstrap_interval(of_draws, len(wins)))
 
 
 def _paired(
@@ -120,6 +120,6 @@ def _paired(
     n_good, n_bad = (np.bincount(places[kind], minlength=len(wins)) for kind in (good, ~good))
     both = np.flatnonzero(n_good * n_bad)
     areas = [float(wins[i, i] / (n_good[i] * n_bad[i])) for i in both]
-    low, high = mean_interval(areas, [names[i] for i in both]) or (None, None)
+    interval = mean_interval(areas, [names[i] for i in both])
     value = sum(areas) / len(areas) if areas else None
-    return Score(value=value, n=len(areas), n_unscored=n_unscored, low=low, high=high)
+    return build_score(value, len(areas), n_unscored, interval)

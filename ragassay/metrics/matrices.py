@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragassay.metrics.intervals import mean_interval
+from ragassay.metrics.scoring import build_score, rounded
 from ragassay.records import Score
 
 
@@ -70,19 +71,9 @@ def clustered_score(
         (total + n_unscored * end) / (n + n_unscored) if n + n_unscored else None for end in scale
     ]
     worst, best = (
-        round(end, 4) if end is not None and math.isfinite(end) else None
+        end if end is not None and math.isfinite(end) else None
         for end in (reversed(ends) if lower_is_better else ends)
     )
-    if not n_unscored and n:
-        worst = best = round(total / n, 4)
-    return Score(
-        value=round(total / n, 4) if n else None,
-        n=n,
-        n_unscored=n_unscored,
-        low=round(interval[0], 4) if interval else None,
-        high=round(interval[1], 4) if interval else None,
-        worst=worst,
-        best=best,
-        scale=scale,
-        judge=judge,
-    )
+    value = total / n if n else None
+    bounds = (value, value) if n and not n_unscored else (worst, best)
+    return rounded(build_score(value, n, n_unscored, interval, bounds, scale, judge))

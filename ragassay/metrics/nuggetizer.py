@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ragassay.errors import InputError
 from ragassay.metrics.intervals import mean_share_interval
+from ragassay.metrics.scoring import build_score, rounded
 from ragassay.records import Assignment, Importance, Score
 
 STRICT: Mapping[Assignment, float] = {
@@ -140,16 +141,9 @@ def _score(labels: Labels, worth: Mapping[Assignment, float], judge: str) -> Sco
     credits = _credits(labels, worth)
     n_unscored = len(labels) - len(credits)
     interval = mean_share_interval(sum(credits), len(credits))
-    return Score(
-        value=_rounded(_mean(credits)),
-        n=len(credits),
-        n_unscored=n_unscored,
-        low=_rounded(interval[0]) if interval else None,
-        high=_rounded(interval[1]) if interval else None,
-        worst=_rounded(sum(credits) / len(labels)),
-        best=_rounded((sum(credits) + n_unscored) / len(labels)),
-        judge=judge,
-    )
+    bounds = sum(credits) / len(labels), (sum(credits) + n_unscored) / len(labels)
+    n = len(credits)
+    return rounded(build_score(_mean(credits), n, n_unscored, interval, bounds, judge=judge))
 
 
 def _picked(labels: Labels, vital: Sequence[bool]) -> Labels:
@@ -166,7 +160,3 @@ def _credits(labels: Iterable[Assignment | None], worth: Mapping[Assignment, flo
 
 def _mean(credits: Sequence[float]) -> float | None:
     return sum(credits) / len(credits) if credits else None
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)

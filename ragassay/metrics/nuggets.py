@@ -12,22 +12,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def align(similarity: NDArray[np.floating], threshold: float) -> tuple[NuggetMatch, ...]:
-    """Pair gold nuggets with the answer's nuggets one to one, as similar as possible in sum.
-
-    BioACE counts every similar pair; here an answer that repeats a fact is credited once.
-
-    Args:
-        similarity: shape (n_gold, n_answer), cosine similarities.
-        threshold: Pairs below it do not count; one at the threshold does.
-
-    Returns:
-        The pairs with the largest sum of similarities, counted from -1 so that another pair never
-        lowers it. Ordered by gold nugget; empty where a side is empty.
-    """
-    return align_counted(similarity, similarity >= threshold)
-
-
 def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
     """Return which texts do not repeat an earlier one, ignoring case and spaces.
 
@@ -108,11 +92,17 @@ def _log_density(place: NDArray[np.float64], component: MixtureComponent) -> NDA
 def align_counted(
     similarity: NDArray[np.floating], counts: NDArray[np.bool_]
 ) -> tuple[NuggetMatch, ...]:
-    """Align as `align` does, over the allowed pairs only.
+    """Pair gold nuggets with the answer's nuggets one to one, as similar as possible in sum.
+
+    BioACE counts every similar pair; here an answer that repeats a fact is credited once.
 
     Args:
         similarity: shape (n_gold, n_answer), cosine similarities.
         counts: The same shape; the allowed pairs.
+
+    Returns:
+        The pairs with the largest sum of similarities, counted from -1 so that another pair never
+        lowers it. Ordered by gold nugget; empty where a side is empty.
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -10,6 +10,7 @@ from ragassay.metrics.agreement import krippendorff_alpha
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.panel import is_disputed, standing
 from ragassay.metrics.resampling import ratio_interval
+from ragassay.metrics.scoring import build_score
 from ragassay.records import Evaluation, Judgment, PanelAgreement, PanelMember, Score
 
 
@@ -87,11 +88,6 @@ def _exact(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Sco
     several = [(q, unit) for q, unit in zip(questions, given, strict=True) if len(unit) > 1]
     hits = [float(len(set(unit)) == 1) for _, unit in several]
     names = [question for question, _ in several]
-    interval = (ratio_interval(hits, [1.0] * len(hits), names) if hits else None) or (None, None)
-    return Score(
-        value=sum(hits) / len(hits) if hits else None,
-        n=len(hits),
-        n_unscored=len(units) - len(hits),
-        low=interval[0],
-        high=interval[1],
-    )
+    interval = ratio_interval(hits, [1.0] * len(hits), names) if hits else None
+    value = sum(hits) / len(hits) if hits else None
+    return build_score(value, len(hits), len(units) - len(hits), interval)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ragassay.errors import InputError
 from ragassay.metrics.matrices import Matrix, clustered_score
 from ragassay.metrics.resampling import ratio_interval
+from ragassay.metrics.scoring import build_score, rounded
 from ragassay.records import Score
 
 if TYPE_CHECKING:
@@ -201,15 +202,9 @@ def difference_score(
     sizes = counts[kept].astype(float).tolist()
     interval = ratio_interval(sums[kept].tolist(), sizes, questions) if questions else None
     width = most * (table.scale[1] - table.scale[0])
-    return Score(
-        value=round(float(sums.sum() / counts.sum()), 4) if questions else None,
-        n=len(questions),
-        n_unscored=len(table.units) - len(questions),
-        low=round(interval[0], 4) if interval else None,
-        high=round(interval[1], 4) if interval else None,
-        scale=(-width, width),
-        judge=judge,
-    )
+    value = float(sums.sum() / counts.sum()) if questions else None
+    n, n_unscored = len(questions), len(table.units) - len(questions)
+    return rounded(build_score(value, n, n_unscored, interval, scale=(-width, width), judge=judge))
 
 
 def _cell(

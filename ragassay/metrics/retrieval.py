@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ragassay.metrics.intervals import mean_interval
+from ragassay.metrics.scoring import build_score
 from ragassay.records import Score
 
 MEASURES = ("nDCG@10", "R@100", "RR", "AP")
@@ -42,6 +43,5 @@ def retrieval_scores(
 
 
 def _score(values: list[float]) -> Score:
-    low, high = mean_interval(values) or (None, None)
     mean = sum(values) / len(values) if values else None
-    return Score(value=mean, n=len(values), low=low, high=high)
+    return build_score(mean, len(values), interval=mean_interval(values))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragassay.metrics.intervals import f1_interval, rating_interval, share_interval
+from ragassay.metrics.intervals import Interval, f1_interval, rating_interval, share_interval
 from ragassay.metrics.nuggets import f1_score
 from ragassay.metrics.panel import panel_bounds, single_judgments, standing
+from ragassay.metrics.scoring import build_score, rounded
 from ragassay.records import (
     RELEVANCE_LABELS,
     EvidenceVerdict,
@@ -40,17 +41,14 @@ def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]
     scores: dict[str, Score] = {}
     for judgment in judgments:
         n_scored = sum(standing(one).score is not None for one in single_judgments([judgment]))
-        worst, best = panel_bounds(judgment)
         low, high = judgment.scale
         interval = rating_interval(judgment.distribution, low) if judgment.distribution else None
-        scores[f"rubric.{judgment.rubric}"] = Score(
-            value=judgment.score,
-            n=n_scored,
-            n_unscored=len(single_judgments([judgment])) - n_scored,
-            low=interval[0] if interval else None,
-            high=interval[1] if interval else None,
-            worst=worst,
-            best=best,
+        scores[f"rubric.{judgment.rubric}"] = build_score(
+            judgment.score,
+            n_scored,
+            len(single_judgments([judgment])) - n_scored,
+            interval,
+            panel_bounds(judgment),
             scale=(float(low), float(high)),
             judge=judge,
         )
@@ -73,7 +71,7 @@ def nugget_scores(
     Args:
         answer: The answer's nuggets.
         gold: What it should state.
-        matches: From `align`.
+        matches: From `align_counted`.
         n_unscored: Sentences of the answer whose nuggets could not be had.
         judge: The model that wrote the answer's nuggets.
         n_gold_unscored: Sentences of the reference whose nuggets could not be had.
@@ -86,10 +84,11 @@ def nugget_scores(
     n_hits = len(matches)
     precision = _matched(n_hits, n_answer, len(answer), n_unscored, n_gold_unscored, judge)
     recall = _matched(n_hits, n_gold, len(gold), n_gold_unscored, n_unscored, judge)
+    interval = f1_interval((n_hits, precision.n), (n_hits, recall.n))
     scores = {
         "nuggets.precision": precision,
         "nuggets.recall": recall,
-        "nuggets.f1": _f1(precision, recall, n_hits, judge),
+        "nuggets.f1": f1_of_parts(precision, recall, interval, judge),
     }
     vital = {i for i, nugget in enumerate(gold) if nugget.importance == "vital"}
     if vital:
@@ -118,22 +117,18 @@ def _matched(
     if not total:
         return found
     n_most = (n if n_other_missing else n_hits) + n_missing
-    bounds = {"worst": _rounded(n_hits / total), "best": _rounded(n_most / total)}
-    return found.model_copy(update=bounds)
+    bounds = {"worst": n_hits / total, "best": n_most / total}
+    return rounded(found.model_copy(update=bounds))
 
 
-def _f1(precision: Score, recall: Score, n_hits: int, judge: str) -> Score:
-    interval = f1_interval((n_hits, precision.n), (n_hits, recall.n))
-    return Score(
-        value=_rounded(f1_score(precision.value, recall.value)),
-        n=precision.n + recall.n,
-        n_unscored=precision.n_unscored,
-        low=_rounded(interval[0]) if interval else None,
-        high=_rounded(interval[1]) if interval else None,
-        worst=_rounded(f1_score(precision.worst, recall.worst)),
-        best=_rounded(f1_score(precision.best, recall.best)),
-        judge=judge,
+def f1_of_parts(precision: Score, recall: Score, interval: Interval | None, judge: str) -> Score:
+    """Return the F1 of a precision and a recall, with the F1 of their bounds."""
+    value, worst, best = (
+        f1_score(getattr(precision, end), getattr(recall, end))
+        for end in ("value", "worst", "best")
     )
+    n, n_unscored = precision.n + recall.n, precision.n_unscored
+    return rounded(build_score(value, n, n_unscored, interval, (worst, best), judge=judge))
 
 
 def sentence_scores(labels: Sequence[SentenceLabel], judge: str) -> dict[str, Score]:
@@ -190,17 +185,5 @@ def share(key: str, n_hits: int, n: int, n_unscored: int, judge: str) -> Score:
     total = n + n_unscored
     lower, upper = (n_hits / total, (n_hits + n_unscored) / total) if total else (None, None)
     worst, best = (upper, lower) if key in LOWER_IS_BETTER else (lower, upper)
-    return Score(
-        value=_rounded(n_hits / n) if n else None,
-        n=n,
-        n_unscored=n_unscored,
-        low=_rounded(interval[0]) if interval else None,
-        high=_rounded(interval[1]) if interval else None,
-        worst=_rounded(worst),
-        best=_rounded(best),
-        judge=judge,
-    )
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+    value = n_hits / n if n else None
+    return rounded(build_score(value, n, n_unscored, interval, (worst, best), judge=judge))

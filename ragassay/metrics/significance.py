@@ -83,18 +83,6 @@ def paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, 
     )
 
 
-def permutation_p_value(differences: Sequence[float]) -> float | None:
-    """Return the two-sided p-value of paired differences; None without a difference.
-
-    Example:
-        >>> permutation_p_value([1.0, 2.0, 3.0])
-        0.25
-    """
-    import numpy as np
-
-    return float(_permuted(np.array([differences]))[0]) if differences else None
-
-
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     """Apply Holm's step-down correction (Holm 1979), which bounds the family-wise error.
 

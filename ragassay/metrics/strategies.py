@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from ragassay.errors import InputError
 from ragassay.metrics.agreement import COEFFICIENT_SCALE, krippendorff_alpha
-from ragassay.metrics.intervals import Interval, mean_interval
+from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.resampling import ratio_interval
+from ragassay.metrics.scoring import build_score
 from ragassay.records import Score
 
 PERTURBED = "perturbed"
@@ -180,7 +181,9 @@ def mean_polarity(answers: Sequence[RatedAnswer], ways: Sequence[str]) -> Score:
     numbers = [value for _, value in values]
     interval = mean_interval(numbers, [question for question, _ in values])
     mean = sum(numbers) / len(numbers) if numbers else None
-    return _score(mean, len(values), len(given) - len(values), interval, COEFFICIENT_SCALE)
+    return build_score(
+        mean, len(values), len(given) - len(values), interval, scale=COEFFICIENT_SCALE
+    )
 
 
 def polarity(text: str) -> float:
@@ -211,10 +214,10 @@ def _share(
     n_asked = sum(PERTURBED in answer.replies for answer in asked)
     n_unscored = max(0, n_asked - len(scored))
     if not hits:
-        return _score(None, 0, n_unscored, None)
+        return build_score(None, 0, n_unscored, None)
     values = [float(hit) for _, hit in hits]
     interval = ratio_interval(values, [1.0] * len(hits), [question for question, _ in hits])
-    return _score(sum(values) / len(values), len(hits), n_unscored, interval)
+    return build_score(sum(values) / len(values), len(hits), n_unscored, interval)
 
 
 def _alpha(
@@ -227,14 +230,3 @@ def _alpha(
     labels = [str(rating) for rating in range(low, high + 1)]
     texts = [[str(rating) for rating in unit] for unit in units]
     return krippendorff_alpha(texts, labels, "ordinal", questions)
-
-
-def _score(
-    value: float | None,
-    n: int,
-    n_unscored: int,
-    interval: Interval | None,
-    scale: tuple[float, float] = (0.0, 1.0),
-) -> Score:
-    low, high = interval or (None, None)
-    return Score(value=value, n=n, n_unscored=n_unscored, low=low, high=high, scale=scale)

@@ -14,6 +14,7 @@ from ragassay.metrics.aggregates import (
 )
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.panel_agreement import panel_agreement
+from ragassay.metrics.scoring import build_score, rounded
 from ragassay.records import Evaluation, Score, Summary, Usage
 
 
@@ -59,22 +60,17 @@ def _mean(key: str, evaluations: Sequence[Evaluation]) -> Score:
     bounds = [bounds_of(key, e.scores[key]) for e in (*scored, *unscored)]
     first = present[0].scores[key]
     interval = mean_interval(values, [question_of(e) for e in scored])
-    return Score(
-        value=_mean_of(values),
-        n=len(values),
-        n_unscored=len(unscored),
-        low=_rounded(interval[0]) if interval else None,
-        high=_rounded(interval[1]) if interval else None,
-        worst=_mean_of([worst for worst, _ in bounds]),
-        best=_mean_of([best for _, best in bounds]),
+    found = build_score(
+        _mean_of(values),
+        len(values),
+        len(unscored),
+        interval,
+        (_mean_of([worst for worst, _ in bounds]), _mean_of([best for _, best in bounds])),
         scale=first.scale,
         judge=first.judge,
     )
+    return rounded(found)
 
 
 def _mean_of(values: Sequence[float]) -> float | None:
-    return _rounded(math.fsum(values) / len(values)) if values else None
-
-
-def _rounded(value: float) -> float:
-    return round(value, 4)
+    return math.fsum(values) / len(values) if values else None

@@ -20,7 +20,7 @@ from ragassay.reports.certificate import (
 )
 from ragassay.reports.html import STYLE, content_policy, page_environment
 from ragassay.reports.labels import without_controls
-from ragassay.reports.markdown import certificate_blocks, escape, table
+from ragassay.reports.markdown import certificate_block, escape, table
 from ragassay.reports.provenance import usage_text
 from ragassay.reports.tables import cell_text, plain_table, value_text
 from ragassay.reports.tabular import csv_text
@@ -108,7 +108,7 @@ def render_audit_markdown(audit: Audit) -> str:
     """Write an audit as Markdown, ending in a newline; the same bytes for the same audit."""
     blocks = [
         "# ragassay audit\n",
-        *certificate_blocks(view_certificate(audit)),
+        certificate_block(view_certificate(audit)),
         *_ratings(audit),
         *_attacks(audit),
     ]

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document as LangChainDocument
-from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict
+from typing import TYPE_CHECKING
 
 from ragassay.records import Document, EvidenceSpan
 from ragassay.retrievers.bm25 import Bm25Index
-from ragassay.retrievers.literature import ANY, Filters, Hit
+from ragassay.retrievers.literature import Hit
 from ragassay.retrievers.passages import WINDOW, windows
 from ragassay.retrievers.rerank import DEPTH, Reranker
 
@@ -113,41 +108,3 @@ def best_passages(
         score, _, passage = max(scored, key=lambda item: item[:2])
         best.append(passage.model_copy(update={"relevance_score": round(score, 4)}))
     return best
-
-
-class PassageRetriever(BaseRetriever):
-    """A LangChain retriever of passages: the best one of each document, best first.
-
-    Args:
-        literature: The literature to search.
-        embedder: The model that compares passages with the query.
-        k: How many passages to return.
-        filters: The articles to include.
-    """
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    literature: Any
-    embedder: Any
-    k: int = 5
-    filters: Filters = ANY
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[LangChainDocument]:
-        hits = self.literature.search(query, max(self.k, N_CANDIDATES), self.filters)
-        own = [[hit.document] for hit in hits]
-        found = best_passages([query] * len(own), own, self.embedder)
-        passages = sorted((p for p in found if p), key=lambda p: -(p.relevance_score or 0.0))
-        return [
-            LangChainDocument(
-                page_content=p.text,
-                metadata={
-                    "id": p.document,
-                    "start": p.start,
-                    "end": p.end,
-                    "score": p.relevance_score,
-                },
-            )
-            for p in passages[: self.k]
-        ]

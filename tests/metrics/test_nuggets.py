@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ragassay.metrics.nuggets import align, align_counted, f1_score, first_of_each
+from ragassay.metrics.nuggets import align_counted, f1_score, first_of_each
 from ragassay.records import NuggetMatch
 
 
@@ -37,6 +37,10 @@ def best_by_force(similarity: NDArray[np.float64], threshold: float) -> float:
         )
         for chosen in itertools.permutations(places, n_gold)
     )
+
+
+def align(similarity: NDArray[np.float64], threshold: float) -> tuple[NuggetMatch, ...]:
+    return align_counted(similarity, similarity >= threshold)
 
 
 def pairs(matches: tuple[NuggetMatch, ...]) -> list[tuple[int, int]]:

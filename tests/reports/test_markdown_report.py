@@ -7,7 +7,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from ragassay.records import Evaluation, Summary
+from ragassay.records import Evaluation, Score, Summary
 from ragassay.reports import render_markdown
 from ragassay.reports.markdown import escape
 
@@ -94,3 +94,11 @@ def test_an_empty_run_is_still_a_report(run):
 def test_a_bare_evaluation_needs_nothing(run):
     bare = Evaluation(record_id="q", question="", answer="")
     assert "Not judged for this answer: rubrics." in render_markdown(*run[:2], [bare])
+
+
+def test_shares_that_are_nearly_nothing_open_no_tag(run):
+    score = Score(value=0.5, n=10, n_unscored=1, worst=0.0003, best=0.6)
+    summary = run.summary.model_copy(update={"scores": {"citations.support": score}})
+    assert "1 (worst\xa0&lt;0.1\xa0%, best\xa060\xa0%)" in render_markdown(
+        run.manifest, summary, ()
+    )

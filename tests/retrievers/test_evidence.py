@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from ragassay.records import Document
-from ragassay.retrievers.evidence import PassageRetriever, best_passages
+from ragassay.retrievers.evidence import best_passages
 from ragassay.retrievers.memory import Corpus
 from ragassay.text.words import tokenize
 
@@ -92,21 +91,3 @@ def test_texts_are_embedded_once() -> None:
 
 def test_no_claim_no_passage() -> None:
     assert best_passages([], [], WordEmbedder()) == []  # type: ignore[arg-type]
-
-
-async def test_retriever_speaks_langchain() -> None:
-    retriever = PassageRetriever(literature=Corpus(DOCUMENTS), embedder=WordEmbedder(), k=2)
-    found = retriever.invoke("sleep rose")
-    assert [d.metadata["id"] for d in found] == ["2", "1"]
-    assert found[1].page_content == "It was seen. All of it. Sleep rose."
-    assert DOCUMENTS[0].text[found[1].metadata["start"] : found[1].metadata["end"]] == (
-        found[1].page_content
-    )
-    assert found[0].metadata["score"] == 1.0
-    assert await retriever.ainvoke("sleep rose") == found
-
-
-@pytest.mark.parametrize(("query", "k", "n"), [("glucose", 5, 0), ("", 5, 0), ("sleep", 1, 1)])
-def test_retriever_returns_at_most_k(query: str, k: int, n: int) -> None:
-    retriever = PassageRetriever(literature=Corpus(DOCUMENTS), embedder=WordEmbedder(), k=k)
-    assert len(retriever.invoke(query)) == n

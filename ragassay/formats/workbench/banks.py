@@ -18,7 +18,7 @@ from typing import Literal
 from pydantic import Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, iter_items
+from ragassay.formats.items import Item, iter_items, read_once
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import IdText, Row
@@ -131,28 +131,17 @@ def read_test_banks(path: Path) -> BankResult:
         InputError: the file cannot be opened, is empty, or has no test bank.
     """
     _, items = sniff(iter_items(path), (TEST_BANK,), str(path))
-    banks: dict[tuple[str, str, str], RubricBank] = {}
-    lines: dict[tuple[str, str, str], int] = {}
-    rejections: list[Rejection] = []
-    for item in items:
-        if isinstance(item, Rejection):
-            rejections.append(item)
-            continue
-        bank = read_bank(item)
-        if isinstance(bank, Problem):
-            rejections.append(item.place.reject(bank))
-        elif _key(bank) in banks:
-            line = lines[_key(bank)]
-            text = f"the bank of {found_text(bank.query_id)} is already on line {line}"
-            problem = Problem("query_id", text, "a bank for each query and facet")
-            rejections.append(item.place.reject(problem))
-        else:
-            banks[_key(bank)], lines[_key(bank)] = bank, item.place.line
-    return BankResult(tuple(banks.values()), tuple(rejections))
+    banks, rejections = read_once(items, read_bank, _key, _repeated)
+    return BankResult(banks, tuple(rejections))
 
 
 def _key(bank: RubricBank) -> tuple[str, str, str]:
     return bank.query_id, bank.facet_id, bank.kind
+
+
+def _repeated(bank: RubricBank, line: int) -> Problem:
+    text = f"the bank of {found_text(bank.query_id)} is already on line {line}"
+    return Problem("query_id", text, "a bank for each query and facet")
 
 
 def read_bank(item: Item) -> RubricBank | Problem:
