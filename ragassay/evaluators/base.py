@@ -34,9 +34,6 @@ Turn = Literal["first", "confer", "second"]
 second judge of a cascade."""
 
 Direction = Literal["higher", "lower"]
-Preparation = Literal["passages", "measures", "notices"]
-"""What a case is prepared with before some questions are asked: passages for its sentences and
-citations, measurements and readings of the answer, notices against cited articles."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +202,9 @@ class Evaluator(ABC, Generic[S]):
         part: The part of an evaluation that it belongs to; what `--only` names.
         record: Type of its verdicts.
         words: How reports speak of it.
-        needs: Preparations, and evaluators whose verdicts must be complete before it asks.
+        needs: Evaluators whose verdicts must be complete before it asks, and preparations of the
+            case: "passages" for its sentences and citations, "measures" and readings of the
+            answer, "notices" against cited articles.
         is_weighed: Whether its verdicts say how sure the judge is, so that they can go to a second
             judge.
     """

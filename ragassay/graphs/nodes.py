@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import dspy
@@ -9,14 +11,14 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from ragassay.errors import ModelError
-from ragassay.evaluators.base import CaseFile, Task, total_usage
+from ragassay.evaluators.base import CaseFile, Task, place_of, total_usage
 from ragassay.evaluators.outcome import evaluation_of, outcome_of
 from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs.escalation import decided, unsure_tasks
 from ragassay.graphs.files import open_file, opened_file, updated_file
 from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input, State
-from ragassay.records import Case, Reading, Record
+from ragassay.records import Case, Reading, Record, VerdictBase
 from ragassay.retrievers.hygiene import citation_findings
 from ragassay.threads import in_thread
 
@@ -50,22 +52,23 @@ async def dispatch(state: State, runtime: Runtime[Toolbox]) -> Command[Any]:
     if not tasks and not unprepared:
         tasks = unsure_tasks(file, tools)
     runtime.stream_writer({"expected": len(tasks)})
-    sends = [Send(node_of(task), _keyed(task, file, tools)) for task in tasks]
+    keyed = (replace(task, key=task_key(tools, task, file)) for task in tasks)
+    sends = [Send(node_of(task), task) for task in keyed]
     nodes = [PREPARED_BY[name] for name in unprepared]
     return Command(update={"prepared": unprepared}, goto=[*nodes, *sends] or "aggregate")
 
 
 def open_tasks(file: CaseFile, tools: Toolbox, unprepared: list[str]) -> list[Task]:
     """Return the questions that have no verdict yet and whose needs are met."""
-    blocked, tasks = set(unprepared), list[Task]()
+    unfinished, tasks = set(unprepared), list[Task]()
     for evaluator in tools.evaluators:
-        if blocked.isdisjoint(evaluator.needs):
-            own = [t for t in evaluator.tasks(file, tools) if t.place not in file.verdicts]
-            tasks += own
-        else:
-            own = None
-        if own or own is None:
-            blocked.add(evaluator.name)
+        if not unfinished.isdisjoint(evaluator.needs):
+            unfinished.add(evaluator.name)
+            continue
+        own = [task for task in evaluator.tasks(file, tools) if task.place not in file.verdicts]
+        if own:
+            unfinished.add(evaluator.name)
+        tasks += own
     return tasks
 
 
@@ -82,11 +85,6 @@ def node_of(task: Task) -> str:
     return f"ask_{task.evaluator}"
 
 
-def _keyed(task: Task, file: CaseFile, tools: Toolbox) -> Task:
-    key = task_key(tools, task, file)
-    return Task(task.evaluator, task.item, task.case, task.judge, task.turn, key)
-
-
 async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Answer one question, by the first judge or by the second."""
     tools = toolbox(runtime)
@@ -99,10 +97,8 @@ async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
     return filed(task, decided(verdicts, file, tools) if is_second else verdicts)
 
 
-def filed(task: Task, verdicts: Any) -> Update:
+def filed(task: Task, verdicts: Sequence[VerdictBase]) -> Update:
     """Return the update that keeps a task's verdicts."""
-    from ragassay.evaluators.base import place_of
-
     return {"verdicts": {place_of(v.evaluator, v.item, task.judge, task.turn): v for v in verdicts}}
 
 
