@@ -1,1 +1,1 @@
-"""What measures or decides without a language model: signals, raters, encoders."""
+"""Instruments that measure or decide without a language model: signals, raters, encoders."""
