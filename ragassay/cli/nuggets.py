@@ -151,8 +151,7 @@ def fit(
 
     A Bayesian Gaussian mixture separates similar pairs from others; Optuna searches the probability
     that is best for F1, similarity and number of alignments. These need no labels and do not
-    measure
-    the truth: if FILE names known matches, the agreement with them decides and is printed.
+    measure the truth: if FILE names known matches, the agreement with them decides and is printed.
 
     Use the result with RAGASSAY_NUGGET_MATCHER=OUT.
     """

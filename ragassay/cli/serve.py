@@ -42,7 +42,7 @@ def serve(
     that is printed once.
 
     GET /health/liveliness, /health/readiness and /metrics (Prometheus) need no key. SIGTERM and
-    Ctrl-C finish open requests first. Nothing is stored or reported.
+    Ctrl-C finish open requests first. Nothing is stored, nor any telemetry sent.
 
     For example:
 

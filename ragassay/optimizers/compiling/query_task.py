@@ -29,7 +29,7 @@ def _pmid(value: object) -> object:
     return value.rsplit("/", 1)[-1] if isinstance(value, str) else value
 
 
-class QueryRow(Row):
+class QueryWriterRow(Row):
     """A row of the data: a question, a sentence that answers it, and the relevant articles."""
 
     question: str = Field(min_length=1, validation_alias=AliasChoices("question", "body"))
@@ -52,9 +52,9 @@ class QueryWriterTask(CompileTask):
 
     def read(self, path: Path) -> ItemResult:
         """Read rows of question and pmids, perhaps with a claim; BioASQ's files have such rows."""
-        return read_rows(path, QueryRow, self._item)
+        return read_rows(path, QueryWriterRow, self._item)
 
-    def _item(self, row: QueryRow, item: Item) -> CompileItem | Problem:
+    def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
         known = tuple(p for p in row.pmids if self.tools.corpus.get(p) is not None)
         if not known:
             return Problem("pmids", "the corpus has none of the articles", "ids of the corpus")
