@@ -1,4 +1,4 @@
-"""`evaluate`, `audit` and their like for a running event loop: what the command line runs."""
+"""`evaluate`, `audit` and their async versions, which the command line also uses."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ def evaluate(
 ) -> Results:
     """Evaluate one answer or many.
 
-    One answer: give `question` and `answer`. Many: give `answers`, a path to a file of any known
+    One answer: give `question` and `answer`. Many: give `answers`, a path to a file in any known
     format, records, dictionaries or a pandas frame.
 
     Args:
         answers: Many answers.
         question: The question of one answer.
         answer: One answer, with citation markers such as `[1]` or `[PMID 123]`.
-        sources: What it was written from, in the order that `[1]`, `[2]` count.
+        sources: The documents it was written from, numbered `[1]`, `[2]` in order.
         reference: A reference answer.
-        settings: What holds for all that the options do not say; without it the environment does.
-        options: See below; where the command line has one repeated, give a list.
+        settings: The settings that the options change; by default those of the environment.
+        options: See below; give a list for an option that can be repeated on the command line.
 
     Returns:
         A `Result` for one answer, else `Results`.
 
     Raises:
-        InputError: The arguments or the data are not usable.
+        InputError: The arguments or the data cannot be used.
         SettingsError: A setting is wrong.
-        FatalModelError: The judge cannot be asked.
+        FatalModelError: The judge is unavailable.
     """
     return run_sync(
         aevaluate(
@@ -91,7 +91,7 @@ async def aevaluate(
     settings: Settings | None = None,
     **options: Unpack[EvaluateKeywords],
 ) -> Results:
-    """`evaluate` inside a running event loop; the same arguments, results and errors."""
+    """Run `evaluate` inside a running event loop; same arguments, results and errors."""
     check_options(options, EvaluateKeywords)
     is_one = answers is None
     if is_one:
@@ -121,21 +121,21 @@ async def aevaluate(
 def audit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
-    """Find out what a judge can tell: damage answers, and have whole and damaged ones judged.
+    """Measure what damage a judge detects: damage answers, and have whole and damaged ones judged.
 
     Args:
         answers: As for `evaluate`; those whose metadata name a `variant` other than "benign" are
-            damaged already, and are left out.
+            already damaged, and are left out.
         settings: As for `evaluate`.
-        options: See below; where the command line has one repeated, give a list.
+        options: See below; give a list for an option that can be repeated on the command line.
 
     Returns:
         Figures by attack and score, mean ratings by damage, and the certificate.
 
     Raises:
-        InputError: The data are not usable, an attack is unknown, or nothing can be damaged.
+        InputError: The data cannot be used, an attack is unknown, or nothing can be damaged.
         SettingsError: A setting is wrong.
-        FatalModelError: The judge cannot be asked.
+        FatalModelError: The judge is unavailable.
     """
     return run_sync(aaudit(answers, settings=settings, **options))
 
@@ -144,11 +144,13 @@ def audit(
 async def aaudit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
-    """`audit` inside a running event loop; the same arguments, result and errors."""
+    """Run `audit` inside a running event loop; same arguments, result and errors."""
     check_options(options, AuditKeywords)
     job, chosen = prepared(answers, options, settings=settings)
     _warn(job)
-    for rejection in job.rejections[:1]:  # An audit has no room for them, the results of a run do.
+    for rejection in job.rejections[
+        :1
+    ]:  # An audit has no field for them, unlike the results of a run.
         where = f"{rejection.file}:{rejection.line}: {rejection.problem}"
         warnings.warn(f"{len(job.rejections)} lines were rejected, first {where}", stacklevel=2)
     tools = Toolbox.of(chosen, job.corpus, *own_of(options))
@@ -157,7 +159,7 @@ async def aaudit(
 
 
 def folder_at(out: str | Path, options: Keywords) -> RunFolder:
-    """A run's folder, without its failures where they are to be tried again."""
+    """Return a run's folder, without its failures if they are to be retried."""
     folder = RunFolder(Path(out))
     if options.get("retry_failed"):
         folder.forget_failures()

@@ -1,8 +1,8 @@
 """Every option of an evaluation and of an audit, once.
 
-The keywords of `ragassay.evaluate` and `ragassay.audit` and the flags of the command line are both
-made of what stands here. An option that sets a field of `Settings` has its bounds, its default and
-its description from there: to add one, name it in `Keywords`.
+The keywords of `ragassay.evaluate` and `ragassay.audit` and the command line's flags are made from
+this module. An option that sets a field of `Settings` takes its bounds, default and description
+from there: to add one, name it in `Keywords`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     NuggetsLike = str | Path | Iterable[str | Nugget | Mapping[str, str]]
     RubricLike = str | Path | Rubric | Criteria
     EvaluatorLike = str | OwnEvaluator
-else:  # Their libraries take seconds to load, and nothing asks for these at run time.
+else:  # Their libraries take seconds to load, and nothing needs these at run time.
     Answers = SourceLike = CorpusLike = NuggetsLike = RubricLike = EvaluatorLike = Any
 
 Spelling = Literal["keyword", "flag"]
@@ -64,14 +64,14 @@ class Option:
     """One option.
 
     Attributes:
-        help: What it does; of one that sets a field, the field's description.
-        flags: Short spellings on the command line, beside the one that its name gives.
-        metavar: What the help shows for the value; by default its type or the choices.
-        kind: Type of its value on the command line.
+        help: Its description; by default that of the field it sets.
+        flags: Short flags, besides the one from its name.
+        metavar: The value's name in the help; by default its type or the choices.
+        kind: The value's type on the command line.
         least: Least number.
         most: Greatest number.
-        default: What holds without it, for the help alone.
-        sets: Fields of the settings; by default the one of its name.
+        default: The default, for the help only.
+        sets: The settings' fields that it sets; by default the one of its name.
         name: The keyword.
     """
 
@@ -87,17 +87,17 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """How it is spelled on the command line."""
+        """Its command-line flag."""
         return " / ".join(self.flags)
 
     @property
     def keyword(self) -> str:
-        """How it is spelled in Python."""
+        """Its Python keyword."""
         return f"`{self.name}=`"
 
 
 class Keywords(TypedDict, total=False):
-    """Options of an evaluation and of an audit; without a value they are as if not given."""
+    """Options of an evaluation and of an audit; one without a value counts as not given."""
 
     corpus: Annotated[
         CorpusLike | None,
@@ -207,13 +207,13 @@ class AuditKeywords(Keywords, total=False):
 
 @cache
 def options_of(keywords: type) -> dict[str, Option]:
-    """All options of a class of keywords, by name."""
+    """Return all options of a class of keywords, by name."""
     hints = get_type_hints(keywords, include_extras=True)
     return {name: _whole(name, hint) for name, hint in hints.items()}
 
 
 def _whole(name: str, hint: object) -> Option:
-    """An option with all that its name and its settings say of it."""
+    """Return an option completed from its name and its settings."""
     option = next((part for part in get_args(hint) if isinstance(part, Option)), Option())
     long = f"--{name.replace('_', '-')}"
     flags = tuple(dict.fromkeys((*option.flags, long)))
@@ -242,7 +242,7 @@ def _whole(name: str, hint: object) -> Option:
 
 
 def _kind(annotation: Any) -> Any:
-    """The type of a field's value as one gives it by hand: of a tuple, a list."""
+    """Return the type of a field's value as a user gives it: for a tuple, a list."""
     parts = [part for part in get_args(annotation) if part not in (NoneType, Ellipsis)]
     if get_origin(annotation) is tuple:  # Typer takes no list of choices.
         return list[str] if get_origin(parts[0]) is Literal else list[parts[0]]
@@ -250,7 +250,7 @@ def _kind(annotation: Any) -> Any:
 
 
 def _told(option: Option, default: object) -> str:
-    """The help with what holds by default."""
+    """Return the help with the default."""
     if isinstance(default, bool):
         return f"{option.help} {'On' if default else 'Off'} by default."
     is_told = isinstance(default, str | int) and default != ""
@@ -262,16 +262,16 @@ def settings_of(
     base: Settings | None = None,
     spelled: Spelling = "keyword",
 ) -> Settings:
-    """Settings from options, else from `base`, else from the environment.
+    """Return settings from options, else from `base`, else from the environment.
 
     Args:
-        options: By name; None or an empty list means "not given". Those that set no field are
-            passed over.
-        base: What the options change.
-        spelled: How an error names an option.
+        options: Values by name; None or an empty list means "not given". Options that set no field
+            are ignored.
+        base: The settings that the options change.
+        spelled: Returns an option's name for an error.
 
     Raises:
-        SettingsError: A value is wrong, or two contradict each other.
+        SettingsError: A value is wrong, or two values contradict each other.
     """
     known = {name: o for name, o in options_of(EvaluateKeywords).items() if o.sets}
     given: dict[str, Any] = {
@@ -303,13 +303,13 @@ def settings_of(
 
 
 def _named(values: Iterable[Any]) -> tuple[str, ...]:
-    """Return values as the settings keep them: names, and those of rubrics that were given."""
+    """Return values as the settings store them: names, including those of rubric objects."""
     names = (v.name if isinstance(v, Rubric) else v for v in values)
     return tuple(str(name) for name in names if isinstance(name, str | Path))
 
 
 def own_of(options: Mapping[str, Any]) -> tuple[list[OwnEvaluator], list[Rubric | Criteria]]:
-    """Return the evaluators and the rubrics that were given as objects, from Python."""
+    """Return the evaluators and the rubrics that were given as Python objects."""
     evaluators, rubrics = (several(options.get(name)) for name in ("evaluators", "rubrics"))
     return (
         [one for one in evaluators if not isinstance(one, str)],
@@ -318,7 +318,7 @@ def own_of(options: Mapping[str, Any]) -> tuple[list[OwnEvaluator], list[Rubric 
 
 
 def several(value: Any) -> tuple[Any, ...]:
-    """One value, several, or none (None) as a tuple."""
+    """Return one value, several, or none (None) as a tuple."""
     if value is None:
         return ()
     if isinstance(value, str | Path) or not isinstance(value, Iterable):
@@ -327,11 +327,11 @@ def several(value: Any) -> tuple[Any, ...]:
 
 
 def check_options(options: Mapping[str, object], keywords: type) -> None:
-    """Refuse what is no option, as Python does, and a number that is out of its bounds.
+    """Refuse unknown options, as Python does, and numbers out of bounds.
 
     Raises:
-        TypeError: There is no such option.
-        InputError: A number is too small. Those that set a field are checked with it.
+        TypeError: An option is unknown.
+        InputError: A number is too small. The settings check those that set a field.
     """
     known = options_of(keywords)
     for name, value in options.items():
@@ -345,14 +345,14 @@ def check_options(options: Mapping[str, object], keywords: type) -> None:
 def signature_with(
     function: Callable[..., object], options: Iterable[inspect.Parameter]
 ) -> inspect.Signature:
-    """The signature of a function that has options for its `**options`."""
+    """Return the signature of a function with options in place of its `**options`."""
     signature = inspect.signature(function, eval_str=True)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     return signature.replace(parameters=[*own, *options])
 
 
 def shows(keywords: type) -> Callable[[F], F]:
-    """Show the options of a function that takes `**options` in its signature and its help."""
+    """Add the options of a function with `**options` to its signature and its help."""
 
     def decorate(function: F) -> F:
         hints = get_type_hints(keywords)

@@ -38,7 +38,7 @@ CitationEvidence = Literal["passage", "document", "sentence", "nuggets"]
 
 
 class Settings(BaseSettings):
-    """Everything that a run can be told; each field says what it does."""
+    """All settings of a run; each field has a description."""
 
     model_config = SettingsConfigDict(
         env_prefix="RAGASSAY_", extra="forbid", frozen=True, protected_namespaces=()
@@ -58,17 +58,17 @@ class Settings(BaseSettings):
     escalate: str = Field(
         default="",
         description="A second judge that decides what the judge is not sure of (a cascade); "
-        "NAME@URL has an endpoint of its own. The report says how much went on, what it cost, and "
-        "what all would have cost there.",
+        "NAME@URL has an endpoint of its own. The report shows how many verdicts it decided, their "
+        "cost, and the cost of asking it for all.",
     )
     when: str = Field(
         default="entropy>1.0",
-        description="What counts as not sure, for a second judge: entropy>X (bits, over the "
+        description="When to ask the second judge: entropy>X (bits, over the "
         "ratings or labels), confidence<X, unscored, joined by and/or.",
     )
     api_base: str | None = Field(
         default=None,
-        description="Endpoint of the judge, where it is not the provider's own; also of the judges "
+        description="Endpoint of the judge, if not the provider's own; also of the judges "
         "of a panel that share the first hosted judge's provider.",
     )
     embedder: str = Field(
@@ -78,12 +78,12 @@ class Settings(BaseSettings):
     )
     only: tuple[str, ...] = Field(
         default=(),
-        description=f"Find out only this: {', '.join(PARTS)}, or an evaluator of your own by its "
+        description=f"Evaluate only this: {', '.join(PARTS)}, or an evaluator of your own by its "
         "name. By default all.",
     )
     rubric_set: RubricSet = Field(
         default="yescieval",
-        description="Whose rubrics: YESciEval's nine, SummEval's four, USR's six.",
+        description="The set of rubrics: YESciEval's nine, SummEval's four, USR's six.",
     )
     rubrics: tuple[str, ...] = Field(
         default=(),
@@ -92,7 +92,7 @@ class Settings(BaseSettings):
     )
     evaluators: tuple[str, ...] = Field(
         default=(),
-        description="An evaluator of your own, beside those that are shipped: "
+        description="An evaluator of your own, besides the shipped ones: "
         "package.module:name, or the name of an entry point of the group ragassay.evaluators.",
     )
     strategy: Strategy = Field(
@@ -103,51 +103,56 @@ class Settings(BaseSettings):
     )
     signals: bool = Field(
         default=True,
-        description="Measure each answer before its rubrics are judged: a hosted judge is told "
-        "what was measured, beside the embedded one it rates.",
+        description="Measure each answer before its rubrics are judged: a hosted judge is told the "
+        "measurements; with the embedded judge they rate too.",
     )
     verifier: str = Field(
         default="auto",
         min_length=1,
-        description="What compares sentences with passages: judge, embedded (installed with "
-        "ragassay), ragassay/mean-verifier (slower, right more often), ragassay/FOLDER (one that "
-        "was fine-tuned), or a model of natural language inference on Hugging Face's hub; auto is "
-        "embedded beside an embedded judge, and a hosted judge itself.",
+        description="The model that compares sentences with passages: judge, embedded (installed "
+        "with ragassay), ragassay/mean-verifier (slower, more accurate), ragassay/FOLDER (a "
+        "fine-tuned one), or a natural language inference model on Hugging Face's hub; auto is "
+        "embedded for an embedded judge, else the judge itself.",
     )
     verdict_labels: VerdictLabels = Field(
         default=4,
-        description="How many labels a verdict is chosen from: 2 (supports or not), 3 (and "
+        description="Number of possible labels of a verdict: 2 (supports or not), 3 (and "
         "contradicts) or 4 (and not relevant).",
     )
     citation_evidence: CitationEvidence = Field(
         default="passage",
-        description="What of a cited document is compared with the sentence: the passage of three "
-        "sentences that is closest to it, the whole document, the closest sentence, or the "
-        "document's nuggets with those of the sentence.",
+        description="The part of a cited document to compare with the sentence: the closest "
+        "passage of three sentences, the whole document, the closest sentence, or the document's "
+        "nuggets with those of the sentence.",
     )
     correctness: str = Field(
         default=EMBEDDED,
         min_length=1,
-        description="What says whether sentences are correct: embedded or another verifier by its "
-        "name, judge, cosine, or a fitted classifier (.json).",
+        description="The model that decides whether sentences are correct: embedded or another "
+        "verifier by its name, judge, cosine, or a fitted classifier (.json).",
     )
     concurrency: int = Field(
         default=0,
         ge=0,
         le=4096,
-        description="Most model calls under way at a time, of each judge; 0 chooses by the judge: "
-        "64 for the embedded one, which answers them in one batch, else 16.",
+        description="Most concurrent model calls of each judge; 0 chooses by the judge: 64 for the "
+        "embedded one, which answers them in one batch, else 16.",
     )
     timeout_s: float = Field(default=600.0, gt=0, description="Longest wait for one call.")
     max_attempts: int = Field(
-        default=5, ge=1, le=20, description="How often a call is tried that fails in passing."
+        default=5,
+        ge=1,
+        le=20,
+        description="Most attempts of a call that fails for a temporary reason.",
     )
     max_reply_tokens: int = Field(default=256, ge=16, description="Longest reply.")
     max_source_chars: int = Field(
         default=0, ge=0, description="Budget of source text in a prompt; 0 chooses by the judges."
     )
     max_sentences: int = Field(
-        default=200, ge=1, description="An answer with more is refused, by name, before any call."
+        default=200,
+        ge=1,
+        description="Most sentences of an answer; a longer one is refused before any call.",
     )
     nugget_threshold: float = Field(
         default=0.6,
@@ -157,26 +162,26 @@ class Settings(BaseSettings):
     )
     nugget_matcher: str = Field(
         default="",
-        description="A file that `ragassay nuggets fit` wrote, which decides what is the same fact "
-        "in place of the threshold.",
+        description="A file by `ragassay nuggets fit`, which decides when two nuggets are the same "
+        "fact, in place of the threshold.",
     )
     evidence_threshold: float = Field(
         default=0.0,
         ge=-1,
         le=1,
-        description="Least cosine similarity of a passage that is worth a verdict.",
+        description="Least cosine similarity of a passage to be judged.",
     )
     evidence: Look = Field(
         default="search",
-        description="Who looks for evidence: search has the judge write queries; agent hands it "
-        "tools to search, read and cite, if it can call tools.",
+        description="Way to search for evidence: with search the judge writes queries; with agent "
+        "it gets tools to search, read and cite, if it can call tools.",
     )
     evidence_rounds: int = Field(
         default=2,
         ge=0,
         le=10,
-        description="How often queries are written for a sentence; 0 searches with the sentence "
-        "and its question alone, and asks no model.",
+        description="Most rounds of queries by the judge for a sentence; 0 searches with the "
+        "sentence and its question only, and asks no model.",
     )
     evidence_turns: int = Field(
         default=8, ge=1, le=50, description="Most turns of an agent that searches for a sentence."
@@ -184,13 +189,13 @@ class Settings(BaseSettings):
     evidence_tokens: int = Field(
         default=100_000,
         ge=0,
-        description="Tokens after which no further round or turn is begun, for each answer.",
+        description="Tokens per answer after which no further round or turn begins.",
     )
     evidence_passages: int = Field(
         default=1,
         ge=1,
         le=100,
-        description="How many passages for a sentence, and how many against it, are judged.",
+        description="Number of passages to judge for a sentence, and as many against it.",
     )
     evidence_enough: float = Field(
         default=0.6,
@@ -207,28 +212,30 @@ class Settings(BaseSettings):
     reranker: str = Field(
         default="embedded",
         min_length=1,
-        description="What looks at hits again: embedded, none, or a cross-encoder that "
+        description="The reranker of hits: embedded, none, or a cross-encoder that "
         "sentence-transformers can load, e.g. cross-encoder/ms-marco-MiniLM-L6-v2 or "
         "ncbi/MedCPT-Cross-Encoder.",
     )
     chroma_url: str = Field(
         default="",
-        description="Address of a Chroma server that keeps the vectors; else the corpus does.",
+        description="Address of a Chroma server that stores the vectors; else the corpus does.",
     )
-    cluster_user: str = Field(default="", description="For a corpus in a cluster.")
-    cluster_password: SecretStr | None = Field(default=None, description="Beside `cluster_user`.")
+    cluster_user: str = Field(default="", description="User name for a corpus in a cluster.")
+    cluster_password: SecretStr | None = Field(
+        default=None, description="Password of `cluster_user`."
+    )
     cache_dir: Path = Field(
         default_factory=lambda: user_cache_path("ragassay"),
-        description="Where converted weights live, and what PubMed answered.",
+        description="Folder of converted weights and of PubMed's replies.",
     )
     ncbi_api_key: SecretStr | None = Field(
-        default=None, description="For the corpus pubmed: 10 requests a second instead of 3."
+        default=None, description="For the corpus pubmed: 10 requests per second instead of 3."
     )
     ncbi_email: str = Field(
-        default="", description="For the corpus pubmed: whom NCBI can write to."
+        default="", description="For the corpus pubmed: an address for NCBI to write to."
     )
     prompts: tuple[Path, ...] = Field(
-        default=(), description="A prompt that `ragassay optimize` wrote, for its agent."
+        default=(), description="A compiled prompt by `ragassay optimize`."
     )
     local_dtype: Literal["auto", "bfloat16", "float32"] = Field(
         default="auto",
@@ -236,7 +243,7 @@ class Settings(BaseSettings):
     )
     server_key: SecretStr | None = Field(
         default=None,
-        description="What clients of `ragassay serve` must show; one is made where there is none.",
+        description="The key that clients of `ragassay serve` must send; by default a new one.",
     )
 
     @model_validator(mode="after")
@@ -259,7 +266,9 @@ class Settings(BaseSettings):
                 f"leave out escalate ({self.escalate}) or the further judges"
             )
         if self.escalate and self.escalated_to in ("", self.model):
-            raise ValueError(f"escalate: {self.escalate} is no second judge beside {self.model}")
+            raise ValueError(
+                f"escalate: {self.escalate} is not a second judge besides {self.model}"
+            )
         return self
 
     @property
@@ -269,7 +278,7 @@ class Settings(BaseSettings):
 
     @property
     def escalated_when(self) -> str | None:
-        """What counts as not sure; None without a second judge."""
+        """The condition for a second judge; None without one."""
         return self.when if self.escalate else None
 
     @property
@@ -279,11 +288,11 @@ class Settings(BaseSettings):
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """All that rate the rubrics, the run's judge first."""
+        """All judges of the rubrics, the run's judge first."""
         return self.model, *self.panel_names
 
     def of_judge(self, place: int) -> Settings:
-        """The settings by which one judge of the panel is asked.
+        """Return the settings of one judge of the panel.
 
         Args:
             place: Its place among `judges`, 0 for the run's judge.
@@ -295,10 +304,10 @@ class Settings(BaseSettings):
         return self.model_copy(update={"model": name, "panel": (), "api_base": api_base})
 
     def of_second(self) -> Settings:
-        """The settings by which the second judge is asked: it verifies too, and searches nothing.
+        """Return the second judge's settings: it verifies too, and does not search.
 
         Raises:
-            SettingsError: There is none.
+            SettingsError: There is no second judge.
         """
         name, own = split_endpoint(self.escalate)
         if not name:
@@ -318,12 +327,12 @@ class Settings(BaseSettings):
 
     @property
     def n_slots(self) -> int:
-        """Most model calls under way at a time."""
+        """Most concurrent model calls."""
         return self.concurrency or (64 if is_ours(self.model) else 16)
 
     @property
     def chosen_verifier(self) -> str:
-        """The verifier, "auto" decided."""
+        """The verifier, with "auto" resolved."""
         chosen = self.verifier
         if chosen == "auto":
             chosen = EMBEDDED if is_ours(self.model) else "judge"
@@ -331,31 +340,31 @@ class Settings(BaseSettings):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What is to be found out."""
+        """The requested parts of an evaluation."""
         return self.only or PARTS
 
     def wants(self, part: str) -> bool:
-        """Whether a part is to be found out."""
+        """Return whether a part is requested."""
         return part in self.parts
 
     @property
     def measures(self) -> bool:
-        """Whether answers are to be measured; signals are known of YESciEval's rubrics alone."""
+        """Return whether answers are measured; only YESciEval's rubrics have signals."""
         return self.signals and self.wants("rubrics") and self.rubric_set == "yescieval"
 
     @property
     def looks_for_evidence(self) -> bool:
-        """Whether passages are to be found for the sentences."""
+        """Return whether passages are searched for the sentences."""
         return self.wants("evidence") or self.wants("correctness")
 
     @property
     def verifies_evidence(self) -> bool:
-        """Whether the sentences are to be compared with the passages that were found for them."""
+        """Return whether the sentences are compared with the passages found for them."""
         return self.wants("evidence") or (self.wants("correctness") and self.correctness == "judge")
 
     @property
     def cites_by_nuggets(self) -> bool:
-        """Whether citations are checked nugget by nugget."""
+        """Return whether citations are checked nugget by nugget."""
         return self.wants("citations") and self.citation_evidence == "nuggets"
 
     @property
@@ -367,7 +376,7 @@ class Settings(BaseSettings):
 
     @property
     def nugget_matcher_sha256(self) -> str:
-        """What the matcher's file holds, whatever its name; empty where there is none.
+        """The hash of the matcher's file, whatever its name; empty without one.
 
         Raises:
             SettingsError: It cannot be read.
@@ -413,19 +422,19 @@ RESULT_FIELDS = (
     "reranker",
     "local_dtype",
 )
-"""The settings that bear on a result; a manifest keeps these, and no key or endpoint."""
+"""The settings that affect a result; a manifest stores these, and no key or endpoint."""
 
 
 def seated(judges: Sequence[str], api_base: str | None = None) -> dict[str, object]:
-    """The fields that seat judges as a user lists them, for `load_settings`.
+    """Return the settings' fields for a user's list of judges, for `load_settings`.
 
     Args:
-        judges: LiteLLM names, each perhaps with its endpoint; the first is the run's judge. Where
-            none is named, the settings stay as they are.
-        api_base: The endpoint that was given beside them.
+        judges: LiteLLM names, optionally with an endpoint; the first is the run's judge. Without
+            any, the settings stay unchanged.
+        api_base: The endpoint that was given separately.
 
     Raises:
-        SettingsError: The first has an endpoint of its own, and it is open whether another judge of
+        SettingsError: The first has its own endpoint, and it is unclear whether another judge of
             its provider shares it.
     """
     if not judges:
@@ -440,11 +449,11 @@ def seated(judges: Sequence[str], api_base: str | None = None) -> dict[str, obje
 def load_settings(
     _base: Settings | None = None, _spelled: Mapping[str, str] | None = None, /, **given: object
 ) -> Settings:
-    """Make settings of what is given, then of `_base`, else of the environment, then the defaults.
+    """Make settings from the given values, then `_base`, else the environment, then the defaults.
 
     Args:
-        _base: Settings to change; the environment has no say then.
-        _spelled: How the user wrote a field, for the message of an error.
+        _base: Settings to change; the environment is then ignored.
+        _spelled: Returns the user's spelling of a field, for error messages.
         given: Fields by name; None means "not given".
 
     Raises:

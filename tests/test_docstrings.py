@@ -9,26 +9,7 @@ import ragassay
 PACKAGE = Path(ragassay.__file__).parent
 RIDDLES = {"What", "Who", "How", "Whether"}
 
-NOT_YET = (
-    "agents/adapter.py",
-    "agents/base.py",
-    "agents/rubric_judge.py",
-    "api.py",
-    "cli",
-    "graphs",
-    "metrics/cascade.py",
-    "metrics/scores.py",
-    "metrics/uncertainty.py",
-    "models/gateway.py",
-    "models/local",
-    "models/serving",
-    "optimizers",
-    "records",
-    "reports",
-    "runs/engine.py",
-    "runs/evaluate.py",
-    "settings.py",
-)
+NOT_YET = ("models/local",)
 """Rooms and modules that are still to be rewritten. Shorten it; never add to it."""
 
 

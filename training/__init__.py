@@ -1,1 +1,1 @@
-"""How the shipped weights were made: scripts of the maintainers, outside the package."""
+"""Scripts of the maintainers that made the shipped weights, outside the package."""

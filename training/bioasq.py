@@ -1,4 +1,4 @@
-"""BioASQ's questions with their ideal answers, and the snippets that people marked for them."""
+"""BioASQ's questions with their ideal answers and the snippets that people marked."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ N_CHARS = (40, 300)
 """Length of a sentence that states something and is not a list."""
 
 DEPTH = 50
-"""Fragments among which one of another question's documents is looked for."""
+"""Number of fragments to search for one of another question's documents."""
 
 _OPENING = re.compile(r"^(?:yes|no)\b[,.:;]?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class BioasqAnswer:
-    """A question with what people answered and what they marked.
+    """A question with people's ideal answer and marked snippets.
 
     Attributes:
-        question: What was asked.
-        sentences: Of the ideal answer, those of ordinary length, without a leading "Yes,".
+        question: The question.
+        sentences: The ideal answer's sentences of ordinary length, without a leading "Yes,".
         documents: The question's gold snippets, joined by PMID; their ids are PMIDs.
         group: The question's id.
     """
@@ -41,7 +41,7 @@ class BioasqAnswer:
 
 
 def read_bioasq(shared: Path) -> list[BioasqAnswer]:
-    """Read the questions that have a sentence of an ideal answer and a document."""
+    """Read the questions with a sentence of an ideal answer and a document."""
     folder = shared / "data" / "bioasq"
     with gzip.open(folder / "snippet_documents.jsonl.gz", "rt", encoding="utf-8") as lines:
         texts: dict[str, str] = {row["pmid"]: row["text"] for row in map(json.loads, lines)}
@@ -66,7 +66,7 @@ class FragmentSearch:
     """BM25 over the fragments of three sentences of many documents.
 
     Args:
-        documents: Ids that come again are taken once.
+        documents: The documents; repeated ids count once.
     """
 
     def __init__(self, documents: Iterable[Document]) -> None:
@@ -78,6 +78,6 @@ class FragmentSearch:
         self._search = Bm25Search(fragments)
 
     def best(self, query: str, without: Collection[str]) -> str:
-        """The first fragment for a query that is of none of the given documents; "" for none."""
+        """Return the first fragment for a query outside the given documents; "" for none."""
         hits = self._search.search(query, DEPTH)
         return next((h.document.text for h in hits if h.document.id not in without), "")

@@ -2,9 +2,9 @@
 
     python -m training.claims --shared ../shared --out claims
 
-The command writes what the shipped verifier on SmolLM2 learns from, for `ragassay finetune
-verifier`: SciFact's claims, Citation-Integrity's, and apart from them the fifth of SciFact's groups
-that every verifier is measured on.
+The command writes the training data of the shipped verifier on SmolLM2, for `ragassay finetune
+verifier`: SciFact's claims, Citation-Integrity's, and separately the fifth of SciFact's groups that
+every verifier is measured on.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ragassay.optimizers.finetuning.claims import LABEL_OF, WORDS, LabelledClaim
 from ragassay.text.sentences import sentences_of
 
 SEED = 20250714
-"""Of the split of SciFact's claims, and of all draws for the shipped verifiers."""
+"""Seed of the split of SciFact's claims, and of all draws for the shipped verifiers."""
 
 HELD_OUT = 0.2
 
 _MARK = r"<\|(?:multi_|other_)?cit\|>"
 _CITED = re.compile(rf"\s*[\[(][^\[\]()]*{_MARK}[^\[\]()]*[\])]|\s*{_MARK}")
-"""Where Citation-Integrity stands a mark in place of a citation: the brackets around one hold
-other citations, what follows one without brackets is the sentence."""
+"""Citation-Integrity's mark in place of a citation: brackets around one contain other citations;
+the text after one without brackets belongs to the sentence."""
 
 
 def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
@@ -58,7 +58,7 @@ def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
 
 
 def split_scifact(shared: Path) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
-    """Part SciFact's claims: those to train on, and the fifth of their groups that is held out."""
+    """Split SciFact's claims into training claims and a held-out fifth of the groups."""
     claims = read_scifact_claims(shared)
     held = held_out(claims, HELD_OUT, SEED)
     return [c for c in claims if not held[c.group]], [c for c in claims if held[c.group]]
@@ -68,10 +68,10 @@ def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:
     """Read citing sentences and what they cite.
 
     Accurate citations support their sentence, inaccurate ones are taken to contradict it, and
-    irrelevant ones leave it open.
+    irrelevant ones are neutral.
 
     Args:
-        shared: Holds data/citation-integrity.
+        shared: The folder of data/citation-integrity.
         part: "train" or "dev".
     """
     folder = shared / "data" / "citation-integrity"
@@ -109,7 +109,7 @@ def read_healthver(shared: Path) -> list[LabelledClaim]:
 
 
 def without_citations(text: str) -> str:
-    """Leave the citations out of a citing sentence of Citation-Integrity.
+    """Remove the citations from a citing sentence of Citation-Integrity.
 
     Example:
         >>> without_citations("In a trial (Lee et al., <|other_cit|>), it fell.<|cit|>")
@@ -156,7 +156,7 @@ def write_claims(claims: Sequence[LabelledClaim], path: Path) -> None:
 
 
 def main() -> None:
-    """Write the claims, a file each."""
+    """Write the claims, one file per set."""
     parser = argparse.ArgumentParser(description="Write what a verifier is fine-tuned on.")
     parser.add_argument("--shared", type=Path, required=True, help="holds data/")
     parser.add_argument("--out", type=Path, required=True, help="a folder")

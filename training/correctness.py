@@ -1,10 +1,10 @@
-"""Pairs that teach correctness, and the classical baselines fitted to them.
+"""Fit the classical baselines of correctness to pairs of sentence and passage.
 
     python -m training.correctness --shared ../shared --family svm --out correctness.json
 
-Pairs are made as BioACE makes them (section 4.1.3): an answer sentence with the span that people
-marked as its evidence is correct; with the fragment of three sentences that BM25 ranks first for
-the question, and that is no part of that span, it is not.
+Pairs follow BioACE (section 4.1.3): an answer sentence with its marked evidence span is correct;
+with the fragment of three sentences that BM25 ranks first for the question, outside that span, it
+is incorrect.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class CorrectnessPair:
     """A sentence and a passage.
 
     Attributes:
-        sentence: Of an answer.
-        passage: Of a document.
-        correct: Whether the passage is what people marked as the sentence's evidence.
-        group: Pairs of one question share it; no group may be on both sides of a split.
+        sentence: A sentence of an answer.
+        passage: A passage of a document.
+        correct: Whether the passage is the sentence's marked evidence.
+        group: The question's name; no split divides a group.
     """
 
     sentence: str
@@ -52,10 +52,10 @@ class CorrectnessPair:
 
 
 def scifact_pairs(claims: Iterable[LabelledClaim]) -> list[CorrectnessPair]:
-    """Pair claims with their rationale, and with the abstract's best fragment beside it.
+    """Pair claims with their rationale, and with the abstract's best other fragment.
 
-    The claim is its own question. Of an abstract that is nothing but rationale there is no
-    fragment, and so no incorrect pair.
+    The claim is its own question. An abstract that is nothing but rationale has no other fragment,
+    and so gives no incorrect pair.
     """
     found: list[CorrectnessPair] = []
     for claim in claims:
@@ -86,8 +86,8 @@ def bioasq_pairs(
     """Pair sentences of ideal answers with their gold snippets, and with the best other fragment.
 
     Of a question's snippets, the fragment that BM25 ranks first for the sentence is its evidence.
-    The snippets say nothing of the rest of their abstracts, so that the incorrect fragment comes
-    from the documents of other questions, by the question.
+    Nobody labelled the rest of the abstracts, so the incorrect fragment is searched with the
+    question in the documents of other questions.
     """
     found: list[CorrectnessPair] = []
     for answer in answers:
@@ -151,7 +151,7 @@ def fit_classifier(pairs: Sequence[CorrectnessPair], family: Family) -> PairClas
 
 
 def pairs_sha256(pairs: Sequence[CorrectnessPair]) -> str:
-    """Hash pairs, in their order."""
+    """Return the hash of pairs, in their order."""
     rows = [(pair.sentence, pair.passage, pair.correct) for pair in pairs]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Pairs that the verifier on MiniLM learns from beside labelled claims."""
+"""Pairs for the verifier on MiniLM, besides labelled claims."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ragassay.optimizers.finetuning.pairs import Example
 from training.correctness import CorrectnessPair
 
 CONTRADICTED = 0.8
-"""Share of correct pairs of which a contradiction is made as well."""
+"""Share of correct pairs that are also turned into a contradiction."""
 
 
 def pair_examples(pairs: Iterable[CorrectnessPair], rng: random.Random) -> list[Example]:
-    """Label pairs: correct ones support, others neutral; contradict some of the correct."""
+    """Label pairs: correct ones support, others are neutral; contradict some correct ones."""
     found: list[Example] = []
     for pair in pairs:
         label = SUPPORTS if pair.correct else NEUTRAL
@@ -29,7 +29,7 @@ def pair_examples(pairs: Iterable[CorrectnessPair], rng: random.Random) -> list[
 
 
 def rationale_examples(claims: Iterable[LabelledClaim]) -> list[Example]:
-    """Pair contradicted claims with the sentences that contradict them, and nothing else."""
+    """Pair contradicted claims with only the sentences that contradict them."""
     return [
         Example(c.claim, " ".join(c.sentences[i] for i in c.rationale), CONTRADICTS)
         for c in claims

@@ -1,10 +1,10 @@
-"""Fit the embedded judge's rater on answers of which it is known what is wrong with them.
+"""Fit the embedded judge's rater on answers with known damage.
 
     python -m training.rating ANSWERS [ANSWERS ...] --out signals.json
 
 ANSWERS are YESciEval files. Their whole answers are damaged anew, with texts of the side "fit". Of
-the damaged answers that the files hold, only the redundant ones are looked at, which a model wrote
-for each answer: the others repeat a few sentences. No answer to a held-out question is looked at.
+the files' own damaged answers only the redundant ones are used, which a model wrote for each
+answer: the others repeat a few sentences. Answers to held-out questions are not used.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from training.rating_examples import Example, examples_of
 from training.signal_rating import FOREIGN_FEATURES, fit_order, fit_rubric, fit_sentences
 
 HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")
-"""Attacks that leave an answer such as another system might have written. Beside its original it is
-the worse one; alone, it is not to be rated low."""
+"""Attacks whose result another system might have written. It is worse than its original, but alone
+it should not be rated low."""
 
 HARDLY_SEEN_SHARE = 0.2
 """Weight of these, and of clinical damage, among the ratings."""
@@ -36,21 +36,21 @@ KIND_SHARES = {"whole": 3.6, "extreme": 4.5}
 """Weight of a kind of answers among the ratings; 1 for the others."""
 
 INFORMAL = ("blog", "tweet")
-"""Attacks that add informal text; what they add is not scholarly."""
+"""Attacks that add informal text, which is not scholarly."""
 
 UNCLEAR_REGISTER = ("chat_logs", "advertising", "config_files", "italian", "portuguese")
-"""Pools of off-topic text that is neither scholarly nor, for sure, informal English."""
+"""Pools of off-topic text that is neither scholarly nor clearly informal English."""
 
 
 def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
     """Fit all models.
 
     Args:
-        examples: From `examples_of`.
-        data: What they are, in words.
+        examples: The result of `examples_of`.
+        data: A description of them.
 
     Raises:
-        InputError: There are none.
+        InputError: There are no examples.
     """
     if not examples:
         raise InputError("nothing to fit on: no whole answer to a question that is not held out")
@@ -84,7 +84,7 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
 
 
 def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
-    """Pair each whole answer with what damage made of it; each attack weighs 1 in all."""
+    """Pair each whole answer with its damaged versions; each attack has total weight 1."""
     whole = {e.original: i for i, e in enumerate(examples) if e.kind == "whole"}
     damaged = [i for i, e in enumerate(examples) if e.kind != "whole" and e.original in whole]
     n = Counter(examples[i].attack for i in damaged)
@@ -92,7 +92,7 @@ def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
 
 
 def _shares(examples: Sequence[Example]) -> list[float]:
-    """Weigh the answers' ratings; but for `KIND_SHARES` each kind counts the same in all."""
+    """Return the weights of the answers' ratings; equal totals per kind but for `KIND_SHARES`."""
     n = Counter(e.kind for e in examples)
     return [
         KIND_SHARES.get(e.kind, 1.0)
@@ -103,7 +103,7 @@ def _shares(examples: Sequence[Example]) -> list[float]:
 
 
 def _fit_foreign(examples: Sequence[Example]) -> LinearScorer:
-    """Learn what sentences of other texts have in common, against those of whole answers."""
+    """Fit a scorer of sentences from other texts against those of whole answers."""
     rows, labels = [], []
     for example in examples:
         if example.kind == "whole" or example.attack.startswith(("off_topic", "same_domain")):
@@ -114,7 +114,7 @@ def _fit_foreign(examples: Sequence[Example]) -> LinearScorer:
 
 
 def _fit_register(examples: Sequence[Example]) -> LinearScorer:
-    """Learn what scholarly sentences have in common, against those of blogs and tweets."""
+    """Fit a scorer of scholarly sentences against those of blogs and tweets."""
     import numpy as np
 
     rows, vectors, labels = [], [], []

@@ -1,4 +1,4 @@
-"""Answers of which it is known what is wrong with them, measured: what a rater is fitted on."""
+"""Measured answers with known damage: the training data of a rater."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ragassay.perturbations import ATTACKS, damage_answers
 from ragassay.records import DamagedAnswer
 
 OTHER_GENRE = {"off_topic": {"readability": 2}, "off_topic_inside": {"readability": 2}}
-"""What else is desired of an attack: a passage of another genre breaks a scholarly text."""
+"""A further desired rating of an attack: a passage of another genre breaks a scholarly text."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """An answer that was measured, and what is known of it.
+    """A measured answer with its known damage.
 
     Attributes:
         measured: Its measures.
@@ -38,7 +38,7 @@ class Example:
         kind: "whole", "subtle" or "extreme".
         attack: The attack's name; "" for a whole answer.
         added: Numbers of the sentences that the attack added or changed.
-        pool: What kind of text they are from.
+        pool: The kind of text they are from.
     """
 
     measured: Measured
@@ -56,13 +56,13 @@ def examples_of(
     n_systems: int = 1,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Example]:
-    """Measure whole answers to questions that may be fitted on, and what damage makes of them.
+    """Measure whole answers to questions that are not held out, and their damaged versions.
 
     Args:
         answers: YESciEval files.
         tools: Cuts and embeds.
-        n_systems: How many systems' answers are taken of each question, at random.
-        say: Told of progress.
+        n_systems: Number of systems drawn for each question.
+        say: Receives progress messages.
 
     Raises:
         InputError: A file cannot be read.

@@ -85,18 +85,18 @@ class Bm25Search:
         if found is None:
             return []
         searcher = self._index.searcher()
-        # One segment, written by one thread: an address counts the documents as they were added.
+        # One segment, written by one thread: addresses then count documents in the order added.
         hits = searcher.search(found, k).hits
         return [Hit(self._documents[self._ids[address.doc]], score) for score, address in hits]
 
 
 def group_folds(qrels: dict[str, dict[str, int]], n_folds: int, seed: int) -> dict[str, int]:
-    """Give each query a fold; queries that share a relevant document are in the same one.
+    """Assign each query to a fold; queries that share a relevant document are in the same one.
 
     Args:
         qrels: Grades of documents, query by query.
         n_folds: At least 1. Each group, in an order drawn from `seed`, goes to the smallest fold.
-        seed: Of the order.
+        seed: The seed of the order.
 
     Returns:
         Numbers in [0, n_folds), by query.
@@ -124,7 +124,7 @@ def group_folds(qrels: dict[str, dict[str, int]], n_folds: int, seed: int) -> di
 
 @dataclass(frozen=True)
 class Candidates:
-    """What one query is to choose from.
+    """The hits of one query.
 
     Attributes:
         ids: The hits' ids, in the search's order.
@@ -140,7 +140,7 @@ class Candidates:
 def collect(
     data: SciFact, search: Bm25Search, encoder: TextEncoder, depth: int = DEPTH
 ) -> dict[str, Candidates]:
-    """Search for each claim and compute the features of what was found, with a progress bar."""
+    """Search for each claim and compute the features of the hits, with a progress bar."""
     from rich.progress import track
 
     found: dict[str, Candidates] = {}
@@ -160,7 +160,7 @@ def fit(candidates: Sequence[Candidates], l2: float = L2) -> NDArray[np.float64]
     (Cao et al. 2007, ICML, equation 8 with P_y from binary grades); convex.
 
     Args:
-        candidates: Queries without a relevant hit teach nothing and are left out.
+        candidates: Hits by query; queries without a relevant hit are left out.
         l2: Weight decay.
 
     Returns:
@@ -192,7 +192,7 @@ def fit(candidates: Sequence[Candidates], l2: float = L2) -> NDArray[np.float64]
 def cross_validated(
     candidates: dict[str, Candidates], folds: dict[str, int]
 ) -> dict[str, dict[str, float]]:
-    """Score each query's hits by weights that were fitted without its fold."""
+    """Score each query's hits with weights fitted without its fold."""
     run: dict[str, dict[str, float]] = {}
     for fold in sorted(set(folds.values())):
         weights = fit([c for query, c in candidates.items() if folds[query] != fold])

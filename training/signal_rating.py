@@ -1,7 +1,7 @@
 """Fit the models that turn an answer's signals into ratings.
 
-Everything is fitted on answers that were damaged on purpose: the label of a sentence is whether an
-attack added it, the desired rating of an answer is what YESciEval asks for (section 5).
+Everything is fitted on deliberately damaged answers: a sentence's label is whether an attack added
+it, an answer's desired rating is YESciEval's (section 5).
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ FOREIGN_FEATURES = (
     "entailment",
 )
 MOST_OPENERS = 600
-"""Openers that a model of order may know; rarer ones are left out."""
+"""Most openers of a model of order; rarer ones are left out."""
 
 LEAST_OPENER = 3
-"""Sentences that an opener must begin."""
+"""Least number of sentences with an opener."""
 
 PAIR_MARGIN = 0.1
-"""Logits between a whole answer and a damaged one that are as good as certain: a word or two must
-be seen, and need not weigh much."""
+"""Difference in logits between a whole and a damaged answer that counts as certain: a change of a
+word or two must be noticed, and need not count much."""
 
 PAIR_SHARE = 0.5
-"""Weight of the pairs of an attack beside all ratings."""
+"""Weight of an attack's pairs relative to all ratings."""
 
 LEAST_WEIGHT = 0.02
-"""Each signal of a rubric counts a little: what gets worse never passes unseen."""
+"""Least weight of each signal of a rubric, so that none is ignored."""
 
 
 def fit_order(
@@ -52,12 +52,12 @@ def fit_order(
     openings: Sequence[Sequence[Sequence[str]]],
     inverse_penalty: float = 0.3,
 ) -> LinearScorer:
-    """Learn how late in its answer a sentence comes: logistic regression on all pairs of an answer.
+    """Fit a scorer of a sentence's place in its answer: logistic regression on an answer's pairs.
 
     Args:
         answers: The measures of the sentences of each answer, in their order.
-        vectors: Of the same sentences, shape (n_sentences, n_dimensions) each.
-        openings: What each of them begins with.
+        vectors: The same sentences' vectors, shape (n_sentences, n_dimensions) each.
+        openings: The opening of each of them.
         inverse_penalty: scikit-learn's C.
     """
     from scipy import sparse
@@ -74,7 +74,7 @@ def fit_order(
                 starts[i, known[word]] = 1.0
     table = sparse.hstack([np.vstack(vectors), table, starts.tocsr()]).tocsr()
     first, second = _pairs([len(answer) for answer in answers])
-    # Half the pairs are turned round: without a bias both classes say the same.
+    # Half the pairs are reversed: without a bias both classes carry the same information.
     sign = np.where(np.arange(len(first)) % 2, 1.0, -1.0)
     model = LogisticRegression(C=inverse_penalty, fit_intercept=False, max_iter=2000)
     model.fit(sparse.diags(sign) @ (table[second] - table[first]), sign > 0)
@@ -97,13 +97,13 @@ def fit_sentences(
     vectors: NDArray[np.float32] | None = None,
     inverse_penalty: float = 1.0,
 ) -> LinearScorer:
-    """Learn which sentences have a label: logistic regression, both classes weighing the same.
+    """Fit a scorer of labelled sentences: logistic regression with equal class weights.
 
     Args:
         rows: The measures of sentences.
         labels: shape (n_sentences,).
-        features: The measures that count.
-        vectors: shape (n_sentences, n_dimensions), where they count too.
+        features: The measures to use.
+        vectors: shape (n_sentences, n_dimensions), if they are used too.
         inverse_penalty: scikit-learn's C.
     """
     from sklearn.linear_model import LogisticRegression
@@ -137,16 +137,16 @@ def fit_rubric(
 ) -> RubricRater:
     """Fit proportional odds with the sign of each weight given (L-BFGS-B).
 
-    The loss is the negative log-likelihood of the desired ratings and, beside it, that of each
-    whole answer standing above what damage made of it (Bradley and Terry 1952).
+    The loss is the negative log-likelihood of the desired ratings, plus that of each whole answer
+    being better than its damaged version (Bradley and Terry 1952).
 
     Args:
         rows: The signals of each answer.
         ratings: Desired ratings, 1 to 5.
-        shares: How much each answer counts.
-        better: The signals that count, and whether more of each is better.
-        pairs: Positions of a whole answer and of a damaged one, in `rows`, and how much they count.
-        penalty: Of the squared weights.
+        shares: The weight of each answer.
+        better: The signals to use, and whether more of each is better.
+        pairs: Positions of a whole answer and of a damaged one, in `rows`, and the pair's weight.
+        penalty: The penalty of the squared weights.
     """
     from scipy.optimize import minimize
 
@@ -191,14 +191,14 @@ def _likelihoods(z: Floats, thresholds: Floats, observed: NDArray[np.intp]) -> F
 
 
 def _thresholds(parameters: Floats) -> Floats:
-    """Make ascending thresholds from a first one and the logarithms of the steps after it."""
+    """Return ascending thresholds from the first one and the logarithms of the steps after it."""
     return parameters[0] + np.concatenate([[0.0], np.cumsum(np.exp(parameters[1:]))])
 
 
 def _standardised(
     rows: Sequence[Mapping[str, float]], names: Sequence[str]
 ) -> tuple[tuple[float, ...], tuple[float, ...], Floats]:
-    """Return features' means, deviations and the table that a model sees; missing is 0."""
+    """Return features' means, deviations and the table for the model; missing is 0."""
     raw = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=np.float64)
     known = np.ma.masked_invalid(raw)
     means = known.mean(axis=0).filled(0.0)

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SAVE_EVERY = 1000
-"""New texts to a file, so that a fit that is stopped has not embedded in vain."""
+"""New texts per file, so that an interrupted fit keeps its work."""
 
 
 class CachedTokenEncoder:
     """An encoder of tokens that asks another one for new texts only.
 
     Args:
-        encoder: Computes vectors; the cache holds those of one encoder alone.
-        folder: Read if it is there, and written on the way and on leaving; it grows to 2 GB for
-            SciFact, as does the memory in use, with tokens in half precision. None keeps vectors
-            in memory alone.
+        encoder: Computes vectors; a cache is for one encoder only.
+        folder: Read if it exists, written during the work and at its end; it grows to 2 GB for
+            SciFact, as does the memory in use, with tokens in half precision. None keeps vectors in
+            memory only.
     """
 
     def __init__(self, encoder: TextEncoder, folder: Path | None = None) -> None:

@@ -2,11 +2,11 @@
 
     python -m training.verifier --shared ../shared --out ragassay/models/adapters/verifier
 
-all-MiniLM-L6-v2 is made to read claim and passage together. It learns from SciFact's and
-Citation-Integrity's labelled claims, from the pairs of `correctness`, and from sentences turned
-into their contradiction. A fifth of SciFact's groups is held out: the temperature is fitted to it,
-and the card's figures on SciFact are from it. Needs `pip install 'ragassay[train]'`; a run that was
-broken off goes on from its last checkpoint.
+all-MiniLM-L6-v2 learns to read claim and passage together. It learns from SciFact's and
+Citation-Integrity's labelled claims, from the pairs of `correctness`, and from contradicted
+sentences. A fifth of SciFact's groups is held out: the temperature is fitted to it, and the card's
+figures on SciFact are from it. Needs `pip install 'ragassay[train]'`; an interrupted run resumes
+from its last checkpoint.
 
 The other shipped verifier learns from claims alone: `ragassay finetune verifier` trains it.
 """
@@ -30,11 +30,11 @@ from training.pairs import pair_examples, rationale_examples
 
 EPOCHS = 2.0
 SCIFACT_WEIGHT = 2
-"""How often SciFact's claims, which people wrote and labelled with care, come in an epoch."""
+"""Repetitions per epoch of SciFact's claims, which people wrote and labelled with care."""
 
 
 def verifier_examples(shared: Path, embedder: TextEncoder) -> list[Example]:
-    """Make all that the adapter learns from."""
+    """Return all training examples of the adapter."""
     rng = random.Random(SEED)
     scifact, _ = split_scifact(shared)
     cited = read_citation_integrity(shared, "train")

@@ -1,8 +1,8 @@
-"""How a DSPy signature becomes a prompt here, and a reply becomes fields.
+"""Turn a DSPy signature into a prompt, and a reply into fields.
 
-One system message, the same for all agents. One user message that starts with the context of the
-case, the same bytes for all agents, and ends with the one thing that differs: so hosted models
-bill the context from their cache and the local judge computes it once.
+There is one system message, the same for all agents, and one user message that starts with the
+context of the case, the same bytes for all agents, and ends with the part that differs. So hosted
+models bill the context from their cache, and the local judge computes it once.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from ragassay.errors import UnparsableReplyError
 from ragassay.prompts import load_prompts
 
 CONTEXT_FIELD = "context"
-"""The input field that every signature here starts with."""
+"""The first input field of every signature here."""
 
 CASE_FIELD = "case"
-"""What an example is about, where that is not among its fields: a question and an answer."""
+"""The question and answer of an example, if its fields do not contain them."""
 
 
 class SharedPrefixAdapter(dspy.Adapter):
     """Renders `context` first, then examples, the instruction, the other inputs; replies in JSON.
 
-    Every input field but `context` is shown as `name: value` in the signature's order; values come
-    fenced from the agents where they are not ours.
+    Every other input is shown as `name: value` in the signature's order; agents fence untrusted
+    values.
     """
 
     def format(
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """The two messages of a call."""
+        """Return the two messages of a call."""
         examples = [_example(signature, demo) for demo in demos]
         parts = [inputs[CONTEXT_FIELD], *examples, _task(signature, inputs)]
         return [
@@ -46,10 +46,10 @@ class SharedPrefixAdapter(dspy.Adapter):
         ]
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        """The reply's fields, each of its declared type.
+        """Return the reply's fields, each of its declared type.
 
-        Bounds of length and pattern are for the model that can be held to them; a reply that
-        oversteps them is still a reply.
+        Bounds of length and pattern are for models that can enforce them; a reply beyond them is
+        still a reply.
 
         Raises:
             UnparsableReplyError: No JSON object, a missing field, or a value of another type.
@@ -67,14 +67,14 @@ class SharedPrefixAdapter(dspy.Adapter):
 class CompactAdapter(SharedPrefixAdapter):
     """Renders `context` and the other inputs, and nothing else.
 
-    For a model that was fine-tuned on such prompts: it knows its task, and the schema of the reply
-    holds it to the shape.
+    For a model that was fine-tuned on such prompts: it knows its task, and a schema enforces the
+    form of its reply.
     """
 
     def format(
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """The two messages of a call; demonstrations are not shown."""
+        """Return the two messages of a call; demonstrations are not shown."""
         parts = [inputs[CONTEXT_FIELD], *_given(signature, inputs)]
         return [
             {"role": "system", "content": load_prompts().system},
@@ -88,7 +88,7 @@ def _typed(name: str, value: Any, annotation: Any) -> Any:
         if isinstance(value, bool) or (kind is str and not isinstance(value, str)):
             raise ValueError("another type")
         parsed = parse_value(value, kind)
-        # DSPy takes 4.0 for 4; the label itself goes on.
+        # DSPy accepts 4.0 for 4; return the label itself.
         return next(v for v in get_args(kind) if v == parsed) if _is_literal(kind) else parsed
     except (ValueError, TypeError, RecursionError) as error:
         raise UnparsableReplyError(
@@ -101,7 +101,7 @@ def _is_literal(annotation: Any) -> bool:
 
 
 def _unbounded(annotation: Any) -> Any:
-    """A type without the bounds that `Annotated` puts on it or on its items."""
+    """Return a type without the bounds that `Annotated` puts on it or on its items."""
     if get_origin(annotation) is Annotated:
         return _unbounded(get_args(annotation)[0])
     if get_origin(annotation) is list:
@@ -115,14 +115,14 @@ def _given(signature: Any, inputs: Mapping[str, Any]) -> list[str]:
 
 
 def _task(signature: Any, inputs: Mapping[str, Any]) -> str:
-    # The shape before what is given: it is the same for all calls of an agent, and shared by them.
+    # The shape comes before the inputs: all calls of an agent share it.
     return "\n".join(
         [f"Task: {signature.instructions}", _shape(signature), *_given(signature, inputs)]
     )
 
 
 def _shape(signature: Any) -> str:
-    """The expected reply, as JSON with a hint in place of each value."""
+    """Return the expected reply, as JSON with a hint in place of each value."""
     shown = {}
     for name, schema in response_format(signature)["json_schema"]["schema"]["properties"].items():
         if "enum" in schema:
@@ -145,9 +145,9 @@ def _example(signature: Any, demo: Mapping[str, Any]) -> str:
 
 @functools.lru_cache(maxsize=64)
 def response_format(signature: Any) -> dict[str, Any]:
-    """The JSON schema of a signature's outputs, as OpenAI's `response_format`."""
+    """Return the JSON schema of a signature's outputs, as OpenAI's `response_format`."""
     fields: dict[str, Any] = {
-        # DSPy keeps the bounds of a field beside its type.
+        # DSPy keeps the bounds of a field apart from its type.
         name: (Annotated[(field.annotation, *field.metadata)], ...)
         if field.metadata
         else (field.annotation, ...)
@@ -163,7 +163,7 @@ def response_format(signature: Any) -> dict[str, Any]:
 
 
 def _untitled(node: Any) -> Any:
-    """A schema without the titles that pydantic adds; property names stay."""
+    """Return a schema without the titles that pydantic adds; property names stay."""
     if isinstance(node, list):
         return [_untitled(item) for item in node]
     if not isinstance(node, dict):

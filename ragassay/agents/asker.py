@@ -1,4 +1,4 @@
-"""Puts a user's question about an answer to a model: a label, or a rating, with a reason."""
+"""Ask a model a user's question about an answer, for a label or a rating with a reason."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _signature(values: tuple[str | int, ...], has_subject: bool) -> type[dspy.Si
 
 
 class Asker(Agent):
-    """A case, a question and the possible replies in, one of them out."""
+    """An agent that answers a user's question on a case with one of the given values."""
 
     name = "asker"
 
@@ -46,16 +46,16 @@ class Asker(Agent):
     def request(
         self, case: Case, question: str, values: Sequence[str | int], subject: str = ""
     ) -> Request:
-        """Ask about the case's answer.
+        """Return the request to ask about the case's answer.
 
         Args:
             case: The case.
             question: The user's question; trusted.
             values: The possible labels or ratings, at least two.
-            subject: The sentence or text of the case that it is about; untrusted.
+            subject: The sentence or text of the case in question; untrusted.
 
         Returns:
-            What the reply is read as: what was said, and what it cost.
+            The request; its reply is read as the value and its usage.
         """
         labels = [str(value) for value in values]
 

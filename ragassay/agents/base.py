@@ -1,4 +1,4 @@
-"""What all agents share: a signature from the prompts, a request, one typed call, its usage."""
+"""The base of all agents: a signature from the prompts, a request, one typed call, its usage."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ragassay.records import Usage
 ADAPTER = SharedPrefixAdapter()
 
 NO_LOGPROBS: Mapping[str, None] = {"logprobs": None, "top_logprobs": None}
-"""Options of a call whose reply is read without its log-probabilities."""
+"""Options of a call whose log-probabilities are not needed."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A call of a model that is still to be made.
+    """A model call that is not made yet.
 
     Attributes:
-        signature: Names the inputs, types the outputs, and has the instruction.
-        inputs: By name.
-        demos: Examples that are shown.
-        read: Makes the agent's record of a reply and of what it cost.
+        signature: The inputs' names, the outputs' types and the instruction.
+        inputs: Inputs by name.
+        demos: Examples for the prompt.
+        read: Makes the agent's record from a reply and its usage.
     """
 
     signature: Any
@@ -43,17 +43,17 @@ class Agent(dspy.Module):
 
     Args:
         signature: Its typed inputs and outputs; the instruction comes from the prompts.
-        prompt: Key of the prompt, where it is not the agent's name.
+        prompt: Key of the prompt, if it is not the agent's name.
     """
 
     name: ClassVar[str]
     """Key of the agent's prompt."""
 
     adapter: ClassVar[SharedPrefixAdapter] = ADAPTER
-    """Renders its prompts."""
+    """The adapter that renders its prompts."""
 
     wants_logprobs: ClassVar[bool] = True
-    """Whether the agent reads a distribution off its reply; log-probabilities of long replies cost
+    """True if the agent reads a distribution off its reply. Log-probabilities of long replies cost
     more processor time than all else."""
 
     def __init__(self, signature: Any, prompt: str = "") -> None:
@@ -63,11 +63,10 @@ class Agent(dspy.Module):
         self.predict = dspy.Predict(signature.with_instructions(task))
 
     def use(self, compiled: CompiledPrompt) -> None:
-        """Say what a compiled prompt says, in place of the shipped one.
+        """Use a compiled prompt in place of the shipped one.
 
         Raises:
-            SettingsError: It is another agent's, or its examples have a field that this one has
-                not.
+            SettingsError: It is another agent's, or its examples have a field unknown to this one.
         """
         self.check(compiled)
         signature: Any = self.predict.signature
@@ -75,7 +74,7 @@ class Agent(dspy.Module):
         self.predict.demos = [dict(demo) for demo in compiled.predictor.demos]
 
     def check(self, compiled: CompiledPrompt) -> None:
-        """Refuse what cannot be used; see `use`."""
+        """Refuse an unusable prompt; see `use`."""
         if compiled.agent != self.prompt:
             raise SettingsError(f"a compiled prompt of {compiled.agent!r} is none of {self.prompt}")
         signature: Any = self.predict.signature
@@ -88,16 +87,16 @@ class Agent(dspy.Module):
                 )
 
     def request(self, *args: Any, **kwargs: Any) -> Request:
-        """Say what a call would ask, without making it; takes what the agent is called with."""
+        """Return the request of a call, without making it; takes the agent's arguments."""
         raise NotImplementedError
 
     def asking(self, read: Callable[[dspy.Prediction, Usage], Any], /, **inputs: str) -> Request:
-        """Make a request with the predictor's signature and examples."""
+        """Return a request with the predictor's signature and examples."""
         predictor: Any = self.predict
         return Request(predictor.signature, inputs, tuple(predictor.demos), read)
 
     def aforward(self, *args: Any, **kwargs: Any) -> Awaitable[Any]:
-        """Ask a model; takes what `request` takes, gives what its `read` makes.
+        """Ask a model; take `request`'s arguments, return the result of its `read`.
 
         Raises:
             ModelError: The model gave no usable reply.
@@ -105,10 +104,10 @@ class Agent(dspy.Module):
         return self.ask(self.request(*args, **kwargs))
 
     async def ask(self, asked: Request) -> Any:
-        """Make a call of the model that DSPy's settings name, and read its reply.
+        """Call the model of DSPy's settings, and read its reply.
 
         Raises:
-            ModelError: What went wrong, typed.
+            ModelError: The call failed; the type says how.
         """
         predictor: Any = self.predict
         lm = predictor.lm or dspy.settings.lm

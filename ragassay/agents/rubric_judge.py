@@ -1,4 +1,4 @@
-"""Rates an answer on one rubric."""
+"""Rate an answer on one rubric."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 from ragassay.records import Case, Judgment, Usage
 
 LIKERT = (1, 5)
-"""The scale of the signature that an optimizer sees; a call takes the rubric's own."""
+"""The scale of the signature for optimizers; a call uses the rubric's own."""
 
 MOST_SENTENCES = 8
-"""Most sentence numbers of a rationale, for a model that can be held to it."""
+"""Most sentence numbers of a rationale, for models that can enforce it."""
 
 _WORDS = load_prompts().agents["rubric_judge"]
 
-# Small models fall into "1.1.1." after a rating: a rationale starts with a word.
+# Small models continue with "1.1.1." after a rating: a rationale starts with a word.
 Rationale = Annotated[
     str, StringConstraints(pattern=rf"^[A-Z][a-z]+ .{{20,{_WORDS.rationale_chars}}}$")
 ]
@@ -41,13 +41,13 @@ def rating_signature(
     given: tuple[str, ...] = (),
     thinks: bool = False,
 ) -> type[dspy.Signature]:
-    """The signature of a rating; the same object for the same arguments.
+    """Return the signature of a rating; the same object for the same arguments.
 
     Args:
         bounds: The scale's lowest and highest rating.
-        instruction: What is to be done.
-        given: Inputs beside context and rubric, in their order; with "facts" among them the reply
-            names sentences.
+        instruction: The instruction.
+        given: Further inputs, in order, besides context and rubric; with "facts" among them the
+            reply names sentences.
         thinks: Whether the reply reasons before it rates.
     """
     ratings: Any = Literal[tuple(range(bounds[0], bounds[1] + 1))]  # type: ignore[valid-type]
@@ -64,16 +64,16 @@ def rating_signature(
 
 
 def expert_hint(rating: int) -> str:
-    """What tells a judge, truly or not, how a person rated the answer."""
+    """Return the hint, true or not, that tells a judge how a person rated the answer."""
     return _WORDS.additions["hint"].replace("{rating}", str(rating))
 
 
 class RubricJudge(Agent):
-    """A case and a rubric in, a judgment out.
+    """An agent that rates a case on a rubric.
 
     Args:
-        strategy: How it is asked.
-        hints: What it is told that an expert said, by the record's id and the rubric's name.
+        strategy: The prompting strategy.
+        hints: Ratings attributed to an expert, by the record's id and the rubric's name.
     """
 
     name = "rubric_judge"
@@ -87,13 +87,13 @@ class RubricJudge(Agent):
         self.strategy: Strategy = strategy
         self.hints = dict(hints or {})
         self.of_rubric: dict[str, CompiledPredictor] = {}
-        """What is said of a rubric that has a compiled prompt of its own."""
+        """Compiled prompts of single rubrics."""
 
     def use(self, compiled: CompiledPrompt) -> None:
-        """As every agent; what is compiled for some rubrics is said of those alone.
+        """Use a compiled prompt; one for some rubrics is used for those only.
 
         Raises:
-            SettingsError: As every agent.
+            SettingsError: As for every agent.
         """
         if not compiled.rubrics:
             super().use(compiled)
@@ -104,17 +104,17 @@ class RubricJudge(Agent):
     def request(
         self, case: Case, rubric: Rubric, facts: str = "", others: str = "", hint: str = ""
     ) -> Request:
-        """Rate the case's answer.
+        """Return the request to rate the case's answer.
 
-        The score is the expectation over the rating tokens where the model gives
-        log-probabilities, and the written rating where it gives none.
+        The score is the expectation over the rating tokens if the model gives log-probabilities,
+        else the written rating.
 
         Args:
             case: The case.
-            rubric: What the answer is rated on, and the scale.
-            facts: What was measured on the answer's sentences, by their numbers; untrusted.
-            others: What other judges said of the same answer; untrusted.
-            hint: What an expert is said to have said; ours.
+            rubric: The rubric, with its scale.
+            facts: Measurements of the answer's sentences, by their numbers; untrusted.
+            others: Other judges' reasons for the same answer; untrusted.
+            hint: A rating attributed to an expert; trusted.
         """
         mark = mark_of(case)
         hint = hint or self.hints.get((case.record_id, rubric.name), "")
@@ -149,13 +149,13 @@ class RubricJudge(Agent):
 def judgment_of(
     found: dspy.Prediction, usage: Usage, case: Case, rubric: str, bounds: tuple[int, int]
 ) -> Judgment:
-    """What a judge's reply says, with the distribution over its ratings where there is one.
+    """Return the judgment in a judge's reply, with the distribution over its ratings if given.
 
     Args:
-        found: Has `rating` and `rationale`, perhaps `sentences` and `logprobs`.
-        usage: What the call took.
-        case: What was rated.
-        rubric: On what.
+        found: The reply: `rating` and `rationale`, perhaps `sentences` and `logprobs`.
+        usage: The call's usage.
+        case: The rated case.
+        rubric: The rubric's name.
         bounds: The scale's lowest and highest rating.
     """
     low, high = bounds
@@ -177,5 +177,5 @@ def judgment_of(
 
 
 def _known(numbers: Iterable[int], n_sentences: int) -> tuple[int, ...]:
-    """Numbers of sentences that there are, each once."""
+    """Return the existing sentence numbers, each once."""
     return tuple(dict.fromkeys(n for n in numbers if 1 <= n <= n_sentences))

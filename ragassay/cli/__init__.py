@@ -25,7 +25,7 @@ app = typer.Typer(
     name="ragassay",
     help=(
         "Find out what the answers of a biomedical RAG system really contain: which facts they "
-        "state, which they miss, whether the literature bears them out, whether each citation "
+        "state, which they miss, whether the literature supports them, whether each citation "
         "supports its sentence, and how nine rubrics rate them."
     ),
     no_args_is_help=True,

@@ -41,13 +41,13 @@ def audit(
 ) -> None:
     """Find out what a judge can tell, on answers that are damaged on purpose.
 
-    Whole answers are damaged in many ways, each of which ought to lower certain scores: off-topic
-    and informal sentences, lost or shuffled ones, repetition; a changed number, a negation turned
-    round; text that talks to the judge. Whole and damaged answers are then judged alike, and for
-    each score the judge is trusted, weak or blind.
+    Whole answers are damaged in many ways, each of which should lower certain scores: off-topic
+    and informal sentences, lost or shuffled ones, repetition; a changed number, a reversed
+    negation; text that addresses the judge. Whole and damaged answers are then judged alike, and
+    for each score the judge is trusted, weak or blind.
 
-    The folder holds audit.html, audit.md, audit.json and figures.csv. The same command again goes
-    on where it was stopped, and with a larger --limit judges only what is new.
+    The folder holds audit.html, audit.md, audit.json and figures.csv. The same command again
+    resumes a stopped audit, and with a larger --limit judges only what is new.
 
     For example:
 
@@ -62,7 +62,7 @@ def audit(
       ragassay audit bioasq-train-answers.jsonl.gz --given --limit 0
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or
-    verdict could not be had; 4 the judge is blind somewhere, with --strict.
+    verdict failed; 4 the judge is blind somewhere, with --strict.
     """
     with errors_as_lines():
         from ragassay.cli.output import print_plan
@@ -96,7 +96,7 @@ def audit_run(
     retry_failed: bool,
     quiet: bool,
 ) -> AuditResult:
-    """Audit the judge of a run on answers of the run, for `ragassay evaluate --audit N`."""
+    """Audit a run's judge on answers of the run, for `ragassay evaluate --audit N`."""
     from ragassay.runs.audit import audit_of_run, job_of_run
     from ragassay.runs.audit_job import AuditOptions
     from ragassay.runs.evaluate import run_sync

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ragassay.runs.compare import SystemComparison
 
 MOST_PAIRS = 28
-"""Pairs up to which the tests are printed too: eight systems."""
+"""Most pairs whose tests are printed too: those of eight systems."""
 
 
 def compare(
@@ -37,14 +37,14 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """Rank systems, and say which of them can be told apart.
+    """Rank systems, and report which of them differ significantly.
 
     RUN is a run of several systems, or one of several runs. An answer without a system's name
     counts for the folder that it is in.
 
     A mean is over questions, with a bootstrap interval over questions. Each pair of systems is
     compared on the questions that both have, by a paired permutation test with Holm's correction
-    over all pairs; systems that it cannot tell apart are shown as tied.
+    over all pairs; systems without a significant difference are shown as tied.
 
     Runs by different judges or settings are compared too, with a warning.
 

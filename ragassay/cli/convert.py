@@ -53,10 +53,10 @@ def convert(
 
     IN is ragassay JSONL, ragas, DeepEval, RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024 or
     2025 (task A or B), MedAESQA, BioASQ, the nuggetizer's input or assignments, the Rubric
-    workbench's paragraphs, or YESciEval; the format is told by the content. Formats of sentences
-    get a plain answer cut into sentences.
+    workbench's paragraphs, or YESciEval; the format is recognised by the content. Formats of
+    sentences get a plain answer cut into sentences.
 
-    What the new format has no room for is left out, and said.
+    Fields that the new format lacks are left out and reported.
 
     For example:
 
@@ -115,7 +115,7 @@ def _named(records: Iterable[Record], system: str | None, team: str | None) -> l
 
 
 def _in_sentences(record: Record) -> Record:
-    """The record with a plain answer cut into sentences that list what they cite."""
+    """Return the record with its answer cut into sentences that list their citations."""
     from ragassay.records import SentenceInput
     from ragassay.text.segmenter import segment
 

@@ -1,4 +1,4 @@
-"""`ragassay corpus`: build, look into, search and measure a corpus."""
+"""`ragassay corpus`: build, inspect, search and measure a corpus."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def build(
 ) -> None:
     """Build a corpus, or add files to it.
 
-    PubMed's baseline and update files go in by their numbers: revisions replace, deletions
-    remove. Files that are in the corpus already are skipped, so that the same command, with the
-    new update files in the folder, brings it up to date. A build that was stopped goes on.
+    PubMed's baseline and update files go in by their numbers: revisions replace, deletions remove.
+    Files that are in the corpus already are skipped, so that the same command, with the new update
+    files in the folder, brings it up to date. A stopped build is resumed.
 
     For example:
 
@@ -121,7 +121,7 @@ def info(
     corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
     as_json: Json = False,
 ) -> None:
-    """Say what a corpus holds, what it was built from, and whether it has vectors."""
+    """Show a corpus's contents, its source files, and whether it has vectors."""
     with errors_as_lines():
         from ragassay.cli.output import print_corpus, print_vectors
         from ragassay.retrievers.disk.corpus import DiskCorpus
@@ -139,7 +139,7 @@ def get(
     corpus: Where,
     identifiers: Annotated[list[str], typer.Argument(help="PMIDs or DOIs.")],
 ) -> None:
-    """Print articles as JSON, one a line. Exits with 1 if one is not there."""
+    """Print articles as JSON, one a line. Exits with 1 if one is missing."""
     with errors_as_lines():
         from ragassay.retrievers.opening import open_literature
 
@@ -230,7 +230,7 @@ def evaluate(
 
 
 def _opened(where: str, rerank: str, options: Mapping[str, object]) -> Literature:
-    """The place to search, its hits reranked where somebody asked for that."""
+    """Open the place to search, with reranking if requested."""
     from ragassay.models.embeddings import Embedder
     from ragassay.retrievers.opening import open_literature
     from ragassay.retrievers.reranked import reranked

@@ -8,17 +8,17 @@ from ragassay.errors import InputError
 
 
 def require_terminal(way_out: str) -> None:
-    """Do nothing where a person sits before a terminal.
+    """Check that a person is at a terminal.
 
     Raises:
-        InputError: Nobody does; names the option that does without.
+        InputError: There is no terminal; the message names the option that needs none.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError(f"there is no terminal to edit in: give {way_out}")
 
 
 def edit_in_editor(text: str) -> str:
-    """Open the user's editor, and give back what was saved; the text itself if nothing was.
+    """Open the user's editor, and return the saved text, or the text itself if unchanged.
 
     Raises:
         InputError: The editor cannot be started, or ends with an error.

@@ -50,10 +50,10 @@ def evaluate(
 
     ANSWERS is ragassay JSONL, ragas, DeepEval, RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024
     or 2025, MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR, plain or
-    gzip; the format is told by the content. What cannot be read is set aside in rejected.jsonl and
-    the rest runs.
+    gzip; the format is recognised by the content. Unreadable lines are set aside in rejected.jsonl
+    and the rest runs.
 
-    The same command again goes on where it was stopped.
+    The same command again resumes a stopped run.
 
     For example:
 
@@ -74,14 +74,14 @@ def evaluate(
       ragassay evaluate answers.jsonl --fail-under correctness=3.5
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or
-    verdict could not be had; 4 a score is below --fail-under.
+    verdict failed; 4 a score is below --fail-under.
     """
     with errors_as_lines():
         from ragassay.cli.audit import audit_run
         from ragassay.cli.output import print_certificate
         from ragassay.cli.thresholds import parse_thresholds
         from ragassay.evaluators.toolbox import Toolbox
-        from ragassay.records import NOT_HAD
+        from ragassay.records import UNSCORED_KINDS
 
         job, settings = prepared_job(answers, options, options.get("limit"))
         thresholds = parse_thresholds(fail_under or [], settings.rubric_set)
@@ -101,7 +101,7 @@ def evaluate(
         typer.echo(threshold.verdict(result.summary), err=True)
     if missed:
         raise typer.Exit(BELOW)
-    lacking = result.summary.findings.keys() & set(NOT_HAD)
+    lacking = result.summary.findings.keys() & set(UNSCORED_KINDS)
     is_partial = result.failures or result.rejections or lacking
     if is_partial or (audited and audited.is_partial):
         raise typer.Exit(PARTIAL)

@@ -13,7 +13,7 @@ OK = 0
 FAILED = 1
 USAGE = 2
 PARTIAL = 3
-"""Some of the input was rejected, or some record or verdict could not be had."""
+"""Some of the input was rejected, or some record or verdict failed."""
 
 BELOW = 4
 """A score is below its `--fail-under`."""

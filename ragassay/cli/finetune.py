@@ -95,12 +95,12 @@ def finetune(
 ) -> None:
     """Fine-tune a small model, as a low-rank adapter of a few MiB.
 
-    A judge learns from YESciEval files: whole answers as others rated them, and what damage makes
+    A judge learns from YESciEval files: whole answers with others' ratings, and damaged versions
     of them, with texts of many origins. Questions are held out by a hash of their ids (four of
-    ten); `ragassay audit` on their answers says what the judge can tell. A verifier learns from
+    ten); `ragassay audit` on their answers measures what the judge detects. A verifier learns from
     claims with evidence and label, a labeller from answers whose sentences people labelled.
 
-    The same command again goes on from the last checkpoint. Needs `pip install 'ragassay[train]'`;
+    The same command again resumes from the last checkpoint. Needs `pip install 'ragassay[train]'`;
     on a GPU with bitsandbytes the base of sft and cpo is loaded in four bits.
 
     For example:

@@ -1,4 +1,4 @@
-"""Matrices on the terminal."""
+"""Print matrices on the terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | No
     """Print matrices as tables, or as one JSON object.
 
     Args:
-        matrices: What to print.
+        matrices: The matrices.
         beside: Further fields of the JSON object; None for tables.
     """
     if beside is not None:

@@ -27,20 +27,20 @@ def meta_evaluate(
 ) -> None:
     """Measure the judge of a run against labels of people.
 
-    The file says what people think of the same answers: which sentences are needed, which
-    citations support their sentence, which gold nuggets are stated, how a rubric rates, whether
-    an answer is accurate. It is ragassay's own JSONL of labels, MedAESQA, or assignments of the
-    nuggetizer; the format is told by the content. A line of ragassay's own is, for instance,
+    The file contains people's labels of the same answers: which sentences are needed, which
+    citations support their sentence, which gold nuggets are stated, how a rubric rates, whether an
+    answer is accurate. It is ragassay's own JSONL of labels, MedAESQA, or assignments of the
+    nuggetizer; the format is recognised by the content. A line of ragassay's own is, for instance,
 
       {"task": "rubric", "label": "4", "record_id": "q1", "item": "cohesion"}
 
     and a label names its answer by record_id, or by topic and system.
 
     Printed are accuracy, macro-F1, Cohen's kappa, Krippendorff's alpha and calibration for each
-    task; how well each score tells accurate answers from inaccurate ones (AUROC); and, for
-    several systems, how alike the rankings by people and by the judge are (Spearman, Kendall).
-    Intervals resample questions. Of several annotators the majority counts, and their agreement
-    with each other is shown beside the judge's. Labels without a verdict are counted and named.
+    task; how well each score tells accurate answers from inaccurate ones (AUROC); and, for several
+    systems, how alike the rankings by people and by the judge are (Spearman, Kendall). Intervals
+    resample questions. Of several annotators the majority counts, and their agreement with each
+    other is shown next to the judge's. Labels without a verdict are counted and named.
 
     For example:
 

@@ -1,4 +1,4 @@
-"""`ragassay models`: what models are at hand, what is known of them, whether they are intact."""
+"""`ragassay models`: list models, show their cards, check their files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Name = Annotated[
 def list_models(
     as_json: Json = False,
 ) -> None:
-    """List every model that is embedded or shipped: what it is for, its size, where it is from."""
+    """List every embedded or shipped model: its purpose, its size, its origin."""
     with errors_as_lines():
         import json
 
@@ -51,7 +51,7 @@ def show(
     name: Name,
     as_json: Json = False,
 ) -> None:
-    """Show what is known of a model: how it was made, its figures with 95 % intervals, its limits.
+    """Show a model's card: how it was made, its figures with 95 % intervals, its limits.
 
     For example:
 
@@ -76,10 +76,9 @@ def check(
 ) -> None:
     """Compute the SHA-256 of every file of the models anew, and compare.
 
-    OK is a file with the digest that it should have, READ one whose digest nobody noted but that
-    can be read.
+    OK marks a file with the right digest, READ a readable one whose digest is unknown.
 
-    Exit codes: 0 all is as it should be; 1 no such model; 3 a file is damaged or missing.
+    Exit codes: 0 all files are intact; 1 no such model; 3 a file is damaged or missing.
     """
     with errors_as_lines():
         from ragassay.models.integrity import check as check_files
@@ -208,7 +207,7 @@ def _print_figures(figures: Sequence[CardFigure]) -> None:
 
 
 def _print_note(folder: Path) -> None:
-    """How an adapter was made."""
+    """Print how an adapter was made."""
     from ragassay.models.tuned import read_note
 
     note = read_note(folder)

@@ -1,4 +1,4 @@
-"""`ragassay nuggets`: write gold nuggets, and fit when two of them are one fact."""
+"""`ragassay nuggets`: write gold nuggets, assign them, and fit when two of them are one fact."""
 
 from __future__ import annotations
 
@@ -47,13 +47,12 @@ def create(
 ) -> None:
     """Write the gold nuggets of every question of a file.
 
-    The documents of a question are read some at a time; facts that no sentence of them carries
-    are left out, as are repeats. Each fact is weighed as vital or okay. Then your editor opens,
-    question by question, and what you save is written in the nuggetizer's form, which
-    `ragassay evaluate --nuggets` reads.
+    The documents of a question are read some at a time; facts that no sentence of them supports are
+    left out, as are repeats. Each fact is rated as vital or okay. Then your editor opens, question
+    by question, and what you save is written in the nuggetizer's form, which `ragassay evaluate
+    --nuggets` reads.
 
-    The same command again goes on where it was stopped: states lie beside the file, in
-    OUT.state.sqlite.
+    The same command again resumes a stopped run; its state is in OUT.state.sqlite.
 
     For example:
 
@@ -104,12 +103,12 @@ def assign(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> None:
-    """Say of every gold nugget whether each answer supports it: in full, in part, or not.
+    """Assign every gold nugget to each answer: supported in full, in part, or not.
 
     Writes the nuggetizer's form: the assignments, and the four scores with their means on a line
-    "all". An assignment that could not be had is "failed", and left out of the scores.
+    "all". A failed assignment is "failed", and left out of the scores.
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected, or an assignment could not be had.
+    Exit codes: 0 done; 1 error; 3 some input was rejected, or an assignment failed.
     """
     with errors_as_lines():
         from ragassay.evaluators.toolbox import Toolbox
@@ -148,11 +147,11 @@ def fit(
     quiet: Quiet = False,
     **options: Unpack[Keywords],
 ) -> None:
-    """Fit when two nuggets are the same fact, as BioACE does.
+    """Fit the rule for when two nuggets are the same fact, as BioACE does.
 
-    A Bayesian Gaussian mixture tells similar pairs from others; Optuna looks for the probability
-    that serves F1, similarity and number of alignments. These need no labels and say nothing of
-    the truth: where FILE names known matches, the agreement with them decides and is printed.
+    A Bayesian Gaussian mixture separates similar pairs from others; Optuna searches the probability
+    that is best for F1, similarity and number of alignments. These need no labels and do not
+    measure the truth: if FILE names known matches, the agreement with them decides and is printed.
 
     Use the result with RAGASSAY_NUGGET_MATCHER=OUT.
     """
@@ -182,7 +181,7 @@ def fit(
 
 
 def _report_written(written: Sequence[Written]) -> bool:
-    """Print one line a question; whether all went well."""
+    """Print one line per question; return whether all succeeded."""
     complete = True
     for one in written:
         if one.found is None:

@@ -12,7 +12,7 @@ from ragassay.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
     from ragassay.optimizers.compiling.job import CompileResult
-    from ragassay.prompts.compiled import Comparison
+    from ragassay.prompts.compiled import PromptComparison
     from ragassay.records import Score
 
 
@@ -89,16 +89,16 @@ def optimize(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Look for a better prompt of an agent, and measure it on data that it was not found on.
+    """Search for a better prompt of an agent, and measure it on held-out data.
 
     bootstrap picks examples; copro writes instructions; miprov2 does both; gepa writes instructions
     from what went wrong, best with a strong --reflection-model. The prompt is written as JSON, and
     `ragassay evaluate --prompts FILE` uses it. One that does no better than the shipped prompt on
     --dev is refused.
 
-    What --data holds depends on the agent; docs/optimizing.md shows a line of each.
+    The form of --data depends on the agent; docs/optimizing.md shows a line of each.
 
-    The same command again goes on where it was stopped, and asks nothing twice.
+    The same command again resumes a stopped job, and asks nothing twice.
 
     For example:
 
@@ -194,7 +194,7 @@ def _left_out(found: CompileResult) -> list[str]:
     return [f"{n} examples of --data were left out: --dev has their questions."]
 
 
-def _text(score: Score | Comparison) -> str:
+def _text(score: Score | PromptComparison) -> str:
     from ragassay.records import Score
 
     if not isinstance(score, Score) or score.value is None:

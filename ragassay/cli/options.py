@@ -1,4 +1,4 @@
-"""Options of the command line, made of `ragassay.options`, and those that only a terminal has."""
+"""Options of the command line: those of `ragassay.options`, and those for a terminal only."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ OnlyWhere = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FIELD=VALUE",
-        help="Only answers with this system, topic, or field of the file beside them; repeat for "
-        "more.",
+        help="Only answers with this system, topic, or other field of the file; repeat for more.",
     ),
 ]
 
@@ -41,7 +40,7 @@ OnlyWhere = Annotated[
 def prepared_job(
     answers: Path, options: Keywords, limit: int | None = None
 ) -> tuple[Job, Settings]:
-    """The job and the settings of a command, with a word on what could not be read."""
+    """Return the job and the settings of a command; report unreadable lines."""
     from ragassay.cli.output import print_rejections
     from ragassay.runs.job import prepared
 
@@ -53,7 +52,7 @@ def prepared_job(
 
 
 def run_folder(answers: Path, options: Keywords, ending: str = "") -> RunFolder:
-    """The folder that the user named, else one in runs/ named as the file of answers."""
+    """Return the user's folder, else one in runs/ named after the file of answers."""
     from ragassay.api import folder_at
 
     default = Path("runs") / f"{answers.name.split('.')[0]}{ending}"
@@ -64,8 +63,8 @@ def takes(keywords: type, *names: str) -> Callable[[Callable[..., None]], Callab
     """Give a command that takes `**options` a flag for each option.
 
     Args:
-        keywords: Where the options are declared.
-        names: Those that the command takes; none for all.
+        keywords: The class that declares the options.
+        names: The command's options; none for all.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

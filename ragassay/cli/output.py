@@ -1,4 +1,4 @@
-"""Results on the terminal."""
+"""Print results on the terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def print_run(
     folder: Path,
     audit: Audit | None = None,
 ) -> None:
-    """Print headline, tables, what is known of the judge, and where the report is."""
+    """Print headline, tables, the judge's card, and the report's path."""
     from rich.console import Console
 
     from ragassay.reports import answer_table, headline, score_table, system_table
@@ -57,7 +57,7 @@ def print_run(
 
 
 def print_certificate(audit: Audit) -> None:
-    """Print what the judge can tell."""
+    """Print the judge's certificate."""
     from rich.console import Console
 
     from ragassay.reports.audit import certificate_table
@@ -66,7 +66,7 @@ def print_certificate(audit: Audit) -> None:
 
 
 def print_audit(audit: Audit, folder: Path) -> None:
-    """Print certificate, mean ratings, every attack, and where the page is."""
+    """Print certificate, mean ratings, every attack, and the page's path."""
     from rich.console import Console
 
     from ragassay.reports.audit import attack_table, ratings_table
@@ -84,7 +84,7 @@ def print_audit(audit: Audit, folder: Path) -> None:
 
 
 def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "") -> None:
-    """Print what a run would take; of a cascade, also what its second judge would at most."""
+    """Print a run's plan, including the most that a cascade's second judge would take."""
     import dataclasses
     import json
 
@@ -95,7 +95,7 @@ def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "
         return
     typer.echo(f"{plan.n_records} answers, {plan.n_calls} calls of {', '.join(judges)}")
     typer.echo(
-        f"about {plan.n_prompt_tokens:,} prompt tokens, of which {plan.n_shared_tokens:,} "
+        f"about {plan.n_prompt_tokens:,} prompt tokens; {plan.n_shared_tokens:,} of them "
         "are contexts that calls on one answer share"
     )
     if plan.n_escalated:
@@ -108,7 +108,7 @@ def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "
 
 
 def print_rejections(rejections: Sequence[Rejection]) -> None:
-    """Name the first lines of a file that could not be read, on stderr."""
+    """Print a file's first unreadable lines on stderr."""
     import typer
 
     from ragassay.reports.labels import one_line
@@ -122,7 +122,7 @@ def print_rejections(rejections: Sequence[Rejection]) -> None:
 
 
 def print_corpus(folder: Path) -> None:
-    """Print what a corpus holds and which files it was built from."""
+    """Print a corpus's contents and its source files."""
     from rich.console import Console
     from rich.table import Table
 
@@ -140,11 +140,11 @@ def print_corpus(folder: Path) -> None:
 
 
 def print_vectors(corpus: DiskCorpus, url: str) -> None:
-    """Print by which models a corpus has vectors, and whether they are up to date.
+    """Print the models of a corpus's vectors, and whether the vectors are up to date.
 
     Args:
         corpus: The corpus.
-        url: Of the Chroma server that keeps them; empty where the corpus does.
+        url: Address of the Chroma server that stores them; empty if the corpus does.
     """
     import typer
 
@@ -164,7 +164,7 @@ def print_vectors(corpus: DiskCorpus, url: str) -> None:
 
 
 def print_hits(hits: Sequence[Hit], as_json: bool) -> None:
-    """Print what a search found, best first."""
+    """Print the hits of a search, best first."""
     import json
 
     import typer

@@ -1,4 +1,4 @@
-"""`ragassay prompts`: what is said to models, and what compile jobs changed of it."""
+"""`ragassay prompts`: list and show prompts, and compare compiled ones with the shipped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ app = typer.Typer(
 )
 
 N_CHARS = 60
-"""Of an instruction, in a list."""
+"""Characters of an instruction in a list."""
 
 
 @app.command("list")
@@ -49,7 +49,7 @@ def show(
 ) -> None:
     """Show the whole prompt of an agent as a model sees it.
 
-    In angle brackets stands what differs from call to call.
+    Angle brackets mark the parts that differ from call to call.
     """
     with errors_as_lines():
         from ragassay.optimizers.compiling.showing import agent_of, full_prompt

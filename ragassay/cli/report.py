@@ -14,7 +14,7 @@ def report(
 ) -> None:
     """Write report.html and report.md of a run again, and print its tables.
 
-    Also of a run that was stopped: the report then covers what is finished.
+    It also works for a stopped run: the report then covers the finished answers.
     """
     with errors_as_lines():
         from ragassay.metrics.summary import summarize

@@ -37,12 +37,12 @@ def serve(
 ) -> None:
     """Serve the local models, and others, to any OpenAI client.
 
-    Every model that ragassay brings runs in this process; calls that come together are answered in
-    one batch. LiteLLM asks the hosted ones. Clients must show a key: that of RAGASSAY_SERVER_KEY,
-    or one that is made now and printed once.
+    Every model of ragassay runs in this process; concurrent calls are answered in one batch.
+    LiteLLM asks the hosted ones. Clients must send a key: that of RAGASSAY_SERVER_KEY, or a new one
+    that is printed once.
 
     GET /health/liveliness, /health/readiness and /metrics (Prometheus) need no key. SIGTERM and
-    Ctrl-C finish what is under way. Nothing is stored and nothing sent home.
+    Ctrl-C finish open requests first. Nothing is stored, nor any telemetry sent.
 
     For example:
 

@@ -46,7 +46,7 @@ def similarity(
     as_json: Json = False,
     **options: Any,
 ) -> None:
-    """Show how alike the answers of several systems are.
+    """Show the similarity of several systems' answers.
 
     Each system's answers are compared with each other's to the same questions, as references and
     as candidates, by the eight measures of YESciEval (ROUGE-1 and ROUGE-L count as one there). A

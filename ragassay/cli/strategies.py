@@ -30,7 +30,7 @@ def strategies(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> None:
-    """Ask a judge in four ways, mislead it, and see how far its ratings hold.
+    """Ask a judge in four ways, mislead it, and measure how stable its ratings are.
 
     Each answer is rated five times: by the judge's own understanding of a rubric (zero-shot), with
     what the rubric means (knowledge), with two examples besides (few-shot), thinking step by step
@@ -41,16 +41,16 @@ def strategies(
 
     2. how well people agree with each other, and the judge with itself;
 
-    3. the share of ratings that the made-up one left as they were;
+    3. the share of ratings that the made-up one did not change;
 
     4. the sentiment of the justifications.
 
-    One judge is asked; of a fine-tuned one, the model below it. Rubrics are by default those that
-    the file was rated on. Without ratings of people the judge is misled by the opposite of its own
+    One judge is asked; for a fine-tuned one, its base model. By default the rubrics are those of
+    the file's ratings. Without people's ratings the judge is misled by the opposite of its own
     usual rating.
 
     The folder has one run for each way of asking, and the tables as CSV, LaTeX and Markdown; the
-    same command again goes on where it was stopped.
+    same command again resumes a stopped run.
 
     For example:
 
@@ -58,8 +58,7 @@ def strategies(
 
       ragassay strategies answers.jsonl --judge openai/gpt-4.1-mini --human labels.jsonl
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some rating could not
-    be had.
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some rating failed.
     """
     with errors_as_lines():
         from ragassay.runs.progress import shown_progress
@@ -111,5 +110,5 @@ def _print(study: StrategyStudy) -> None:
     for table in strategy_tables(study.rubrics):
         console.print(table)
     if study.n_unscored:
-        console.print(f"{study.n_unscored} ratings could not be had", highlight=False)
+        console.print(f"{study.n_unscored} ratings failed", highlight=False)
     print_rejections(study.rejections)

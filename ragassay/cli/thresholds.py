@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A least mean. A score that could not be had does not reach it."""
+    """A least mean. A missing score does not reach it."""
 
     key: str
     least: float
 
     def is_missed_by(self, summary: Summary) -> bool:
-        """Whether the run's mean is below, or missing."""
+        """Return whether the run's mean is below, or missing."""
         score = summary.scores.get(self.key)
         return score is None or score.value is None or score.value < self.least
 
     def verdict(self, summary: Summary) -> str:
-        """One line for a person."""
+        """Return one line for a person."""
         score = summary.scores.get(self.key)
         value = "unscored" if score is None or score.value is None else f"{score.value:.3f}"
         return f"{self.key} is {value}, below {self.least:g}"
@@ -36,11 +36,11 @@ def parse_thresholds(given: Sequence[str], rubric_set: RubricSet = "yescieval") 
     """Read `SCORE=VALUE`; a rubric may go without its `rubric.`.
 
     Args:
-        given: What the user wrote.
-        rubric_set: Whose rubrics the run has.
+        given: The user's texts.
+        rubric_set: The run's set of rubrics.
 
     Raises:
-        InputError: Not of that form.
+        InputError: A text does not have that form.
     """
     from ragassay.prompts import load_rubrics
 

@@ -1,4 +1,4 @@
-"""What of a cited document is compared with the sentence that cites it (BioACE, section 4.2)."""
+"""Choose the part of a cited document to compare with the citing sentence (BioACE, 4.2)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ragassay.retrievers.passages import WINDOW
 
 
 def cited_of(case: Case, tools: Toolbox) -> tuple[Cited, ...]:
-    """For each citation that points somewhere, what the settings want to be compared.
+    """Return, for each citation that resolves, the spans to compare by the settings.
 
-    The passage of three sentences that is closest to the sentence, the one sentence that is
-    (BioACE's maxSimSentence), or the whole document, which is also what nuggets are listed from.
+    These are the passage of three sentences closest to the sentence, the closest single sentence
+    (BioACE's maxSimSentence), or the whole document, from which nuggets are also listed.
     """
     documents = {source.id: source for source in case.sources}
     pairs = [
@@ -35,7 +35,7 @@ def cited_of(case: Case, tools: Toolbox) -> tuple[Cited, ...]:
 def _spans(
     pairs: Sequence[tuple[str, Document]], tools: Toolbox
 ) -> Sequence[tuple[EvidenceSpan, ...]]:
-    """At most one span for each claim and document; none where the document says nothing."""
+    """Return at most one span for each claim and document; none for an empty document."""
     if tools.settings.citation_evidence in ("document", "nuggets"):
         return [_whole(document) for _, document in pairs]
     size = 1 if tools.settings.citation_evidence == "sentence" else WINDOW

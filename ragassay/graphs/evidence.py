@@ -1,8 +1,8 @@
-"""The evidence graph: the sentences of an answer go in, passages for and against them come out.
+"""The evidence graph: from an answer's sentences to passages for and against them.
 
-write queries -> retrieve -> choose passages -> close enough? -> write other queries, bounded by
+write queries -> retrieve -> choose passages -> close enough? -> write other queries, limited by
 rounds and tokens. The sentences of an answer share what they find. Or, with a model that calls
-tools, an agent a sentence searches on its own.
+tools, an agent per sentence searches on its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ragassay.graphs.keys import query_key
 EvidenceGraph = CompiledStateGraph[EvidenceState, Toolbox, EvidenceInput, EvidenceOutput]
 
 N_TITLES = 5
-"""Of what queries brought up in vain, the model is shown so many titles."""
+"""Number of titles of insufficient hits that the model is shown."""
 
 
 def build_evidence_graph(
@@ -41,8 +41,8 @@ def build_evidence_graph(
     """Compile the graph; it is a node of the evaluation graph.
 
     Args:
-        max_attempts: How often a model call is tried that fails for a passing reason.
-        cache: Keeps queries by the hash of what they depend on; None for no cache.
+        max_attempts: Most attempts of a model call that fails for a temporary reason.
+        cache: Stores queries by the hash of what they depend on; None for no cache.
     """
     builder = StateGraph(
         EvidenceState,
@@ -53,7 +53,7 @@ def build_evidence_graph(
     builder.add_node("read_citations", nodes.read_citations)
     builder.add_node("retrieve", nodes.retrieve)
     builder.add_node("choose_passages", nodes.choose_passages)
-    # LangGraph's types do not know that a handler may take the error.
+    # LangGraph's types do not allow for handlers that take the error.
     asking: list[tuple[str, Any, Any]] = [
         ("write_query", nodes.write_query, file_failed_query),
         ("run_agent", nodes.run_agent, file_failed_search),
@@ -80,7 +80,7 @@ def build_evidence_graph(
 
 
 def route_start(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str]:
-    """Read what is cited and look for evidence beside it, as far as the settings want either."""
+    """Read citations and look for other evidence, as far as the settings ask for either."""
     tools = toolbox(runtime)
     file = opened_file(state.case, tools)
     if not file.case.sentences:
@@ -91,7 +91,7 @@ def route_start(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | 
 
 
 def _search(file: CaseFile, runtime: Runtime[Toolbox]) -> list[Send | str]:
-    """Search where there is a corpus, and ask a model where the settings say so."""
+    """Search if there is a corpus, and ask a model if the settings say so."""
     tools = toolbox(runtime)
     if not tools.retrieval.has_corpus:
         return ["choose_passages"]
@@ -104,7 +104,7 @@ def _search(file: CaseFile, runtime: Runtime[Toolbox]) -> list[Send | str]:
 
 
 def route_on(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str] | str:
-    """Go round again for the sentences that nothing close enough was found for."""
+    """Start another round for the sentences without a close enough passage."""
     tools = toolbox(runtime)
     if state.round >= tools.settings.evidence_rounds:
         return END
@@ -117,7 +117,7 @@ def route_on(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str
 
 
 def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
-    """The task, with what was tried and what it brought up."""
+    """Return the task with the tried queries and their hits."""
     answered = [a for a in state.answered if a.sentence == task.item]
     ids = dict.fromkeys(i for a in answered for i in a.ids)
     titles = [state.pool[i].title for i in ids if i in state.pool and state.pool[i].title]

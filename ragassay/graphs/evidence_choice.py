@@ -1,4 +1,4 @@
-"""Which of the documents that were found a sentence is compared with, and which passage of each."""
+"""Choose the documents, and the passage of each, to compare a sentence with."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages
 from ragassay.retrievers.fusion import reciprocal_rank_fusion
 
 N_CHOICES = 20
-"""Documents that are reranked for a sentence. Of 50, the claims of SciFact gain .004 nDCG@10."""
+"""Documents to rerank for a sentence. With 50, the claims of SciFact gain .004 nDCG@10."""
 
 Candidates = Mapping[int, Sequence[Document]]
-"""Documents by the number of the sentence that may be compared with them."""
+"""Documents to compare a sentence with, by the sentence's number."""
 
 
 def candidates_for(
     state: EvidenceState, case: Case, sentences: Sequence[AnswerSentence]
 ) -> dict[int, tuple[Document, ...]]:
-    """What the passages for each sentence are chosen from: `N_CHOICES` at most, and the sources.
+    """Return the documents to choose each sentence's passages from: `N_CHOICES`, and the sources.
 
-    What an agent named, then what its own queries brought up and what is closest to it of what was
-    found for the other sentences, fused by reciprocal rank.
+    First those that an agent named; then the sentence's own hits and the closest of the other
+    sentences' hits, fused by reciprocal rank.
     """
     sources = {source.id: source for source in case.sources}
     found = {i: document for i, document in state.pool.items() if i not in sources}
@@ -46,12 +46,12 @@ def candidates_for(
 def chosen_passages(
     state: EvidenceState, case: Case, candidates: Candidates, tools: Toolbox
 ) -> tuple[Found, ...]:
-    """The best passages for each sentence, then those against it, from other documents.
+    """Return the best passages for each sentence, then those against it, from other documents.
 
     Args:
-        state: What was written and found.
+        state: The queries and hits so far.
         case: The answer.
-        candidates: Of the sentences that passages are to be chosen for.
+        candidates: The documents of each sentence to choose passages for.
         tools: The reranker and the embedding model.
     """
     found: list[Found] = []
@@ -78,7 +78,7 @@ def chosen_passages(
 
 
 def _claims(state: EvidenceState, case: Case, side: EvidenceSide) -> dict[int, str]:
-    """What is to be spoken to, by sentence: itself, or its opposite where one was written."""
+    """Return the claim to match, by sentence: itself, or its opposite if one was written."""
     if side == "for":
         return {s.index: s.text for s in case.sentences}
     opposites = {d.sentence: d.opposite for d in state.drafts if d.opposite}
@@ -90,6 +90,6 @@ def _claims(state: EvidenceState, case: Case, side: EvidenceSide) -> dict[int, s
 def _named(
     state: EvidenceState, sentence: int, side: EvidenceSide, documents: Sequence[Document]
 ) -> Sequence[Document]:
-    """The documents that an agent named for a side; all of them where it named none."""
+    """Return the documents that an agent named for a side; all of them if it named none."""
     named = {i for r in state.reports if r.sentence == sentence for i in r.cited.get(side, ())}
     return [d for d in documents if d.id in named] or documents

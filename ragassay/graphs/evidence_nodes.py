@@ -1,4 +1,4 @@
-"""The nodes of the evidence graph: write queries, search, choose passages, say how."""
+"""The nodes of the evidence graph: write queries, search, choose passages, record the search."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ Update = dict[str, Any]
 """A part of the state."""
 
 QUESTION_CHARS = 300
-"""Of a longer question only the beginning goes into a query: the sentence must stay the louder."""
+"""Only this many characters of a question go into a query: the sentence must dominate."""
 
 
 async def read_citations(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
-    """Choose what of each cited document is compared with the sentence that cites it."""
+    """Choose the part of each cited document to compare with the citing sentence."""
     tools = toolbox(runtime)
     case = opened_file(state.case, tools).case
     return {"cited": await in_thread(cited_of, case, tools)}
@@ -83,7 +83,7 @@ async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
 
 
 async def retrieve(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
-    """Ask the corpus this round's queries, each once."""
+    """Send this round's queries to the corpus, each once."""
     tools, this = toolbox(runtime), state.round + 1
     case = opened_file(state.case, tools).case
     known = {*state.pool, *(source.id for source in case.sources)}
@@ -97,12 +97,12 @@ async def retrieve(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
 
 
 class _Notebook:
-    """Asks a corpus, and notes what it answered.
+    """A corpus and a record of its answers.
 
     Args:
-        corpus: Where to look.
-        round: Which round of the search it is.
-        known: Ids of documents that are not new.
+        corpus: The corpus to search.
+        round: The round of the search.
+        known: Ids of documents that were found before.
     """
 
     def __init__(self, corpus: Literature, round: int, known: Iterable[str]) -> None:
@@ -111,7 +111,7 @@ class _Notebook:
         self.pool: dict[str, Document] = {}
 
     async def ask(self, sentence: int, side: EvidenceSide | None, text: str) -> list[Document]:
-        """The documents for a query that may bear something out: not those that were retracted."""
+        """Return the documents for a query, without retracted ones."""
         hits = await asyncio.to_thread(self._corpus.search, text, N_CANDIDATES)
         documents = [hit.document for hit in hits]
         found = [d for d in documents if not (isinstance(d, Article) and "retracted" in d.notices)]
@@ -129,7 +129,7 @@ class _Notebook:
 def _queries(
     state: EvidenceState, case: Case, this: int
 ) -> Iterator[tuple[int, EvidenceSide, str]]:
-    """Sentence, side and text of what is to be asked in a round, in the order of the sentences."""
+    """Yield sentence, side and text of a round's queries, in the order of the sentences."""
     drafts = {draft.sentence: draft for draft in state.drafts if draft.round == this}
     for sentence in case.sentences:
         if this == 1:
@@ -142,12 +142,12 @@ def _queries(
 
 
 def plain_query(sentence: AnswerSentence, case: Case) -> str:
-    """A sentence in the light of its question: what "It" is in the one is named in the other."""
+    """Return a sentence with its question: "It" in the one is named in the other."""
     return f"{sentence.text} {case.question[:QUESTION_CHARS]}".strip()
 
 
 async def choose_passages(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
-    """Choose the passages for each sentence, and say how they were come by."""
+    """Choose the passages for each sentence, and record the search."""
     tools = toolbox(runtime)
     case = opened_file(state.case, tools).case
     done = {search.sentence: search for search in state.searches if search.end == "enough"}
@@ -168,7 +168,7 @@ async def choose_passages(state: EvidenceState, runtime: Runtime[Toolbox]) -> Up
 
 
 def _bound(case: Case, tools: Toolbox) -> SearchEnd | None:
-    """Why a search cannot go on, whatever it has found; None where it may."""
+    """Return why a search cannot go on, whatever it has found; None if it can."""
     if not tools.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
     return "agent_done" if tools.settings.evidence == "agent" else None
@@ -192,7 +192,7 @@ def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -
 def _stopped_by_tokens(
     searches: tuple[EvidenceSearch, ...], tools: Toolbox
 ) -> tuple[EvidenceSearch, ...]:
-    """The searches; those that would go on say so where the answer's tokens are used up."""
+    """Return the searches; those to be continued end if the answer's tokens are used up."""
     if n_tokens(searches) < tools.settings.evidence_tokens:
         return searches
     spent: dict[str, SearchEnd] = {"end": "out_of_tokens"}
@@ -200,5 +200,5 @@ def _stopped_by_tokens(
 
 
 def n_tokens(searches: tuple[EvidenceSearch, ...]) -> int:
-    """What the model's part in the searches on one answer took."""
+    """Return the tokens of the model's part in the searches on one answer."""
     return sum(s.usage.n_prompt_tokens + s.usage.n_completion_tokens for s in searches)

@@ -1,4 +1,4 @@
-"""What flows along the edges of the evidence graph."""
+"""The state of the evidence graph."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ragassay.records import (
 
 @dataclass(frozen=True)
 class QueryTask:
-    """Queries to be written, or a search to be made, for a sentence; the payload of a `Send`.
+    """The payload of a `Send`: write queries, or search, for a sentence.
 
     Attributes:
         case: Id of the case.
         item: Number of the sentence (1-based).
         round: 1-based.
-        tried: Queries on this sentence that were not enough.
-        found: Titles of what they brought up, the best first.
+        tried: Earlier queries on this sentence that were not enough.
+        found: Titles of their hits, the best first.
         key: Hash of everything that the queries depend on; the node cache's key.
     """
 
@@ -46,10 +46,10 @@ class Draft:
     Attributes:
         sentence: 1-based.
         round: 1-based.
-        query: Looks for what bears the sentence out.
-        opposite: The sentence's opposite; looks for what speaks against it.
-        usage: What it cost.
-        failure: Why there are none.
+        query: Looks for evidence for the sentence.
+        opposite: The sentence's opposite; looks for evidence against it.
+        usage: Tokens and cost.
+        failure: Why there are no queries.
     """
 
     sentence: int
@@ -62,13 +62,13 @@ class Draft:
 
 @dataclass(frozen=True)
 class Answered:
-    """What a query brought up.
+    """The hits of a query.
 
     Attributes:
-        sentence: The sentence that it was asked for (1-based).
+        sentence: The query's sentence (1-based).
         query: The query.
-        ids: Of the documents, best first, retracted ones left out.
-        n_withdrawn: How many retracted ones were left out.
+        ids: The documents' ids, best first, without retracted ones.
+        n_withdrawn: Number of retracted ones.
     """
 
     sentence: int
@@ -79,13 +79,13 @@ class Answered:
 
 @dataclass(frozen=True)
 class Report:
-    """What an agent that searched on its own came back with.
+    """The result of an agent that searched on its own.
 
     Attributes:
         sentence: 1-based.
-        cited: Ids of the documents that it says speak for the sentence, and against it.
-        usage: What its turns cost.
-        failure: Why it broke off.
+        cited: Ids of the documents that it names for the sentence, and against it.
+        usage: The cost of its turns.
+        failure: Why it stopped early.
     """
 
     sentence: int
@@ -97,7 +97,7 @@ class Report:
 def merge_documents(
     known: Mapping[str, Document], found: Mapping[str, Document]
 ) -> dict[str, Document]:
-    """All documents by id; the first of an id stays."""
+    """Return all documents by id; the first one of an id stays."""
     return {**found, **known}
 
 
@@ -107,14 +107,14 @@ class EvidenceState:
 
     Attributes:
         case: Id of the case.
-        round: How many rounds were made.
+        round: Number of finished rounds.
         drafts: Queries that the model wrote.
-        reports: What agents came back with.
-        answered: What each query brought up.
-        pool: All documents that were found, by id.
+        reports: The agents' results.
+        answered: The hits of each query.
+        pool: All found documents, by id.
         found: The best passages for each sentence so far.
         cited: The best passages of cited documents.
-        searches: How evidence was looked for.
+        searches: The record of each search.
     """
 
     case: str = ""
@@ -130,14 +130,14 @@ class EvidenceState:
 
 @dataclass(frozen=True)
 class EvidenceInput:
-    """What the evidence graph is called with."""
+    """The input of the evidence graph."""
 
     case: str
 
 
 @dataclass(frozen=True)
 class EvidenceOutput:
-    """What the evidence graph returns."""
+    """The output of the evidence graph."""
 
     found: tuple[Found, ...]
     cited: tuple[Cited, ...]
@@ -153,4 +153,4 @@ SERIALIZED_TYPES: tuple[type, ...] = (
     EvidenceInput,
     EvidenceOutput,
 )
-"""Types of ours that a checkpoint holds, beside the records."""
+"""Our types that a checkpoint may contain, besides the records."""

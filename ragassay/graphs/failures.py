@@ -1,4 +1,4 @@
-"""What becomes of what could not be had: it is asked for again, then filed with its reason."""
+"""Handling of failed calls: retries, then a failure with its reason."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from ragassay.records import Failure
 
 
 def retry_policies(max_attempts: int) -> list[RetryPolicy]:
-    """Passing trouble is retried with growing pauses; an unparsable reply once; nothing else.
+    """Retry temporary errors with growing pauses, an unparsable reply once, and nothing else.
 
     Args:
-        max_attempts: How often a call is tried, the first time counted.
+        max_attempts: Most attempts of a call, including the first.
     """
     return [
         RetryPolicy(
@@ -49,13 +49,13 @@ def retry_policies(max_attempts: int) -> list[RetryPolicy]:
 def file_failure(
     task: Task, error: NodeError, runtime: Runtime[Toolbox]
 ) -> Command[Literal["dispatch"]]:
-    """Keep the unscored verdicts of a question that failed for good.
+    """Record the unscored verdicts of a question that failed for good.
 
-    The edges of the failed node do not count for its handler: where to go next is said here.
+    The edges of the failed node do not apply to its handler, so this names the next node.
 
     Raises:
         FatalModelError: The run cannot go on: a wrong key, an unknown model.
-        InputError: The record itself is at fault.
+        InputError: The record itself is wrong.
         CorpusError: The corpus cannot be reached.
     """
     failure, tools = failure_of(error), toolbox(runtime)
@@ -71,7 +71,7 @@ def file_failure(
 def file_failed_query(
     task: QueryTask, error: NodeError, runtime: Runtime[Toolbox]
 ) -> Command[Literal["retrieve"]]:
-    """No queries for a sentence: it is searched for as it stands.
+    """Record that a sentence has no queries: it is searched for as it stands.
 
     Raises:
         FatalModelError, InputError, CorpusError: As `file_failure`.
@@ -84,7 +84,7 @@ def file_failed_query(
 def file_failed_search(
     task: QueryTask, error: NodeError, runtime: Runtime[Toolbox]
 ) -> Command[Literal["choose_passages"]]:
-    """No report of an agent: what was found for the other sentences is looked at.
+    """Record that an agent failed: the other sentences' hits are used.
 
     Raises:
         FatalModelError, InputError, CorpusError: As `file_failure`.
@@ -95,10 +95,10 @@ def file_failed_search(
 
 
 def failure_of(error: NodeError) -> Failure:
-    """What went wrong, to be kept.
+    """Return the failure to record for an error.
 
     Raises:
-        FatalModelError, InputError, CorpusError: The run, or the record, cannot go on.
+        FatalModelError, InputError, CorpusError: The run or the record cannot continue.
     """
     if isinstance(error.error, FatalModelError | InputError | CorpusError):
         raise error.error

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from ragassay.errors import FatalModelError, InputError
 from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs.failures import failure_of
-from ragassay.graphs.nugget_state import LeftOut, NuggetState, Weighed, WeighTask
+from ragassay.graphs.nugget_state import ImportanceTask, LeftOut, NuggetImportance, NuggetState
 from ragassay.records import Document, Frozen, Importance, Nugget
 from ragassay.retrievers.passages import condense
 from ragassay.text.sentences import split_sentences
@@ -24,11 +24,11 @@ Update = dict[str, Any]
 """A part of the state."""
 
 DUPLICATE_SIMILARITY = 0.9
-"""Cosine similarity at which two facts are one in other words. Higher than where an answer's fact
-counts as a gold one: facts on one question are all close, and a fact that is lost stays lost."""
+"""Cosine similarity of duplicate facts. Higher than the threshold for an answer's and a gold fact:
+facts on one question are all close, and a lost fact stays lost."""
 
 MOST_LISTED = 30
-"""Length of the running list, as in the nuggetizer."""
+"""Most facts on the running list, as in the nuggetizer."""
 
 
 class ReviewedNugget(Frozen):
@@ -42,8 +42,8 @@ _REVIEWED: TypeAdapter[list[ReviewedNugget]] = TypeAdapter(list[ReviewedNugget])
 
 
 async def open_windows(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
-    """Cut the sources into windows, and each window to what fits into a prompt."""
-    # LangGraph's own tools hand in plain JSON.
+    """Split the sources into windows, and cut each window to fit into a prompt."""
+    # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
     sources = [source for source in sources if source.text.strip()]
     if not sources:
@@ -61,7 +61,7 @@ async def open_windows(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
 
 
 async def write_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
-    """Read the next window; where no fact of it is carried, its closest sentence stands for it."""
+    """Read the next window; if none of its facts is supported, take its closest sentence."""
     tools, window = toolbox(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
     with dspy.context(lm=tools.jury.lm):
@@ -81,7 +81,7 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
 
 
 def skip_window(state: NuggetState, error: NodeError, runtime: Runtime[Toolbox]) -> Command[Any]:
-    """Count a window that gave nothing, and go on with the next.
+    """Count a failed window, and continue with the next.
 
     Raises:
         FatalModelError: The run cannot go on.
@@ -93,52 +93,54 @@ def skip_window(state: NuggetState, error: NodeError, runtime: Runtime[Toolbox])
 
 
 async def merge_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
-    """Add the facts that the list does not have yet."""
+    """Add the facts that are not on the list yet."""
     _raise_fatal(runtime)
     if not state.facts:
         return {}
     return await in_thread(_merged, state.listed, state.facts, toolbox(runtime))
 
 
-async def weigh_nugget(task: WeighTask, runtime: Runtime[Toolbox]) -> Update:
-    """Say how important one nugget is."""
+async def rate_importance(task: ImportanceTask, runtime: Runtime[Toolbox]) -> Update:
+    """Rate the importance of one nugget."""
     tools = toolbox(runtime)
     with dspy.context(lm=tools.jury.lm):
         found = await tools.agents.importance_scorer.acall(
             question=task.question, facts=task.facts, position=task.position
         )
     runtime.stream_writer({"done": 1, "usage": found.usage})
-    weighed = Weighed(task.position, found.importance, found.confidence)
-    return {"weighed": [weighed], "usage": found.usage}
+    rated = NuggetImportance(task.position, found.importance, found.confidence)
+    return {"importances": [rated], "usage": found.usage}
 
 
-def leave_unweighed(task: WeighTask, error: NodeError, runtime: Runtime[Toolbox]) -> Command[Any]:
-    """Keep a nugget whose importance could not be had.
+def leave_unrated(
+    task: ImportanceTask, error: NodeError, runtime: Runtime[Toolbox]
+) -> Command[Any]:
+    """Keep a nugget whose importance failed.
 
     Raises:
         FatalModelError: The run cannot go on.
     """
     failure = failure_of(error)
     runtime.stream_writer({"done": 1, "failed": 1})
-    update = {"weighed": [Weighed(task.position)], "failures": [failure]}
+    update = {"importances": [NuggetImportance(task.position)], "failures": [failure]}
     return Command(update=update, goto="rank_nuggets")
 
 
 async def rank_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
-    """Put vital nuggets first, the surest first of all, and cut the list."""
+    """Sort vital nuggets first, by confidence, and cut the list."""
     _raise_fatal(runtime)
-    weighed = {one.position: one for one in state.weighed}
+    importances = {one.position: one for one in state.importances}
     ranks = {"vital": 0, "okay": 1, None: 2}
 
     def rank(position: int) -> tuple[int, float, int]:
-        one = weighed.get(position, Weighed(position))
+        one = importances.get(position, NuggetImportance(position))
         sure = one.confidence or 0.0
         return ranks[one.importance], -sure if one.importance == "vital" else sure, position
 
     order = sorted(range(len(state.listed)), key=rank)
     ranked = [
-        state.listed[i].model_copy(update={"importance": weighed[i].importance})
-        if i in weighed
+        state.listed[i].model_copy(update={"importance": importances[i].importance})
+        if i in importances
         else state.listed[i]
         for i in order
     ]
@@ -149,8 +151,8 @@ async def rank_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update:
 async def review(state: NuggetState) -> Update:
     """Wait for a person, who may change, remove and add nuggets; or accept them all.
 
-    The run is resumed with a list of {text, importance}; with one that cannot be used it stops
-    again and says why.
+    The run is resumed with a list of {text, importance}; with an unusable one it stops again and
+    says why.
     """
     if state.accept_all:
         return {}
@@ -170,14 +172,14 @@ async def review(state: NuggetState) -> Update:
 
 
 def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, ...]:
-    """What a person made of a list.
+    """Return a person's version of a list.
 
     Args:
         edited: A list of {text, importance}.
-        before: The list as it was; a text that is on it keeps how it was written.
+        before: The list as it was; unchanged texts keep their method.
 
     Raises:
-        InputError: Names the item and what is wrong with it.
+        InputError: An item is wrong; the message names it.
     """
     try:
         rows = _REVIEWED.validate_python(edited)
@@ -227,7 +229,7 @@ def _closest_sentence(
 
 
 def _raise_fatal(runtime: Runtime[Toolbox]) -> None:
-    """LangGraph ends the step, and starts the next, before it raises what a handler raised.
+    """Raise a fatal error: LangGraph would run the next step before raising a handler's error.
 
     Raises:
         FatalModelError: No call can succeed.

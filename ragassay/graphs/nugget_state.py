@@ -1,4 +1,4 @@
-"""What flows along the edges of the nugget graph."""
+"""The state of the nugget graph."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ragassay.records import (
 )
 
 LeftOutReason = Literal["not_carried", "duplicate", "too_many"]
-"""Why a written fact is not on the list: no sentence carries it, it is there in other words, or
-the list is full."""
+"""Why a fact is not on the list: no sentence supports it, it is a duplicate, or the list is full.
+"""
 
 
 @dataclass(frozen=True)
 class NuggetJob:
-    """A question whose nuggets are to be written; what the graph is called with.
+    """A question whose nuggets are to be written: the input of the graph.
 
     Attributes:
         topic: The question's id.
         question: The question.
-        sources: What the nuggets are written from: documents, an answer, or a reference.
-        n_window: How many sources are read at a time.
-        n_most: How many nuggets there may be in the end.
-        accept_all: Without it the graph waits for a person.
+        sources: The texts to write nuggets from: documents, an answer, or a reference.
+        n_window: Number of sources to read at a time.
+        n_most: Most nuggets of the result.
+        accept_all: Whether to accept all nuggets instead of waiting for a person.
     """
 
     topic: str
@@ -42,15 +42,15 @@ class NuggetJob:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A fact that was written, and why it is not on the list."""
+    """A fact that is not on the list, with the reason."""
 
     text: str
     reason: LeftOutReason
 
 
 @dataclass(frozen=True)
-class Weighed:
-    """A nugget's importance, by its position on the list; None where it could not be had."""
+class NuggetImportance:
+    """A nugget's importance, by its position on the list; None if the call failed."""
 
     position: int
     importance: Importance | None = None
@@ -58,8 +58,8 @@ class Weighed:
 
 
 @dataclass(frozen=True)
-class WeighTask:
-    """One nugget to be weighed; the payload of a `Send`."""
+class ImportanceTask:
+    """The payload of a `Send`: one nugget whose importance to rate."""
 
     question: str
     facts: tuple[str, ...]
@@ -72,15 +72,15 @@ class NuggetState:
 
     Attributes:
         topic, question, sources, n_window, n_most, accept_all: The job.
-        windows: The sources, cut to what fits into a prompt, some at a time.
-        n_read: How many windows were read, or given up.
-        facts: What the last window gave and is not on the list yet.
+        windows: The sources in groups, cut to fit into a prompt.
+        n_read: Number of windows that were read or failed.
+        facts: The last window's facts that are not on the list yet.
         listed: The running list.
         left_out: Facts that are not on it.
-        weighed: Importance of what is on it.
-        failures: Calls that gave nothing.
-        usage: What all calls cost.
-        nuggets: The outcome.
+        importances: Importance of the nuggets on it.
+        failures: Failed calls.
+        usage: The cost of all calls.
+        nuggets: The result.
     """
 
     topic: str = ""
@@ -94,7 +94,7 @@ class NuggetState:
     facts: tuple[Nugget, ...] = ()
     listed: tuple[Nugget, ...] = ()
     left_out: Annotated[list[LeftOut], operator.add] = field(default_factory=list)
-    weighed: Annotated[list[Weighed], operator.add] = field(default_factory=list)
+    importances: Annotated[list[NuggetImportance], operator.add] = field(default_factory=list)
     failures: Annotated[list[Failure], operator.add] = field(default_factory=list)
     usage: Annotated[Usage, operator.add] = field(default_factory=Usage)
     nuggets: tuple[Nugget, ...] = ()
@@ -102,13 +102,13 @@ class NuggetState:
 
 @dataclass(frozen=True)
 class NuggetList:
-    """What the graph returns.
+    """The output of the graph.
 
     Attributes:
         nuggets: Vital ones first.
-        left_out: Facts that were written and are not among them, in the order of writing.
-        failures: Calls that gave nothing.
-        usage: What all calls cost.
+        left_out: Other facts, in the order of writing.
+        failures: Failed calls.
+        usage: The cost of all calls.
     """
 
     nuggets: tuple[Nugget, ...]
@@ -120,9 +120,9 @@ class NuggetList:
 SERIALIZED_TYPES: tuple[type, ...] = (
     NuggetJob,
     LeftOut,
-    Weighed,
-    WeighTask,
+    NuggetImportance,
+    ImportanceTask,
     NuggetState,
     NuggetList,
 )
-"""Types of ours that a checkpoint holds, beside the records."""
+"""Our types that a checkpoint may contain, besides the records."""

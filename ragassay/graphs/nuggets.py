@@ -1,6 +1,6 @@
-"""The nugget graph: a question and what is known of it go in, its gold nuggets come out.
+"""The nugget graph: from a question and its sources to gold nuggets.
 
-open windows -> write -> merge -> next window? -> weigh each -> rank -> review by a person.
+open windows -> write -> merge -> next window? -> rate each -> rank -> review by a person.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from langgraph.types import Send
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs import nugget_nodes as nodes
 from ragassay.graphs.failures import retry_policies
-from ragassay.graphs.nugget_state import NuggetJob, NuggetList, NuggetState, WeighTask
+from ragassay.graphs.nugget_state import ImportanceTask, NuggetJob, NuggetList, NuggetState
 
 NuggetGraph = CompiledStateGraph[NuggetState, Toolbox, NuggetJob, NuggetList]
 
@@ -27,16 +27,16 @@ def build_nugget_graph(
     """Compile the graph.
 
     Args:
-        max_attempts: How often a model call is tried that fails for a passing reason.
-        checkpointer: Keeps states: needed to wait for a person, and to go on after a kill.
+        max_attempts: Most attempts of a model call that fails for a temporary reason.
+        checkpointer: Stores states: needed to wait for a person, and to resume after a kill.
     """
     builder = StateGraph(
         NuggetState, context_schema=Toolbox, input_schema=NuggetJob, output_schema=NuggetList
     )
-    # LangGraph's types do not know that a handler may take the error.
+    # LangGraph's types do not allow for handlers that take the error.
     on_window: Any = nodes.skip_window
-    on_nugget: Any = nodes.leave_unweighed
-    weigh_nugget: Any = nodes.weigh_nugget
+    on_nugget: Any = nodes.leave_unrated
+    rate_importance: Any = nodes.rate_importance
     builder.add_node("open_windows", nodes.open_windows, input_schema=NuggetState)
     builder.add_node(
         "write_nuggets",
@@ -46,9 +46,9 @@ def build_nugget_graph(
     )
     builder.add_node("merge_nuggets", nodes.merge_nuggets)
     builder.add_node(
-        "weigh_nugget",
-        weigh_nugget,
-        input_schema=WeighTask,
+        "rate_importance",
+        rate_importance,
+        input_schema=ImportanceTask,
         retry_policy=retry_policies(max_attempts),
         error_handler=on_nugget,
     )
@@ -58,9 +58,9 @@ def build_nugget_graph(
     builder.add_edge("open_windows", "write_nuggets")
     builder.add_edge("write_nuggets", "merge_nuggets")
     builder.add_conditional_edges(
-        "merge_nuggets", route_on, ["write_nuggets", "weigh_nugget", "rank_nuggets"]
+        "merge_nuggets", route_on, ["write_nuggets", "rate_importance", "rank_nuggets"]
     )
-    builder.add_edge("weigh_nugget", "rank_nuggets")
+    builder.add_edge("rate_importance", "rank_nuggets")
     builder.add_edge("rank_nuggets", "review")
     builder.add_edge("review", END)
     return builder.compile(checkpointer=checkpointer, name="write_nuggets")
@@ -72,5 +72,5 @@ def route_on(state: NuggetState, runtime: Runtime[Toolbox]) -> list[Send] | str:
         return "write_nuggets"
     facts = tuple(nugget.text for nugget in state.listed)
     runtime.stream_writer({"expected": len(facts)})
-    tasks = [WeighTask(state.question, facts, position) for position in range(len(facts))]
-    return [Send("weigh_nugget", task) for task in tasks] or "rank_nuggets"
+    tasks = [ImportanceTask(state.question, facts, position) for position in range(len(facts))]
+    return [Send("rate_importance", task) for task in tasks] or "rank_nuggets"

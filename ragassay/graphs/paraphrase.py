@@ -1,4 +1,4 @@
-"""The paraphrase graph: sentences go in, each said again in other words comes out."""
+"""The paraphrase graph: from sentences to a paraphrase of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ragassay.records import Paraphrase
 
 @dataclass(frozen=True)
 class ParaphraseTools:
-    """The graph's run-time context: the model, and the agent that asks it."""
+    """The graph's run-time context: the model, and its agent."""
 
     lm: JudgeLM
     paraphraser: Paraphraser = field(default_factory=Paraphraser)
@@ -29,21 +29,21 @@ class ParaphraseTools:
 
 @dataclass(frozen=True)
 class Sentences:
-    """What the graph is given; they differ."""
+    """The graph's input: distinct sentences."""
 
     sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class SentenceTask:
-    """One sentence to say again."""
+    """One sentence to paraphrase."""
 
     sentence: str
 
 
 @dataclass
 class ParaphraseState:
-    """The state of a graph run; each outcome is also streamed as it comes, under "paraphrase"."""
+    """The state of a graph run; each result is also streamed at once, under "paraphrase"."""
 
     sentences: tuple[str, ...]
     paraphrases: Annotated[list[Paraphrase], operator.add] = field(default_factory=list)
@@ -51,7 +51,7 @@ class ParaphraseState:
 
 @dataclass(frozen=True)
 class Paraphrased:
-    """What the graph returns: an outcome for each sentence, in any order."""
+    """The graph's output: a result for each sentence, in any order."""
 
     paraphrases: list[Paraphrase]
 
@@ -63,7 +63,7 @@ def build_paraphrase_graph(max_attempts: int = 5) -> ParaphraseGraph:
     """Compile the graph.
 
     Args:
-        max_attempts: How often a model call is tried that fails for a passing reason.
+        max_attempts: Most attempts of a model call that fails for a temporary reason.
     """
     builder = StateGraph(
         ParaphraseState,
@@ -71,7 +71,7 @@ def build_paraphrase_graph(max_attempts: int = 5) -> ParaphraseGraph:
         input_schema=Sentences,
         output_schema=Paraphrased,
     )
-    # LangGraph's types know neither that a handler may take the error nor what a task is called.
+    # LangGraph's types allow neither for handlers that take the error nor for this task.
     on_failure: Any = file_failed_paraphrase
     say_again: Any = paraphrase
     builder.add_node(
@@ -92,7 +92,7 @@ def route_sentences(state: Sentences) -> list[Send] | str:
 
 
 async def paraphrase(task: SentenceTask, runtime: Runtime[ParaphraseTools]) -> dict[str, Any]:
-    """Say one sentence again."""
+    """Paraphrase one sentence."""
     tools = runtime.context
     with dspy.context(lm=tools.lm):
         found = await tools.paraphraser.acall(task.sentence)
@@ -103,10 +103,10 @@ async def paraphrase(task: SentenceTask, runtime: Runtime[ParaphraseTools]) -> d
 def file_failed_paraphrase(
     task: SentenceTask, error: NodeError, runtime: Runtime[ParaphraseTools]
 ) -> Command[Any]:
-    """A sentence that the model did not say again.
+    """Record a sentence that the model failed to paraphrase.
 
     Raises:
-        FatalModelError: The model cannot be asked at all.
+        FatalModelError: The model is unavailable.
     """
     found = Paraphrase(sentence=task.sentence, failure=failure_of(error))
     runtime.stream_writer({"paraphrase": found})

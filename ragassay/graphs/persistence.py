@@ -1,4 +1,4 @@
-"""Where a graph keeps its states and its finished verdicts: SQLite files of the run folder."""
+"""Storage of a graph's states and finished verdicts: SQLite files of the run folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ragassay.graphs import evidence_state, nugget_state, state
 
 
 def serializer() -> JsonPlusSerializer:
-    """A serializer that knows our records, states and errors, and builds no other type."""
+    """Return a serializer for our records, states and errors that builds no other type."""
     known = [
         (kind.__module__, kind.__name__)
         for kind in (
@@ -37,9 +37,9 @@ def serializer() -> JsonPlusSerializer:
 
 
 class Saver(AsyncSqliteSaver):
-    """Keeps states, but no errors: a call that had failed when the process died is made again.
+    """A checkpointer without errors: a call that had failed when the process died is repeated.
 
-    LangGraph would hand the kept error, its type lost, to the error handler of the next start.
+    LangGraph would pass the stored error, without its type, to the error handler of the next start.
     """
 
     async def aput_writes(
@@ -49,7 +49,7 @@ class Saver(AsyncSqliteSaver):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """Keep the writes of a task that finished."""
+        """Store the writes of a finished task."""
         if not any(channel == ERROR for channel, _ in writes):
             await super().aput_writes(config, writes, task_id, task_path)
 
@@ -89,16 +89,16 @@ async def _check_form(connection: aiosqlite.Connection, path: Path) -> None:
 
 
 class VerdictCache(BaseCache[Any]):
-    """Keeps verdicts for good, in the thread that asks: to hand a row to another costs more.
+    """A permanent cache of verdicts that works in the calling thread: handing over costs more.
 
     Args:
-        path: A SQLite file; made if it is not there.
+        path: A SQLite file; created if missing.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__(serde=serializer())
         self._file = sqlite3.connect(path, isolation_level=None)
-        # A killed process loses nothing under NORMAL; only a crash of the machine could.
+        # Under NORMAL only a crash of the machine can lose data, not a killed process.
         self._file.execute("PRAGMA journal_mode=WAL")
         self._file.execute("PRAGMA synchronous=NORMAL")
         self._file.execute(
@@ -107,34 +107,34 @@ class VerdictCache(BaseCache[Any]):
         )
 
     def get(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
-        """Return the verdicts that are there."""
+        """Return the stored verdicts."""
         wanted = "SELECT encoding, val FROM cache WHERE ns = ? AND key = ?"
         rows = {key: self._file.execute(wanted, _row_key(key)).fetchone() for key in keys}
         return {key: self.serde.loads_typed(row) for key, row in rows.items() if row}
 
     async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
-        """Return the verdicts that are there."""
+        """Return the stored verdicts."""
         return self.get(keys)
 
     def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
-        """Keep verdicts."""
+        """Store verdicts."""
         kept = "INSERT OR REPLACE INTO cache (ns, key, encoding, val) VALUES (?, ?, ?, ?)"
         for key, (value, _) in pairs.items():
             self._file.execute(kept, (*_row_key(key), *self.serde.dumps_typed(value)))
 
     async def aset(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
-        """Keep verdicts."""
+        """Store verdicts."""
         self.set(pairs)
 
     def clear(self, namespaces: Sequence[Namespace] | None = None) -> None:
-        """Forget the verdicts of some nodes; of all, where none are named."""
+        """Delete the verdicts of some nodes; of all without names."""
         if namespaces is None:
             self._file.execute("DELETE FROM cache")
         for namespace in namespaces or ():
             self._file.execute("DELETE FROM cache WHERE ns = ?", (",".join(namespace),))
 
     async def aclear(self, namespaces: Sequence[Namespace] | None = None) -> None:
-        """Forget the verdicts of some nodes; of all, where none are named."""
+        """Delete the verdicts of some nodes; of all without names."""
         self.clear(namespaces)
 
     def close(self) -> None:
@@ -149,6 +149,6 @@ def _row_key(key: FullKey) -> tuple[str, str]:
 
 @contextmanager
 def opened_cache(path: Path) -> Iterator[VerdictCache]:
-    """Open the finished verdicts, kept by the hash of everything that they depend on."""
+    """Open the finished verdicts, stored by the hash of everything that they depend on."""
     with closing(VerdictCache(path)) as cache:
         yield cache

@@ -1,6 +1,6 @@
-"""The graphs as LangGraph's own tools open them: see langgraph.json at the root.
+"""The graphs for LangGraph's own tools: see langgraph.json at the root.
 
-Such a tool brings its own checkpointer and hands in plain JSON; settings come from the environment.
+Such a tool has its own checkpointer and passes plain JSON; settings come from the environment.
 """
 
 from __future__ import annotations

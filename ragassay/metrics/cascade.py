@@ -1,4 +1,4 @@
-"""What of a run stayed with its judge, what went to a second one, and what all would have cost."""
+"""Counts and costs of a cascade: verdicts by the first judge, by the second, and all there."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ragassay.records import Cascade, CascadePart, Usage, VerdictBase
 
 
 def joint_name(first: str, second: str | None) -> str:
-    """Who gave a verdict, where a second judge decides what the first is not sure of."""
+    """Return the name for two judges: the second decides what the first is not sure of."""
     return f"{first}, where unsure {second}" if second else first
 
 
 def cascade_of(
     asked: Mapping[str, Sequence[VerdictBase]], judge: str, second: str, when: str
 ) -> Cascade:
-    """Count the questions of a run, and add up what the second judge cost.
+    """Count the questions of a run, and sum the second judge's cost.
 
     Args:
-        asked: The verdicts that a judge was asked for, by kind of question.
+        asked: The judge's verdicts, by kind of question.
         judge: The first judge.
         second: The second one.
         when: The condition.
@@ -55,14 +55,14 @@ def _part(kind: str, verdicts: Sequence[VerdictBase]) -> CascadePart:
 
 
 def full_cost_usd(usage: Usage, n_questions: int) -> float | None:
-    """What all questions would have cost, from what some of them did: cost / calls * questions.
+    """Estimate the cost of all questions from those asked: cost / calls * questions.
 
     Args:
-        usage: Of the calls that were made.
-        n_questions: All questions, a call each.
+        usage: The usage of the calls made.
+        n_questions: Number of all questions, one call each.
 
     Returns:
-        None where the price is not known, or no call was made.
+        None if the price is unknown or no call was made.
     """
     if usage.cost_usd is None or not usage.n_calls:
         return None

@@ -1,4 +1,4 @@
-"""The scores of one answer: each with its n, its unscored count, its interval and its bounds."""
+"""The scores of one answer, each with its n, unscored count, interval and bounds."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ LIKERT = (1.0, 5.0)
 
 
 def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]:
-    """One score a rubric; the interval is the central 95 % of the judge's own distribution.
+    """Return one score per rubric; the interval is the central 95 % of the judge's distribution.
 
-    Of a panel, `n` counts the members' ratings, and the bounds hold those that could not be had.
+    Of a panel, `n` counts the members' ratings, and the bounds cover failed ones.
     """
     scores: dict[str, Score] = {}
     for judgment in judgments:
@@ -63,22 +63,22 @@ def nugget_scores(
     judge: str,
     n_gold_unscored: int = 0,
 ) -> dict[str, Score]:
-    """Precision, recall, F1 and the recall of vital nuggets (BioACE 4.1.1); empty without gold.
+    """Return precision, recall, F1 and vital recall (BioACE 4.1.1); empty without gold.
 
-    In the bounds a sentence whose nuggets could not be had counts as one nugget of its own side,
-    and may state all that the other side has without a match.
+    In the bounds a sentence whose nuggets failed counts as one nugget of its own side, and may
+    state all unmatched nuggets of the other side.
 
     Args:
         answer: The answer's nuggets.
-        gold: What it should state.
+        gold: The gold nuggets.
         matches: From `align_counted`.
-        n_unscored: Sentences of the answer whose nuggets could not be had.
+        n_unscored: Sentences of the answer whose nuggets failed.
         judge: The model that wrote the answer's nuggets.
-        n_gold_unscored: Sentences of the reference whose nuggets could not be had.
+        n_gold_unscored: Sentences of the reference whose nuggets failed.
     """
     if not gold and not n_gold_unscored:
         return {}
-    # A side of which nothing could be had was not compared: its verdicts are missing, not zero.
+    # A side that failed entirely was not compared: its verdicts are missing, not zero.
     n_answer = len(answer) if gold else 0
     n_gold = len(gold) if answer or not n_unscored else 0
     n_hits = len(matches)
@@ -102,14 +102,14 @@ def nugget_scores(
 def _matched(
     n_hits: int, n_compared: int, n: int, n_missing: int, n_other_missing: int, judge: str
 ) -> Score:
-    """The share of one side's nuggets that the other side states.
+    """Return the share of one side's nuggets that the other side states.
 
     Args:
-        n_hits: How many are matched.
-        n_compared: How many were compared with the other side: all or none.
-        n: How many there are.
-        n_missing: Sentences of this side without their nuggets.
-        n_other_missing: Sentences of the other side without theirs.
+        n_hits: Number of matched nuggets.
+        n_compared: Number compared with the other side: all or none.
+        n: Number of this side's nuggets.
+        n_missing: Sentences of this side whose nuggets failed.
+        n_other_missing: Sentences of the other side whose nuggets failed.
         judge: The model that wrote them.
     """
     found = share("", n_hits, n_compared, n_missing + n_other_missing, judge)
@@ -132,7 +132,7 @@ def f1_of_parts(precision: Score, recall: Score, interval: Interval | None, judg
 
 
 def sentence_scores(labels: Sequence[SentenceLabel], judge: str) -> dict[str, Score]:
-    """Share of sentences with each label; completeness is that of "required" (BioACE 4.1.2)."""
+    """Return the share of sentences with each label; completeness is "required" (BioACE 4.1.2)."""
     given = [label.label for label in labels if label.label is not None]
     n_unscored = len(labels) - len(given)
     return {
@@ -144,11 +144,11 @@ def sentence_scores(labels: Sequence[SentenceLabel], judge: str) -> dict[str, Sc
 
 
 def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str, Score]:
-    """Share of sentences that a passage supports, and that a passage contradicts.
+    """Return the shares of sentences that a passage supports, and that a passage contradicts.
 
-    With k passages a sentence, the first is BioACE's correctness at k (4.1.3): a sentence is
-    correct if one of them bears it out. A sentence can be both supported and contradicted. One
-    that no verdict decides is unscored if one of its verdicts could not be had.
+    With k passages per sentence, the first is BioACE's correctness at k (4.1.3): a sentence is
+    correct if one of them supports it. A sentence can be both supported and contradicted. An
+    undecided one is unscored if one of its verdicts failed.
     """
     by_sentence: dict[int, list[Verdict | None]] = {}
     for verdict in evidence:
@@ -170,9 +170,9 @@ def _decided(
 
 
 def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -> dict[str, Score]:
-    """Share of sentences that one of their passages bears out (BioACE 4.1.3).
+    """Return the share of sentences that one of their passages supports (BioACE 4.1.3).
 
-    A sentence without a passage is unscored: nothing was found that could say so.
+    A sentence without a passage is unscored, as there is no evidence either way.
     """
     known = [sentence.correct for sentence in correctness if sentence.correct is not None]
     key = "correctness.score"
@@ -180,7 +180,7 @@ def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -
 
 
 def share(key: str, n_hits: int, n: int, n_unscored: int, judge: str) -> Score:
-    """A share with Wilson's interval and the bounds that unscored verdicts leave open."""
+    """Return a share with Wilson's interval and the bounds that unscored verdicts leave open."""
     interval = share_interval(n_hits, n)
     total = n + n_unscored
     lower, upper = (n_hits / total, (n_hits + n_unscored) / total) if total else (None, None)

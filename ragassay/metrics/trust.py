@@ -20,7 +20,7 @@ from ragassay.records import VERDICTS, Evaluation, LabelTask, Score
 
 
 @dataclass(frozen=True)
-class Figure:
+class TrustFigure:
     """One number about a judge."""
 
     metric: str
@@ -42,7 +42,7 @@ class TaskTrust:
 
     task: str
     reading: str
-    figures: tuple[Figure, ...]
+    figures: tuple[TrustFigure, ...]
     agreement: Agreement | None = None
     calibration: Calibration | None = None
     n_undecided: int = 0
@@ -116,20 +116,20 @@ def _trust(task: str, reading: _Reading, items: Sequence[AlignedItem]) -> TaskTr
     questions = [item.question for _, item in decided]
     found = agreement(truth, predicted, reading.labels, questions, is_ordered=reading.is_ordered)
     figures = [
-        Figure("accuracy", found.accuracy),
-        Figure("macro-F1", found.macro_f1),
-        Figure("Cohen's kappa", found.kappa),
+        TrustFigure("accuracy", found.accuracy),
+        TrustFigure("macro-F1", found.macro_f1),
+        TrustFigure("Cohen's kappa", found.kappa),
     ]
     if found.linear_kappa and found.quadratic_kappa:
-        figures.append(Figure("Cohen's kappa, linear weights", found.linear_kappa))
-        figures.append(Figure("Cohen's kappa, quadratic weights", found.quadratic_kappa))
+        figures.append(TrustFigure("Cohen's kappa, linear weights", found.linear_kappa))
+        figures.append(TrustFigure("Cohen's kappa, quadratic weights", found.quadratic_kappa))
     units = [[t] if p is None else [t, p] for t, p in zip(truth, predicted, strict=True)]
     figures += _alphas("Krippendorff's alpha", units, reading, questions)
     figures += _between_people(reading, items)
     sure = _calibrated(reading, decided)
     if sure:
-        figures.append(Figure("expected calibration error (lower is better)", sure.error))
-        figures.append(Figure("Brier score (lower is better)", sure.brier))
+        figures.append(TrustFigure("expected calibration error (lower is better)", sure.error))
+        figures.append(TrustFigure("Brier score (lower is better)", sure.brier))
     return TaskTrust(
         task, reading.name, tuple(figures), found, sure, n_undecided=len(items) - len(decided)
     )
@@ -140,15 +140,15 @@ def _alphas(
     units: Sequence[Sequence[str]],
     reading: _Reading,
     questions: Sequence[str],
-) -> list[Figure]:
+) -> list[TrustFigure]:
     levels: tuple[AlphaLevel, ...] = ("ordinal", "interval") if reading.is_ordered else ("nominal",)
     return [
-        Figure(f"{name}, {level}", krippendorff_alpha(units, reading.labels, level, questions))
+        TrustFigure(f"{name}, {level}", krippendorff_alpha(units, reading.labels, level, questions))
         for level in levels
     ]
 
 
-def _between_people(reading: _Reading, items: Sequence[AlignedItem]) -> list[Figure]:
+def _between_people(reading: _Reading, items: Sequence[AlignedItem]) -> list[TrustFigure]:
     """Measure how well people agree, without the judge and with it as one of them.
 
     The majority leaves out what people do not agree on; here it counts. Empty where two people
@@ -198,7 +198,10 @@ def _rubric(name: str, items: Sequence[AlignedItem]) -> TaskTrust:
         [item.score for item in items],
         [item.question for item in items],
     )
-    added = Figure("Spearman's rho", alike.spearman), Figure("Kendall's tau-b", alike.kendall)
+    added = (
+        TrustFigure("Spearman's rho", alike.spearman),
+        TrustFigure("Kendall's tau-b", alike.kendall),
+    )
     return TaskTrust(
         trust.task,
         trust.reading,
@@ -226,7 +229,7 @@ def _accuracy(
             lower_is_better=key in LOWER_IS_BETTER,
         )
         figures = (
-            Figure("AUROC", found.auroc),
-            Figure("AUROC, paired by question", found.paired_auroc),
+            TrustFigure("AUROC", found.auroc),
+            TrustFigure("AUROC, paired by question", found.paired_auroc),
         )
         yield TaskTrust("accuracy", key, figures, n_undecided=len(items) - len(decided))

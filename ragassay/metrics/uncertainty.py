@@ -1,4 +1,4 @@
-"""How sure a judge was of a verdict, and the condition under which it is sent on to another one."""
+"""The uncertainty of a verdict, and the condition for asking a second judge."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _TERMS = {
 
 @dataclass(frozen=True)
 class Term:
-    """One thing that can be asked of a verdict: whether it is beyond a bound."""
+    """One condition on a verdict: a value beyond a bound."""
 
     what: Literal["entropy", "confidence", "unscored"]
     bound: float = 0.0
 
     def holds(self, verdict: VerdictBase) -> bool:
-        """Whether a verdict that was given is beyond it; what is not known counts as not sure."""
+        """Return whether a scored verdict meets it; an unknown value counts as not sure."""
         if self.what == "unscored":
             return False
         if self.what == "entropy":
@@ -45,21 +45,21 @@ class Term:
 
 @dataclass(frozen=True)
 class Condition:
-    """When a verdict is not sure: where all terms of one of the ways hold; "and" binds closer.
+    """A condition for an uncertain verdict: any of several ways, each of several terms.
 
     Attributes:
-        text: As it was written, in one spelling.
-        ways: Terms that must hold together, way by way.
+        text: The condition in normalised spelling.
+        ways: Alternatives, each of terms that must all hold; "and" binds closer than "or".
     """
 
     text: str
     ways: tuple[tuple[Term, ...], ...]
 
     def is_unsure(self, verdict: VerdictBase) -> bool:
-        """Whether a verdict is to be asked for again.
+        """Return whether a verdict should be asked for again.
 
-        One that could not be had always is, whatever the condition, unless the reason lies in the
-        data: nothing to compare with, nothing to rate.
+        A failed one always should, whatever the condition, unless the reason lies in the data:
+        nothing to compare with, nothing to rate.
         """
         if verdict.failure is not None:
             return verdict.failure.reason not in NOTHING_TO_JUDGE
@@ -70,7 +70,7 @@ def parse_condition(text: str) -> Condition:
     """Read a condition.
 
     Raises:
-        SettingsError: A part of it is none; the message says what is possible.
+        SettingsError: A part is invalid; the message lists the possible ones.
 
     Example:
         >>> parse_condition("entropy>1 or confidence < .5").text
@@ -102,16 +102,15 @@ def _written(term: Term) -> str:
 
 
 def entropy_bits(shares: Iterable[float]) -> float | None:
-    """Shannon entropy of a distribution.
+    """Return the Shannon entropy of a distribution.
 
     H = - sum p log2 p, over the shares normalised to 1.
 
     Args:
-        shares: Not negative; any number of outcomes.
+        shares: Non-negative shares of any number of outcomes.
 
     Returns:
-        In bits: from 0 where one outcome has all, to log2 n where n are alike. None where nothing
-        has a share.
+        In bits: from 0 for a single outcome to log2 n for n equal ones. None if all shares are 0.
 
     Example:
         >>> entropy_bits([0.5, 0.25, 0.25])
@@ -125,20 +124,20 @@ def entropy_bits(shares: Iterable[float]) -> float | None:
 
 
 def rounded_bits(shares: Iterable[float] | None) -> float | None:
-    """The entropy as a record keeps it; None without a distribution."""
+    """Return the entropy as stored in a record; None without a distribution."""
     found = None if shares is None else entropy_bits(shares)
     return None if found is None else round(found, 4)
 
 
 def entropy_of(verdict: VerdictBase) -> float | None:
-    """Entropy of a verdict's distribution, in bits; None where the judge gave none."""
+    """Return the entropy of a verdict's distribution, in bits; None if the judge gave none."""
     if isinstance(verdict, Judgment):
         return None if verdict.distribution is None else entropy_bits(verdict.distribution)
     return verdict.entropy_bits
 
 
 def confidence_of(verdict: VerdictBase) -> float | None:
-    """Probability of what a judge said, in [0, 1]; of a rating, that of the likeliest one."""
+    """Return the probability of a judge's value, in [0, 1]; for a rating, the likeliest one's."""
     if isinstance(verdict, Judgment):
         return None if verdict.distribution is None else max(verdict.distribution)
     return verdict.confidence

@@ -1,7 +1,7 @@
-"""The one door to any model: a DSPy language model whose every call is a LiteLLM call.
+"""The only access to any model: a DSPy language model whose every call is a LiteLLM call.
 
-It bounds how many calls are under way, waits where a provider said so, adds up what calls cost,
-and turns what can go wrong into ragassay's own errors. It does not retry: the graph does.
+It limits concurrent calls, waits as long as a provider asks, sums the calls' cost, and turns errors
+into ragassay's own. It does not retry: the graph does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ragassay.settings import Settings
 
 MOST_COOLDOWN_S = 120.0
-"""A Retry-After beyond this is not waited out; the call counts as rate-limited."""
+"""Longest Retry-After that is waited for; beyond it the call counts as rate-limited."""
 
 _LOCAL_BOUNDS = frozenset(
     {"maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern"}
@@ -48,11 +48,11 @@ _LOCAL_BOUNDS = frozenset(
 _NO_KEY = re.compile(
     r"missing credentials|missing [\w ]*api key|api_key client option must be set", re.IGNORECASE
 )
-"""What providers' libraries say where no key is set; LiteLLM passes it on as a server's error."""
+"""Providers' messages for a missing key; LiteLLM passes them on as server errors."""
 
 
 def import_litellm() -> Any:
-    """LiteLLM with its telemetry off and its price list read from the package."""
+    """Import LiteLLM with its telemetry off and its price list read from the package."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     litellm: Any = importlib.import_module("litellm")
     litellm.telemetry = False
@@ -62,7 +62,7 @@ def import_litellm() -> Any:
 
 @dataclass
 class Meter:
-    """Adds up the usage of the calls made while it is open."""
+    """A sum of the usage of the calls made while it is open."""
 
     usage: Usage = field(default_factory=Usage)
 
@@ -74,7 +74,7 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 
 @contextmanager
 def metered() -> Iterator[Meter]:
-    """Count the model calls of the enclosed code, also those of tasks that it starts."""
+    """Count the model calls of the enclosed code, including those of tasks that it starts."""
     meter = Meter()
     token = _METER.set(meter)
     try:
@@ -115,7 +115,7 @@ class JudgeLM(dspy.LM):
         self._slots = asyncio.Semaphore(settings.n_slots)
         self._not_before = 0.0
         self.fatal: FatalModelError | None = None
-        """Why no call can succeed any more; every further call fails with it at once."""
+        """The error that dooms all further calls; each of them fails with it at once."""
         self._acompletion = litellm.acompletion
 
     async def acall(
@@ -124,9 +124,9 @@ class JudgeLM(dspy.LM):
         """Make one completion.
 
         Args:
-            prompt: A user's message, where no messages are given.
-            messages: As OpenAI's chat protocol has them.
-            kwargs: Over the options that the settings give; None takes one away.
+            prompt: A user's message, if there are no messages.
+            messages: Messages in OpenAI's chat form.
+            kwargs: Options over those of the settings; None removes one.
 
         Returns:
             One reply, as DSPy's adapters expect it: `text`, `logprobs`, `tool_calls`.
@@ -150,7 +150,7 @@ class JudgeLM(dspy.LM):
                     drop_params=True,
                     **options,
                 )
-            except Exception as error:  # every provider has errors of its own; all are typed here
+            except Exception as error:  # each provider has its own errors; all are typed here
                 raise self._typed(error) from error
         meter = _METER.get()
         if meter is not None:
@@ -174,23 +174,23 @@ class JudgeLM(dspy.LM):
         }
 
     def _typed(self, error: Exception) -> ModelError:
-        """The error of ragassay for an error of LiteLLM or of the local engine."""
+        """Return ragassay's error for an error of LiteLLM or of the local engine."""
         if isinstance(error, ModelError):
             return error
         cause = error.__cause__ or error.__context__
         if isinstance(cause, ModelError):
             return cause
-        if isinstance(cause, SettingsError):  # of a local model that can never be loaded
+        if isinstance(cause, SettingsError):  # a local model can never be loaded
             typed = FatalModelError(str(cause))
         elif is_local(self.model):
-            # LiteLLM calls whatever goes wrong in a provider of ours a lost connection.
+            # LiteLLM reports any error in our own provider as a lost connection.
             return ModelError(_shortened(cause or error))
         else:
             typed = (
                 FatalModelError(_wanted_key(self.model)) if _has_no_key(error) else _typed(error)
             )
         if isinstance(typed, FatalModelError):
-            # Of several judges, the user must know which.
+            # With several judges, the user must know which one.
             typed = self.fatal = FatalModelError(f"{self.model}: {typed}")
         if isinstance(typed, TransientModelError) and typed.reason == "rate_limit":
             wait = _retry_after_s(error)
@@ -204,7 +204,7 @@ def _has_no_key(error: Exception) -> bool:
 
 
 def _wanted_key(model: str) -> str:
-    """Which variable of the environment a user has to set."""
+    """Return the environment variable that a user has to set."""
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
     names = sorted(name for name in missing if name.endswith("_KEY"))
     return (
@@ -267,7 +267,7 @@ def _usage(response: ModelResponse, local: bool) -> Usage:
 
 
 def _portable(response_format: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema without the bounds that hosted strict modes refuse."""
+    """Return a schema without the bounds that hosted strict modes refuse."""
 
     def stripped(node: Any) -> Any:
         if isinstance(node, Mapping):

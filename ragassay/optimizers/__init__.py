@@ -1,1 +1,1 @@
-"""Fitting what ragassay ships to public data: run by maintainers, not by users."""
+"""Fitting, fine-tuning and compiling what ragassay's judges use."""

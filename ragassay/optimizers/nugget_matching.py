@@ -1,12 +1,12 @@
-"""Fits when two nuggets count as the same fact (BioACE, section 4.1.1).
+"""Fit the rule for when two nuggets state the same fact (BioACE, section 4.1.1).
 
-A Bayesian Gaussian mixture of two components over the cosine similarities of all pairs; then a
-threshold on the probability of the same fact, searched by Optuna over three objectives.
+First a Bayesian Gaussian mixture of two components over the cosine similarities of all pairs; then
+a threshold on the probability of the same fact, searched by Optuna over three objectives.
 
-The objectives need no labels. Average F1 and the number of alignments say how much is aligned, not
-how much of it is right: a lower threshold never makes either smaller, and only the similarity of
-the aligned pairs speaks against it. Where pairs are known that state the same fact, the agreement
-with them is what tells one threshold from another.
+The objectives need no labels. Average F1 and the number of alignments measure how much is aligned,
+not how much of it is right: a lower threshold never reduces either, and only the similarity of the
+aligned pairs counters it. If matching pairs are known, the agreement with them selects the
+threshold.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FEWEST_PAIRS = 20
-"""Fewer similarities show no two groups."""
+"""With fewer similarities the two groups cannot be told apart."""
 
 N_STARTS = 5
 SAME_STEPS = 60
@@ -47,9 +47,9 @@ def fit_matcher(
 
     Args:
         data: At least 20 pairs.
-        n_trials: Thresholds that are tried.
+        n_trials: Number of thresholds to try.
         seed: The same data and seed give the same matcher.
-        on_trial: Called after each.
+        on_trial: Called after each trial.
 
     Raises:
         InputError: There are too few pairs, or their similarities show no two groups.
@@ -91,11 +91,11 @@ def fit_matcher(
 def fit_mixture(
     pairs: NDArray[np.floating], seed: int
 ) -> tuple[MixtureComponent, MixtureComponent]:
-    """The mixture of two components, by variational inference.
+    """Return the mixture of two components, by variational inference.
 
     Args:
         pairs: shape (n_pairs,), cosine similarities.
-        seed: Of its starting points.
+        seed: The seed of its starting points.
     """
     import warnings
 
@@ -130,7 +130,7 @@ def fit_mixture(
 def _similarity_at(
     probability: float, components: tuple[MixtureComponent, MixtureComponent]
 ) -> float | None:
-    """The least similarity in [-1, 1] of that probability; None where none has it."""
+    """Return the least similarity in [-1, 1] with that probability; None if there is none."""
     import numpy as np
 
     def is_reached(similarity: float) -> bool:

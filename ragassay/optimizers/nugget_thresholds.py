@@ -1,4 +1,4 @@
-"""The search for the probability at which two nuggets count as the same fact (BioACE, 4.1.1)."""
+"""Search the probability at which two nuggets state the same fact (BioACE, 4.1.1)."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST_PROBABILITY = 0.5
-"""The search starts here: below it a pair is more likely two facts than one."""
+"""Lowest probability searched: below it a pair is more likely two facts than one."""
 
 POPULATION = 20
 
 
 @dataclass(frozen=True)
 class MatchCase:
-    """The nuggets of one answer, and of what it should state.
+    """The nuggets of one answer and its gold nuggets.
 
     Attributes:
         gold: Texts of the gold nuggets.
         nuggets: Texts of the system's nuggets.
         matches: Pairs (position in `gold`, position in `nuggets`) that are known to state the same
-            fact; None where nobody said so.
+            fact; None if unknown.
     """
 
     gold: tuple[str, ...]
@@ -45,10 +45,10 @@ class MatchCase:
 
 @dataclass(frozen=True)
 class MatchData:
-    """What a matcher is fitted to.
+    """The data that a matcher is fitted to.
 
     Attributes:
-        cases: The answers.
+        cases: The nuggets, answer by answer.
         similarities: For each case, shape (n_gold, n_nuggets), cosine similarities.
         sha256: Hash of the file.
         embedder: Name of the embedding model.
@@ -64,7 +64,7 @@ class MatchData:
 
 @dataclass(frozen=True)
 class Trial:
-    """A threshold that no other beats in all three objectives."""
+    """A threshold that no other one beats in all three objectives."""
 
     probability: float
     objectives: MatchObjectives
@@ -72,12 +72,12 @@ class Trial:
 
 
 def choose_trial(front: Sequence[Trial]) -> Trial:
-    """One threshold from the Pareto front.
+    """Choose one threshold from the Pareto front.
 
-    Where pairs are known: the highest F1 against them. Else, and among equals, the trial nearest
-    to the best of all three objectives, each scaled to [0, 1] over the front; then the highest F1,
-    similarity and number of alignments, and the lowest threshold. The highest F1 alone would
-    always choose the lowest threshold, which aligns most.
+    With known pairs: the highest F1 against them. Otherwise, and among equals: the trial nearest to
+    the best of all three objectives, each scaled to [0, 1] over the front; then the highest F1,
+    similarity and number of alignments, and the lowest threshold. The highest F1 alone would always
+    choose the lowest threshold, which aligns most.
     """
     columns = [_values(trial.objectives) for trial in front]
     lows = [min(column) for column in zip(*columns, strict=True)]
@@ -104,14 +104,14 @@ def search_thresholds(
     seed: int,
     on_trial: Callable[[], None],
 ) -> list[Trial]:
-    """The Pareto front of thresholds, as NSGA-II finds it, from the lowest.
+    """Return the Pareto front of thresholds by NSGA-II, from the lowest.
 
     Args:
-        data: What is aligned.
+        data: The nuggets to align.
         components: The fitted mixture.
-        n_trials: Thresholds that are tried.
-        seed: Of the search.
-        on_trial: Called after each.
+        n_trials: Number of thresholds to try.
+        seed: The search's seed.
+        on_trial: Called after each trial.
     """
     import optuna
 

@@ -12,7 +12,7 @@ from ragassay.perturbations.pools import data_text
 from ragassay.records.base import Frozen
 
 
-class Words(Frozen):
+class WordLists(Frozen):
     """The content of `words.yaml`.
 
     Attributes:
@@ -33,9 +33,9 @@ class Words(Frozen):
 
 
 @functools.cache
-def load_words() -> Words:
+def load_words() -> WordLists:
     """Return all words."""
-    return Words.model_validate(yaml.safe_load(data_text("words.yaml")))
+    return WordLists.model_validate(yaml.safe_load(data_text("words.yaml")))
 
 
 @functools.cache

@@ -44,7 +44,7 @@ class CompiledPredictor(Frozen):
         return _hash([self.instructions, [dict(demo) for demo in self.demos]])
 
 
-class Comparison(Frozen):
+class PromptComparison(Frozen):
     """A score of the shipped prompt and of the compiled one, on the same items.
 
     Attributes:
@@ -102,7 +102,7 @@ class CompiledPrompt(Frozen):
     dev_sha256: str
     before_sha256: str
     after_sha256: str
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[PromptComparison, ...] = ()
     is_better: bool
     usage: Usage = Usage()
     ragassay: str

@@ -1,7 +1,8 @@
-"""What flows between the rooms: the records that go in, the verdicts that come out.
+"""Data that passes between the rooms: input records, and verdicts.
 
-Everything here is frozen, forbids unknown fields and knows nothing of models, graphs or files.
-A verdict that could not be had is a value too: it carries a `Failure` where the verdict would be.
+Every record is frozen, forbids unknown fields and imports no models, graphs or files. A verdict
+that
+failed is a value too: it has a `Failure` in place of the result.
 """
 
 from ragassay.records.audit import (
@@ -18,10 +19,10 @@ from ragassay.records.audit import (
 )
 from ragassay.records.base import (
     ASSIGNMENTS,
-    NOT_HAD,
     NOTHING_TO_JUDGE,
     PARTS,
     RELEVANCE_LABELS,
+    UNSCORED_KINDS,
     VERDICT_SETS,
     VERDICTS,
     Assignment,
@@ -101,9 +102,9 @@ __all__ = [
     "FINE",
     "MARKS",
     "NOTHING_TO_JUDGE",
-    "NOT_HAD",
     "PARTS",
     "RELEVANCE_LABELS",
+    "UNSCORED_KINDS",
     "VERDICTS",
     "VERDICT_SETS",
     "AnswerSentence",

@@ -1,4 +1,4 @@
-"""What an audit of a judge looks at, and what it comes to."""
+"""The attacks and the results of an audit of a judge."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from ragassay.records.inputs import Record
 from ragassay.records.verdicts import Failure, Usage
 
 AttackFamily = Literal["rubric", "clinical", "injection"]
-"""What an attack is about.
+"""The subject of an attack.
 
-- rubric: damage to what one rubric looks at (YESciEval, appendix B.3)
+- rubric: damage to what one rubric rates (YESciEval, appendix B.3)
 - clinical: a change of a few words that would matter to a patient
-- injection: text that talks to the judge
-"""
+- injection: text that addresses the judge"""
 
 Severity = Literal["subtle", "extreme"]
 
 Trust = Literal["trusted", "weak", "blind"]
-"""Whether a judge tells damaged answers from whole ones, or withstands text that talks to it."""
+"""Verdicts on a judge: does it tell damaged answers from whole ones, or resist an injection?"""
 
 Variant = Literal["benign", "subtle", "extreme"]
-"""An answer as it was, or how plainly it was damaged (YESciEval, section 4.4)."""
+"""An answer as it was written, or the severity of its damage (YESciEval, section 4.4)."""
 
 DESIRED_RATING: dict[Severity, float] = {"subtle": 3.0, "extreme": 1.0}
 """The highest rating that a damaged answer should get (YESciEval, section 5)."""
@@ -36,13 +35,13 @@ class DamagedAnswer(Frozen):
 
     Attributes:
         record: The damaged answer; its id is `original~attack`.
-        original: The id of the record that it was made of.
+        original: The id of the record that it was made from.
         attack: The attack's name, e.g. "off_topic".
-        family: What the attack is about.
-        severity: How plain the damage is.
-        targets: Names of the scores that ought to fall, e.g. "rubric.relevancy".
+        family: The attack's subject.
+        severity: How obvious the damage is.
+        targets: Names of the scores that should fall, e.g. "rubric.relevancy".
         sentences: Numbers (1-based, in the damaged answer) of the sentences that were added or
-            changed; empty where something was taken away or moved.
+            changed; empty where text was removed or moved.
     """
 
     record: Record
@@ -55,14 +54,14 @@ class DamagedAnswer(Frozen):
 
 
 class Paraphrase(Frozen):
-    """What a model made of a sentence that it was to say again in other words.
+    """A model's paraphrase of a sentence.
 
     Attributes:
         sentence: The sentence, without citation markers.
-        text: The same in other words; empty where there is none to use, and a rule says it again.
-        refused: The reply that was not used.
+        text: The paraphrase; empty where none is usable, and a rule paraphrases.
+        refused: The reply that was rejected.
         failure: Why there is no reply.
-        usage: What it cost.
+        usage: Tokens and cost.
     """
 
     sentence: str
@@ -73,18 +72,19 @@ class Paraphrase(Frozen):
 
 
 class AttackFigure(Frozen):
-    """How one score took one attack. Intervals resample questions.
+    """The effect of one attack on one score. Intervals resample questions.
 
     Attributes:
         attack: The attack's name.
-        family: What the attack is about.
-        severity: How plain the damage is.
-        target: The score that ought to fall, e.g. "rubric.relevancy".
+        family: The attack's subject.
+        severity: How obvious the damage is.
+        target: The score that should fall, e.g. "rubric.relevancy".
         benign: Mean of the score over the whole answers of the pairs.
         damaged: Mean over the damaged ones.
-        detection: Share of pairs in which the damaged answer has the lower score; a tie is none.
+        detection: Share of pairs in which the damaged answer has the lower score; a tie does not
+            count.
         auroc: How well the score alone tells damaged answers from whole ones.
-        lift: Mean of damaged minus benign; above 0 the attack pays.
+        lift: Mean of damaged minus benign; above 0 the attack raises the score.
         optimism_error: Mean excess of the damaged answers' ratings over the desired rating, in
             points; 0 where all are as low as they should be. Only for rubrics.
         examples: Ids of up to three damaged answers that got through.
@@ -104,16 +104,16 @@ class AttackFigure(Frozen):
 
 
 class TargetTrust(Frozen):
-    """A line of the certificate: whether the judge can tell damage of one score.
+    """A line of the certificate: whether the judge detects damage to one score.
 
     Attributes:
         target: e.g. "rubric.relevancy".
         trust: The verdict; None where there are too few pairs to tell, or no room to rise.
-        family: Which attacks it is about.
+        family: The family of attacks.
         detection: Paired detection by severity, over all attacks of the family.
-        lift: What the injected text that pays most adds to the score; None for the other families.
-        has_room: Whether whole answers stand so far below the top that injected text could have
-            raised the score; where it could not, that nothing rose says nothing.
+        lift: The largest increase by an injected text; None for the other families.
+        has_room: Whether whole answers score low enough that injected text could have raised the
+            score; otherwise a missing increase proves nothing.
         reason: One sentence for a person.
     """
 
@@ -127,25 +127,25 @@ class TargetTrust(Frozen):
 
 
 class Audit(Frozen):
-    """What came out of auditing a judge on some answers.
+    """The result of auditing a judge on some answers.
 
     Attributes:
-        judge: The judge's name, and what rated the rubrics in its place.
+        judge: The names of the judge and of the rater in its place, if any.
         is_measured: Whether answers were measured before their rubrics were judged (signals).
         n_answers: Whole answers that were damaged.
-        seed: Of the damage.
-        pools: Which texts the damage was made of: "fit" or "audit".
-        n_unchanged: For each attack, answers that it left as they were; they count nowhere.
-        n_damaged: Damaged answers that were to be judged.
-        n_failed: Whole or damaged answers for which there is no evaluation at all.
+        seed: The damage's seed.
+        pools: The source texts of the damage: "fit" or "audit".
+        n_unchanged: For each attack, the number of answers that it left unchanged; they are not
+            counted.
+        n_damaged: Damaged answers to judge.
+        n_failed: Whole or damaged answers without an evaluation.
         figures: One for each attack and target.
         ratings: Mean rating by target, over whole, subtly and extremely damaged answers (YESciEval,
             appendix H); attacks of the family "rubric" alone.
         certificate: One line for each target of a family of attacks.
         paraphraser: The model that wrote redundant sentences; empty where rules did.
-        n_paraphrased: Sentences that it said again.
-        n_by_rule: Sentences that it was to say again, and a rule did: its reply was refused, or
-            there was none.
+        n_paraphrased: Sentences that it paraphrased.
+        n_by_rule: Sentences that a rule paraphrased because its reply was rejected or missing.
         usage: Sum over all verdicts and redundant sentences of the audit.
     """
 

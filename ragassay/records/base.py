@@ -1,4 +1,4 @@
-"""The base of all records, and the label sets that several of them use."""
+"""The base class of all records, and shared label sets."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ CitationLabel = Literal[
     "supports", "contradicts", "neutral", "not_relevant", "not_attributable", "invalid"
 ]
 EvidenceSide = Literal["for", "against"]
-"""What evidence was looked for: what bears a sentence out, or what speaks against it."""
+"""The side of evidence: for the sentence, or against it."""
 SearchEnd = Literal[
     "enough", "out_of_rounds", "out_of_tokens", "agent_done", "sources_only", "nowhere_to_search"
 ]
 """Why a search for evidence ended: a passage was close enough, the rounds or the tokens were used
-up, the agent said so, there was no corpus beside the answer's sources, or neither."""
+up, the agent stopped, there was no corpus besides the answer's sources, or neither."""
 Assignment = Literal["support", "partial_support", "not_support"]
-"""Whether an answer states a gold nugget (arXiv 2504.15068)."""
+"""Labels of a gold nugget in an answer (arXiv 2504.15068)."""
 FailureReason = Literal[
     "rate_limit",
     "timeout",
@@ -36,10 +36,10 @@ FailureReason = Literal[
     "error",
 ]
 NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "empty_answer")
-"""Reasons that lie in the data: to ask again would not help."""
+"""Reasons that lie in the data: asking again would not help."""
 
-NOT_HAD = ("unscored", "escalation_failed")
-"""Kinds of findings that say that a verdict could not be had; to ask again may help."""
+UNSCORED_KINDS = ("unscored", "escalation_failed")
+"""Kinds of findings that report a missing verdict; asking again may help."""
 
 RELEVANCE_LABELS: tuple[RelevanceLabel, ...] = (
     "required",
@@ -48,7 +48,7 @@ RELEVANCE_LABELS: tuple[RelevanceLabel, ...] = (
     "inappropriate",
 )
 PARTS = ("nuggets", "rubrics", "sentences", "evidence", "correctness", "citations")
-"""What can be found out about an answer; a user's evaluator is a part of its own."""
+"""The parts of an evaluation; a user's evaluator is a part of its own."""
 
 ASSIGNMENTS: tuple[Assignment, ...] = ("support", "partial_support", "not_support")
 VERDICTS: tuple[Verdict, ...] = ("supports", "contradicts", "neutral", "not_relevant")
@@ -57,10 +57,10 @@ VERDICT_SETS: dict[int, tuple[Verdict, ...]] = {
     3: ("supports", "contradicts", "neutral"),
     4: VERDICTS,
 }
-"""The labels that a verdict is chosen from, by their number (BioACE, section 4.2)."""
+"""The labels to choose a verdict from, by their number (BioACE, section 4.2)."""
 
 
 class Frozen(BaseModel):
-    """A value: immutable, and strict about its fields."""
+    """An immutable record that refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,4 +1,4 @@
-"""A run in which what one judge was not sure of went to a second one, in numbers."""
+"""A run's cascade in numbers: uncertain verdicts went to a second judge."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ class CascadePart(Frozen):
     """One kind of question, over all answers.
 
     Attributes:
-        kind: Which, as its evaluator names its questions.
+        kind: The evaluator's name for its questions.
         n: Questions; the sum of the three counts below.
-        n_kept: Those of which the first judge was sure.
+        n_kept: Those that the first judge was sure of.
         n_escalated: Those that the second judge decided.
-        n_failed: Those that went to the second judge and came back without a verdict: what the
-            first had said stands.
-        usage: What the second judge's verdicts cost.
-        full_cost_usd: An estimate of what all would have cost there: cost a call times `n`. None
-            where the price is not known, or where nothing of the kind was decided there.
+        n_failed: Those that the second judge failed on: the first judge's verdict stands.
+        usage: The cost of the second judge's verdicts.
+        full_cost_usd: The estimated cost of sending all questions there: cost per call times `n`.
+            None where the price is unknown, or it decided none.
     """
 
     kind: str
@@ -33,15 +32,15 @@ class CascadePart(Frozen):
 
 
 class Cascade(Frozen):
-    """What stayed with the first judge, what went to the second one, and what that cost.
+    """The verdicts that each of two judges decided, and what the second one cost.
 
     Attributes:
         judge: The first judge.
         second: The second judge.
-        when: Under which condition a verdict went on.
-        parts: By kind of question, those kinds that came up.
-        usage: What the second judge's verdicts cost.
-        full_cost_usd: The sum of the estimates of those parts that have one; None where none has.
+        when: The condition for asking the second judge.
+        parts: One for each kind of question that occurred.
+        usage: The cost of the second judge's verdicts.
+        full_cost_usd: The sum of the parts' estimates; None where no part has one.
     """
 
     judge: str

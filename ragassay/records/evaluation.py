@@ -1,4 +1,4 @@
-"""What comes out for one answer."""
+"""The evaluation of one answer: verdicts, scores and findings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OLD_FIELDS = {
     "facts": "facts",
     "assignments": "assignment",
 }
-"""Where evaluations of earlier versions kept the verdicts of an evaluator."""
+"""Fields in which earlier versions kept the verdicts of an evaluator."""
 
 
 def _as_kind(verdict: object) -> object:
@@ -51,18 +51,18 @@ AnyVerdict = Annotated[SerializeAsAny[VerdictBase], BeforeValidator(_as_kind)]
 
 
 class Score(Frozen):
-    """An aggregate that says what it rests on.
+    """An aggregate with its n, interval and bounds.
 
     Attributes:
         value: None where nothing was scored.
-        n: How many verdicts it rests on.
-        n_unscored: How many could not be had and were left out.
+        n: Number of verdicts.
+        n_unscored: Number of failed verdicts, which are left out.
         low: Lower end of the 95 % interval; None where undefined.
         high: Upper end of the 95 % interval; None where undefined.
-        worst: The value, had every unscored verdict come out worst.
-        best: The value, had every unscored verdict come out best.
-        scale: The range that the value lies in.
-        judge: The model that gave the verdicts; empty where none was asked.
+        worst: The value if every unscored verdict were the worst.
+        best: The value if every unscored verdict were the best.
+        scale: The range of the value.
+        judge: The model that gave the verdicts; empty without one.
     """
 
     value: float | None
@@ -83,7 +83,7 @@ class Finding(Frozen):
         kind: e.g. "inappropriate_sentence", "contradicted_citation", "invalid_citation",
             "sources_cut", "extractive_nugget", "unscored".
         message: One sentence for a person.
-        sentence: 1-based, where it is about one.
+        sentence: 1-based, if it is about one.
     """
 
     kind: str
@@ -92,10 +92,10 @@ class Finding(Frozen):
 
 
 class Evaluation(Frozen):
-    """Everything that was found out about one answer.
+    """All results for one answer.
 
     Attributes:
-        verdicts: All verdicts, evaluator by evaluator, each evaluator's in order.
+        verdicts: All verdicts, grouped by evaluator, in order.
         scores: Keyed "rubric.cohesion", "nuggets.recall", "sentences.required",
             "evidence.support", "citations.support" and so on, in a stable order.
     """
@@ -142,35 +142,35 @@ class Evaluation(Frozen):
 
     @property
     def judgments(self) -> tuple[Judgment, ...]:
-        """One a rubric."""
+        """One per rubric."""
         return self.of(Judgment)
 
     @property
     def labels(self) -> tuple[SentenceLabel, ...]:
-        """One a sentence."""
+        """One per sentence."""
         return self.of(SentenceLabel)
 
     @property
     def assignments(self) -> tuple[NuggetAssignment, ...]:
-        """One a gold nugget."""
+        """One per gold nugget."""
         return self.of(NuggetAssignment)
 
     @property
     def evidence(self) -> tuple[EvidenceVerdict, ...]:
-        """At least one a sentence."""
+        """At least one per sentence."""
         return self.of(EvidenceVerdict)
 
     @property
     def correctness(self) -> tuple[SentenceCorrectness, ...]:
-        """One a sentence."""
+        """One per sentence."""
         return self.of(SentenceCorrectness)
 
     @property
     def citations(self) -> tuple[CitationVerdict, ...]:
-        """One a citation."""
+        """One per citation."""
         return self.of(CitationVerdict)
 
     @property
     def facts(self) -> tuple[DocumentFacts, ...]:
-        """Those of cited documents, where citations were checked nugget by nugget."""
+        """The facts of cited documents, if citations were checked nugget by nugget."""
         return self.of(DocumentFacts)

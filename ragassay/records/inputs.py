@@ -1,4 +1,4 @@
-"""What goes in: a record, and the case that it is cut into."""
+"""A record, and the case that it is cut into."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Document(Frozen):
 
     Attributes:
         id: Unique within its record or corpus; a PMID where there is one.
-        text: The text that a citation of it is checked against.
+        text: The text that its citations are checked against.
         title: May be empty.
     """
 
@@ -26,10 +26,10 @@ class Nugget(Frozen):
 
     Attributes:
         text: The fact, as a sentence.
-        importance: "vital" or "okay" where somebody said so.
-        origin: Whose fact it is: the user's gold list, the answer, or the reference answer.
+        importance: "vital" or "okay", if known.
+        origin: Its source: the user's gold list, the answer, or the reference answer.
         method: "given" by the user, written by the "model", or "extractive": copied from its
-            sentence because the model's wording was not carried by it.
+            sentence because that did not support the model's wording.
         sentence: The 1-based sentence that states it (answer or reference); None for gold.
     """
 
@@ -41,7 +41,7 @@ class Nugget(Frozen):
 
 
 class SentenceInput(Frozen):
-    """A sentence of an answer that comes already cut, with its citations listed.
+    """A sentence of a pre-cut answer, with its citations.
 
     Attributes:
         citations: Document ids, or 1-based positions in the record's sources.
@@ -56,16 +56,16 @@ class Record(Frozen):
 
     Attributes:
         id: Unique within a run.
-        question: What was asked.
+        question: The question.
         answer: Plain text with citation markers, or sentences with explicit citations.
-        sources: What the answer was written from, in the order that `[1]`, `[2]` count.
+        sources: The documents that the answer was written from, numbered `[1]`, `[2]` in order.
         nuggets: Gold nuggets, if any.
         reference: A reference answer, if any.
         system: The name of the system that wrote the answer.
         topic: The question's id, shared by the answers of several systems.
         date: When the answer was written: "2024", "2024-05" or "2024-05-01".
-        rubrics: Judge this answer on these rubrics alone; empty for those of the run.
-        metadata: Fields of the user's file that have no place here, kept as text.
+        rubrics: The only rubrics for this answer; empty for those of the run.
+        metadata: Other fields of the user's file, as text.
     """
 
     id: str = Field(min_length=1)
@@ -86,7 +86,7 @@ class Citation(Frozen):
 
     Attributes:
         marker: The pointer as the answer writes it: "1", "PMID 123".
-        document: The id of the document that it resolves to; None where it points nowhere.
+        document: The id of the document that it resolves to; None where it is invalid.
     """
 
     marker: str
@@ -112,7 +112,7 @@ class AnswerSentence(Frozen):
 
 
 class Case(Frozen):
-    """A record cut into what the judges look at. All calls on one answer share it.
+    """A record cut into the parts that judges read. All calls on one answer share it.
 
     Attributes:
         record_id: The record's id.
@@ -122,9 +122,9 @@ class Case(Frozen):
         sources: Numbered from 1: the given sources, then cited documents found in the corpus.
         reference_sentences: The reference answer's sentences; empty without one.
         gold: Gold nuggets.
-        rubrics: What this answer is to be judged on; empty for the run's rubrics.
-        context: The question, sources and answer as every prompt of this case shows them,
-            fenced; byte-identical in each.
+        rubrics: The rubrics for this answer; empty for those of the run.
+        context: The question, sources and answer, fenced; byte-identical in every prompt of
+            this case.
         n_source_chars_cut: Characters of sources that did not fit into the context.
     """
 

@@ -1,4 +1,4 @@
-"""What PubMed knows of an article."""
+"""PubMed's record of an article."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ LinkKind = Literal[
     "concern_for",
     "correction_of",
 ]
-"""What another article is to this one. A retracted article has a link "retracted_by"; the notice
-that retracts it has "retraction_of". A preprint that came out in a journal has "published_as",
-the journal's article "preprint_of"."""
+"""The relation of another article to this one. A retracted article has a link "retracted_by"; the
+notice that retracts it has "retraction_of". A preprint that was published in a journal has
+"published_as", the journal's article "preprint_of"."""
 
 Notice = Literal["retracted", "concern", "corrected", "preprint"]
-"""Why an article should not be cited without a word."""
+"""A reason not to cite an article without comment."""
 
 
 class ArticleLink(Frozen):
     """A link to another article.
 
     Attributes:
-        kind: What the other article is to this one.
+        kind: The relation of the other article to this one.
         id: Its PMID; empty where PubMed names none.
         source: Its reference as PubMed writes it ("Lancet. 2020 Jun 13;395(10240):1820").
     """
@@ -43,7 +43,7 @@ class ArticleLink(Frozen):
 
 
 class Article(Document):
-    """A PubMed record. Its text is the abstract, a labelled section a line ("METHODS: ...").
+    """A PubMed record. Its text is the abstract, one labelled section per line ("METHODS: ...").
 
     Attributes:
         journal: The journal's title.
@@ -65,7 +65,7 @@ class Article(Document):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Why it should not be cited without a word, the gravest first."""
+        """The reasons not to cite it without comment, the gravest first."""
         kinds = {link.kind for link in self.links}
         types = {kind.lower() for kind in self.publication_types}
         found: list[Notice] = []

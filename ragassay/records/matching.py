@@ -1,4 +1,4 @@
-"""What was fitted to tell apart pairs of nuggets that state the same fact."""
+"""The fitted model that decides which nuggets state the same fact."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class MixtureComponent(Frozen):
         mean: Its mean similarity.
         variance: Its variance.
         weight_concentration: The two parameters of its stick-breaking weight.
-        mean_precision: How many pairs the mean rests on.
-        degrees_of_freedom: How many pairs the variance rests on.
+        mean_precision: Number of pairs behind the mean.
+        degrees_of_freedom: Number of pairs behind the variance.
     """
 
     weight: float = Field(ge=0, le=1)
@@ -28,7 +28,7 @@ class MixtureComponent(Frozen):
 
 
 class MatchObjectives(Frozen):
-    """What a threshold leads to, averaged (BioACE, section 4.1.1).
+    """The averaged objectives of a threshold (BioACE, section 4.1.1).
 
     Attributes:
         f1: Mean F1 over questions.
@@ -42,7 +42,7 @@ class MatchObjectives(Frozen):
 
 
 class MatchAgreement(Frozen):
-    """Aligned pairs against pairs that are known to state the same fact.
+    """Agreement of aligned pairs with pairs that are known to state the same fact.
 
     Attributes:
         accuracy: Share of all pairs on which the two agree.
@@ -60,7 +60,7 @@ class MatchAgreement(Frozen):
 
 
 class NuggetMatcher(Frozen):
-    """When two nuggets count as the same fact: `ragassay nuggets fit` writes one.
+    """A fitted rule for when two nuggets state the same fact; `ragassay nuggets fit` writes it.
 
     Attributes:
         components: The mixture, in the order of its sticks; the one with the larger mean holds
@@ -72,10 +72,10 @@ class NuggetMatcher(Frozen):
         n_questions: Questions of the data.
         n_pairs: Pairs of a gold and a system nugget.
         data_sha256: Hash of the file that was fitted.
-        seed: Of the mixture and of the search.
+        seed: The seed of mixture and search.
         n_trials: Thresholds that were tried.
-        library: What fitted the mixture, with its version.
-        objectives: At the threshold. They need no labels, and so say nothing of the truth.
+        library: The library that fitted the mixture, with its version.
+        objectives: At the threshold. They need no labels, so they do not measure the truth.
         agreement: With known pairs of the same data; None where the data names none.
     """
 

@@ -1,4 +1,4 @@
-"""What a fine-tuned judge sees in an answer while it reads it, sentence by sentence."""
+"""A fine-tuned judge's marks for the sentences of an answer."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ragassay.records.verdicts import Usage
 Mark = Literal["fine", "subject", "question", "chatty", "post", "again", "judge"]
 
 MARKS: tuple[Mark, ...] = get_args(Mark)
-"""What a sentence is: at its place, on another subject, on another question of the field, chatty,
-a post of social media, a repetition, or text that talks to the judge."""
+"""The kinds of sentences: fine, on another subject, on another question of the field, chatty, a
+post of social media, a repetition, or text that addresses the judge."""
 
 FINE: Mark = "fine"
 
 
 class Reading(Frozen):
-    """An answer as it was read.
+    """A fine-tuned judge's reading of an answer.
 
     Attributes:
-        marks: Of its sentences, in their order; of a very long answer those of the first ones.
-        usage: What reading it took.
+        marks: One per sentence, in order; for a very long answer, the first sentences only.
+        usage: Tokens and cost.
     """
 
     marks: tuple[Mark, ...]
@@ -29,5 +29,5 @@ class Reading(Frozen):
 
     @property
     def faults(self) -> dict[int, Mark]:
-        """The sentences that are not fine, by their numbers, which count from 1."""
+        """The sentences that are not fine, by their 1-based numbers."""
         return {n: mark for n, mark in enumerate(self.marks, 1) if mark != FINE}

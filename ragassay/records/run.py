@@ -1,4 +1,4 @@
-"""What a run says of itself: what it read, what it set aside, what it came to."""
+"""The records of a run: its manifest, failures, rejected lines and summary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragassay.records.verdicts import Failure, Usage
 
 
 class RecordFailure(Frozen):
-    """A record for which there is no evaluation at all."""
+    """A record without an evaluation."""
 
     record_id: str
     stage: str
@@ -23,10 +23,10 @@ class Rejection(Frozen):
 
     Attributes:
         file: The file as the user named it.
-        line: 1-based; 0 where the file as a whole is meant.
-        field: Dotted path of the offending field; empty where the line as a whole is meant.
-        problem: What was found.
-        expected: What would have been right.
+        line: 1-based; 0 for the whole file.
+        field: Dotted path of the wrong field; empty for the whole line.
+        problem: The value that was found.
+        expected: A correct value.
         content: The line, cut to 2,000 characters.
     """
 
@@ -39,7 +39,7 @@ class Rejection(Frozen):
 
 
 class CardFigure(Frozen):
-    """How a model did on data that it was not tuned on.
+    """A model's performance on data that it was not tuned on.
 
     Attributes:
         task: e.g. "citation verdicts, three labels".
@@ -48,8 +48,8 @@ class CardFigure(Frozen):
         value: The figure.
         low: Lower end of the 95 % interval.
         high: Upper end of the 95 % interval.
-        n: How many items it rests on.
-        command: What to run to get it again.
+        n: Number of items.
+        command: The command that reproduces it.
     """
 
     task: str
@@ -63,7 +63,7 @@ class CardFigure(Frozen):
 
 
 class ModelCard(Frozen):
-    """What is known of a judge: what it is, its limits, its figures on held-out data."""
+    """A description of a judge: what it is, its limits, its figures on held-out data."""
 
     model: str
     description: str
@@ -82,25 +82,25 @@ class FileStamp(Frozen):
 
 
 class PanelSeat(Frozen):
-    """A judge that sits beside the run's own: its LiteLLM name, and what is known of it."""
+    """A further judge of a panel: its LiteLLM name and its card."""
 
     judge: str
     card: ModelCard | None = None
 
 
 class PromptStamp(Frozen):
-    """A compiled prompt that took the place of a shipped one.
+    """A compiled prompt in place of a shipped one.
 
     Attributes:
         agent: Key of the prompt.
-        rubrics: Those that it is for; empty for all.
-        sha256: Hash of what it says.
-        model: What it was compiled for.
-        optimizer: What found it.
-        metric: What it was chosen by, on data that it was not found on.
+        rubrics: The rubrics that it is for; empty for all.
+        sha256: Hash of its text.
+        model: The model that it was compiled for.
+        optimizer: The optimizer that found it.
+        metric: The metric that chose it, on held-out data.
         before: The shipped prompt's figure there.
-        after: Its own.
-        is_better: Whether it did better there; a prompt that did not was kept anyway.
+        after: Its own figure there.
+        is_better: Whether it did better there; if not, the user kept it anyway.
     """
 
     agent: str
@@ -115,34 +115,34 @@ class PromptStamp(Frozen):
 
 
 class Manifest(Frozen):
-    """All that a run depends on. Two runs with equal manifests have equal results.
+    """Everything that a run depends on. Two runs with equal manifests have equal results.
 
     Attributes:
         ragassay: Version.
-        packages: Versions of the libraries that bear on the result.
+        packages: Versions of the libraries that affect the result.
         judge: LiteLLM name of the judging model.
         judge_digest: SHA-256 of its weights where they are local; else empty.
-        base: What answered all but the rubrics, where the judge was fine-tuned to rate them.
-        panel: Judges that rated the rubrics beside it.
-        second: Who was asked where the judge was not sure; None without a cascade.
-        rater: What rated the rubrics by signals, in the embedded judge's place; empty where nothing
-            did.
+        base: The model for all but the rubrics, if the judge was fine-tuned to rate them.
+        panel: Further judges of the rubrics.
+        second: The judge for uncertain verdicts; None without a cascade.
+        rater: The model that rated the rubrics by signals in place of the embedded judge; empty
+            without one.
         rater_digest: SHA-256 of its models.
-        verifier: What compared sentences with passages; the judge, or a model beside it.
+        verifier: The model that compared sentences with passages: the judge or another one.
         verifier_digest: SHA-256 of its weights where they are known; else empty.
-        correctness: What said whether sentences are correct.
+        correctness: The model that decided whether sentences are correct.
         embedder: Name of the embedding model.
         embedder_digest: SHA-256 of its weights where known.
         prompts_sha256: Hash of every prompt and rubric text.
-        prompts: Compiled prompts that took the place of shipped ones.
+        prompts: Compiled prompts in place of shipped ones.
         own: Digests of the user's own evaluators and rubrics, by name.
-        answers: The answers that were read.
+        answers: The input file.
         corpus: The corpus, if any.
-        settings: The settings that bear on the result; no key, no endpoint.
-        card: What is known of the judge; None for a model without a card.
-        base_card: What is known of `base`.
-        rater_card: What is known of the rater.
-        verifier_card: What is known of a verifier beside the judge.
+        settings: The settings that affect the result; no key, no endpoint.
+        card: The judge's card; None for a model without one.
+        base_card: The card of `base`.
+        rater_card: The rater's card.
+        verifier_card: The card of a verifier other than the judge.
     """
 
     ragassay: str
@@ -176,9 +176,9 @@ class PanelMember(Frozen):
 
     Attributes:
         judge: Its name.
-        score: Mean of its scores; `n` counts ratings, `n_unscored` those that could not be had.
-        n_heard_again: Ratings that it gave again after it heard the others.
-        n_moved: Those of them that came out otherwise than before.
+        score: Mean of its scores; `n` counts ratings, `n_unscored` failed ones.
+        n_heard_again: Ratings that it gave again after it read the others' reasons.
+        n_moved: Those of them that changed.
     """
 
     judge: str
@@ -188,18 +188,18 @@ class PanelMember(Frozen):
 
 
 class PanelAgreement(Frozen):
-    """How far the judges of a panel agree, over all answers and rubrics.
+    """The agreement of a panel's judges, over all answers and rubrics.
 
     Attributes:
         members: The judges.
-        alpha_alone: Krippendorff's alpha, ordinal, of the ratings that each gave alone.
-        alpha: The same of the ratings that counted in the end.
-        exact_alone: Share of judgments on which all gave the same rating, each alone.
-        exact: The same of the ratings that counted in the end.
-        n_disputed: Judgments on which two were two points or more apart.
-        n_settled: Those of them on which no two were so, after they heard each other.
+        alpha_alone: Krippendorff's alpha, ordinal, of the ratings given alone.
+        alpha: The same for the final ratings.
+        exact_alone: Share of judgments with identical ratings, given alone.
+        exact: The same for the final ratings.
+        n_disputed: Judgments with two ratings at least two points apart.
+        n_settled: Those of them without such ratings after the judges read each other's reasons.
         n_heard_again: Ratings that were given again.
-        n_moved: Those of them that came out otherwise than before.
+        n_moved: Those of them that changed.
     """
 
     members: tuple[PanelMember, ...]
@@ -227,10 +227,10 @@ class Summary(Frozen):
         pooled: Shares over the verdicts of all answers, hits divided by n; `n` counts verdicts.
             Empty in runs of earlier versions.
         systems: Means over answers for each system, where records name one.
-        findings: How often each kind of finding came up.
+        findings: Number of findings of each kind.
         usage: Sum over all verdicts.
-        panel: How far the judges agree, where several sat as a panel.
-        cascade: What went on to a second judge, where there was one.
+        panel: The agreement of a panel's judges, if there is one.
+        cascade: The verdicts sent on to a second judge, if there is one.
     """
 
     n_records: int = Field(ge=0)

@@ -1,4 +1,4 @@
-"""How evidence for a sentence was looked for."""
+"""The search for evidence for a sentence."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ragassay.records.verdicts import Failure, Usage
 
 
 class SearchQuery(Frozen):
-    """A question that a corpus was asked.
+    """A query to a corpus.
 
     Attributes:
-        text: In plain words.
-        side: Whether it looks for what bears the sentence out or for what speaks against it; None
-            where an agent asked, which does not say.
-        round: In which round of the search, 1-based.
-        n_found: Documents that it brought up.
-        n_new: Those of them that no earlier query on the same answer had brought up.
+        text: The query in plain words.
+        side: Whether it looks for evidence for the sentence or against it; None for an agent's
+            query.
+        round: The round of the search, 1-based.
+        n_found: Documents that it found.
+        n_new: Those of them that no earlier query on the same answer found.
     """
 
     text: str
@@ -28,17 +28,16 @@ class SearchQuery(Frozen):
 
 
 class EvidenceSearch(Frozen):
-    """The search for evidence on one sentence, from its first query to why it ended.
+    """The search for evidence on one sentence.
 
     Attributes:
         sentence: 1-based.
-        queries: In the order in which they were asked; none where there was no corpus.
-        n_documents: Documents among which the passages were chosen, the answer's sources included.
-        n_withdrawn: Retracted articles that the queries brought up and that were left out.
+        queries: The queries in order; none without a corpus.
+        n_documents: Documents to choose passages from, including the answer's sources.
+        n_withdrawn: Retracted articles that were found and left out.
         end: Why it ended.
-        usage: What the model's part in it cost: queries, or the turns of an agent.
-        failure: Why a query could not be written, or an agent broke off; what was found without
-            it stands.
+        usage: The cost of the model's queries or the agent's turns.
+        failure: Why the model wrote no query, or the agent stopped early; other results stand.
     """
 
     sentence: int = Field(ge=1)

@@ -1,4 +1,4 @@
-"""What was measured of an answer before a rubric was judged."""
+"""Measurements of an answer, made before its rubrics are judged."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class SentenceSignals(Frozen):
 
     Attributes:
         sentence: 1-based.
-        twin: Number of the sentence of the answer that is most similar to it; None for a single.
-        values: By the signal's name; a signal that does not apply is left out.
+        twin: Number of the most similar sentence of the answer; None for a single sentence.
+        values: By the signal's name; signals that do not apply are left out.
     """
 
     sentence: int = Field(ge=1)
@@ -22,7 +22,7 @@ class SentenceSignals(Frozen):
 
 
 class SourceGap(Frozen):
-    """A sentence of a source that speaks to the question and that no sentence of the answer covers.
+    """A sentence of a source that is relevant to the question but that the answer does not cover.
 
     Attributes:
         document: The source's id.
@@ -39,9 +39,9 @@ class Signals(Frozen):
     """Measurements of one answer.
 
     Attributes:
-        values: Of the answer as a whole, by the signal's name; one that does not apply is left out.
-        sentences: Of each sentence.
-        gaps: What of the sources the answer covers least.
+        values: For the whole answer, by the signal's name; signals that do not apply are left out.
+        sentences: One per sentence.
+        gaps: The sentences of sources that the answer covers least.
     """
 
     values: dict[str, float] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What the agents say of an answer, one verdict at a time."""
+"""The agents' verdicts on an answer."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ class EvidenceSpan(Frozen):
 
 
 class Failure(Frozen):
-    """Why a verdict could not be had."""
+    """The reason why a verdict is missing."""
 
     reason: FailureReason
     detail: str = ""
 
 
 class Usage(Frozen):
-    """What verdicts cost. Sums add up field by field.
+    """The cost of verdicts. Sums add up field by field.
 
     Attributes:
         n_calls: Model calls that returned.
         n_prompt_tokens: Tokens sent.
         n_completion_tokens: Tokens received.
-        cost_usd: By LiteLLM's price list; 0 for a local model, None where no price is known.
+        cost_usd: By LiteLLM's price list; 0 for a local model, None where the price is unknown.
     """
 
     n_calls: int = 0
@@ -73,12 +73,12 @@ class Usage(Frozen):
 
 
 class Escalation(Frozen):
-    """That a verdict went on to a second judge, since the first was not sure of it.
+    """A second judge's part in a verdict that the first judge was not sure of.
 
     Attributes:
         judge: LiteLLM name of the second judge.
-        usage: What its verdict cost.
-        failure: Why it gave none: then the first judge's verdict stands, or is still unscored.
+        usage: The cost of its verdict.
+        failure: Why it gave none: the first judge's verdict then stands, or stays unscored.
     """
 
     judge: str
@@ -88,12 +88,12 @@ class Escalation(Frozen):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a text says of a claim.
+    """A verifier's verdict on a claim and a text.
 
     Attributes:
         verdict: The label.
-        confidence: Its probability among the labels; None where the model does not tell.
-        usage: What it cost.
+        confidence: Its probability among the labels; None where not given.
+        usage: Tokens and cost.
         entropy_bits: Entropy of the distribution over the labels; None where not given.
     """
 
@@ -104,16 +104,16 @@ class Comparison:
 
 
 class VerdictBase(Frozen):
-    """What all verdicts share. A verdict that failed is a value too: its `failure` says why.
+    """The base class of all verdicts. A failed verdict is a value too: its `failure` says why.
 
     Attributes:
-        evaluator: Name of the evaluator that asked.
-        judge: Which judge of a panel gave it; "" where there is no panel.
-        confidence: Probability of what was said among what could be said; None where not given.
+        evaluator: The evaluator's name.
+        judge: The panel's judge that gave it; "" without a panel.
+        confidence: Probability of the value among those possible; None where not given.
         entropy_bits: Entropy of that distribution; None where not given.
         escalation: Set where the first judge was not sure and a second one was asked.
-        usage: What it cost.
-        failure: Set exactly where nothing was said.
+        usage: Tokens and cost.
+        failure: Set exactly where there is no value.
     """
 
     evaluator: str
@@ -136,12 +136,12 @@ class VerdictBase(Frozen):
 
     @property
     def item(self) -> str:
-        """What the verdict is about; unique among those of its evaluator on an answer."""
+        """The verdict's item; unique among its evaluator's verdicts on an answer."""
         raise NotImplementedError
 
     @property
     def value(self) -> str | float | None:
-        """What was said: a label, or a number on a scale; None where nothing was."""
+        """The label, or the number on a scale; None where unscored."""
         return None
 
 
@@ -155,12 +155,12 @@ class Judgment(VerdictBase):
         score: The expectation over the rating tokens, on the scale; the rating itself where the
             model gives no log-probabilities; None where unscored. Of a panel, the mean of its
             members.
-        distribution: Probability of each rating, from the scale's lowest on; None where not given.
+        distribution: Probability of each rating, from the scale's lowest; None where not given.
         rationale: The judge's reason.
-        sentences: Numbers (1-based) of the sentences that the rationale points to.
-        members: The judgments of a panel that this one was made of; empty for a single judge.
-        first: What a panel's member said before it heard the others; None where nobody was far off.
-        escalated_from: What the first judge had said, where the second one gave this.
+        sentences: Numbers (1-based) of the sentences that the rationale names.
+        members: The panel's judgments behind this one; empty for a single judge.
+        first: A panel member's judgment before it read the others'; None without a dispute.
+        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     evaluator: str = "rubric"
@@ -197,12 +197,12 @@ class Judgment(VerdictBase):
 
 
 class SentenceLabel(VerdictBase):
-    """Whether an answer needs a sentence (BioACE, figure 2).
+    """A label for whether an answer needs a sentence (BioACE, figure 2).
 
     Attributes:
         sentence: 1-based.
         label: None where unscored.
-        escalated_from: What the first judge had said, where the second one gave this.
+        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     evaluator: str = "sentence_label"
@@ -222,14 +222,14 @@ class SentenceLabel(VerdictBase):
 
 
 class NuggetVerdict(VerdictBase):
-    """Whether a cited document supports one nugget of the sentence that cites it.
+    """A verdict on whether a cited document supports one nugget of the citing sentence.
 
     Attributes:
         sentence: 1-based.
         document: The cited document's id.
         nugget: The nugget's text.
         verdict: None where unscored.
-        escalated_from: What the first judge had said, where the second one gave this.
+        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     evaluator: str = "cited_nugget"
@@ -255,8 +255,8 @@ class DocumentFacts(VerdictBase):
 
     Attributes:
         document: The document's id.
-        start: Where the passage starts in the document's text (0-based).
-        facts: Its own sentences where no model could list its facts; `failure` then says why.
+        start: The passage's first character in the document's text (0-based).
+        facts: The passage's sentences where the model failed; `failure` then says why.
     """
 
     evaluator: str = "facts"
@@ -270,17 +270,17 @@ class DocumentFacts(VerdictBase):
         return f"{self.document}/{self.start}"
 
 
-_CORRECTNESS = {True: "correct", False: "not_borne_out", None: None}
+_CORRECTNESS = {True: "correct", False: "not_supported", None: None}
 
 
 class SentenceCorrectness(VerdictBase):
-    """Whether one of the passages that were found for a sentence bears it out (BioACE, 4.1.3).
+    """A verdict on whether a passage found for a sentence supports it (BioACE, 4.1.3).
 
     Attributes:
         sentence: 1-based.
-        correct: None where there was no passage.
-        score: The best passage's; None where there was none, or where the judge's verdicts were
-            taken, which have none.
+        correct: None without a passage.
+        score: The best passage's score; None without a passage, or if it comes from the judge's
+            verdicts, which have none.
         evidence: The best passage.
     """
 
@@ -302,15 +302,15 @@ class SentenceCorrectness(VerdictBase):
 
 
 class CitationVerdict(VerdictBase):
-    """Whether a cited document supports the sentence that cites it.
+    """A verdict on whether a cited document supports the citing sentence.
 
     Attributes:
         sentence: 1-based.
-        citation: The pointer.
-        verdict: "invalid" where the citation points nowhere; None where unscored.
-        evidence: What of the document was checked.
-        nuggets: The verdicts on the sentence's nuggets that it was merged from, if any.
-        escalated_from: What the first judge had said, where the second one gave this.
+        citation: The citation.
+        verdict: "invalid" where the citation resolves to no document; None where unscored.
+        evidence: The parts of the document that were checked.
+        nuggets: The verdicts on the sentence's nuggets that it merges, if any.
+        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     evaluator: str = "citation"
@@ -333,15 +333,15 @@ class CitationVerdict(VerdictBase):
 
 
 class EvidenceVerdict(VerdictBase):
-    """Whether a passage that was found for a sentence, in any document, bears it out.
+    """A verdict on whether a passage, found in any document, supports a sentence.
 
     Attributes:
         sentence: 1-based. A sentence has several verdicts where several passages were found.
-        side: What was looked for when the passage came up; the verdict may say otherwise.
+        side: The side that the search looked for; the verdict may differ.
         rank: Its place among the passages of its side, 1 for the best.
         verdict: None where unscored.
         evidence: The passage; None where nothing was found.
-        escalated_from: What the first judge had said, where the second one gave this.
+        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     evaluator: str = "evidence"
@@ -369,7 +369,7 @@ class SentenceNuggets(VerdictBase):
     Attributes:
         origin: "answer" or "reference".
         sentence: 1-based.
-        nuggets: Never empty for a sentence that states something, unless `failure` is set.
+        nuggets: Not empty for a sentence that states something, unless `failure` is set.
     """
 
     evaluator: str = "nuggets"
@@ -384,12 +384,12 @@ class SentenceNuggets(VerdictBase):
 
 
 class NuggetAssignment(VerdictBase):
-    """Whether the answer states a gold nugget, as a judge read it (arXiv 2504.15068).
+    """A judge's verdict on whether the answer states a gold nugget (arXiv 2504.15068).
 
     Attributes:
         gold: Position in `Evaluation.gold_nuggets` (0-based).
         assignment: None where unscored.
-        escalated_from: What the first judge had said, where the second one gave this.
+        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     evaluator: str = "assignment"
@@ -409,11 +409,11 @@ class NuggetAssignment(VerdictBase):
 
 
 class Said(Frozen):
-    """What an evaluator of a user's own says, with a reason.
+    """A reply of a user's own evaluator, with a reason.
 
     Attributes:
         value: A label, or a number on the evaluator's scale.
-        reason: Why.
+        reason: The reason.
         confidence: Probability of the value among those possible; None where not given.
         entropy_bits: Entropy of that distribution; None where not given.
     """
@@ -425,19 +425,19 @@ class Said(Frozen):
 
 
 class OwnVerdict(VerdictBase):
-    """What an evaluator of the user's own says of an answer, a sentence or a citation.
+    """The verdict of a user's own evaluator on an answer, a sentence or a citation.
 
     Attributes:
-        sentence: 1-based; None where it is about the whole answer.
-        marker: Of the sentence's citation, where it is about one.
-        criterion: The criterion that the answer was held against, where there are several.
-        label: What was said, where it is one of a set of labels; None where unscored.
-        score: What was said, where it is a number on the scale; None where unscored. Of a panel,
+        sentence: 1-based; None for the whole answer.
+        marker: The marker of the sentence's citation, if it is about one.
+        criterion: The criterion, where there are several.
+        label: The label, if the evaluator has labels; None where unscored.
+        score: The number on the scale, if the evaluator has one; None where unscored. Of a panel,
             the mean of its members.
         scale: Lowest and highest score.
-        reason: Why.
-        members: The verdicts of a panel that this one was made of; empty for a single judge.
-        escalated_from: What the first judge had said, where the second one gave this.
+        reason: The reason.
+        members: The panel's verdicts behind this one; empty for a single judge.
+        escalated_from: The first judge's value, if the second judge gave this one.
     """
 
     sentence: int | None = Field(default=None, ge=1)

@@ -1,4 +1,4 @@
-"""What a run came to, for people: a page, a Markdown summary, tables for the terminal."""
+"""Reports of a run for people: a page, a Markdown summary, tables for the terminal."""
 
 from ragassay.reports.html import render_html
 from ragassay.reports.markdown import render_markdown

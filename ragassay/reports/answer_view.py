@@ -1,6 +1,6 @@
-"""One evaluation as a page shows it: words instead of fields.
+"""View of one evaluation for a page: words instead of fields.
 
-Nothing is left out: what was not judged has its place too.
+Nothing is left out: unjudged parts are listed too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ragassay.reports.text import (
 
 @dataclass(frozen=True, slots=True)
 class RubricView:
-    """A rubric's rating; of a panel, with what each of its judges said."""
+    """A rubric's rating; for a panel, with each judge's rating."""
 
     title: str
     text: str
@@ -62,7 +62,7 @@ class GapView:
 
 @dataclass(frozen=True, slots=True)
 class OwnView:
-    """What an evaluator of the user's own says; `place` is empty for the whole answer."""
+    """A verdict of the user's own evaluator; `place` is empty for the whole answer."""
 
     title: str
     place: str
@@ -82,7 +82,7 @@ class ScoreView:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A finding; `place` where its message does not say which sentence it is about."""
+    """A finding; `place` names the sentence unless the message does."""
 
     message: str
     place: str
@@ -116,10 +116,10 @@ class AnswerView:
 
 
 def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
-    """Turn an evaluation into what is shown of it.
+    """Return the view of an evaluation.
 
     Args:
-        number: 1-based position in the report; anchors are made from it, never from an id.
+        number: 1-based position in the report; it names the anchors, never an id.
         evaluation: The evaluation.
     """
     scores = evaluation.scores
@@ -164,7 +164,7 @@ def _own(verdict: OwnVerdict) -> OwnView:
 
 
 def _alerts(evaluation: Evaluation) -> tuple[Alert, ...]:
-    """The findings, the worst kind first."""
+    """Return the findings, the worst kind first."""
     ranked = sorted(evaluation.findings, key=lambda finding: finding_rank(finding.kind))
     return tuple(Alert(f.message, place_text(f), finding_severity(f.kind)) for f in ranked)
 
@@ -200,7 +200,7 @@ def _detail(judgment: Judgment) -> str:
 
 
 def _scores(evaluation: Evaluation) -> tuple[ScoreView, ...]:
-    """Every score but the rubrics, which stand beside their rationales."""
+    """Return every score but the rubrics, which are shown with their rationales."""
     judged = {f"rubric.{judgment.rubric}" for judgment in evaluation.judgments}
     return tuple(
         ScoreView(
@@ -215,7 +215,7 @@ def _scores(evaluation: Evaluation) -> tuple[ScoreView, ...]:
 
 
 def _not_run(evaluation: Evaluation) -> str:
-    """Which steps left no verdict at all on this answer, so that blanks are not misread."""
+    """Name the steps without a verdict on this answer, so that blanks are not misread."""
     cited = any(sentence.citations for sentence in evaluation.sentences)
     steps = (
         ("rubrics", evaluation.judgments),

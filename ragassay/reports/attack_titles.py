@@ -1,4 +1,4 @@
-"""What attacks are called in a report, for a reader who knows no names of theirs."""
+"""Titles of attacks in a report, for a reader who does not know their names."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ ATTACK_TITLES = {
 
 
 def attack_title(attack: str) -> str:
-    """What an attack is called; one that is not known here, by its name as words."""
+    """Return an attack's title; for an unknown one, its name as words."""
     return ATTACK_TITLES.get(attack) or humanise(attack)

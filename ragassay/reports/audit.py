@@ -1,6 +1,6 @@
-"""An audit for people and programs: a page, Markdown, CSV, tables for the terminal.
+"""An audit as a page, Markdown, CSV and tables for the terminal.
 
-Names of attacks are ours; ids of answers and the judge's name are not, and are escaped.
+Names of attacks are ours; ids of answers and the judge's name are untrusted, and escaped.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class AttackRow:
 
 
 def render_audit_html(audit: Audit) -> str:
-    """Write an audit as one self-contained page; the same bytes for the same audit."""
+    """Render an audit as one self-contained page; the same bytes for the same audit."""
     environment = page_environment()
     style = environment.get_template(STYLE).render()
     page = environment.get_template(AUDIT_PAGE).render(
@@ -105,7 +105,7 @@ def render_audit_html(audit: Audit) -> str:
 
 
 def render_audit_markdown(audit: Audit) -> str:
-    """Write an audit as Markdown, ending in a newline; the same bytes for the same audit."""
+    """Render an audit as Markdown with a final newline; the same bytes for the same audit."""
     blocks = [
         "# ragassay audit\n",
         certificate_block(view_certificate(audit)),
@@ -119,14 +119,14 @@ def render_audit_markdown(audit: Audit) -> str:
 
 
 def figures_csv(audit: Audit) -> str:
-    """All figures, one attack and score a row."""
+    """Return all figures, one row per attack and score."""
     columns = ["attack", "family", "severity", "target", "n", "n_unscored"]
     columns += [f"{name}{end}" for name in MEASURES for end in ("", "_low", "_high")]
     return csv_text((*columns, "judge"), [(*_csv_row(f), audit.judge) for f in audit.figures])
 
 
 def certificate_table(audit: Audit) -> Table:
-    """The certificate for the terminal."""
+    """Return the certificate for the terminal."""
     view = view_certificate(audit)
     found = plain_table("What this judge can tell", ("Of", "Judge is", "Why"), ())
     found.columns[0].max_width = MOST_TITLE
@@ -140,7 +140,7 @@ def certificate_table(audit: Audit) -> Table:
 
 
 def ratings_table(audit: Audit) -> Table:
-    """Mean ratings by rubric and damage for the terminal, as the tables of YESciEval have them."""
+    """Return mean ratings by rubric and damage for the terminal, as in YESciEval's tables."""
     found = plain_table(RATINGS_TITLE, ("Rubric",), VARIANT_TITLES)
     for row in view_ratings(audit):
         found.add_row(cell_text(row.title), *(value_text(c.value, c.scored) for c in row.cells))
@@ -149,7 +149,7 @@ def ratings_table(audit: Audit) -> Table:
 
 
 def attack_table(audit: Audit) -> Table:
-    """Every attack for the terminal; of text that talks to the judge, the score it lifts most."""
+    """Return every attack for the terminal; of an injection, the score that it raises most."""
     found = plain_table(ATTACKS_TITLE, ATTACK_WORDS, TERMINAL_NUMBERS)
     before = ""
     for figure in _most_lifted(audit.figures):
@@ -163,7 +163,7 @@ def attack_table(audit: Audit) -> Table:
 
 
 def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
-    """All figures but those of injected text that another score of the same attack exceeds."""
+    """Return all figures, but for each injection only that of the score with the largest lift."""
     worst: dict[str, AttackFigure] = {}
     for figure in figures:
         if figure.family == "injection":
@@ -172,7 +172,7 @@ def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
 
 
 def view_ratings(audit: Audit) -> tuple[RatingsRow, ...]:
-    """Rows of the table of mean ratings; targets that are no ratings are left out."""
+    """Return the rows of the table of mean ratings; targets without ratings are left out."""
     return tuple(
         RatingsRow(target_title(target), tuple(_cell(scores.get(v)) for v in VARIANTS))
         for target, scores in audit.ratings.items()
@@ -181,12 +181,12 @@ def view_ratings(audit: Audit) -> tuple[RatingsRow, ...]:
 
 
 def view_attacks(audit: Audit) -> tuple[AttackRow, ...]:
-    """Rows of the table of attacks, in the audit's order."""
+    """Return the rows of the table of attacks, in the audit's order."""
     return tuple(_attack_row(figure) for figure in audit.figures)
 
 
 def unchanged_lines(audit: Audit) -> tuple[str, ...]:
-    """How many answers each attack left as they were."""
+    """Return the number of answers that each attack left unchanged."""
     return tuple(f"{attack_title(name)}: {n:,}" for name, n in audit.n_unchanged.items() if n)
 
 

@@ -1,4 +1,4 @@
-"""A cascade as a page shows it: what stayed with the first judge, what went on, what that cost."""
+"""View of a cascade for a page: the verdicts that each judge decided, and their cost."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ class CascadeRow:
 
 @dataclass(frozen=True, slots=True)
 class CascadeView:
-    """What went on to the second judge: sentences, and a row for each kind of question."""
+    """The cascade in sentences, and a row for each kind of question."""
 
     lines: tuple[str, ...]
     rows: tuple[CascadeRow, ...]
 
 
 def view_cascade(cascade: Cascade | None) -> CascadeView | None:
-    """The cascade of a run; None where one judge judged alone, or a panel."""
+    """Return the view of a run's cascade; None without one."""
     if cascade is None:
         return None
     return CascadeView(cascade_lines(cascade), tuple(_row(part) for part in cascade.parts))
 
 
 def cascade_lines(cascade: Cascade) -> tuple[str, ...]:
-    """The cascade in sentences: what went on, what it cost, what all would have cost."""
+    """Describe the cascade: the escalated verdicts, their cost, and the cost of asking for all."""
     n, n_kept = (sum(getattr(p, name) for p in cascade.parts) for name in ("n", "n_kept"))
     n_failed = sum(part.n_failed for part in cascade.parts)
     if not n:
@@ -85,24 +85,24 @@ def cascade_lines(cascade: Cascade) -> tuple[str, ...]:
 
 
 def _full_text(cascade: Cascade) -> str:
-    """What all would have cost; kinds of which nothing was decided there are left out by name."""
+    """Return the cost of asking for all; kinds without an escalated verdict are named apart."""
     if cascade.usage.cost_usd is None:
         return "What all would have cost there is unknown: its price is not listed."
     silent = [question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
     if cascade.full_cost_usd is None:
         return "What all would have cost there is unknown: it decided nothing."
-    without = f", without {join_words(silent)}, of which it decided none" if silent else ""
+    without = f", without {join_words(silent)}, which it never decided" if silent else ""
     full = usd_text(cascade.full_cost_usd)
     return f"Had it decided everything: about {full} (an estimate{without})."
 
 
 def tokens_text(usage: Usage) -> str:
-    """Tokens sent and received in words."""
+    """Return tokens sent and received in words."""
     return f"{usage.n_prompt_tokens:,} tokens sent and {usage.n_completion_tokens:,} received"
 
 
 def usd_text(cost: float | None) -> str:
-    """A price in words; one that is not known is never nothing.
+    """Return a price in words; an unknown one is never shown as nothing.
 
     Example:
         >>> usd_text(0.1234), usd_text(0.00001), usd_text(None)
@@ -127,7 +127,7 @@ def _row(part: CascadePart) -> CascadeRow:
 
 
 def decided_text(verdict: VerdictBase) -> str:
-    """Who decided, and what the first judge had said; "" where one judge was sure."""
+    """Name the judge that decided, and the first judge's verdict; "" if one judge was sure."""
     escalation = verdict.escalation
     if escalation is None:
         return ""
@@ -140,7 +140,7 @@ def decided_text(verdict: VerdictBase) -> str:
 
 
 def value_text(verdict: VerdictBase) -> str:
-    """Return what a verdict says: a label in words, a number on its scale, or that it failed."""
+    """Return a verdict's value: a label in words, a number on its scale, or that it failed."""
     value = verdict.value
     if value is None:
         return unscored_text(verdict.failure)

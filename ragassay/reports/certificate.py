@@ -1,4 +1,4 @@
-"""The certificate of a judge as a page, a Markdown summary and a terminal show it."""
+"""View of a judge's certificate for a page, a Markdown summary and a terminal."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
     "blind": ("blind", "\u2717", "bad"),
     None: (UNTOLD, "?", "unscored"),
 }
-"""Word, sign and tone of a verdict: no colour says what no word says."""
+"""Word, sign and tone of a verdict: no colour says more than its word."""
 
 NO_ROOM: tuple[str, str, TrustTone] = ("no room", "?", "unscored")
-"""Where whole answers are at the top already: that no text raised them says nothing."""
+"""For whole answers at the top of the scale: an injection cannot raise them, so nothing is learnt.
+"""
 
 WORST_FIRST: tuple[Trust | None, ...] = ("blind", "weak", None, "trusted")
 
 EXPLANATION = (
-    "Some answers were damaged on purpose, and judged beside the whole ones. Trusted: nearly all "
-    "plainly damaged answers and most of the subtly damaged ones get the lower score. Blind: no "
-    "better than chance. Weak: in between."
+    "Some answers were damaged on purpose, and judged together with the whole ones. Trusted: "
+    "nearly all plainly damaged answers and most of the subtly damaged ones get the lower score. "
+    "Blind: no better than chance. Weak: in between."
 )
 
 
@@ -57,9 +58,9 @@ class CertificateView:
 
     Attributes:
         headline: One sentence.
-        rubrics: Whether damage of each rubric is told.
-        others: Changes that matter in medicine, and text that talks to the judge.
-        basis: What the verdicts rest on.
+        rubrics: Whether the judge detects damage to each rubric.
+        others: Clinical changes, and text that addresses the judge.
+        basis: The data behind the verdicts.
     """
 
     headline: str
@@ -69,7 +70,7 @@ class CertificateView:
 
 
 def view_certificate(audit: Audit) -> CertificateView:
-    """Turn an audit into the lines of its certificate; injected text is one line."""
+    """Return the lines of an audit's certificate; injected text is one line."""
     rubrics = _of(audit, "rubric")
     clinical = tuple(
         _line(f"Changed facts: {target_title(t.target).lower()}", t) for t in _of(audit, "clinical")
@@ -83,7 +84,7 @@ def view_certificate(audit: Audit) -> CertificateView:
 
 
 def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
-    """The rubrics in one sentence: "Trusted on 2 of 3 rubrics; blind on cohesion."."""
+    """Summarise the rubrics in one sentence: "Trusted on 2 of 3 rubrics; blind on cohesion."."""
     if not rubrics:
         return "No rubric was audited."
     named: list[str] = []
@@ -98,7 +99,7 @@ def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
 
 
 def basis_text(audit: Audit) -> str:
-    """How many answers the certificate rests on, and what was left out."""
+    """Return the number of answers behind the certificate, and what was left out."""
     source = "held by the file" if audit.pools == "given" else f"made with seed {audit.seed}"
     whole = count_text(audit.n_answers, "whole answer")
     hurt = count_text(audit.n_damaged, "damaged one")
@@ -116,7 +117,7 @@ def basis_text(audit: Audit) -> str:
 
 
 def target_title(target: str) -> str:
-    """The title of a score or finding that an attack aims at."""
+    """Return the title of a score or finding that an attack targets."""
     group, _, kind = target.partition(".")
     return finding_title(kind, 1) if group == "findings" else score_title(target)
 
@@ -131,10 +132,9 @@ def _line(title: str, trust: TargetTrust) -> TrustLine:
 
 
 def _injection(lines: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
-    """One line for all scores: the verdict on the worst of them, by its largest lift.
+    """Return one line for all scores: the verdict on the worst of them, by its largest lift.
 
-    Scores without room to rise say nothing, and are counted; only where all are so is that the
-    line.
+    Scores without room to rise are only counted; if there are no others, they are that line.
     """
     if not lines:
         return ()
@@ -157,7 +157,7 @@ def _injection(lines: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
 
 
 def _lift(trust: TargetTrust) -> float:
-    """The lift as a share of its scale; that of a score that could not be had is the lowest."""
+    """Return the lift as a share of its scale; that of an unscored target is the lowest."""
     lift = trust.lift
     if lift is None or lift.value is None:
         return -1.0

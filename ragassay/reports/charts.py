@@ -1,6 +1,6 @@
-"""Geometry of the charts: numbers in, coordinates out. A template draws them.
+"""Geometry of the charts: from numbers to coordinates. A template draws them.
 
-The dot-and-interval plot is 480 units wide, so that on a phone its text is still legible.
+The dot-and-interval plot is 480 units wide, so that its text is legible on a phone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SPARK_BAR = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PlotMark:
     """One series in one row; `x` is None where nothing was scored."""
 
     series: int
@@ -45,13 +45,13 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class PlotRow:
-    """One score and a mark for each series; `label` is its title, cut to the room there is."""
+    """One score with a mark for each series; `label` is its title, cut to fit."""
 
     title: str
     label: str
     note: str
     y: float
-    marks: tuple[Mark, ...]
+    marks: tuple[PlotMark, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,9 @@ def dot_plot(title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, 
     """Lay out scores that share a scale.
 
     Args:
-        title: What the plot shows.
-        keys: Keys of the scores, one row each; all on the scale of the first that is found.
-        series: Name to scores; up to `MAX_SERIES`. One series gets its values in a column.
+        title: The plot's title.
+        keys: Keys of the scores, one row each; the scale is that of the first one found.
+        series: Name to scores; up to `MAX_SERIES`. A single series also shows its values.
 
     Returns:
         The plot; without rows where `keys` is empty.
@@ -107,7 +107,7 @@ def _scale(keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> tu
 
 
 def _place(value: float | None, scale: tuple[float, float], right: float) -> float | None:
-    """The x of a value, kept inside the axis; None without a finite value."""
+    """Return the x of a value, clipped to the axis; None without a finite value."""
     if value is None or not math.isfinite(value):
         return None
     low, high = scale
@@ -140,7 +140,7 @@ def _mark(
     y: float,
     scale: tuple[float, float],
     right: float,
-) -> Mark:
+) -> PlotMark:
     text = score_text(score)
     place = _place(score.value if score else None, scale, right)
     ends = (score.low, score.high) if score and place is not None else (None, None)
@@ -148,7 +148,7 @@ def _mark(
     detail = f"{name} {text}" if name else text
     if score and low is not None and high is not None:
         detail += f" ({format_interval(score)})"
-    return Mark(index, y, place, low, high, text, detail)
+    return PlotMark(index, y, place, low, high, text, detail)
 
 
 def _ticks(scale: tuple[float, float], right: float) -> tuple[tuple[float, str], ...]:
@@ -169,13 +169,13 @@ def _describe(row: PlotRow) -> str:
 
 
 def spark_path(distribution: Sequence[float]) -> str:
-    """The path of a small bar chart, one bar for each probability.
+    """Return the path of a small bar chart, one bar for each probability.
 
     Args:
         distribution: Probabilities, in [0, 1].
 
     Returns:
-        SVG path data; a probability of zero still leaves a hairline to be counted.
+        SVG path data; a probability of zero leaves a visible hairline.
     """
     bars = []
     for index, probability in enumerate(distribution):

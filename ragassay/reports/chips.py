@@ -1,4 +1,4 @@
-"""A verdict in a word, with how sure the judge was of it."""
+"""A verdict in a word, with the judge's confidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragassay.reports.text import format_share
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A label, or "unscored (reason)"; the judge's probability; the failure's detail, or a note."""
+    """A label or "unscored (reason)"; the judge's probability; the failure's detail or a note."""
 
     word: str
     tone: Tone
@@ -22,7 +22,7 @@ class Chip:
 def chip_of(
     label: str | None, confidence: float | None, failure: Failure | None, note: str = ""
 ) -> Chip:
-    """A label, or why there is none; a note stands behind it as its detail."""
+    """Return the chip of a label, or of its failure; the note is its detail."""
     return Chip(
         word=unscored_text(failure) if label is None else label_text(label),
         tone=label_tone(label),

@@ -1,4 +1,4 @@
-"""Leaderboards and the tests behind them: for the terminal, as CSV, as LaTeX."""
+"""Leaderboards and their tests for the terminal, as CSV and as LaTeX."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TEST_COLUMNS = (
 
 
 def leaderboard_table(board: Leaderboard) -> Table:
-    """Systems, the best first: rank, the ranks that the tests leave open, mean, interval, n."""
+    """Return systems, the best first: rank, possible ranks by the tests, mean, interval, n."""
     way = " (lower is better)" if board.lower_is_better else ""
     numbers = ("Mean", "95 % interval", "Questions", "Unscored")
     title = f"{score_title(board.key)}{way}, mean over questions"
@@ -56,7 +56,7 @@ def leaderboard_table(board: Leaderboard) -> Table:
 
 
 def pair_test_table(board: Leaderboard) -> Table:
-    """Each pair of systems: mean difference on shared questions, p-value, corrected p-value."""
+    """Return each pair of systems: mean difference on shared questions, p-value, corrected one."""
     table = plain_table(
         f"{score_title(board.key)}: pairs",
         ("First", "Second"),
@@ -79,7 +79,7 @@ def pair_test_table(board: Leaderboard) -> Table:
 
 
 def coverage_text(board: Leaderboard) -> str:
-    """How ties are found, and on how many questions systems are compared."""
+    """Explain how ties are found, and on how many questions systems are compared."""
     text = (
         "Tied: the ranks that the paired tests leave open (Holm, "
         f"{ALPHA:g}); all systems share {board.n_shared} of {board.n_questions} questions"
@@ -90,31 +90,31 @@ def coverage_text(board: Leaderboard) -> str:
 
 
 def tie_text(row: LeaderboardRow) -> str:
-    """The ranks that the tests leave open, as "1-3"; "no" where there is one only."""
+    """Return the possible ranks by the tests, as "1-3"; "no" for a single one."""
     if row.rank_low is None or row.rank_high is None:
         return NOT_DEFINED
     return "no" if row.rank_low == row.rank_high else f"{row.rank_low}{EN_DASH}{row.rank_high}"
 
 
 def p_text(p_value: float | None) -> str:
-    """A p-value with three decimals; never a zero."""
+    """Return a p-value with three decimals; never a zero."""
     if p_value is None:
         return NOT_DEFINED
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def leaderboards_csv(boards: Sequence[Leaderboard]) -> str:
-    """All leaderboards, one row for each score and system."""
+    """Return all leaderboards, one row for each score and system."""
     return csv_text(BOARD_COLUMNS, [_board_row(b.key, r) for b in boards for r in b.rows])
 
 
 def tests_csv(boards: Sequence[Leaderboard]) -> str:
-    """All tests, one row for each score and pair."""
+    """Return all tests, one row for each score and pair."""
     return csv_text(TEST_COLUMNS, [_test_row(b.key, t) for b in boards for t in b.tests])
 
 
 def leaderboards_latex(boards: Sequence[Leaderboard]) -> str:
-    r"""All leaderboards as LaTeX tables; they need \usepackage{booktabs}."""
+    r"""Return all leaderboards as LaTeX tables; they need \usepackage{booktabs}."""
     return "% Needs \\usepackage{booktabs}.\n" + "\n".join(_board_latex(b) for b in boards)
 
 

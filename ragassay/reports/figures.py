@@ -29,7 +29,7 @@ _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def interval_plot(board: Leaderboard) -> str:
-    """A leaderboard: a dot for each mean, a bar for its 95 % interval, the best on top."""
+    """Plot a leaderboard: a dot for each mean, a bar for its 95 % interval, the best on top."""
     rows = [row for row in board.rows if row.score.value is not None]
     figure, axes = _figure(7.0, 1.3 + ROW_HEIGHT_IN * max(1, len(rows)))
     for place, row in enumerate(reversed(rows)):
@@ -48,7 +48,7 @@ def interval_plot(board: Leaderboard) -> str:
 
 
 def reliability_plot(title: str, bins: Sequence[ReliabilityBin]) -> str:
-    """How often a judge is right against how sure it was; on the diagonal it is calibrated.
+    """Plot a judge's accuracy against its confidence; a calibrated judge is on the diagonal.
 
     The area of a dot grows with the number of labels in its bin.
     """
@@ -76,7 +76,7 @@ def reliability_plot(title: str, bins: Sequence[ReliabilityBin]) -> str:
 
 
 def confusion_plot(title: str, labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:
-    """Counts of labels, rows what people said, columns what the judge said.
+    """Plot counts of labels: people's in rows, the judge's in columns.
 
     The shade is the share of the row.
     """
@@ -96,14 +96,14 @@ def confusion_plot(title: str, labels: Sequence[str], confusion: Sequence[Sequen
 
 
 def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
-    """A matrix of means; the darker a cell, the better its value.
+    """Plot a matrix of means; the darker a cell, the better its value.
 
-    Cells in which something meets itself are framed. Where they hold a thing against itself, they
-    are left out of the shades too, for nothing is more like it.
+    Cells on the diagonal are framed. In a matrix of similarities they are left out of the shades
+    too, since each text equals itself.
 
     Args:
-        matrix: What to show.
-        texts: What to write into the cells, shape (n_rows, n_columns).
+        matrix: The matrix.
+        texts: The texts of the cells, shape (n_rows, n_columns).
     """
     from matplotlib.patches import Rectangle
 
@@ -126,7 +126,7 @@ def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
 
 
 def _shades(matrix: Matrix) -> list[list[float]]:
-    """From 0 for the worst cell to 1 for the best; nan where there is none."""
+    """Return shades from 0 for the worst cell to 1 for the best; nan for an empty one."""
     left_out = matrix.own if matrix.is_reflexive else frozenset[tuple[int, int]]()
     values = {
         (y, x): -value if matrix.lower_is_better else value
@@ -145,7 +145,7 @@ def _shades(matrix: Matrix) -> list[list[float]]:
 
 
 def ranking_plot(title: str, human: Mapping[str, float], judge: Mapping[str, float]) -> str:
-    """A dot for each system: people's mean against the judge's."""
+    """Plot a dot for each system: people's mean against the judge's."""
     figure, axes = _figure(4.6, 4.6)
     for system, value in human.items():
         axes.scatter([value], [judge[system]], color=BLUE, s=22)
@@ -163,7 +163,7 @@ def ranking_plot(title: str, human: Mapping[str, float], judge: Mapping[str, flo
 
 
 def _figure(width_in: float, height_in: float) -> tuple[Figure, Axes]:
-    # Not pyplot, which keeps figures in a global list and looks for a display.
+    # Not pyplot: it keeps figures in a global list and looks for a display.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width_in, height_in))
@@ -186,7 +186,7 @@ def _svg(figure: Figure, axes: Axes, title: str) -> str:
 
 
 def _quiet() -> warnings.catch_warnings[None]:
-    """The text stays text: a letter that matplotlib's font lacks, the reader's has."""
+    """Silence warnings of letters that matplotlib's font lacks; the reader's font may have them."""
     return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 
@@ -196,5 +196,5 @@ def _name(name: str) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text without what XML has no way to say, not even escaped."""
+    """Return text without characters that XML cannot express, even escaped."""
     return _NOT_XML.sub("\ufffd", one_line(text))

@@ -1,8 +1,8 @@
 """The report as one self-contained HTML page.
 
-The page loads nothing, from anywhere, and says so in its content security policy: only its own
-style and script, named by their hashes, are let through. It is complete without the script.
-Answers, questions and documents are untrusted: the template escapes everything.
+The page loads nothing. Its content security policy allows only its own style and script, named by
+their hashes. It is complete without the script. Answers, questions and documents are untrusted: the
+template escapes everything.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ def render_html(
     rejections: Sequence[Rejection] = (),
     audit: Audit | None = None,
 ) -> str:
-    """Write a run as a page for a browser or a printer.
+    """Render a run as a page for a browser or a printer.
 
     Args:
-        manifest: What the run depends on.
+        manifest: The run's manifest.
         summary: The run in numbers.
-        evaluations: One for each answer, in the order to show; may be empty.
+        evaluations: One for each answer, in display order; may be empty.
         failures: Records without an evaluation.
         rejections: Lines that could not be read.
-        audit: What the judge can tell; None where nobody has looked.
+        audit: The judge's audit; None without one.
 
     Returns:
         An HTML document; more than three answers are folded. Same input, same bytes.
@@ -67,7 +67,7 @@ def render_html(
 
 
 def content_policy(style: str, script: str) -> str:
-    """The content security policy that lets through this style and script and nothing else."""
+    """Return the content security policy that allows only this style and script."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -85,7 +85,7 @@ def _digest(text: str) -> str:
 
 
 def page_environment() -> Environment:
-    """Templates of pages; they escape everything, and refuse what is not given."""
+    """Return the environment of page templates: they escape everything and refuse unknown names."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

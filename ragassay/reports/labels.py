@@ -1,4 +1,4 @@
-"""The words and the tone for labels, failures and findings; and text made safe to show."""
+"""Words and tones for labels, failures and findings; text made safe to show."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LABEL_TONES: dict[str, Tone] = {
     "invalid": "bad",
     "not_attributable": "weak",
     "correct": "good",
-    "not_borne_out": "weak",
+    "not_supported": "weak",
     "support": "good",
     "partial_support": "plain",
     "not_support": "weak",
@@ -45,14 +45,14 @@ FAILURE_REASONS: dict[FailureReason, str] = {
 
 
 class FindingWording(NamedTuple):
-    """One and many of a kind of finding, and how bad it is."""
+    """Singular, plural and severity of a kind of finding."""
 
     singular: str
     plural: str
     severity: Severity
 
 
-# In the order in which a reader should see them.
+# In reading order.
 FINDINGS: dict[str, FindingWording] = {
     "inappropriate_sentence": FindingWording(
         "Inappropriate sentence", "Inappropriate sentences", "serious"
@@ -80,7 +80,7 @@ FINDINGS: dict[str, FindingWording] = {
         "Citations under an expression of concern",
         "caution",
     ),
-    # A corpus may be a part of PubMed, and the answer's own sources may hold the article.
+    # A corpus may be a part of PubMed, and the answer's own sources may include the article.
     "unknown_citation": FindingWording("Unknown citation", "Unknown citations", "caution"),
     "corrected_citation": FindingWording(
         "Citation of a corrected article", "Citations of corrected articles", "note"
@@ -113,34 +113,34 @@ FINDINGS: dict[str, FindingWording] = {
 
 _SPACES = dict.fromkeys((0x09, 0x0A, 0x0D), " ")
 _CONTROLS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), "\ufffd")
-# Reordering characters could make a line of a terminal or a table read as something else.
+# Reordering characters could change how a line of a terminal or a table reads.
 _REORDERING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")
 _ONE_LINE = _CONTROLS | _REORDERING | _SPACES
 _PAGE = {code: mark for code, mark in _CONTROLS.items() if code not in _SPACES}
 
 
 def label_text(label: str) -> str:
-    """A label as words: "not_relevant" becomes "not relevant"."""
+    """Return a label as words: "not_relevant" becomes "not relevant"."""
     return label.replace("_", " ")
 
 
 def label_tone(label: str | None) -> Tone:
-    """How a label is to be shown; a missing one is unscored, an unknown one plain."""
+    """Return a label's tone; a missing one is unscored, an unknown one plain."""
     return "unscored" if label is None else LABEL_TONES.get(label, "plain")
 
 
 def reason_text(reason: str) -> str:
-    """A failure's reason as words."""
+    """Return a failure's reason as words."""
     return {**FAILURE_REASONS}.get(reason, label_text(reason))
 
 
 def unscored_text(failure: Failure | None) -> str:
-    """What stands where a verdict would: "unscored (time-out)"."""
+    """Return the text in place of a missing verdict: "unscored (time-out)"."""
     return f"unscored ({reason_text(failure.reason) if failure else 'not judged'})"
 
 
 def finding_title(kind: str, n: int = 2) -> str:
-    """The title of a kind of finding, in the number that fits `n`."""
+    """Return the title of a kind of finding, in the number that fits `n`."""
     known = FINDINGS.get(kind)
     if known:
         return known.singular if n == 1 else known.plural
@@ -148,35 +148,35 @@ def finding_title(kind: str, n: int = 2) -> str:
 
 
 def finding_severity(kind: str) -> Severity:
-    """How bad a kind of finding is; "caution" for a kind that no table knows."""
+    """Return the severity of a kind of finding; "caution" for an unknown kind."""
     known = FINDINGS.get(kind)
     return known.severity if known else "caution"
 
 
 def place_text(finding: Finding) -> str:
-    """Which sentence a finding is about, as "sentence 4"; empty where its message says so."""
+    """Return the sentence that a finding is about, as "sentence 4"; "" if its message names it."""
     place = f"sentence {finding.sentence}" if finding.sentence else ""
     said = re.search(rf"\b{place}\b", finding.message, re.IGNORECASE)
     return "" if said else place
 
 
 def is_serious(kind: str) -> bool:
-    """Whether a kind belongs into the headline."""
+    """Return whether a kind belongs in the headline."""
     return finding_severity(kind) == "serious"
 
 
 def finding_rank(kind: str) -> tuple[int, str]:
-    """Sort key: the order of `FINDINGS`; unknown kinds before mere notes, by name."""
+    """Return the sort key: the order of `FINDINGS`; unknown kinds before mere notes, by name."""
     kinds = list(FINDINGS)
     notes = sum(FINDINGS[k].severity == "note" for k in kinds)
     return (2 * kinds.index(kind) if kind in FINDINGS else 2 * (len(kinds) - notes) - 1, kind)
 
 
 def one_line(text: str) -> str:
-    """Untrusted text for a terminal or a table cell: no line break, control or reordering."""
+    """Return untrusted text on one line of a terminal or table: no control or reordering."""
     return text.translate(_ONE_LINE)
 
 
 def without_controls(page: str) -> str:
-    """A page without control characters, which HTML forbids; tabs and line ends stay."""
+    """Return a page without control characters, which HTML forbids; tabs and line ends stay."""
     return page.translate(_PAGE)

@@ -1,4 +1,4 @@
-"""Matrices of means: for the terminal, as CSV, as LaTeX, as heatmaps, as a page."""
+"""Matrices of means for the terminal, as CSV, LaTeX, heatmaps and a page."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 NARROW_SCALE = 2.0
-"""A value on a scale that ends here or before is written with three decimals, else with two."""
+"""A value on a scale that ends here or before is written with three decimals, otherwise with two.
+"""
 
 _CELL_FIELDS = {"value", "low", "high", "worst", "best", "n", "n_unscored"}
 
 
 def matrix_table(matrix: Matrix) -> Table:
-    """A matrix for the terminal: each mean, its interval below it, and what is unscored."""
+    """Return a matrix for the terminal: each mean, its interval below, and the unscored count."""
     table = plain_table(matrix.title, (matrix.row_title.capitalize(),), matrix.columns)
     for name, cells in zip(matrix.rows, matrix.cells, strict=True):
         row = []
@@ -41,7 +42,7 @@ def matrix_table(matrix: Matrix) -> Table:
 
 
 def matrix_fields(matrix: Matrix) -> dict[str, object]:
-    """A matrix as fields of a JSON object, cell by cell."""
+    """Return a matrix as fields of a JSON object, cell by cell."""
     cells = [
         {
             "row": matrix.rows[y],
@@ -65,7 +66,7 @@ def matrix_fields(matrix: Matrix) -> dict[str, object]:
 
 
 def matrices_csv(matrices: Sequence[Matrix]) -> str:
-    """All matrices, one row for each cell."""
+    """Return all matrices, one row for each cell."""
     columns = (
         *("matrix", "row", "column", "is_own", "value", "low", "high", "worst", "best"),
         *("n", "n_unscored", "unit"),
@@ -83,7 +84,7 @@ def matrices_csv(matrices: Sequence[Matrix]) -> str:
 
 
 def matrices_latex(matrices: Sequence[Matrix]) -> str:
-    r"""All matrices as LaTeX tables; they need \usepackage{booktabs}."""
+    r"""Return all matrices as LaTeX tables; they need \usepackage{booktabs}."""
     tables = ["% Needs \\usepackage{booktabs}."]
     for m in matrices:
         rows = [
@@ -97,19 +98,19 @@ def matrices_latex(matrices: Sequence[Matrix]) -> str:
 
 
 def matrix_plot(matrix: Matrix) -> str:
-    """A matrix as a heatmap (SVG)."""
+    """Return a matrix as a heatmap (SVG)."""
     return heatmap_plot(matrix, [[value_text(cell) for cell in row] for row in matrix.cells])
 
 
 def matrices_page(
     title: str, matrices: Sequence[tuple[Matrix, str]], lines: Sequence[str] = ()
 ) -> str:
-    """Matrices as one self-contained HTML page: heatmaps, and the figures behind them.
+    """Render matrices as one self-contained HTML page: heatmaps, and the figures behind them.
 
     Args:
-        title: Of the page.
+        title: The page's title.
         matrices: Each with its heatmap (SVG).
-        lines: What stands above them, one sentence each.
+        lines: The sentences above them.
 
     Returns:
         A page that loads nothing. Same input, same bytes.
@@ -141,21 +142,21 @@ def matrices_page(
 
 
 def value_text(score: Score) -> str:
-    """A mean, with as many decimals as its scale needs."""
+    """Return a mean, with as many decimals as its scale needs."""
     return _number(score.value, score)
 
 
 def span_text(score: Score) -> str:
-    """The 95 % interval, as "0.12-0.20"."""
+    """Return the 95 % interval, as "0.12-0.20"."""
     if score.low is None or score.high is None:
         return NOT_DEFINED
-    # A dash beside a minus sign would be read as one more minus.
+    # A dash next to a minus sign would look like another minus.
     dash = EN_DASH if score.low >= 0 else " to "
     return f"{_number(score.low, score)}{dash}{_number(score.high, score)}"
 
 
 def caption_text(matrix: Matrix) -> str:
-    """What the cells are over, and what they lack."""
+    """Describe the cells' data, and what is missing."""
     n_unscored = sum(cell.n_unscored for row in matrix.cells for cell in row)
     text = f"95 % intervals resample {count_text(matrix.n_questions, 'question')}"
     if n_unscored:

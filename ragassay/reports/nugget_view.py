@@ -1,4 +1,4 @@
-"""An answer's facts, and what became of the gold nuggets."""
+"""View of an answer's facts and of the gold nuggets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MatchView:
 
 @dataclass(frozen=True, slots=True)
 class GoldView:
-    """A gold nugget: "stated", "missed", or "unscored (reason)"; and what the judge said of it."""
+    """A gold nugget: "stated", "missed" or "unscored (reason)", with the judge's verdict."""
 
     text: str
     importance: str
@@ -43,7 +43,7 @@ class GoldView:
 
 @dataclass(frozen=True, slots=True)
 class NuggetsView:
-    """All nuggets of one answer, and what to bear in mind while reading them."""
+    """All nuggets of one answer, with notes for the reader."""
 
     answer: tuple[NuggetView, ...]
     gold: tuple[GoldView, ...]
@@ -51,7 +51,7 @@ class NuggetsView:
 
 
 def view_nuggets(evaluation: Evaluation) -> NuggetsView:
-    """The nuggets of an evaluation, gold ones with their fate."""
+    """Return an evaluation's nuggets, the gold ones with their outcome."""
     return NuggetsView(
         answer=tuple(
             NuggetView(
@@ -92,7 +92,7 @@ def _match(evaluation: Evaluation, match: NuggetMatch) -> MatchView:
 
 
 def _fate_without_match(evaluation: Evaluation) -> str:
-    """What an unmatched gold nugget is: "missed" only where the matching was really done."""
+    """Return the outcome of an unmatched gold nugget: "missed" only if the matching succeeded."""
     recall = evaluation.scores.get("nuggets.recall")
     if recall is not None:
         return "missed" if is_number(recall.value) else score_text(recall)
@@ -107,5 +107,5 @@ def _note(evaluation: Evaluation) -> str:
         return ""
     return (
         f"{recall.n_unscored} unscored: a nugget marked as missed may stand in a sentence "
-        "whose facts could not be had."
+        "whose facts are missing."
     )

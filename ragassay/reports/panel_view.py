@@ -1,4 +1,4 @@
-"""A panel of judges as a page shows it: what each said, and how far they agree."""
+"""View of a panel of judges for a page: each judge's rating, and their agreement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INDEPENDENT = (
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """What one judge of a panel said; `before` where it had said something else."""
+    """One panel judge's rating; `before` is its first rating, if it changed."""
 
     judge: str
     text: str
@@ -34,7 +34,7 @@ class MemberView:
 
     @property
     def line(self) -> str:
-        """All of it on one line."""
+        """The rating on one line."""
         said = f"{self.judge} {self.text}{f' ({self.before})' if self.before else ''}"
         reason = " ".join(part for part in (self.rationale, self.detail) if part)
         return f"{said}{self.sentences}: {reason}" if reason else f"{said}{self.sentences}"
@@ -56,14 +56,14 @@ class PanelRow:
 
 @dataclass(frozen=True, slots=True)
 class PanelView:
-    """How far the judges agree: sentences, and a row for each judge."""
+    """The judges' agreement: sentences, and a row for each judge."""
 
     lines: tuple[str, ...]
     rows: tuple[PanelRow, ...]
 
 
 def view_members(judgment: Judgment) -> tuple[MemberView, ...]:
-    """What each judge of a panel said of a rubric; empty for a single judge."""
+    """Return each panel judge's rating on a rubric; empty for a single judge."""
     return tuple(_member(member) for member in judgment.members)
 
 
@@ -88,26 +88,26 @@ def _member(member: Judgment) -> MemberView:
 
 
 def scale_of(judgment: Judgment) -> tuple[float, float]:
-    """The scale of a judgment, as `format_value` takes it."""
+    """Return a judgment's scale, as `format_value` takes it."""
     low, high = judgment.scale
     return float(low), float(high)
 
 
 def pointing_text(judgment: Judgment) -> str:
-    """Which sentences a judgment points to, e.g. "pointing to 3, 7"; "" where it points to none."""
+    """Return the sentences that a judgment names, e.g. "pointing to 3, 7"; "" if it names none."""
     numbers = ", ".join(map(str, judgment.sentences))
     return f"pointing to {numbers}" if numbers else ""
 
 
 def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
-    """How far the judges of a run agree; None where one judge rated alone."""
+    """Return the view of the judges' agreement; None for a single judge."""
     if agreement is None:
         return None
     return PanelView(panel_lines(agreement), tuple(_row(one) for one in agreement.members))
 
 
 def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
-    """The agreement in sentences: of each alone, on what they differed, and in the end."""
+    """Describe the agreement: of ratings given alone, the disputes, and of the final ratings."""
     alone = f"Each alone, {_agreed(agreement.exact_alone, agreement.alpha_alone)}"
     if not agreement.n_disputed:
         return (alone, "No two judges were two points or more apart.")

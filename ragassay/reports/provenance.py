@@ -1,4 +1,4 @@
-"""What a run depends on, and what is known of its judge, as a page shows them."""
+"""View of a run's manifest and of the cards of its models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN_JUDGE = (
     "Take its scores as untested, and check a sample by hand before you rely on them."
 )
 NO_FIGURES = "This judge has a card, but no figure on data that it had not seen."
-# Neither a share nor a rating: a card's metric may be anything, so its figures stay plain.
+# A card's metric may be neither a share nor a rating, so its figures stay plain.
 _PLAIN = (-1.0, 1.0)
 
 
@@ -33,7 +33,7 @@ class FigureRow:
 
 @dataclass(frozen=True, slots=True)
 class JudgeView:
-    """What is known of a model; `role` says what it did, `notice` where too little is known."""
+    """A model's card; `role` is its part in the run, `notice` says what is missing."""
 
     model: str
     role: str
@@ -54,7 +54,7 @@ class ProvenanceRow:
 
 
 def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
-    """The judge, what rates for it, those beside it, a verifier: each card, or a notice."""
+    """Return the cards of judge, rater, panel and verifier, or a notice for each without one."""
     is_tuned = bool(manifest.base)
     own = "Rated the rubrics" if is_tuned else "Judged"
     views = [_judge(manifest.judge, own, manifest.card)]
@@ -99,7 +99,7 @@ def _figure(figure: CardFigure) -> FigureRow:
 
 
 def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ...]:
-    """Everything that the manifest holds, and what the run cost."""
+    """Return everything in the manifest, and the run's cost."""
     rows = [
         ProvenanceRow("ragassay", manifest.ragassay),
         ProvenanceRow("Judge", manifest.judge),
@@ -133,7 +133,7 @@ def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ..
 
 
 def _prompt(stamp: PromptStamp) -> ProvenanceRow:
-    """Whose prompt was compiled, and how it did on data that it was not found on."""
+    """Return a compiled prompt's agent, and its figures on held-out data."""
     about = f"{stamp.agent} ({', '.join(stamp.rubrics)})" if stamp.rubrics else stamp.agent
     text = f"{about}: found by {stamp.optimizer} for {stamp.model}"
     if stamp.before is not None and stamp.after is not None:
@@ -160,7 +160,7 @@ def _pairs(values: Mapping[str, str | int | float | bool | None]) -> str:
 
 
 def usage_text(usage: Usage) -> str:
-    """Calls, tokens and price in words; an unknown price is said to be unknown."""
+    """Return calls, tokens and price in words; an unknown price is called unknown."""
     price = "price unknown" if usage.cost_usd is None else f"{usage.cost_usd:.2f} USD"
     if usage.cost_usd is not None and 0 < usage.cost_usd < 0.005:
         price = "less than 0.01 USD"

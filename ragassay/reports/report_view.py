@@ -1,4 +1,4 @@
-"""A run as a page shows it: every figure as words, in the order of reading."""
+"""View of a run for a page: every figure as words, in reading order."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from ragassay.reports.text import (
 
 @dataclass(frozen=True, slots=True)
 class FindingItem:
-    """A finding and the answer that it is about."""
+    """A finding and its answer."""
 
     number: int
     record: str
@@ -63,7 +63,7 @@ class FindingItem:
 
 @dataclass(frozen=True, slots=True)
 class FindingGroup:
-    """All findings of a kind; `n` is the summary's count, which may exceed what is listed."""
+    """All findings of a kind; `n` is the summary's count, which may exceed the list."""
 
     title: str
     severity: Severity
@@ -164,7 +164,7 @@ def view_report(
     rejections: Sequence[Rejection],
     audit: Audit | None = None,
 ) -> ReportView:
-    """Turn a run into what is shown of it; the order of the evaluations is kept."""
+    """Return the view of a run; the evaluations keep their order."""
     return ReportView(
         name=manifest.answers.name,
         headline=headline(summary),
@@ -187,7 +187,7 @@ def view_report(
 
 
 def view_findings(summary: Summary, evaluations: Sequence[Evaluation]) -> tuple[FindingGroup, ...]:
-    """Findings by kind, the worst kind first, in the order of the answers."""
+    """Return findings by kind, the worst kind first, in the order of the answers."""
     listed: dict[str, list[FindingItem]] = defaultdict(list)
     for number, evaluation in enumerate(evaluations, start=1):
         for finding in evaluation.findings:
@@ -205,7 +205,7 @@ def view_findings(summary: Summary, evaluations: Sequence[Evaluation]) -> tuple[
 
 
 def unscored_lines(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
-    """How many verdicts could not be had, by kind and reason: one line a kind, none if all were."""
+    """Return the number of missing verdicts by kind and reason, one line per kind."""
     lines = []
     for name, verdicts in single_verdicts(evaluations).items():
         reasons = Counter(reason_text(v.failure.reason) for v in verdicts if v.failure)
@@ -219,7 +219,7 @@ def unscored_lines(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
 
 
 def view_scores(scores: Mapping[str, Score]) -> tuple[ScoreGroup, ...]:
-    """Scores by group, in the order in which they come."""
+    """Return scores by group, in their given order."""
     grouped: dict[str, dict[str, Score]] = defaultdict(dict)
     for key, score in scores.items():
         grouped[score_group(key)][key] = score
@@ -247,9 +247,9 @@ def _group(name: str, scores: Mapping[str, Score]) -> ScoreGroup:
 
 
 def view_averages(summary: Summary) -> tuple[AverageRow, ...]:
-    """Each score over answers, over questions and pooled; none in runs of earlier versions.
+    """Return each score over answers, over questions and pooled; none in earlier versions.
 
-    What is not a share is not pooled.
+    Only shares are pooled.
     """
     return tuple(
         AverageRow(
@@ -264,7 +264,7 @@ def view_averages(summary: Summary) -> tuple[AverageRow, ...]:
 
 
 def view_plots(summary: Summary) -> tuple[Plot, ...]:
-    """One plot for the rubrics and one for the shares; a series for each of a few systems."""
+    """Return one plot for rubrics and one for shares; a series for each of a few systems."""
     few = 1 < len(summary.systems) <= MAX_SERIES
     series = summary.systems if few else {"": summary.scores}
     keys = list(dict.fromkeys(chain(summary.scores, *series.values())))
@@ -280,7 +280,7 @@ def _is_share(key: str, summary: Summary) -> bool:
 
 
 def view_systems(systems: Mapping[str, Mapping[str, Score]]) -> Systems:
-    """The systems in their given order; a column of rubrics only where some were judged."""
+    """Return the systems in their given order; a column of rubrics only if some were judged."""
     keys = list(dict.fromkeys(chain.from_iterable(systems.values())))
     rubrics = [RUBRIC_MEAN] if any(score_group(key) == "rubric" for key in keys) else []
     main = [key for key in MAIN_SCORES if key in keys]

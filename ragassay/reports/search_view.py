@@ -1,4 +1,4 @@
-"""How evidence for a sentence was looked for, in words."""
+"""View of the search for evidence for a sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENDS: dict[SearchEnd, str] = {
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """A query, and what came of it: "against · 10 found, 7 new"."""
+    """A query and its result: "against · 10 found, 7 new"."""
 
     text: str
     outcome: str
@@ -27,14 +27,14 @@ class QueryView:
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """The queries on a sentence, and one line on how it ended."""
+    """The queries for a sentence, and one line on how the search ended."""
 
     queries: tuple[QueryView, ...]
     summary: str
 
 
 def view_search(search: EvidenceSearch) -> SearchView:
-    """A search in words."""
+    """Return a search in words."""
     parts = [ENDS[search.end]]
     if search.n_documents:
         n = search.n_documents
@@ -43,7 +43,7 @@ def view_search(search: EvidenceSearch) -> SearchView:
         n = search.n_withdrawn
         parts.append(f"{n} retracted {'one was' if n == 1 else 'ones were'} left out.")
     if search.failure:
-        parts.append(f"The model's part could not be had ({reason_text(search.failure.reason)}).")
+        parts.append(f"The model failed ({reason_text(search.failure.reason)}).")
     return SearchView(tuple(map(_query, search.queries)), " ".join(parts))
 
 

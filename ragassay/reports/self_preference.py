@@ -1,4 +1,4 @@
-"""Whom judges prefer, themselves among others: in words, for the terminal, as CSV."""
+"""Judges' preferences for systems, their own included: in words, for the terminal, as CSV."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def verdict_text(found: SelfPreference) -> str:
-    """The verdict in words, as "prefers its own by 0.30, seen against a and b"."""
+    """Return the verdict in words, as "prefers its own by 0.30, seen against a and b"."""
     if found.verdict == "unknown":
         return "cannot be told: too few other judges, systems or questions"
     if found.verdict == "none_seen":
@@ -34,7 +34,7 @@ def verdict_text(found: SelfPreference) -> str:
 
 
 def self_preference_text(found: SelfPreference) -> str:
-    """A judge on its own answers, as a sentence without its full stop."""
+    """Return a judge's verdict on its own answers, as a sentence without its full stop."""
     if found.excess.value is None:
         return f"{found.judge} ({join_words(found.systems)}): {verdict_text(found)}"
     return (
@@ -46,7 +46,7 @@ def self_preference_text(found: SelfPreference) -> str:
 
 
 def favourite_text(found: Favourite) -> str:
-    """Whom a judge rates best, as a sentence without its full stop."""
+    """Return the system that a judge rates best, as a sentence without its full stop."""
     return (
         f"{found.judge} rates {found.system} best, {signed_text(found.margin.value)} before "
         f"{found.second} ({_span(found.margin)})"
@@ -54,7 +54,7 @@ def favourite_text(found: Favourite) -> str:
 
 
 def favourite_table(favourites: Sequence[Favourite]) -> Table:
-    """The best rated system of each judge, and how far before the second it is."""
+    """Return the best rated system of each judge, and its lead over the second."""
     table = plain_table(
         "Rated best", ("Judge", "System", "Before"), ("Margin", "95 % interval", "n")
     )
@@ -69,7 +69,7 @@ def favourite_table(favourites: Sequence[Favourite]) -> Table:
 
 
 def self_preference_table(found: Sequence[SelfPreference]) -> Table:
-    """Each judge that is a system: its gap, the other judges', the excess, and the verdict."""
+    """Return each judge that is a system: its gap, the others' gap, the excess, the verdict."""
     table = plain_table(
         "Self-preference",
         ("Judge", "Verdict"),
@@ -94,7 +94,7 @@ def self_preference_table(found: Sequence[SelfPreference]) -> Table:
 
 
 def self_preference_csv(found: Sequence[SelfPreference]) -> str:
-    """Each judge that is a system, against all other systems and against each of them."""
+    """Return each judge that is a system, against all other systems and against each of them."""
     columns = (
         *("judge", "systems", "against", "verdict", "own_gap", "peer_gap", "excess"),
         *("low", "high", "n", "n_unscored"),
@@ -115,7 +115,7 @@ def self_preference_csv(found: Sequence[SelfPreference]) -> str:
 
 
 def favourites_csv(favourites: Sequence[Favourite]) -> str:
-    """The best rated system of each judge, one a row."""
+    """Return the best rated system of each judge, one per row."""
     columns = ("judge", "system", "second", "margin", "low", "high", "n", "n_unscored")
     rows = [
         (
@@ -128,7 +128,7 @@ def favourites_csv(favourites: Sequence[Favourite]) -> str:
 
 
 def signed_text(value: float | None) -> str:
-    """A difference, as "+0.30"."""
+    """Return a difference, as "+0.30"."""
     return NOT_DEFINED if value is None else f"{value + 0.0:+.2f}"
 
 

@@ -1,4 +1,4 @@
-"""The sentences of an answer, each beside what was said of it."""
+"""View of an answer's sentences, each with its verdicts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ragassay.reports.search_view import SearchView, view_search
 
 @dataclass(frozen=True, slots=True)
 class PassageView:
-    """A passage and where it stands; the address of its article where the id tells it."""
+    """A passage and its place; with its article's address if the id gives it."""
 
     document: str
     title: str
@@ -41,9 +41,9 @@ class VerdictView:
 
     Attributes:
         side: "for" or "against" for evidence; else empty.
-        marker: Of the citation; empty for evidence.
+        marker: The citation's marker; empty for evidence.
         target: The cited document's id.
-        nuggets: The sentence's nuggets that the verdict was merged from, each with its own.
+        nuggets: The sentence's nuggets that the verdict merges, each with its own verdict.
     """
 
     chip: Chip
@@ -56,7 +56,7 @@ class VerdictView:
 
 @dataclass(frozen=True, slots=True)
 class SentenceView:
-    """A sentence and everything said of it; None where that step was not run at all."""
+    """A sentence and its verdicts; None for a step that was not run."""
 
     index: int
     text: str
@@ -68,7 +68,7 @@ class SentenceView:
 
 
 def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
-    """Every sentence in order, and every verdict, also one on a sentence that does not exist."""
+    """Return every sentence in order, and every verdict, even on a sentence that does not exist."""
     titles = {document.id: document.title for document in evaluation.sources}
     labels = {label.sentence: label for label in evaluation.labels}
     evidence: dict[int, list[EvidenceVerdict]] = defaultdict(list)
@@ -107,9 +107,9 @@ def _passage(span: EvidenceSpan | None, titles: Mapping[str, str]) -> PassageVie
 
 
 def article_url(document: str) -> str:
-    """Where an article can be read: of a PMID on PubMed, of a DOI by its resolver, else empty.
+    """Return an article's address: of a PMID on PubMed, of a DOI by its resolver, else "".
 
-    A shorter number may be anything, and PubMed has not come to sixty millions yet.
+    A shorter number may be anything, and PubMed has not reached sixty million yet.
     """
     if re.fullmatch(r"[1-9]\d{6,7}", document) and int(document) < 60_000_000:
         return f"https://pubmed.ncbi.nlm.nih.gov/{document}/"
@@ -132,7 +132,7 @@ def _chip(verdict: EvidenceVerdict | CitationVerdict | NuggetVerdict) -> Chip:
 def _evidence(
     verdicts: Sequence[EvidenceVerdict], titles: Mapping[str, str]
 ) -> tuple[VerdictView, ...]:
-    """The verdicts in their order; one that says so where nobody judged."""
+    """Return the verdicts in order; if nobody judged, one that says so."""
     return tuple(
         VerdictView(
             chip=_chip(verdict),
@@ -144,7 +144,7 @@ def _evidence(
 
 
 def _correctness(found: SentenceCorrectness, titles: Mapping[str, str]) -> VerdictView:
-    words = {True: "correct", False: "not_borne_out", None: None}
+    words = {True: "correct", False: "not_supported", None: None}
     chip = chip_of(words[found.correct], None, found.failure)
     score = "" if found.score is None else f"{found.score:.2f}"
     return VerdictView(replace(chip, confidence=score), passage=_passage(found.evidence, titles))
@@ -155,7 +155,7 @@ def _citations(
     verdicts: Sequence[CitationVerdict],
     titles: Mapping[str, str],
 ) -> tuple[VerdictView, ...]:
-    """The verdicts in their order, then the citations that nobody judged."""
+    """Return the verdicts in order, then the citations that nobody judged."""
     judged = [verdict.citation for verdict in verdicts]
     missing: Sequence[Citation] = () if sentence is None else sentence.citations
     views = [

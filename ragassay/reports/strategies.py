@@ -1,4 +1,4 @@
-"""A judge asked in several ways, as the four tables of Chaudhary et al. 2024.
+"""The four tables of Chaudhary et al. 2024 for a judge that was asked in several ways.
 
 For the terminal, as CSV, as LaTeX and as Markdown.
 """
@@ -31,10 +31,10 @@ class StrategyTable:
     """One of the paper's tables.
 
     Attributes:
-        number: As the paper counts.
-        title: What it shows.
-        columns: Of the figures.
-        rows: A rubric, and its figures, one a column.
+        number: The paper's number.
+        title: The table's title.
+        columns: The figures' columns.
+        rows: A rubric and its figures, one per column.
         caption: How to read it.
     """
 
@@ -46,7 +46,7 @@ class StrategyTable:
 
 
 def strategy_views(rubrics: Sequence[RubricRobustness]) -> tuple[StrategyTable, ...]:
-    """The four tables; without a rubric they have no row."""
+    """Return the four tables; without rubrics they have no rows."""
     ways = tuple(rubrics[0].alignment) if rubrics else ()
     named = tuple(map(label_text, ways))
     return (
@@ -82,7 +82,7 @@ def strategy_views(rubrics: Sequence[RubricRobustness]) -> tuple[StrategyTable, 
 
 
 def strategy_tables(rubrics: Sequence[RubricRobustness]) -> tuple[Table, ...]:
-    """The four tables for the terminal: value, interval and n of each figure."""
+    """Return the four tables for the terminal: value, interval and n of each figure."""
     made: list[Table] = []
     for view in strategy_views(rubrics):
         table = plain_table(f"{view.number}. {view.title}", ("Rubric",), view.columns)
@@ -101,7 +101,7 @@ def strategy_tables(rubrics: Sequence[RubricRobustness]) -> tuple[Table, ...]:
 
 
 def strategies_csv(rubrics: Sequence[RubricRobustness], judge: str) -> str:
-    """All figures, one a row; an undefined one has an empty value."""
+    """Return all figures, one per row; an undefined one has an empty value."""
     rows: list[tuple[Cell, ...]] = [
         (view.number, r.rubric, column, s.value, s.low, s.high, s.n, s.n_unscored, judge)
         for view in strategy_views(rubrics)
@@ -118,7 +118,7 @@ def strategies_csv(rubrics: Sequence[RubricRobustness], judge: str) -> str:
 
 
 def ratings_csv(answers: Mapping[str, Sequence[RatedAnswer]]) -> str:
-    """Every rating with its reason, and what people said, one a row."""
+    """Return every rating with its reason and people's ratings, one per row."""
     rows: list[tuple[Cell, ...]] = [
         (
             *(answer.record_id, rubric, way, reply.rating),
@@ -135,7 +135,7 @@ def ratings_csv(answers: Mapping[str, Sequence[RatedAnswer]]) -> str:
 
 
 def strategies_latex(rubrics: Sequence[RubricRobustness], judge: str) -> str:
-    r"""The four tables in LaTeX; they need \usepackage{booktabs}."""
+    r"""Return the four tables in LaTeX; they need \usepackage{booktabs}."""
     tables = ["% Needs \\usepackage{booktabs}."]
     for view in strategy_views(rubrics):
         rows = [(label_text(r.rubric), _scale(r), *map(_cell, scores)) for r, scores in view.rows]
@@ -152,14 +152,14 @@ def strategies_markdown(
     n_labels: int,
     notes: Sequence[str] = (),
 ) -> str:
-    """The four tables as a page in Markdown, ending in a newline.
+    """Return the four tables as a page in Markdown with a final newline.
 
     Args:
         rubrics: The figures.
         judge: The judge's name.
         n_answers: Answers that were rated.
-        n_labels: Ratings of people that fitted them.
-        notes: What the reader should know.
+        n_labels: People's ratings of them.
+        notes: Notes for the reader.
     """
     lines = [f"# {escape(strategies_headline(judge, n_answers, n_labels))}", ""]
     for note in notes:
@@ -176,7 +176,7 @@ def strategies_markdown(
 
 
 def strategies_headline(judge: str, n_answers: int, n_labels: int) -> str:
-    """Who rated how much, and beside how many ratings of people."""
+    """Return the judge, the number of its ratings, and the number of people's ratings."""
     answers, labels = count_text(n_answers, "answer"), count_text(n_labels, "rating")
     return one_line(f"{judge} on {answers}, beside {labels} of people")
 

@@ -1,6 +1,6 @@
-"""Tables for the terminal; they read well at 80 columns.
+"""Tables for the terminal; they fit 80 columns.
 
-Untrusted text goes in as text, never as Rich markup, and without control characters.
+Untrusted text is shown as text, never as Rich markup, and without control characters.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 ANSWER_SCORES = ("nuggets.recall", "citations.support", "correctness.score")
-"""Scores that the table of answers shows."""
+"""Scores in the table of answers."""
 
 
 def score_table(summary: Summary) -> Table:
-    """The scores of a run: title, mean over answers, 95 % interval, n, unscored.
+    """Return the scores of a run: title, mean over answers, 95 % interval, n, unscored.
 
-    Where something is unscored, the worst and the best case stand below its number.
+    With unscored verdicts, the worst and the best case stand below their number.
     """
     table = plain_table(
         "Scores, means over answers", ("Score",), ("Mean", "95 % interval", "n", "Unscored")
@@ -61,7 +61,7 @@ def score_table(summary: Summary) -> Table:
 
 
 def system_table(summary: Summary) -> Table:
-    """Systems in rows, the main scores in columns; no row where no record names a system."""
+    """Return systems in rows, the main scores in columns; no row if no record names a system."""
     systems = view_systems(summary.systems)
     columns = systems.columns if systems.rows else (RUBRIC_MEAN,)
     table = plain_table("Systems", ("System",), ("Answers", *columns))
@@ -72,7 +72,7 @@ def system_table(summary: Summary) -> Table:
 
 
 def answer_table(evaluations: Sequence[Evaluation]) -> Table:
-    """One row for each answer, in the given order; a score only where some answer has it.
+    """Return one row for each answer, in the given order; a score only if some answer has it.
 
     A serious finding makes the number of findings bold and red.
     """
@@ -101,7 +101,7 @@ def _score_cell(score: Score | None) -> Text:
 
 
 def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
-    """An empty table: columns of words flush left, then columns of numbers flush right."""
+    """Return an empty table: columns of words flush left, then columns of numbers flush right."""
     from rich import box
     from rich.table import Table
 
@@ -114,14 +114,14 @@ def plain_table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Tab
 
 
 def cell_text(text: str, style: str = "") -> Text:
-    """Untrusted text as a cell."""
+    """Return untrusted text as a cell."""
     from rich.text import Text
 
     return Text(one_line(text), style=style)
 
 
 def value_text(text: str, scored: bool) -> Text:
-    """A value as a cell, bold; faint where there is none."""
+    """Return a value as a cell in bold; a missing one faint."""
     return cell_text(text, "bold" if scored else "dim italic")
 
 

@@ -32,13 +32,13 @@ _LATEX = {
 
 
 def csv_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """Rows as CSV, numbers in full.
+    """Return rows as CSV, numbers in full.
 
     Text that a spreadsheet would take for a formula gets an apostrophe in front.
 
     Args:
         columns: The header.
-        rows: As many cells each as there are columns.
+        rows: Rows with one cell per column.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -54,14 +54,14 @@ def latex_text(
     label: str,
     n_words: int = 2,
 ) -> str:
-    """Rows as a LaTeX table in the style of booktabs, every cell escaped.
+    """Return rows as a LaTeX table in the style of booktabs, every cell escaped.
 
     Args:
         columns: The header.
-        rows: As many cells each as there are columns.
-        caption: What the table shows.
-        label: For references; letters, digits, dots, colons and dashes.
-        n_words: Columns of words, flush left; those of numbers behind them are flush right.
+        rows: Rows with one cell per column.
+        caption: The table's caption.
+        label: The label for references; letters, digits, dots, colons and dashes.
+        n_words: Number of leading columns of words, flush left; the numbers are flush right.
     """
     import pandas as pd
 
@@ -80,7 +80,7 @@ def latex_text(
 
 
 def latex_escape(text: str) -> str:
-    r"""Text that LaTeX sets as it is.
+    r"""Return text escaped for LaTeX.
 
     Example:
         >>> latex_escape("50 % of a_b")

@@ -1,7 +1,7 @@
-"""How every report names a score, writes a number and sums a run up in a sentence.
+"""The names of scores, the form of numbers and the headline, for every report.
 
-Shares (scale 0 to 1) are written as per cent, everything else with two decimals. What was not
-scored is written "unscored (reason)"; no function here turns it into a number or a blank.
+Shares (scale 0 to 1) are written as per cent, everything else with two decimals. A missing value is
+written "unscored (reason)"; no function here turns it into a number or a blank.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SCORES = {name: wording for e in OURS for name, wording in e.words.scores.items(
 """Titles of scores, by their full name."""
 
 QUESTIONS = {e.words.kind: e.words.question for e in OURS if e.words.kind}
-"""Titles of the kinds of questions that a judge is asked."""
+"""Titles of the kinds of questions to a judge."""
 
 _HEADLINE_SHARES = (
     ("nuggets.recall", "of gold nuggets are stated"),
@@ -42,19 +42,19 @@ _HEADLINE_SHARES = (
 
 
 def humanise(name: str) -> str:
-    """A title for a name that no table knows: "foo_bar" becomes "Foo bar"."""
+    """Return a title for an unknown name: "foo_bar" becomes "Foo bar"."""
     words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:]
 
 
 def score_group(key: str) -> str:
-    """The part of a score's key before the dot; empty without a dot."""
+    """Return the part of a score's key before the dot; empty without a dot."""
     group, dot, _ = key.partition(".")
     return group if dot else ""
 
 
 def group_title(group: str) -> str:
-    """The title of a group of scores."""
+    """Return the title of a group of scores."""
     if not group:
         return "Other"
     known = GROUPS.get(group)
@@ -62,7 +62,7 @@ def group_title(group: str) -> str:
 
 
 def score_title(key: str) -> str:
-    """The title of a score, readable without its group."""
+    """Return the title of a score, readable without its group."""
     known = SCORES.get(key)
     if known:
         return known.title
@@ -74,12 +74,12 @@ def score_title(key: str) -> str:
 
 
 def question_title(kind: str) -> str:
-    """The title of a kind of question; of a user's evaluator, its name."""
+    """Return the title of a kind of question; for a user's evaluator, its name."""
     return QUESTIONS.get(kind) or humanise(kind)
 
 
 def verdict_title(evaluator: str, n: int = 1) -> str:
-    """What an evaluator's verdicts are called, one or several; of a user's, by its name."""
+    """Return the noun for an evaluator's verdicts, one or several; for a user's, its name."""
     known = next((e.words for e in OURS if e.name == evaluator), None)
     one = known.verdict if known else f"verdict of {evaluator}"
     several = (known and known.verdicts) or (f"{one}s" if known else f"verdicts of {evaluator}")
@@ -87,18 +87,18 @@ def verdict_title(evaluator: str, n: int = 1) -> str:
 
 
 def score_direction(key: str) -> Direction | None:
-    """Which way a score is better; None where neither is, or nobody said."""
+    """Return the better direction of a score; None if neither is, or if it is unknown."""
     known = SCORES.get(key) or GROUPS.get(score_group(key))
     return known.direction if known else None
 
 
 def is_number(value: float | None) -> bool:
-    """Whether there is a finite number to show."""
+    """Return whether there is a finite number to show."""
     return value is not None and math.isfinite(value)
 
 
 def format_share(share: float) -> str:
-    r"""A share as per cent; what is near 0 or 1 without being it never looks as if it were.
+    r"""Return a share as per cent; a value near 0 or 1 is never rounded to it.
 
     Example:
         >>> format_share(0.9996)
@@ -113,31 +113,31 @@ def format_share(share: float) -> str:
 
 
 def format_value(value: float | None, scale: tuple[float, float] = SHARE_SCALE) -> str:
-    """A number on its scale: per cent on 0 to 1, otherwise two decimals; "n/a" without one."""
+    """Return a number on its scale: per cent on 0 to 1, otherwise two decimals; or "n/a"."""
     if value is None or not math.isfinite(value):
         return NOT_DEFINED
     return format_share(value) if tuple(scale) == SHARE_SCALE else f"{value:.2f}"
 
 
 def format_span(low: float | None, high: float | None, scale: tuple[float, float]) -> str:
-    """Two ends of a range, the unit once, as in "62-71 %"; "n/a" where an end is missing."""
+    """Return two ends of a range, the unit once, as in "62-71 %"; "n/a" if an end is missing."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return NOT_DEFINED
     first, last = format_value(low, scale), format_value(high, scale)
     unit = f"{NBSP}%"
     if first.endswith(unit) and last.endswith(unit):
         first = first.removesuffix(unit)
-    # A dash beside a minus sign would be read as one more minus.
+    # A dash next to a minus sign would look like another minus.
     return f"{first}{' to ' if low < 0 else EN_DASH}{last}"
 
 
 def format_interval(score: Score) -> str:
-    """The 95 % interval; "n/a" where undefined."""
+    """Return the 95 % interval; "n/a" where undefined."""
     return format_span(score.low, score.high, score.scale)
 
 
 def format_bounds(score: Score) -> str:
-    """What unscored verdicts could have changed; empty where there is none.
+    """Return the range that unscored verdicts leave open; empty without any.
 
     Which end is the worst depends on the direction, so both are named.
     """
@@ -148,7 +148,7 @@ def format_bounds(score: Score) -> str:
 
 
 def score_text(score: Score | None) -> str:
-    """The value of a score, or "unscored (reason)"."""
+    """Return the value of a score, or "unscored (reason)"."""
     if score is None:
         return NOT_JUDGED
     if is_number(score.value):
@@ -159,14 +159,14 @@ def score_text(score: Score | None) -> str:
 
 
 def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
-    """The plain mean over the rubrics that have a value.
+    """Return the mean over the rubrics that have a value.
 
     Args:
         scores: Keyed as in `Evaluation.scores`.
 
     Returns:
-        `n` and `n_unscored` count rubrics; no interval. None where there is no rubric at all, or
-        where they have different scales.
+        `n` and `n_unscored` count rubrics; no interval. None without a rubric, or if their scales
+        differ.
     """
     rubrics = [score for key, score in scores.items() if score_group(key) == "rubric"]
     if len({score.scale for score in rubrics}) != 1:
@@ -181,7 +181,7 @@ def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
 
 
 def rubric_mean_text(scores: Mapping[str, Score]) -> str:
-    """The mean of the rubrics, with how many it rests on where that is not all of them."""
+    """Return the mean of the rubrics, with their number if some are missing."""
     mean = rubric_mean(scores)
     if mean is None or not is_number(mean.value) or not mean.n_unscored:
         return score_text(mean)
@@ -189,18 +189,18 @@ def rubric_mean_text(scores: Mapping[str, Score]) -> str:
 
 
 def count_text(n: int, singular: str, plural: str | None = None) -> str:
-    """A number and its noun: "1 answer", "2,000 answers"."""
+    """Return a number and its noun: "1 answer", "2,000 answers"."""
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def join_words(parts: Iterable[str]) -> str:
-    """Parts as a list in running text: "a, b and c"."""
+    """Return parts as a list in running text: "a, b and c"."""
     words = list(parts)
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def findings_text(findings: Mapping[str, int]) -> str:
-    """The serious findings in words; what else there is only as a number."""
+    """Name the serious findings; count the others."""
     kinds = sorted((kind for kind, n in findings.items() if n > 0), key=finding_rank)
     parts = [
         f"{findings[k]:,} {finding_title(k, findings[k]).lower()}" for k in kinds if is_serious(k)
@@ -212,7 +212,7 @@ def findings_text(findings: Mapping[str, int]) -> str:
 
 
 def shortfall(summary: Summary) -> str:
-    """What the run does not cover, as a sentence; empty where it covers everything."""
+    """Return what the run does not cover, as a sentence; empty if it covers everything."""
     parts = []
     if summary.n_failed:
         parts.append(f"{count_text(summary.n_failed, 'record')} could not be evaluated")
@@ -240,9 +240,9 @@ def _share_clause(scores: Mapping[str, Score], key: str, words: str) -> str:
 
 
 def headline(summary: Summary) -> str:
-    """The run in one sentence, for a person in a hurry.
+    """Return the run in one sentence.
 
-    Only what was scored is said; a run without one evaluation says so.
+    It names only scored results; a run without an evaluation says so.
     """
     if not summary.n_evaluated:
         return f"No answer was evaluated, of {count_text(summary.n_records, 'record')} read."
@@ -251,6 +251,6 @@ def headline(summary: Summary) -> str:
         who += f" by {count_text(len(summary.systems), 'system')}"
     clauses = [_rubric_clause(summary.scores)]
     clauses += [_share_clause(summary.scores, key, words) for key, words in _HEADLINE_SHARES]
-    said = join_words(clause for clause in clauses if clause) or "no score could be had"
+    said = join_words(clause for clause in clauses if clause) or "no score is available"
     found = findings_text(summary.findings)
     return f"{who}: {said}" + (f"; look first at {found}." if found else ".")

@@ -1,4 +1,4 @@
-"""A judge measured against people: for the terminal, as CSV, as LaTeX."""
+"""A judge's agreement with people, for the terminal, as CSV and as LaTeX."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.metrics.alignment import Alignment
 from ragassay.metrics.rankings import Ranking
-from ragassay.metrics.trust import Figure, TaskTrust
+from ragassay.metrics.trust import TaskTrust, TrustFigure
 from ragassay.records import Score
 from ragassay.reports.labels import label_text
 from ragassay.reports.tables import cell_text, plain_table, value_text
@@ -33,7 +33,7 @@ TITLES = {
 
 
 def trust_tables(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking]) -> Iterator[Table]:
-    """One table a task, then the rankings."""
+    """Yield one table per task, then the rankings."""
     for task in dict.fromkeys(trust.task for trust in tasks):
         members = [trust for trust in tasks if trust.task == task]
         table = plain_table(TITLES.get(task, label_text(task)), ("Reading", "Measure"), NUMBERS)
@@ -56,33 +56,33 @@ WORDS = ("Score", "Measure")
 NUMBERS = ("Value", "95 % interval", "n", "Unscored")
 
 
-def ranking_figures(ranking: Ranking) -> tuple[Figure, ...]:
-    """The coefficients of a ranking."""
+def ranking_figures(ranking: Ranking) -> tuple[TrustFigure, ...]:
+    """Return the coefficients of a ranking."""
     return (
-        Figure("Spearman's rho", ranking.correlation.spearman),
-        Figure("Kendall's tau-b", ranking.correlation.kendall),
+        TrustFigure("Spearman's rho", ranking.correlation.spearman),
+        TrustFigure("Kendall's tau-b", ranking.correlation.kendall),
     )
 
 
 def trust_title(trust: TaskTrust) -> str:
-    """A task and its reading, as "Citations: three labels"."""
+    """Return a task and its reading, as "Citations: three labels"."""
     return f"{TITLES.get(trust.task, label_text(trust.task))}: {_reading(trust)}"
 
 
 def number_text(value: float | None) -> str:
-    """A coefficient with three decimals, or "undefined"."""
+    """Return a coefficient with three decimals, or "undefined"."""
     return UNDEFINED if value is None else f"{value:.3f}"
 
 
 def span_text(score: Score) -> str:
-    """An interval, or "undefined"."""
+    """Return an interval, or "undefined"."""
     if score.low is None or score.high is None:
         return UNDEFINED
     return f"{score.low:.3f} to {score.high:.3f}"
 
 
 def trust_csv(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
-    """All figures, one a row; an undefined one has an empty value."""
+    """Return all figures, one per row; an undefined one has an empty value."""
     rows = [
         (task, reading, f.metric, f.score.value, f.score.low, f.score.high, *_counts(f), judge)
         for task, reading, f in _figures(tasks, rankings)
@@ -91,7 +91,7 @@ def trust_csv(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: st
 
 
 def classes_csv(tasks: Sequence[TaskTrust]) -> str:
-    """Precision, recall and F1 of each label."""
+    """Return precision, recall and F1 of each label."""
     rows = [
         (
             *(trust.task, trust.reading, c.label, c.n_truth, c.n_predicted),
@@ -105,7 +105,7 @@ def classes_csv(tasks: Sequence[TaskTrust]) -> str:
 
 
 def confusion_csv(tasks: Sequence[TaskTrust]) -> str:
-    """How often the judge gave each label where people gave each, one pair of labels a row."""
+    """Return the counts of each pair of people's and judge's labels, one pair per row."""
     rows = [
         (trust.task, trust.reading, people, judge, n)
         for trust in tasks
@@ -117,7 +117,7 @@ def confusion_csv(tasks: Sequence[TaskTrust]) -> str:
 
 
 def rankings_csv(rankings: Sequence[Ranking]) -> str:
-    """The means of each system by people's labels and by the judge's."""
+    """Return the means of each system by people's labels and by the judge's."""
     rows = [
         (ranking.name, ranking.key, system, ranking.human[system], ranking.judge[system])
         for ranking in rankings
@@ -127,7 +127,7 @@ def rankings_csv(rankings: Sequence[Ranking]) -> str:
 
 
 def unaligned_csv(alignment: Alignment) -> str:
-    """Every label that no verdict was found for, with the reason."""
+    """Return every label without a verdict, with the reason."""
     columns = ("reason", "task", "label", "record_id", "topic", "system", "sentence", "item")
     rows = [
         (
@@ -140,7 +140,7 @@ def unaligned_csv(alignment: Alignment) -> str:
 
 
 def trust_latex(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
-    r"""All figures as one LaTeX table a task; they need \usepackage{booktabs}."""
+    r"""Return all figures as one LaTeX table per task; they need \usepackage{booktabs}."""
     every = list(_figures(tasks, rankings))
     tables = ["% Needs \\usepackage{booktabs}."]
     for task in dict.fromkeys(task for task, _, _ in every):
@@ -161,7 +161,7 @@ def trust_latex(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: 
 
 
 def unaligned_lines(alignment: Alignment) -> tuple[str, ...]:
-    """How many labels found no verdict, by task and reason, each with an example."""
+    """Return the number of labels without a verdict, by task and reason, each with an example."""
     lines: list[str] = []
     for (task, reason), n in sorted(alignment.reasons().items()):
         first = next(
@@ -178,14 +178,14 @@ def unaligned_lines(alignment: Alignment) -> tuple[str, ...]:
 
 def _figures(
     tasks: Sequence[TaskTrust], rankings: Sequence[Ranking]
-) -> Iterator[tuple[str, str, Figure]]:
+) -> Iterator[tuple[str, str, TrustFigure]]:
     for trust in tasks:
         yield from ((trust.task, trust.reading, figure) for figure in trust.figures)
     for ranking in rankings:
         yield from (("ranking", ranking.name, figure) for figure in ranking_figures(ranking))
 
 
-def _add(table: Table, reading: str, figures: Sequence[Figure]) -> None:
+def _add(table: Table, reading: str, figures: Sequence[TrustFigure]) -> None:
     for place, figure in enumerate(figures):
         score = figure.score
         table.add_row(
@@ -204,7 +204,7 @@ def _reading(trust: TaskTrust) -> str:
     return label_text(trust.reading)
 
 
-def _counts(figure: Figure) -> tuple[int, int]:
+def _counts(figure: TrustFigure) -> tuple[int, int]:
     return figure.score.n, figure.score.n_unscored
 
 

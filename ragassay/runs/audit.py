@@ -27,7 +27,7 @@ from ragassay.records import (
 )
 from ragassay.reports.audit import figures_csv, render_audit_html, render_audit_markdown
 from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job
-from ragassay.runs.engine import Listener, Outcome, run_records
+from ragassay.runs.engine import Listener, RunOutcome, run_records
 from ragassay.runs.evaluate import Job, Plan, RunResult, manifest_of, plan
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.runs.paraphrasing import paraphrased_job, paraphraser_name, plan_paraphrases
@@ -185,8 +185,8 @@ def write_audit(folder: Path, audit: Audit) -> None:
 
 async def _judged(
     job: AuditJob, tools: Toolbox, folder: RunFolder | None, listen: Listener
-) -> Outcome:
-    outcome = Outcome()
+) -> RunOutcome:
+    outcome = RunOutcome()
     for parts, records in job.groups().items():
         found = await run_records(records, tools_for(parts, tools), folder, listen)
         outcome.evaluations.update(found.evaluations)
@@ -195,7 +195,7 @@ async def _judged(
 
 
 def _result(
-    job: AuditJob, outcome: Outcome, tools: Toolbox, whole: Mapping[str, Evaluation]
+    job: AuditJob, outcome: RunOutcome, tools: Toolbox, whole: Mapping[str, Evaluation]
 ) -> AuditResult:
     ids = [ask.record.id for ask in job.asks]
     evaluations = [outcome.evaluations[name] for name in ids if name in outcome.evaluations]

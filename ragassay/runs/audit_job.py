@@ -26,14 +26,14 @@ N_RETRACTED = 5
 RETRACTED = Filters(types=("Retracted Publication",))
 
 PART_OF = {e.words.group: e.part for e in OURS if e.words.group} | {"findings": "citations"}
-"""The part of an evaluation that a score comes from, by the word before its dot."""
+"""The part of an evaluation that a score belongs to, by the word before its dot."""
 
 SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
 
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """What a user can say of an audit; `AuditKeywords` says what each means."""
+    """A user's options for an audit; `AuditKeywords` explains them."""
 
     limit: int = N_ANSWERS
     seed: int = 0
@@ -43,7 +43,7 @@ class AuditOptions:
 
 
 def audit_options(given: AuditKeywords) -> AuditOptions:
-    """What a user said of an audit, from Python or on the command line."""
+    """Return a user's options for an audit, from Python or the command line."""
     named = {"is_given" if name == "given" else name: value for name, value in given.items()}
     attacks = several(given.get("attacks"))
     known = {field.name for field in fields(AuditOptions)}

@@ -1,4 +1,4 @@
-"""Sends records through the evaluation graph, many at a time, and forgets nothing when killed."""
+"""Send records through the evaluation graph concurrently, and keep finished work after a kill."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
 from ragassay.runs.folder import RunFolder, append_line
 
 N_LOCAL_IN_FLIGHT = 2
-"""Answers under way with the embedded judge: one is judged while the next is prepared."""
+"""Concurrent answers with the embedded judge: one is judged while the next is prepared."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something happened.
+    """An event of a run.
 
     Attributes:
-        n_expected: Calls that came into sight.
-        n_calls: Verdicts that were had, or given up.
-        n_records: Answers that ended.
-        usage: What the verdicts cost.
+        n_expected: Newly expected calls.
+        n_calls: Finished or failed verdicts.
+        n_records: Finished answers.
+        usage: The verdicts' cost.
     """
 
     n_expected: int = 0
@@ -47,8 +47,8 @@ Listener = Callable[[Event], None]
 
 
 @dataclass
-class Outcome:
-    """What became of the records, by their id."""
+class RunOutcome:
+    """Evaluations and failures of the records, by id."""
 
     evaluations: dict[str, Evaluation] = field(default_factory=dict)
     failures: dict[str, RecordFailure] = field(default_factory=dict)
@@ -59,17 +59,17 @@ async def run_records(
     tools: Toolbox,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
-) -> Outcome:
+) -> RunOutcome:
     """Evaluate records.
 
     Args:
-        records: Ids differ.
-        tools: What the graph works with.
-        folder: Where finished work is kept; what is there already is not done again.
-        listen: Told of progress.
+        records: Records with distinct ids.
+        tools: The graph's tools.
+        folder: The folder of finished work, which is not repeated.
+        listen: Receives progress events.
 
     Raises:
-        FatalModelError: The judge cannot be asked at all; what is finished stays finished.
+        FatalModelError: The judge is unavailable; finished work is kept.
     """
     outcome = _finished(records, tools, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
@@ -86,12 +86,12 @@ async def run_records(
     return outcome
 
 
-def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | None) -> Outcome:
-    """What an earlier start of the same run has left, by the hash of all that it depends on."""
+def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | None) -> RunOutcome:
+    """Return the results of an earlier start of the same run, by the hash of their inputs."""
     if folder is None:
-        return Outcome()
+        return RunOutcome()
     wanted = {record.id: fingerprint(tools, record) for record in records}
-    return Outcome(
+    return RunOutcome(
         {e.record_id: e for e in folder.evaluations() if wanted.get(e.record_id) == e.fingerprint},
         {f.record_id: f for f in folder.failures() if f.record_id in wanted},
     )
@@ -99,7 +99,7 @@ def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | Non
 
 @asynccontextmanager
 async def _opened_runner(
-    tools: Toolbox, folder: RunFolder | None, outcome: Outcome, listen: Listener
+    tools: Toolbox, folder: RunFolder | None, outcome: RunOutcome, listen: Listener
 ) -> AsyncIterator[_Runner]:
     attempts = tools.settings.max_attempts
     asked = tools.registered
@@ -114,7 +114,7 @@ async def _opened_runner(
 
 
 class _Runner:
-    """Evaluates records one by one; any number may be under way."""
+    """An evaluator of records, any number of them concurrently."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class _Runner:
         graph: EvaluateGraph,
         checkpointer: Saver | None,
         folder: RunFolder | None,
-        outcome: Outcome,
+        outcome: RunOutcome,
         listen: Listener,
     ) -> None:
         self._tools, self._graph, self._checkpointer = tools, graph, checkpointer
@@ -132,7 +132,7 @@ class _Runner:
         self._slots = asyncio.Semaphore(max(2, limit))
 
     async def run(self, record: Record) -> None:
-        """One unit of work: whatever goes wrong with a record becomes its failure."""
+        """Run one unit of work: any error of a record becomes its failure."""
         async with self._slots:
             try:
                 evaluation = await self._evaluate(record)
@@ -148,7 +148,7 @@ class _Runner:
             self._listen(Event(n_records=1))
 
     async def forget(self, record: Record) -> None:
-        """Drop the states of an evaluation; its verdicts stay in the cache."""
+        """Delete the states of an evaluation; its verdicts stay in the cache."""
         self._tools.files.close(fingerprint(self._tools, record))
         if self._checkpointer is not None:
             await self._checkpointer.adelete_thread(fingerprint(self._tools, record))
@@ -159,7 +159,7 @@ class _Runner:
             append_line(self._folder.failures_file, failure)
 
     async def _evaluate(self, record: Record) -> Evaluation:
-        # Each judge bounds its own calls. A bound of LangGraph's would also hold back what keeps
+        # Each judge limits its own calls. A limit of LangGraph's would also delay what stores
         # finished verdicts, until the last call of a step has begun.
         config: RunnableConfig = {
             "configurable": {"thread_id": fingerprint(self._tools, record)},

@@ -1,4 +1,4 @@
-"""One evaluation run from start to end: plan, run, add up, report."""
+"""One evaluation run from start to end: plan, run, aggregate, report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ragassay.records import (
     Rejection,
     Summary,
 )
-from ragassay.runs.engine import Listener, Outcome, run_records
+from ragassay.runs.engine import Listener, RunOutcome, run_records
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.runs.job import Job, job_of, prepared, read_job
 from ragassay.runs.pooling import with_pooled_scores
@@ -64,14 +64,14 @@ NOTED_PACKAGES = (
 """Libraries whose version can change a result."""
 
 TASK_CHARS = 700
-"""Length of what a prompt says beside its context, about."""
+"""Approximate length of a prompt without its context."""
 
 CHARS_A_TOKEN = 4
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run came to; evaluations in input order."""
+    """The result of a run; evaluations in input order."""
 
     summary: Summary
     evaluations: tuple[Evaluation, ...]
@@ -82,19 +82,18 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run would take.
+    """The calls, tokens and cost that a run would take.
 
     Attributes:
         n_records: Answers.
-        n_calls: Model calls at most: where a passage for a sentence stands in a document that it
-            cites, one call serves both, a search ends when it has found enough, and the judges of
-            a panel hear each other only where they are far apart.
-        n_prompt_tokens: About so many tokens sent.
+        n_calls: Most model calls. One call may serve a citation and a passage, a search ends early
+            with enough evidence, and a panel's judges confer only after a dispute.
+        n_prompt_tokens: Approximate number of tokens sent.
         n_shared_tokens: Those of them that repeat the context of an answer.
-        n_escalated: Calls of a second judge at most: as if the first were sure of nothing.
-        n_escalated_tokens: About so many tokens sent with them.
-        escalated_usd: What they would cost at most by LiteLLM's price list, every reply as long as
-            it may be; None where the price is not known.
+        n_escalated: Most calls of a second judge: as if the first were never sure.
+        n_escalated_tokens: Approximate number of tokens sent with them.
+        escalated_usd: Their highest cost by LiteLLM's price list, every reply at full length; None
+            if the price is unknown.
     """
 
     n_records: int
@@ -106,7 +105,7 @@ class Plan:
     escalated_usd: float | None = 0.0
 
     def __add__(self, other: Plan) -> Plan:
-        """What both would take."""
+        """Return the sum of two plans."""
         return Plan(
             self.n_records + other.n_records,
             self.n_calls + other.n_calls,
@@ -144,7 +143,7 @@ def plan(job: Job, tools: Toolbox) -> Plan:
 
 
 def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float | None:
-    """What calls of the second judge cost at most; 0 without one."""
+    """Return the highest cost of the second judge's calls; 0 without one."""
     if settings.escalated_to is None or not n_calls:
         return 0.0
     n_replied = n_calls * settings.max_reply_tokens
@@ -154,11 +153,11 @@ def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float |
 async def run(
     job: Job, tools: Toolbox, folder: RunFolder | None, listen: Listener = lambda event: None
 ) -> RunResult:
-    """Run a job; with a folder, go on where an earlier start of the same run was stopped.
+    """Run a job; with a folder, resume an earlier start of the same run.
 
     Raises:
-        RunMismatchError: The folder holds another run.
-        FatalModelError: The judge cannot be asked.
+        RunMismatchError: The folder contains another run.
+        FatalModelError: The judge is unavailable.
     """
     manifest = manifest_of(job, tools)
     if folder is None:
@@ -176,7 +175,7 @@ async def run(
 
 
 def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, also where a loop is running already (a notebook, a server)."""
+    """Run a coroutine to its end, even inside a running loop (a notebook, a server)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -199,7 +198,7 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def manifest_of(job: Job, tools: Toolbox) -> Manifest:
-    """Everything that the run's result depends on."""
+    """Return everything that the run's result depends on."""
     settings, judge = tools.settings, tools.jury.lm_of("").model
     is_tuned = judge != tools.jury.lm.model
     return Manifest(
@@ -237,7 +236,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
 
 
 def _digest_of(model: str) -> str:
-    """SHA-256 of a local judge's weights; empty for another's."""
+    """Return the SHA-256 of a local judge's weights; empty for a hosted one."""
     note = note_of(model)
     if note is not None:
         return note.weights_sha256
@@ -265,7 +264,7 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _result(job: Job, outcome: Outcome, manifest: Manifest, tools: Toolbox) -> RunResult:
+def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -> RunResult:
     ids = [record.id for record in job.records]
     evaluated = [outcome.evaluations[i] for i in ids if i in outcome.evaluations]
     evaluations = with_pooled_scores(evaluated, tools.models.embedder.encode)

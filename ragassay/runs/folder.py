@@ -21,7 +21,15 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ragassay.errors import InputError, RunMismatchError
-from ragassay.records import NOT_HAD, Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
+from ragassay.records import (
+    UNSCORED_KINDS,
+    Audit,
+    Evaluation,
+    Manifest,
+    RecordFailure,
+    Rejection,
+    Summary,
+)
 from ragassay.reports import render_html, render_markdown
 
 M = TypeVar("M", bound=BaseModel)
@@ -111,7 +119,11 @@ class RunFolder:
         self.failures_file.unlink(missing_ok=True)
         write_lines(
             self.evaluations_file,
-            [e for e in self.evaluations() if not any(f.kind in NOT_HAD for f in e.findings)],
+            [
+                e
+                for e in self.evaluations()
+                if not any(f.kind in UNSCORED_KINDS for f in e.findings)
+            ],
         )
 
     def summary(self) -> Summary | None:

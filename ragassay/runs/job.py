@@ -1,4 +1,4 @@
-"""From what a user hands over to what is evaluated: answers, a corpus, options."""
+"""From a user's input to a job: answers, a corpus, options."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ IN_MEMORY = "(in memory)"
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be evaluated.
+    """The answers to evaluate and their corpus.
 
     Attributes:
         records: The answers.
-        rejections: Lines of the input that could not be read.
+        rejections: Unreadable lines of the input.
         answers: The input file.
-        corpus: Documents to look cited ids and evidence up in.
-        corpus_stamp: What it is.
-        note: What the user should know of how it is searched.
+        corpus: Documents for cited ids and evidence.
+        corpus_stamp: The corpus's stamp.
+        note: A note for the user on how it is searched.
     """
 
     records: tuple[Record, ...]
@@ -55,17 +55,17 @@ def prepared(
     settings: Settings | None = None,
     spelled: Spelling = "keyword",
 ) -> tuple[Job, Settings]:
-    """Make a job and its settings of what a user gave, from Python or on the command line.
+    """Return a job and its settings from a user's input, in Python or on the command line.
 
     Args:
-        answers: As `read_job` takes them.
-        options: What was given.
-        limit: Only the first answers.
-        settings: What holds for all that the options do not say.
-        spelled: How an error names an option.
+        answers: As for `read_job`.
+        options: The given options.
+        limit: Number of answers to take, from the first.
+        settings: The settings that the options change.
+        spelled: Returns an option's name for an error.
 
     Raises:
-        InputError: The data are not usable.
+        InputError: The data cannot be used.
         SettingsError: A setting is wrong.
     """
     chosen = settings_of(options, settings, spelled)
@@ -92,19 +92,18 @@ def read_job(
     nuggets: str | Path | None = None,
     settings: Settings | None = None,
 ) -> Job:
-    """Read what a run needs.
+    """Read the answers and the corpus of a run.
 
     Args:
-        answers: A file of any known format, records, dictionaries or a pandas frame.
-        corpus: As `open_literature` takes it; or documents, a LangChain retriever, or anything that
-            fulfils `Literature`.
-        limit: Only the first answers.
+        answers: A file in any known format, records, dictionaries or a pandas frame.
+        corpus: As for `open_literature`; or documents, a LangChain retriever, or any `Literature`.
+        limit: Number of answers to take, from the first.
         questions: File of topics.
         nuggets: File of gold nuggets.
         settings: How the corpus is searched.
 
     Raises:
-        InputError: A file cannot be read at all, or there is no record.
+        InputError: A file cannot be read, or there is no record.
     """
     questions = Path(questions) if questions is not None else None
     nuggets = Path(nuggets) if nuggets is not None else None
@@ -128,7 +127,7 @@ def read_job(
 def job_of(
     records: Sequence[Record], corpus: Literature, rejections: Sequence[Rejection] = ()
 ) -> Job:
-    """A job from records in memory."""
+    """Return a job from records in memory."""
     _check_ids("records", records)
     stamp = FileStamp(
         name=IN_MEMORY, sha256=_sha256(records), n_items=len(records), format="records"
@@ -137,10 +136,10 @@ def job_of(
 
 
 def documents_of(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
-    """Documents from documents, dictionaries or texts, which are numbered from 1.
+    """Return documents from documents, dictionaries or texts, which are numbered from 1.
 
     Raises:
-        InputError: Two have one id.
+        InputError: Two have the same id.
     """
     found: list[Document] = []
     for n, source in enumerate(sources, 1):
@@ -176,7 +175,7 @@ def _sha256(records: Sequence[Record]) -> str:
 
 
 def _opened(corpus: CorpusLike, settings: Settings) -> Opened:
-    """Whatever a user names as the corpus, with a stamp that tells it from another."""
+    """Open any form of corpus, with a stamp that identifies it."""
     if isinstance(corpus, str | Path):
         return open_literature(corpus, settings)
     literature = corpus if isinstance(corpus, Literature) else _literature(corpus)

@@ -39,7 +39,7 @@ BASE = "knowledge"
 """The strategy to which the misleading rating is added, as in the paper."""
 
 N_WAYS = len(STRATEGIES) + 1
-"""How often each answer is rated: once a strategy, and once misled."""
+"""Number of ratings of each answer: one per strategy, and a misled one."""
 
 Place = tuple[str, str]
 """A record's id and a rubric's name."""

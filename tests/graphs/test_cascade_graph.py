@@ -404,9 +404,9 @@ def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
     ("given", "said"),
     [
         ({"panel": ("openai/b",), "escalate": "openai/c"}, "not with a panel of openai/a, open"),
-        ({"escalate": "openai/a"}, "no second judge beside openai/a"),
-        ({"escalate": "openai/a@http://there/v1"}, "no second judge beside openai/a"),
-        ({"escalate": "@http://there/v1"}, "no second judge"),
+        ({"escalate": "openai/a"}, "not a second judge besides openai/a"),
+        ({"escalate": "openai/a@http://there/v1"}, "not a second judge besides openai/a"),
+        ({"escalate": "@http://there/v1"}, "not a second judge"),
         ({"escalate": "openai/b", "when": "doubt>1"}, "'when'.*'doubt>1' is no condition"),
     ],
 )

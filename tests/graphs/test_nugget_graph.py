@@ -240,5 +240,5 @@ def test_edited_text_is_a_persons_and_an_untouched_one_is_not():
 
 def test_the_picture_of_the_graph_names_every_node():
     drawn = build_nugget_graph().get_graph().draw_mermaid()
-    for name in ("open_windows", "write_nuggets", "merge_nuggets", "weigh_nugget", "review"):
+    for name in ("open_windows", "write_nuggets", "merge_nuggets", "rate_importance", "review"):
         assert name in drawn

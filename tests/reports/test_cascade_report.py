@@ -70,8 +70,8 @@ def test_the_cascade_in_words(evaluations):
     # .0012 for the one call, times three ratings; labels have no price.
     assert spent == (
         "Spent there: 1 call, 1,000 tokens sent and 50 received, 0.0012 USD. Had it decided "
-        "everything: about 0.0036 USD (an estimate, without sentence labels, of which it decided "
-        "none)."
+        "everything: about 0.0036 USD (an estimate, without sentence labels, which it never "
+        "decided)."
     )
 
 

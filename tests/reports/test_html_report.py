@@ -183,7 +183,7 @@ class TestContent:
             "against · 10 found, 7 new",
             "No passage was close enough, and no round was left. 9 documents looked at.",
             "1 retracted one was left out.",
-            "could not be had (time-out)",
+            "The model failed (time-out)",
         ):
             assert words in text_of(second)
 

@@ -108,7 +108,7 @@ def test_the_headline_of_nothing_claims_nothing():
     none = Summary(n_records=4, n_evaluated=0, n_failed=4, n_rejected=0)
     assert headline(none) == "No answer was evaluated, of 4 records read."
     bare = Summary(n_records=1, n_evaluated=1, n_failed=0, n_rejected=0)
-    assert headline(bare) == "1 answer: no score could be had."
+    assert headline(bare) == "1 answer: no score is available."
     assert shortfall(bare) == ""
 
 

@@ -70,7 +70,7 @@ def test_a_sentence_says_whether_it_is_borne_out_and_by_which_passage():
     assert first.correctness and second.correctness
     assert (first.correctness.chip.word, first.correctness.chip.tone) == ("correct", "good")
     assert (first.correctness.chip.confidence, second.correctness.chip.tone) == ("0.91", "weak")
-    assert second.correctness.chip.word == "not borne out"
+    assert second.correctness.chip.word == "not supported"
     assert first.correctness.passage and first.correctness.passage.document == "31000001"
 
 
@@ -113,4 +113,4 @@ def test_both_reports_show_them_escaped(run):
     assert "<i>nugget</i>" not in page
     assert "A &lt;i&gt;nugget&lt;/i&gt;." in page
     assert "partial support" in page and "partial support" in text
-    assert "not borne out" in page and "not borne out" in text
+    assert "not supported" in page and "not supported" in text

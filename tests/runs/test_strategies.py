@@ -250,7 +250,7 @@ def test_command_with_ratings_that_could_not_be_had_says_so(dialogues, tmp_path)
     with ScriptedModel(reply=gullible, faults=[Fault("junk")]) as model:
         code, shown, _ = command(model, dialogues, tmp_path / "out", "--rubric", "natural")
     assert code == 3
-    assert "ratings could not be had" in shown
+    assert "ratings failed" in shown
 
 
 def test_unknown_rubric_is_one_clear_line(model, dialogues, tmp_path):

@@ -36,7 +36,7 @@ _BEGINNING = re.compile(rb'\s*\[\s*["0-9-]')
 data."""
 
 
-class Part(Row):
+class ParagraphPart(Row):
     """A part of a graded paragraph; unknown fields are kept."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
@@ -45,7 +45,7 @@ class Part(Row):
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
-class ParagraphJudgment(Part):
+class ParagraphJudgment(ParagraphPart):
     """A person's judgment of a paragraph: its relevance to a query, on the collection's scale."""
 
     paragraph_id: IdText = Field(alias="paragraphId")
@@ -54,7 +54,7 @@ class ParagraphJudgment(Part):
     title_query: IdText | None = Field(default=None, alias="titleQuery")
 
 
-class ParagraphRanking(Part):
+class ParagraphRanking(ParagraphPart):
     """A system's rank of a paragraph; 1 for a system that gives one response."""
 
     method: str
@@ -64,14 +64,14 @@ class ParagraphRanking(Part):
     score: float
 
 
-class ParagraphData(Part):
+class ParagraphData(ParagraphPart):
     """Data about a paragraph without its grades."""
 
     judgments: tuple[ParagraphJudgment, ...] = Field(default=(), strict=False)
     rankings: tuple[ParagraphRanking, ...] = Field(default=(), strict=False)
 
 
-class SelfRating(Part):
+class SelfRating(ParagraphPart):
     """A model's rating, 0 to 5, of how well a paragraph covers a question or nugget."""
 
     question_id: IdText | None = None
@@ -79,7 +79,7 @@ class SelfRating(Part):
     self_rating: int
 
 
-class ExamGrade(Part):
+class ExamGrade(ParagraphPart):
     """A model's grade of a paragraph by a test bank."""
 
     correct_answered: Names = Field(default=(), alias="correctAnswered")
@@ -94,7 +94,7 @@ class ExamGrade(Part):
     exam_ratio: float | None = None
 
 
-class DirectGrade(Part):
+class DirectGrade(ParagraphPart):
     """A model's direct grade of a paragraph, without a test bank."""
 
     correct_answered: bool = Field(alias="correctAnswered")
@@ -105,7 +105,7 @@ class DirectGrade(Part):
     prompt_info: dict[str, object] | None = None
 
 
-class GradedParagraph(Part):
+class GradedParagraph(ParagraphPart):
     """A response to a query.
 
     Attributes:

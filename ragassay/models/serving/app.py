@@ -1,4 +1,4 @@
-"""The server's application: a few of OpenAI's routes over LiteLLM, for those who have the key."""
+"""The server's application: a few of OpenAI's routes over LiteLLM, for clients with the key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def build_app(gate: Gate, completions: Completions) -> Starlette:
     """Build the application.
 
     Args:
-        gate: Knows the key and the models.
+        gate: Checks the key and the models' names.
         completions: Answers chats, and counts.
     """
     metrics = completions.metrics

@@ -1,4 +1,4 @@
-"""Chat completions: a bounded number at a time, each one call of LiteLLM."""
+"""Chat completions: a limited number at a time, each one call of LiteLLM."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from ragassay.models.serving.requests import (
 )
 
 N_UNDER_WAY_MOST = 256
-"""Further completions are sent away with 429; with `N_BYTES_MOST` this bounds the memory."""
+"""Most concurrent completions; further ones get 429. With `N_BYTES_MOST` this limits the memory."""
 
 _LOG = logging.getLogger(__name__)
 
 
 class Completions:
-    """ASGI application of the route for chats.
+    """The ASGI application of the chat route.
 
     Args:
-        gate: Knows the key and the models.
+        gate: Checks the key and the models' names.
         complete: `litellm.acompletion`.
         timeout_s: Longest wait for a hosted model.
-        n_most: Completions under way at a time.
+        n_most: Most concurrent completions.
 
     Attributes:
-        metrics: What passed.
+        metrics: Counters of the requests.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Completions:
         """Answer a chat.
 
         Raises:
-            Refusal: Before a model was asked.
+            Refusal: The request is refused before a model is asked.
         """
         request = Request(scope, receive)
         self._gate.check_key(request)
@@ -92,7 +92,7 @@ class Completions:
                 _LOG.error("%s: a request ended with status %s", model, status)
 
     async def _response(self, model: str, asked: dict[str, Any]) -> Response:
-        """The answer of a model, or why there is none."""
+        """Return a model's answer, or an error."""
         streams = bool(asked.pop("stream", False))
         tells_usage = bool((asked.pop("stream_options", None) or {}).get("include_usage"))
         if is_local(model):
@@ -122,7 +122,7 @@ class Completions:
         return StreamingResponse(events, media_type="text/event-stream")
 
     def _counted(self, model: str, reply: Any) -> dict[str, Any]:
-        """A reply, or a piece of one, as JSON, its tokens counted."""
+        """Return a reply or a part of one as JSON, and count its tokens."""
         whole = reply.model_dump(mode="json", exclude_none=True) | {"model": model}
         usage = whole.get("usage")
         if usage:
@@ -135,14 +135,14 @@ class Completions:
     async def _events(
         self, model: str, pieces: AsyncIterator[Any], tells_usage: bool
     ) -> AsyncIterator[str]:
-        """A hosted model's reply as it comes."""
+        """Yield a hosted model's reply as it arrives."""
         try:
             with _errors_as_refusals():
                 async for piece in pieces:
                     shown = self._counted(model, piece)
                     if tells_usage or "usage" not in shown:
                         yield _event(shown)
-        except Refusal as refusal:  # the status went out long ago
+        except Refusal as refusal:  # the status was sent long ago
             _LOG.error("%s: a stream broke off", model)
             yield _event(refusal.error)
         else:
@@ -150,7 +150,7 @@ class Completions:
 
 
 async def _in_one_piece(whole: dict[str, Any], tells_usage: bool) -> AsyncIterator[str]:
-    """A local model's reply: a batch decodes together, and a schema forces many tokens at once."""
+    """Yield a local model's reply: a batch decodes together, and a schema forces many tokens."""
     usage, (choice,) = whole.pop("usage"), whole.pop("choices")
     whole["object"] = "chat.completion.chunk"
     choice["delta"] = choice.pop("message")
@@ -165,9 +165,9 @@ def _event(shown: dict[str, Any]) -> str:
 
 
 async def _unless_left(request: Request, answer: Any) -> Response | None:
-    """The answer; None where the client goes away before, and then nothing computes it further."""
+    """Return the answer; None if the client disconnects first, which cancels it."""
     answering = asyncio.ensure_future(answer)
-    leaving = asyncio.ensure_future(request.receive())  # after the body nothing else comes
+    leaving = asyncio.ensure_future(request.receive())  # nothing else follows the body
     try:
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
         return answering.result() if answering.done() else None
@@ -185,10 +185,10 @@ def _errors_as_refusals() -> Iterator[None]:
 
 
 def refusal_for(error: BaseException) -> Refusal:
-    """What a client is told about an error of LiteLLM or of a local model."""
+    """Return the client's error for an error of LiteLLM or of a local model."""
     for known in (error, error.__cause__, error.__context__):
         if isinstance(known, PromptTooLongError):
-            # In the words by which OpenAI's clients tell this error from other refusals.
+            # OpenAI's clients recognise this error by these words.
             message = f"This model's maximum context length is exceeded: {known}"
             return Refusal(400, message, "context_length_exceeded", "messages")
         if isinstance(known, RefusedError):

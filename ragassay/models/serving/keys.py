@@ -1,4 +1,4 @@
-"""The key that every client of the server must show."""
+"""The key that every client of the server must send."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEND = (
 _GUESSED = re.compile(
     r"sk-?1234|password|passwort|change-?me|secret|example|your-?key|12345678|abcdefg"
 )
-"""What guessed keys are made of; no key that was drawn at random is likely to hold one."""
+"""Parts of guessable keys; a random key is unlikely to contain one."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ServerKey:
 
     Attributes:
         value: The key itself.
-        is_new: Whether it was made now, so that its owner has yet to see it.
+        is_new: Whether it was just made, so that its owner has not seen it.
     """
 
     value: str
@@ -36,10 +36,10 @@ class ServerKey:
 
 
 def server_key(given: str | None) -> ServerKey:
-    """The key of the settings, or a new one of 256 random bits.
+    """Return the settings' key, or a new one of 256 random bits.
 
     Raises:
-        SettingsError: The given one could be guessed, or cannot stand in a header.
+        SettingsError: The given key can be guessed, or cannot be sent in a header.
     """
     if given is None:
         return ServerKey(f"sk-{secrets.token_urlsafe(32)}", is_new=True)
@@ -50,7 +50,7 @@ def server_key(given: str | None) -> ServerKey:
 
 
 def _weakness(key: str) -> str:
-    """Why a key is refused; empty for a good one."""
+    """Return why a key is refused; empty for a good one."""
     if not key.strip():
         return "the key is empty"
     if not key.isascii() or not key.isprintable() or " " in key:

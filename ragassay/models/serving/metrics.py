@@ -1,4 +1,4 @@
-"""What the server counts, in Prometheus' text format at `/metrics`."""
+"""The server's counters, in Prometheus' text format at `/metrics`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
 class ServerMetrics:
     """Counters of one server.
 
-    Labels are bounded: a model's name is one that the server knows, or empty.
+    The set of labels is limited: a model's name is one that the server knows, or empty.
     """
 
     def __init__(self) -> None:
@@ -57,9 +57,9 @@ class ServerMetrics:
         """Count a request.
 
         Args:
-            model: Empty where none was asked.
-            status: HTTP status; 499 where the client went away.
-            seconds: How long a completion took.
+            model: The model's name; empty if none was asked.
+            status: HTTP status; 499 if the client disconnected.
+            seconds: Duration of a completion.
         """
         self._requests.labels(model, str(status)).inc()
         if seconds is not None:
@@ -71,7 +71,7 @@ class ServerMetrics:
             self._tokens.labels(model, kind).inc(n)
 
     def page(self) -> bytes:
-        """All figures, as Prometheus reads them."""
+        """Return all figures in Prometheus' format."""
         return generate_latest(self._registry)
 
 

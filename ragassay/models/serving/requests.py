@@ -1,4 +1,4 @@
-"""What may be asked, and by whom: all that is checked before any model hears of a request."""
+"""Checks of a request before any model sees it: key, size, parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 
 N_BYTES_MOST = 4 * 2**20
-"""A larger request is refused: a million tokens fit."""
+"""Largest request: a million tokens fit."""
 
 RETRY_AFTER_S = "5"
 
@@ -22,19 +22,19 @@ CLIENT_LEFT = 499
 ROLES = ("system", "developer", "user", "assistant")
 
 OPTIONS = frozenset(CompletionCreateParamsBase.__annotations__) | {"stream"}
-"""What OpenAI's protocol has. LiteLLM's own parameters could send the server's keys elsewhere."""
+"""OpenAI's parameters. LiteLLM's own could send the server's keys elsewhere."""
 
 
 @dataclass(eq=False)
 class Refusal(Exception):
-    """A request that is answered by an error.
+    """An error reply to a request.
 
     Attributes:
         status: HTTP status.
-        message: For a person.
-        code: OpenAI's word for it.
-        param: The offending parameter.
-        retry_after_s: When a client that came too often may come again.
+        message: The message for a person.
+        code: OpenAI's error code.
+        param: The wrong parameter.
+        retry_after_s: Seconds until a rate-limited client may try again.
     """
 
     status: int
@@ -45,32 +45,32 @@ class Refusal(Exception):
 
     @property
     def error(self) -> dict[str, Any]:
-        """As OpenAI's clients expect it."""
+        """The error in the form of OpenAI's clients."""
         kind = "server_error" if self.status >= 500 else "invalid_request_error"
         kind = "rate_limit_error" if self.status == 429 else kind
         said = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
         return {"error": said}
 
     def response(self) -> JSONResponse:
-        """The whole answer."""
+        """Return the whole HTTP response."""
         headers = {"retry-after": self.retry_after_s} if self.status == 429 else None
         return JSONResponse(self.error, self.status, headers)
 
 
 @dataclass(frozen=True)
 class Gate:
-    """Who may ask, and for what.
+    """Access control: who may ask, and for which models.
 
     Attributes:
-        key: What a client must show as bearer token.
-        models: The names that can be asked, each with its endpoint.
+        key: The bearer token that a client must send.
+        models: The models' names, each with its endpoint.
     """
 
     key: str
     models: Mapping[str, str | None]
 
     def check_key(self, request: Request) -> None:
-        """Refuse whoever does not show the key."""
+        """Refuse a client without the key."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         shown = token.strip().encode()
         if kind.lower() != "bearer" or not hmac.compare_digest(shown, self.key.encode()):
@@ -78,7 +78,7 @@ class Gate:
             raise Refusal(401, message, "invalid_api_key")
 
     def served(self, name: object) -> str:
-        """Return a model's name, refusing those that are not served."""
+        """Return a model's name; refuse unknown ones."""
         if not isinstance(name, str) or name not in self.models:
             known = ", ".join(self.models)
             message = f"model {str(name)[:200]!r} is not served; there is {known}"
@@ -90,7 +90,7 @@ async def read_request(request: Request) -> dict[str, Any]:
     """Read a request's body, a JSON object with OpenAI's parameters.
 
     Raises:
-        Refusal: It is too large, no such object, or the client went away.
+        Refusal: It is too large or not such an object, or the client disconnected.
     """
     body = bytearray()
     try:
@@ -114,7 +114,7 @@ async def read_request(request: Request) -> dict[str, Any]:
 
 
 def local_problem(asked: Mapping[str, Any]) -> str:
-    """What a local model cannot do about a request; empty where it can do all."""
+    """Return why a local model cannot serve a request; empty if it can."""
     messages = asked.get("messages")
     if not isinstance(messages, list) or not messages:
         return "messages: at least one is wanted"

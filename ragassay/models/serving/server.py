@@ -1,4 +1,4 @@
-"""`ragassay serve`: an address, a key, and the models that answer there in this process."""
+"""`ragassay serve`: an address, a key, and the models that answer in this process."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens, what it serves and for which key.
+    """A server's address, models and key.
 
     Attributes:
-        host: As the user gave it.
-        port: The port that it got, also where 0 was asked for.
-        models: The names that clients ask by.
-        key: What they must show.
+        host: The host as the user gave it.
+        port: The actual port, even if 0 was requested.
+        models: The models' names for clients.
+        key: The clients' key.
     """
 
     host: str
@@ -39,14 +39,14 @@ class Address:
 
     @property
     def url(self) -> str:
-        """What a client on this machine is told as base URL."""
+        """The base URL for a client on this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)
         bracketed = f"[{host}]" if ":" in host and not host.startswith("[") else host
         return f"http://{bracketed}:{self.port}/v1"
 
     @property
     def is_public(self) -> bool:
-        """Whether other machines can reach it."""
+        """Return whether other machines can reach it."""
         return self.host not in LOOPBACK
 
 
@@ -57,13 +57,13 @@ def serve(
     settings: Settings,
     on_ready: Callable[[Address], None],
 ) -> None:
-    """Serve until SIGTERM or SIGINT; what is under way then is finished first.
+    """Serve until SIGTERM or SIGINT; finish open requests first.
 
     Args:
-        models: LiteLLM names, each perhaps with its endpoint: `NAME@http://HOST/v1`.
+        models: LiteLLM names, optionally with an endpoint: `NAME@http://HOST/v1`.
         host: Name or address of the network interface.
-        port: 0 has the operating system choose one.
-        settings: Give the key, the cache, the local models' arithmetic and the time limit.
+        port: The port; with 0 the operating system chooses one.
+        settings: The key, the cache, the local models' arithmetic and the time limit.
         on_ready: Called once requests are accepted.
 
     Raises:
@@ -92,7 +92,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
-    """Convert the packaged weights now: a missing package is told before a client asks."""
+    """Convert the packaged weights now, so that a missing package is reported at once."""
     local = [name.removeprefix(f"{PROVIDER}/") for name in names if is_local(name)]
     if not all((Path(name) / "config.json").is_file() for name in local):
         from ragassay.models.weights import smollm2_folder
@@ -116,7 +116,7 @@ def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> A
             "run `pip install 'ragassay[server]'`"
         ) from error
     litellm = import_litellm()
-    # A traceback for every refused request, with what was asked, is nothing for a log.
+    # A log must not contain a traceback and the content of every refused request.
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     register_provider(settings.cache_dir, settings.local_dtype)
     gate = Gate(key, endpoints)
@@ -127,7 +127,7 @@ def _run(app: Any, listener: socket.socket, grace_s: float, on_ready: Callable[[
     import uvicorn
 
     class Server(uvicorn.Server):
-        """Tells when it accepts requests."""
+        """A server that reports when it accepts requests."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
@@ -147,7 +147,7 @@ def _run(app: Any, listener: socket.socket, grace_s: float, on_ready: Callable[[
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Any:
-    """Uvicorn, once shut down, raises the signal again that ended it; here that ends nothing."""
+    """Ignore the signal that uvicorn raises again after it has shut down."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
         signal.signal(number, lambda *_: None)

@@ -1,1 +1,1 @@
-"""Compile jobs: DSPy's optimizers look for a better prompt of an agent, and it is measured."""
+"""Compile jobs: DSPy's optimizers search for a better prompt of an agent, and it is measured."""

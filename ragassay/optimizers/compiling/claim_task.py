@@ -1,4 +1,4 @@
-"""The verifier, compiled on claims with the passages that people compared them with."""
+"""The verifier's compile task: claims with passages and people's verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.rows import IdText, Row
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
-from ragassay.optimizers.compiling.metrics import Mark, macro_f1_figure, mark_label, mean_figure
+from ragassay.optimizers.compiling.metrics import Grade, macro_f1_figure, mark_label, mean_figure
 from ragassay.optimizers.compiling.task import CompileTask, FigureOf, key_of, plain_case, read_rows
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan
 
@@ -27,11 +27,11 @@ _OTHER_WORDS: Mapping[str, str] = {
     "not relevant": "not_relevant",
     "not attributable": "not_attributable",
 }
-"""Labels as other collections write them (SciFact, HealthVer, FEVER)."""
+"""Labels of other collections (SciFact, HealthVer, FEVER)."""
 
 
 class ClaimRow(Row):
-    """A claim, what it was compared with, and the label."""
+    """A row of the data: a claim, its evidence and the label."""
 
     claim: str = Field(min_length=1)
     evidence: str | None = Field(
@@ -48,8 +48,8 @@ class ClaimTask(CompileTask):
     """Claims and passages.
 
     Args:
-        tools: As every task.
-        n_labels: How many verdicts there are: 2, 3 or 4.
+        tools: As for every task.
+        n_labels: Number of possible verdicts: 2, 3 or 4.
     """
 
     def __init__(self, tools: Toolbox, n_labels: int = 4) -> None:
@@ -58,11 +58,11 @@ class ClaimTask(CompileTask):
         self.labels = VERDICT_SETS[n_labels]
 
     def make_agent(self) -> Agent:
-        """The verifier."""
+        """Return the verifier."""
         return Verifier(self.n_labels)
 
     def read(self, path: Path) -> ItemResult:
-        """Rows of claim, evidence (or sentences) and label; see docs/optimizing.md."""
+        """Read rows of claim, evidence (or sentences) and label; see docs/optimizing.md."""
         return read_rows(path, ClaimRow, self._item)
 
     def _item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
@@ -95,8 +95,8 @@ class ClaimTask(CompileTask):
             return "neutral"
         return label if label in self.labels else None
 
-    def mark(self, item: CompileItem, found: Comparison) -> Mark:
-        """One for the right verdict."""
+    def mark(self, item: CompileItem, found: Comparison) -> Grade:
+        """Return 1 for the right verdict, else 0."""
         return mark_label(str(item.right), found.verdict)
 
     @property

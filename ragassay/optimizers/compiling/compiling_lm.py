@@ -1,7 +1,7 @@
-"""The model of a compile job: a judge that remembers, keeps to a budget, and can be called in step.
+"""The model of a compile job: a judge with a memory and a budget, callable with and without await.
 
 `JudgeLM` is asynchronous, and its semaphore belongs to one event loop. DSPy's optimizers call from
-many threads and wait: here every call, of either kind, goes through the job's one loop.
+many threads and wait: here every call of either kind goes through the job's one loop.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ragassay.errors import (
 from ragassay.model_names import is_local
 from ragassay.models.gateway import JudgeLM, metered
 from ragassay.optimizers.compiling.loop import JobLoop, JobStopped
-from ragassay.optimizers.compiling.memory import Memory, Remembered, request_key
+from ragassay.optimizers.compiling.memory import Memory, StoredReply, request_key
 from ragassay.prompts.proposals import load_proposals
 
 FIRST_PAUSE_S = 0.2
@@ -38,7 +38,7 @@ _FINAL: Mapping[str, type[ModelError]] = {
     "refused": RefusedError,
     "too_long": PromptTooLongError,
 }
-"""What comes out the same, asked again: it is remembered too."""
+"""Errors that a repeated request would give again: they are stored too."""
 
 
 @dataclass
@@ -46,9 +46,9 @@ class Budget:
     """The money that a job may spend.
 
     Attributes:
-        max_usd: What may be spent; None for no limit.
-        n_under_way: Calls that were begun and are not paid yet.
-        stopped: Why nothing more may be asked.
+        max_usd: The limit; None for no limit.
+        n_under_way: Open calls, not paid yet.
+        stopped: Why no further call may be made.
     """
 
     max_usd: float | None = None
@@ -56,12 +56,12 @@ class Budget:
     stopped: JobStopped | None = None
 
     def check(self, memory: Memory, model: str) -> None:
-        """Refuse a further call that could not be paid.
+        """Refuse a call that the budget cannot cover.
 
-        A call is taken to cost what the calls so far cost on average.
+        A call is assumed to cost the average of the calls so far.
 
         Raises:
-            JobStopped: The money is spent, or nobody knows what the model costs.
+            JobStopped: The money is spent, or the model's price is unknown.
         """
         if self.stopped is not None:
             raise self.stopped
@@ -79,7 +79,7 @@ class Budget:
             )
 
     def stop(self, reason: RagassayError) -> None:
-        """Let no further call through.
+        """Refuse all further calls.
 
         Raises:
             JobStopped: Always.
@@ -90,40 +90,40 @@ class Budget:
 
 @dataclass(frozen=True)
 class Shared:
-    """What the models of a job share.
+    """The state that the models of a job share.
 
     Attributes:
-        loop: All calls run in it.
-        memory: Replies by content.
-        budget: Lets a call through, or stops the job.
-        max_attempts: How often a call is tried that fails for a passing reason.
-        under_way: Calls that another caller waits for too, by key.
+        loop: The loop of all calls.
+        memory: Replies by request.
+        budget: Allows a call, or stops the job.
+        max_attempts: Most attempts of a call that fails for a temporary reason.
+        under_way: Open calls that other callers may wait for too, by key.
     """
 
     loop: JobLoop
     memory: Memory
     budget: Budget
     max_attempts: int = 5
-    under_way: dict[str, asyncio.Future[Remembered]] = field(
-        default_factory=dict[str, "asyncio.Future[Remembered]"]
+    under_way: dict[str, asyncio.Future[StoredReply]] = field(
+        default_factory=dict[str, "asyncio.Future[StoredReply]"]
     )
 
     async def settle(self) -> None:
-        """Wait for the calls that are under way: they are paid for, so they are kept."""
+        """Wait for the open calls: they are paid for, so their replies are stored."""
         await asyncio.gather(*self.under_way.values(), return_exceptions=True)
 
 
 class CompilingLM(dspy.BaseLM):
-    """A judge as DSPy's optimizers and the agents see it.
+    """A judge in the form that DSPy's optimizers and the agents need.
 
     Args:
-        judge: What is asked in the end.
-        shared: What it shares with the job's other models.
+        judge: The judge that is asked.
+        shared: The state shared with the job's other models.
     """
 
     def __init__(self, judge: JudgeLM, shared: Shared) -> None:
         super().__init__(judge.model, cache=False)
-        # Options are the judge's own; those of a copy, such as a temperature, come here.
+        # Only a copy's options, such as a temperature; the judge has its own.
         self.kwargs = {}
         self.takes_schema = judge.takes_schema
         self.judge = judge
@@ -132,7 +132,7 @@ class CompilingLM(dspy.BaseLM):
     def __call__(
         self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
     ) -> list[dict[str, Any]]:
-        """As `acall`, from any thread but the loop's.
+        """Make a call as `acall` does, from any thread but the loop's.
 
         Raises:
             ModelError: One of its children; see `ragassay.errors`.
@@ -143,7 +143,7 @@ class CompilingLM(dspy.BaseLM):
     async def acall(
         self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
     ) -> list[dict[str, Any]]:
-        """Replies as DSPy's adapters expect them; `n` of them where that is asked for.
+        """Return replies as DSPy's adapters expect them; `n` of them if requested.
 
         Raises:
             ModelError: One of its children; see `ragassay.errors`.
@@ -159,7 +159,7 @@ class CompilingLM(dspy.BaseLM):
     ) -> dict[str, Any]:
         if draw and is_local(self.model):
             messages = _reworded(messages, draw)
-        # The draw is part of the key: the same request again is to give another reply.
+        # The draw is part of the key: a repeated request must give another reply.
         told = {name: value for name, value in options.items() if value is not None}
         own = {k: v for k, v in self.judge.kwargs.items() if k != "api_base" and k not in options}
         key = request_key(self.model, messages, own | told | {"draw": draw})
@@ -170,19 +170,19 @@ class CompilingLM(dspy.BaseLM):
 
     async def _shared(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
-    ) -> Remembered:
-        """Ask, unless somebody else is asking the same."""
+    ) -> StoredReply:
+        """Make a request, or wait for another caller's identical one."""
         waiting = self.shared.under_way.get(key)
         if waiting is None:
             waiting = asyncio.ensure_future(self._ask(key, messages, options))
             self.shared.under_way[key] = waiting
             waiting.add_done_callback(lambda done: self.shared.under_way.pop(key, None))
-        # Who no longer waits takes it from nobody else.
+        # A caller that gives up must not cancel it for the others.
         return await asyncio.shield(waiting)
 
     async def _ask(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
-    ) -> Remembered:
+    ) -> StoredReply:
         budget, memory, pause = self.shared.budget, self.shared.memory, FIRST_PAUSE_S
         for attempt in range(1, self.shared.max_attempts + 1):
             budget.check(memory, self.model)
@@ -205,21 +205,21 @@ class CompilingLM(dspy.BaseLM):
 
     async def _asked(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
-    ) -> Remembered:
+    ) -> StoredReply:
         with metered() as meter:
             try:
                 reply = (await self.judge.acall(messages=messages, **options))[0]
             except (UnparsableReplyError, RefusedError, PromptTooLongError) as error:
-                return Remembered(
+                return StoredReply(
                     key=key, failure=error.reason, detail=str(error), usage=meter.usage
                 )
         logprobs = reply["logprobs"]
         dumped = logprobs.model_dump(mode="json") if logprobs is not None else None
-        return Remembered(key=key, text=reply["text"], logprobs=dumped, usage=meter.usage)
+        return StoredReply(key=key, text=reply["text"], logprobs=dumped, usage=meter.usage)
 
 
 def _reworded(messages: Sequence[dict[str, Any]], draw: int) -> list[dict[str, Any]]:
-    """The same request in other words: the embedded model draws nothing at random."""
+    """Reword a request slightly: the embedded model samples nothing at random."""
     *before, last = messages
     again = load_proposals().again.replace("{number}", str(draw + 1))
     return [*before, last | {"content": f"{last['content']}\n{again}"}]

@@ -1,4 +1,4 @@
-"""What an agent is compiled on: things that it can be asked, with what is right."""
+"""The items that an agent is compiled on: inputs with the right reply."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ragassay.records import Rejection
 
 @dataclass(frozen=True)
 class CompileItem:
-    """One thing that an agent is asked.
+    """One input of an agent, with the right reply.
 
     Attributes:
-        key: Where it is from: "train.jsonl:3".
-        group: What items on the same question share; no group is on both sides of a split.
-        arguments: What the agent is called with.
-        right: The label, the texts or the ids that are right; a rating that is desired.
-        reply: Fields of a right reply, as an example shows them; empty where only a part is known.
-        about: What an example of it shows of its case; empty where its fields say all.
-        whole: Key of the item that this one is the damaged form of; empty where it is whole.
+        key: Its origin: "train.jsonl:3".
+        group: The name shared by items on one question; no split divides a group.
+        arguments: The agent's arguments.
+        right: The right label, texts or ids; the desired rating.
+        reply: Fields of a right reply, as an example shows them; empty if only a part is known.
+        about: The part of its case that an example shows; empty if its fields are enough.
+        whole: Key of the undamaged item; empty if this one is undamaged.
     """
 
     key: str
@@ -35,17 +35,17 @@ class CompileItem:
     whole: str = ""
 
     def __repr__(self) -> str:
-        """Short: optimizers put it into prompts."""
+        """Return a short form: optimizers put it into prompts."""
         return f"<{self.key}>"
 
     def __hash__(self) -> int:
-        """By its key, as arguments cannot be hashed."""
+        """Hash the key, as arguments cannot be hashed."""
         return hash(self.key)
 
 
 @dataclass(frozen=True)
 class ItemResult:
-    """What a file held: items, and the lines that could not be read."""
+    """The items of a file, and its unreadable lines."""
 
     items: tuple[CompileItem, ...]
     rejections: tuple[Rejection, ...] = ()
@@ -54,15 +54,16 @@ class ItemResult:
 def split_by_group(
     items: Sequence[CompileItem], share: float, seed: int
 ) -> tuple[list[CompileItem], list[CompileItem]]:
-    """Cut items in two, each group on one side.
+    """Split items in two, each group on one side.
 
     Args:
-        items: In any order, which is kept within each side.
-        share: Of the groups, to the second side; one at least on each side where there are two.
+        items: Items in any order, which is kept within each side.
+        share: Share of the groups for the second side; with two groups, each side gets at least
+            one.
         seed: Chooses the groups.
 
     Returns:
-        The first and the second side; the second is empty where there is one group alone.
+        The first and the second side; the second is empty if there is only one group.
     """
     groups = sorted({item.group for item in items})
     random.Random(f"split:{seed}").shuffle(groups)
@@ -75,12 +76,12 @@ def split_by_group(
 
 
 def limited(items: Sequence[CompileItem], limit: int, seed: int) -> list[CompileItem]:
-    """At most so many items, whole and damaged ones of a pair together, spread over the groups.
+    """Draw at most `limit` items, keeping damaged ones with their whole, spread over the groups.
 
     Args:
-        items: In any order.
-        limit: How many; 0 for all.
-        seed: Chooses them.
+        items: Items in any order.
+        limit: Their number; 0 for all.
+        seed: The seed of the draw.
     """
     bundles: dict[str, list[CompileItem]] = {}
     for item in items:
@@ -101,11 +102,11 @@ def limited(items: Sequence[CompileItem], limit: int, seed: int) -> list[Compile
 
 
 def items_sha256(items: Sequence[CompileItem], shown: Sequence[Mapping[str, str]]) -> str:
-    """Hash of what is asked and of what is right, whatever the file is called.
+    """Return the hash of inputs and right replies, independent of the file's name.
 
     Args:
-        items: In any order.
-        shown: Inputs of each as its agent renders them.
+        items: Items in any order.
+        shown: Each item's inputs as its agent renders them.
     """
     rows = sorted(
         json.dumps([dict(inputs), item.right], ensure_ascii=False, default=str)

@@ -1,4 +1,4 @@
-"""A compile job: read, measure the shipped prompt, look for a better one, measure that."""
+"""A compile job: read, measure the shipped prompt, search for a better one, measure that."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from ragassay.optimizers.compiling.searching import (
 from ragassay.optimizers.compiling.student import Student, example_of, predictor_of
 from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.optimizers.compiling.tasks import TaskOptions, task_of
-from ragassay.prompts.compiled import PREDICTOR, Comparison, CompiledPredictor, CompiledPrompt
+from ragassay.prompts.compiled import PREDICTOR, CompiledPredictor, CompiledPrompt, PromptComparison
 from ragassay.records import Rejection, Usage
 from ragassay.retrievers.literature import Literature
 from ragassay.settings import Settings
 
 DEV_SHARE = 0.5
-"""Of the questions, where no file of its own is given to measure on."""
+"""Share of the questions to measure on, if no file is given for that."""
 
 MOST_THREADS = 16
 
@@ -55,11 +55,11 @@ NOTED_PACKAGES = ("dspy", "gepa", "optuna", "litellm")
 
 @dataclass(frozen=True)
 class Steps:
-    """What is told of progress.
+    """Callbacks for progress.
 
     Attributes:
-        phase: Called with what is done now.
-        paid: Called with what the job has cost so far.
+        phase: Called with the current step.
+        paid: Called with the job's cost so far.
     """
 
     phase: Callable[[str], None] = lambda text: None
@@ -68,18 +68,18 @@ class Steps:
 
 @dataclass(frozen=True)
 class CompileJob:
-    """What a user asks for.
+    """A user's compile job.
 
     Attributes:
         agent: One of `AGENTS`.
-        data: What to learn from.
-        dev: What to measure on; None for a part of `data`.
-        optimizer: Which optimizer looks.
-        budget: "light", "medium", "heavy", or about how many calls of the agent it may make.
-        seed: Of everything that is drawn.
+        data: The training data.
+        dev: The data to measure on; None for a part of `data`.
+        optimizer: The optimizer.
+        budget: "light", "medium", "heavy", or an approximate number of calls of the agent.
+        seed: The seed of all draws.
         limit: Most examples to learn from, and to measure on; 0 for all.
-        max_usd: What the job may cost; None for no limit.
-        options: Of the task.
+        max_usd: Most cost of the job; None for no limit.
+        options: The task's options.
     """
 
     agent: str
@@ -95,15 +95,14 @@ class CompileJob:
 
 @dataclass(frozen=True)
 class CompileResult:
-    """What came of it.
+    """The result of a compile job.
 
     Attributes:
-        prompt: With its figures, better or not.
+        prompt: The prompt with its figures, better or not.
         is_same: Whether the optimizer kept the shipped prompt.
-        rejections: Lines of the data that could not be read.
-        n_shared: Examples that were left out of the training data, as their question is measured
-            on.
-        n_asked: Calls that this start of the job made.
+        rejections: Unreadable lines of the data.
+        n_shared: Training examples left out because their question is in the dev data.
+        n_asked: Calls by this start of the job.
     """
 
     prompt: CompiledPrompt
@@ -128,22 +127,22 @@ def run_compile_job(
     corpus: Literature | None = None,
     steps: Steps | None = None,
 ) -> CompileResult:
-    """Compile a prompt; given again after a kill, it asks nothing that it has asked before.
+    """Compile a prompt; started again after a kill, it repeats no request.
 
-    What DSPy's optimizers print goes to optimizer.log in the work folder: meanwhile this process's
-    stdout and stderr do.
+    DSPy's optimizers print to optimizer.log in the work folder; this process's stdout and stderr go
+    there meanwhile.
 
     Args:
-        job: What is asked for.
-        settings: Name the model; the second judge of the panel, if any, writes the candidates.
+        job: The job.
+        settings: Name the model; the panel's second judge, if any, writes the candidates.
         work: Folder of the replies.
-        corpus: Where queries search.
-        steps: Told of progress.
+        corpus: The corpus for queries.
+        steps: Callbacks for progress.
 
     Raises:
-        InputError: The data are not usable.
-        BudgetError: The money is spent; nothing is lost.
-        ModelError: The model cannot be asked.
+        InputError: The data cannot be used.
+        BudgetError: The money is spent; no reply is lost.
+        ModelError: The model is unavailable.
     """
     steps = steps or Steps()
     if job.optimizer not in OPTIMIZERS:
@@ -184,7 +183,7 @@ def _read(job: CompileJob, task: CompileTask) -> _Data:
 
 
 class _Job:
-    """A job under way."""
+    """A running job."""
 
     def __init__(
         self,
@@ -240,7 +239,7 @@ class _Job:
         self,
         shipped: CompiledPredictor,
         found: CompiledPredictor,
-        figures: tuple[Comparison, ...],
+        figures: tuple[PromptComparison, ...],
         n_calls: int,
     ) -> CompiledPrompt:
         return CompiledPrompt(
@@ -284,21 +283,21 @@ def _same(found: CompiledPredictor, shipped: CompiledPredictor) -> bool:
 
 
 def writer_settings(settings: Settings) -> Settings:
-    """Settings of what writes candidates: the second judge of the panel, or the first."""
+    """Return the settings of the candidates' writer: the panel's second judge, or the first."""
     chosen = untuned(settings.of_judge(1 if settings.panel else 0))
     longest = WRITTEN_TOKENS_LOCAL if is_local(chosen.model) else WRITTEN_TOKENS
     return chosen.model_copy(update={"max_reply_tokens": longest})
 
 
 def shown_name(model: str) -> str:
-    """A model's name that tells of no folder of this machine."""
+    """Return a model's name without folders of this machine."""
     name = model.removeprefix(f"{PROVIDER}/")
     is_folder = is_local(model) and (name.startswith((".", "/", "~")) or Path(name).exists())
     return f"{PROVIDER}/{Path(name).name}" if is_folder else model
 
 
 def write_compiled(prompt: CompiledPrompt, path: Path) -> None:
-    """Write a compiled prompt, whole or not at all.
+    """Write a compiled prompt, atomically.
 
     Raises:
         InputError: It cannot be written.

@@ -1,4 +1,4 @@
-"""Sentence labeller and nugget assigner, compiled on labels that people gave to answers."""
+"""The compile tasks of sentence labeller and nugget assigner: answers that people labelled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.labelled import Place, read_labelled
-from ragassay.optimizers.compiling.metrics import Mark, macro_f1_figure, mark_label, mean_figure
+from ragassay.optimizers.compiling.metrics import Grade, macro_f1_figure, mark_label, mean_figure
 from ragassay.optimizers.compiling.task import CompileTask, FigureOf, about_case
 from ragassay.records import (
     ASSIGNMENTS,
@@ -33,8 +33,8 @@ class AnswerLabelTask(CompileTask):
     """Answers with labels of a closed set.
 
     Args:
-        tools: As every task.
-        gold: The file of the labels, where they are not in that of the answers.
+        tools: As for every task.
+        gold: The file of the labels, if they are not in the answers' file.
     """
 
     kind: ClassVar[LabelTask]
@@ -45,7 +45,7 @@ class AnswerLabelTask(CompileTask):
         self.gold = gold
 
     def read(self, path: Path) -> ItemResult:
-        """Answers in any known form, and the labels that people gave them."""
+        """Read answers in any known format, and people's labels of them."""
         found = read_labelled(path, self.gold, self.kind)
         items: list[CompileItem] = []
         rejections = list(found.rejections)
@@ -69,7 +69,7 @@ class AnswerLabelTask(CompileTask):
     def _items(
         self, case: Case, place: Place, label: str, key: str, group: str
     ) -> list[CompileItem]:
-        """The item that a label makes; none where it is about nothing that the case has."""
+        """Return a label's item; none if its place is not in the case."""
 
     @property
     def figures(self) -> tuple[FigureOf, ...]:
@@ -81,17 +81,17 @@ class AnswerLabelTask(CompileTask):
 
 
 class SentenceLabelTask(AnswerLabelTask):
-    """Sentences with the labels that say whether the answer needs them."""
+    """Sentences, labelled by whether the answer needs them."""
 
     kind = "relevance"
     labels = RELEVANCE_LABELS
 
     def make_agent(self) -> Agent:
-        """The sentence labeller."""
+        """Return the sentence labeller."""
         return SentenceLabeller()
 
-    def mark(self, item: CompileItem, found: SentenceLabel) -> Mark:
-        """One for the right label."""
+    def mark(self, item: CompileItem, found: SentenceLabel) -> Grade:
+        """Return 1 for the right label, else 0."""
         return mark_label(str(item.right), str(found.label))
 
     def _items(
@@ -102,17 +102,17 @@ class SentenceLabelTask(AnswerLabelTask):
 
 
 class AssignmentTask(AnswerLabelTask):
-    """Gold nuggets with the labels that say whether the answer states them."""
+    """Gold nuggets, labelled by whether the answer states them."""
 
     kind = "nugget"
     labels = ASSIGNMENTS
 
     def make_agent(self) -> Agent:
-        """The nugget assigner."""
+        """Return the nugget assigner."""
         return NuggetAssigner()
 
-    def mark(self, item: CompileItem, found: NuggetAssignment) -> Mark:
-        """One for the right label."""
+    def mark(self, item: CompileItem, found: NuggetAssignment) -> Grade:
+        """Return 1 for the right label, else 0."""
         return mark_label(str(item.right), str(found.assignment))
 
     def _items(
@@ -123,7 +123,7 @@ class AssignmentTask(AnswerLabelTask):
 
 
 def _beside(path: Path, record: str, sentence: int) -> Rejection:
-    """A label on a sentence that the answer does not have."""
+    """Reject a label of a sentence that the answer does not have."""
     return Rejection(
         file=str(path),
         line=0,
@@ -136,7 +136,7 @@ def _beside(path: Path, record: str, sentence: int) -> Rejection:
 def _item(
     case: Case, arguments: tuple[Any, ...], label: str, key: str, group: str, field: str
 ) -> CompileItem:
-    """An item; `field` is the reply's field that the label stands in."""
+    """Return an item; `field` is the reply's field of the label."""
     return CompileItem(
         key=key,
         group=group,

@@ -1,4 +1,4 @@
-"""Answers of a file with what people, or judges, said of them."""
+"""Answers of a file with their labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragassay.metrics.alignment import consensus
 from ragassay.records import HumanLabel, LabelTask, Record, Rejection
 
 Place = tuple[int, str]
-"""What a label is about: a sentence's number (0 for the whole answer), and its item."""
+"""The subject of a label: a sentence's number (0 for the whole answer), and its item."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,9 @@ class LabelledAnswers:
     """Answers with labels.
 
     Attributes:
-        records: All answers that could be read.
-        labels: What annotators said together, by answer and place; places without a majority are
-            left out.
-        rejections: What could not be read, and labels that are on no answer of the file.
+        records: All readable answers.
+        labels: The annotators' majority, by answer and place; places without one are left out.
+        rejections: Unreadable lines, and labels of answers that are not in the file.
     """
 
     records: tuple[Record, ...]
@@ -35,12 +34,12 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
     """Read answers and their labels of one task.
 
     Args:
-        path: Answers in any known form.
-        gold: The file of the labels; None where they stand in the answers' file.
-        task: Which labels are wanted.
+        path: Answers in any known format.
+        gold: The file of the labels; None if they are in the answers' file.
+        task: The labels' task.
 
     Raises:
-        InputError: A file cannot be read, or has no label of the task on any of the answers.
+        InputError: A file cannot be read, or has no label of the task for any of the answers.
     """
     read = read_records(path)
     found = read_labels(gold or path)

@@ -1,7 +1,7 @@
-"""The one event loop of a compile job, for DSPy's optimizers, which call in threads.
+"""The one event loop of a compile job, for DSPy's optimizers, which call from threads.
 
-One for all calls: a judge's semaphore and its HTTP connections belong to the loop that first uses
-them. DSPy's `syncify` runs a loop for each call.
+All calls share it: a judge's semaphore and its HTTP connections belong to the loop that first uses
+them, and DSPy's `syncify` would run a loop for each call.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ragassay.errors import RagassayError
 
 
 class JobStopped(BaseException):
-    """The job cannot go on. No `Exception`: optimizers turn those into a score of zero.
+    """The end of a job that cannot go on. Not an `Exception`: optimizers score those as zero.
 
     Attributes:
-        reason: What the user is told.
+        reason: The message for the user.
     """
 
     def __init__(self, reason: RagassayError) -> None:
@@ -30,18 +30,18 @@ class JobStopped(BaseException):
 
 
 class JobLoop:
-    """Runs what is asynchronous in a thread of its own; open it with `opened_loop`."""
+    """A thread that runs asynchronous calls; open it with `opened_loop`."""
 
     def __init__(self, portal: BlockingPortal) -> None:
         self._portal = portal
 
     def wait(self, call: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
-        """Call in the loop, from any other thread, and return what comes.
+        """Run a call in the loop, from any other thread, and return its result.
 
-        The caller's context variables, and so DSPy's settings, hold in it.
+        The caller's context variables, and so DSPy's settings, apply in it.
 
         Raises:
-            JobStopped: The loop has ended, or ended meanwhile: nobody may wait for it for ever.
+            JobStopped: The loop has ended or ends meanwhile, so that no caller waits for ever.
         """
         try:
             found, error = self._portal.call(_outcome, call, *arguments)
@@ -55,7 +55,7 @@ class JobLoop:
 async def _outcome(
     call: Callable[..., Awaitable[Any]], *arguments: Any
 ) -> tuple[Any, BaseException | None]:
-    """Return errors as values: one that is no `Exception` would end the loop."""
+    """Return errors as values: one that is not an `Exception` would end the loop."""
     try:
         return await call(*arguments), None
     except asyncio.CancelledError:
@@ -66,6 +66,6 @@ async def _outcome(
 
 @contextmanager
 def opened_loop() -> Iterator[JobLoop]:
-    """Start the loop; at the end wait for what is under way, or give it up after an error."""
+    """Start the loop; at the end wait for open calls, or cancel them after an error."""
     with start_blocking_portal() as portal:
         yield JobLoop(portal)

@@ -1,6 +1,6 @@
-"""What a prompt does on data that it was not chosen on: what is published of it.
+"""Measure a prompt on held-out data: the published figures.
 
-DSPy's `Evaluate` turns a reply that could not be had into a zero. Here it is counted beside.
+DSPy's `Evaluate` turns a failed reply into a zero. Here it is counted separately.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import dspy
 
 from ragassay.optimizers.compiling.compiling_lm import CompilingLM
 from ragassay.optimizers.compiling.items import CompileItem
-from ragassay.optimizers.compiling.metrics import Outcome, compare
+from ragassay.optimizers.compiling.metrics import ItemOutcome, compare
 from ragassay.optimizers.compiling.student import Student
 from ragassay.optimizers.compiling.task import CompileTask
-from ragassay.prompts.compiled import Comparison
+from ragassay.prompts.compiled import PromptComparison
 
 
 def measure(
@@ -25,16 +25,16 @@ def measure(
     lm: CompilingLM,
     n_at_once: int,
     step: Callable[[], None] = lambda: None,
-) -> list[Outcome]:
+) -> list[ItemOutcome]:
     """Have a student reply to all items.
 
     Args:
-        student: With the prompt that is measured.
-        task: Marks the replies.
-        items: What it is asked.
+        student: The student with the prompt to measure.
+        task: Grades the replies.
+        items: The items.
         lm: The model.
-        n_at_once: Calls under way at a time.
-        step: Called after each.
+        n_at_once: Concurrent calls.
+        step: Called after each item.
 
     Returns:
         In the order of `items`.
@@ -43,16 +43,16 @@ def measure(
         JobStopped: No further call may be made.
     """
 
-    async def all_outcomes() -> list[Outcome]:
+    async def all_outcomes() -> list[ItemOutcome]:
         slots = asyncio.Semaphore(n_at_once)
 
-        async def one(item: CompileItem) -> Outcome:
+        async def one(item: CompileItem) -> ItemOutcome:
             async with slots:
                 found = await student.acall(item)
             step()
             if found.found is None:
-                return Outcome(item, None, found.reason)
-            return Outcome(item, await asyncio.to_thread(task.mark, item, found.found))
+                return ItemOutcome(item, None, found.reason)
+            return ItemOutcome(item, await asyncio.to_thread(task.mark, item, found.found))
 
         return list(await asyncio.gather(*map(one, items)))
 
@@ -61,15 +61,15 @@ def measure(
 
 
 def comparisons(
-    task: CompileTask, before: Sequence[Outcome], after: Sequence[Outcome]
-) -> tuple[Comparison, ...]:
-    """The task's figures before and after; those that say nothing on these items are left out."""
+    task: CompileTask, before: Sequence[ItemOutcome], after: Sequence[ItemOutcome]
+) -> tuple[PromptComparison, ...]:
+    """Compare the task's figures before and after; undefined ones are left out."""
     found = [compare(before, after, figure_of) for figure_of in task.figures]
     return tuple(c for n, c in enumerate(found) if n == 0 or c.before.value is not None)
 
 
-def is_better(comparison: Comparison) -> bool:
-    """Whether the figure rose on what both scored, and no fewer replies were scored."""
+def is_better(comparison: PromptComparison) -> bool:
+    """Return whether the figure rose on what both scored, with no fewer scored replies."""
     gain = comparison.gain.value
     return (
         gain is not None
@@ -78,6 +78,6 @@ def is_better(comparison: Comparison) -> bool:
     )
 
 
-def may_be_chance(comparison: Comparison) -> bool:
-    """Whether the interval of the gain reaches down to none, or cannot be told."""
+def may_be_chance(comparison: PromptComparison) -> bool:
+    """Return whether the interval of the gain includes zero, or is undefined."""
     return comparison.gain.low is None or comparison.gain.low <= 0

@@ -1,10 +1,11 @@
-"""What models replied, on disk by the content of what was asked: nothing is asked twice.
+"""Replies of models on disk, by the content of the request: nothing is asked twice.
 
-A job that was killed is given again: it runs from its start, and what it asked before is answered
-from here, so that it comes by the same way to where it was.
+A killed job that is started again runs from its beginning, and its earlier requests are answered
+from here, so it takes the same path to where it was.
 
-DSPy's own cache belongs to the process, not to the job; a hit tells no usage, so that a resumed job
-could not say what it took; and a reply that it cannot write it drops without a word.
+DSPy's own cache does not serve this: it belongs to the process, not to the job; its hits have no
+usage, so that a resumed job could not report its cost; and it silently drops replies that it cannot
+write.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from ragassay.records import FailureReason, Usage
 from ragassay.records.base import Frozen
 
 
-class Remembered(Frozen):
-    """A reply, or why there is none.
+class StoredReply(Frozen):
+    """A reply, or the reason why there is none.
 
     Attributes:
-        key: Hash of what was asked.
+        key: Hash of the request.
         text: The reply.
-        logprobs: As LiteLLM gives them, dumped; None where there are none.
+        logprobs: LiteLLM's log-probabilities, dumped; None without any.
         failure: Why the same request will fail again; None for a reply.
         detail: The failure in words.
-        usage: What it cost.
+        usage: Tokens and cost.
     """
 
     key: str
@@ -46,20 +47,20 @@ class Remembered(Frozen):
 
 
 class Memory:
-    """The replies of a job, in a file that only grows. Not safe across threads.
+    """The replies of a job, in an append-only file. Not thread-safe.
 
     Args:
-        folder: Where the file is; made if it is not there, and held for this process.
-        listen: Told what the job has cost so far, after each reply that it uses for the first time.
+        folder: The file's folder; created if missing, and locked for this process.
+        listen: Receives the job's cost so far, after each first use of a reply.
     """
 
     def __init__(self, folder: Path, listen: Callable[[Usage], None] = lambda usage: None) -> None:
         self._file = folder / "replies.jsonl"
         self._listen = listen
-        self._known: dict[str, Remembered] = {}
+        self._known: dict[str, StoredReply] = {}
         self._used: set[str] = set()
         self.usage = Usage(cost_usd=0.0)
-        """What the job's replies cost, those of earlier starts that it used again included."""
+        """The cost of the job's replies, including reused ones of earlier starts."""
         self.n_asked = 0
         """Requests that this process sent."""
         try:
@@ -69,10 +70,10 @@ class Memory:
         self._lock = FileLock(folder / ".lock")
 
     def __enter__(self) -> Self:
-        """Hold the folder and read what is there.
+        """Lock the folder and read the replies.
 
         Raises:
-            InputError: Another process holds it.
+            InputError: Another process has locked it.
         """
         try:
             self._lock.acquire(timeout=0)
@@ -87,18 +88,18 @@ class Memory:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Let the folder go."""
+        """Unlock the folder."""
         self._lock.release()
 
     def _read(self) -> None:
-        """Take over what an earlier start left; a line that a kill cut off is cut away."""
+        """Read the replies of an earlier start; remove a line that a kill cut off."""
         if not self._file.exists():
             return
         whole = 0
         with self._file.open("rb") as lines:
             for line in lines:
                 try:
-                    found = Remembered.model_validate_json(line)
+                    found = StoredReply.model_validate_json(line)
                 except ValidationError:
                     break
                 if not line.endswith(b"\n"):
@@ -108,22 +109,22 @@ class Memory:
         if whole < self._file.stat().st_size:
             os.truncate(self._file, whole)
 
-    def recall(self, key: str) -> Remembered | None:
-        """What was replied to a request, if it was asked before."""
+    def recall(self, key: str) -> StoredReply | None:
+        """Return the reply to a request, if it was asked before."""
         found = self._known.get(key)
         if found is not None:
             self._count(found)
         return found
 
-    def keep(self, reply: Remembered) -> None:
-        """Put a reply on disk before anything is made of it."""
+    def keep(self, reply: StoredReply) -> None:
+        """Write a reply to disk before it is used."""
         with self._file.open("ab") as file:
             file.write(reply.model_dump_json(exclude_defaults=True).encode() + b"\n")
         self._known[reply.key] = reply
         self.n_asked += 1
         self._count(reply)
 
-    def _count(self, reply: Remembered) -> None:
+    def _count(self, reply: StoredReply) -> None:
         if reply.key not in self._used:
             self._used.add(reply.key)
             self.usage = self.usage + reply.usage
@@ -133,6 +134,6 @@ class Memory:
 def request_key(
     model: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> str:
-    """Hash of what a reply depends on."""
+    """Return the hash of everything that a reply depends on."""
     asked = json.dumps([model, list(messages), dict(options)], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""How a reply is marked, with a remark in words, and what the marks of many come to."""
+"""Grades of replies, with feedback in words, and figures over many of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ragassay.metrics.nuggets import align_counted, f1_score, first_of_each
 from ragassay.metrics.resampling import Statistic, bootstrap_interval
 from ragassay.optimizers.compiling.items import CompileItem
-from ragassay.prompts.compiled import Comparison
+from ragassay.prompts.compiled import PromptComparison
 from ragassay.prompts.proposals import load_proposals
 from ragassay.records import Score
 
@@ -22,13 +22,13 @@ DIFFERENCE_SCALE = (-1.0, 1.0)
 
 
 @dataclass(frozen=True)
-class Mark:
-    """What one reply is worth.
+class Grade:
+    """The grade of one reply.
 
     Attributes:
         value: In [0, 1].
-        said: The reply's label, or its rating.
-        feedback: What was expected, what came, and why it matters.
+        said: The reply's label or rating.
+        feedback: The expected reply, the actual one, and why the difference matters.
     """
 
     value: float
@@ -37,27 +37,27 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of an item; without a mark it is unscored, for the reason given."""
+class ItemOutcome:
+    """The result for an item; without a grade it is unscored, for the given reason."""
 
     item: CompileItem
-    mark: Mark | None
+    mark: Grade | None
     reason: str = ""
 
 
-def mark_label(right: str, found: str) -> Mark:
-    """One for the right label, else nothing."""
+def mark_label(right: str, found: str) -> Grade:
+    """Return 1 for the right label, else 0."""
     words = load_proposals().feedback
     if found == right:
-        return Mark(1.0, found, words.right.replace("{expected}", right))
+        return Grade(1.0, found, words.right.replace("{expected}", right))
     why = load_proposals().labels.get(right, "")
-    return Mark(0.0, found, _filled(words.wrong, found=found, expected=right, why=why).strip())
+    return Grade(0.0, found, _filled(words.wrong, found=found, expected=right, why=why).strip())
 
 
-def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Mark:
-    """How close a rating comes to the desired one: 1 - |score - desired| / range.
+def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Grade:
+    """Grade a rating's distance from the desired one: 1 - |score - desired| / range.
 
-    A damaged answer has a desired rating at most: a lower one is as good.
+    A damaged answer's desired rating is an upper limit: a lower one is as good.
 
     Args:
         item: Its `right` is the desired rating.
@@ -77,23 +77,23 @@ def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Mar
         expected = words.at_most.replace("{rating}", expected)
     value = max(0.0, 1 - distance / (bounds[1] - bounds[0]))
     if distance < 0.5:
-        return Mark(value, score, words.right.replace("{expected}", expected))
+        return Grade(value, score, words.right.replace("{expected}", expected))
     why = words.damaged if item.whole else words.distance.replace("{distance}", f"{distance:.1f}")
-    return Mark(
+    return Grade(
         value, score, _filled(words.wrong, found=f"{score:.1f}", expected=expected, why=why)
     )
 
 
 def mark_nuggets(
     right: Sequence[str], found: Sequence[str], similarity: NDArray[np.floating], threshold: float
-) -> Mark:
-    """F1 of nuggets, paired one to one.
+) -> Grade:
+    """Grade nuggets by F1, paired one to one.
 
     Args:
-        right: Reference nuggets of the sentence, one at least.
-        found: The agent's, one at least.
+        right: Reference nuggets of the sentence, at least one.
+        found: The agent's nuggets, at least one.
         similarity: shape (n_right, n_found), cosines.
-        threshold: Least cosine of nuggets that state the same.
+        threshold: Least cosine of nuggets that state the same fact.
     """
     counts = (similarity >= threshold) & first_of_each(found)
     pairs = align_counted(similarity, counts)
@@ -104,25 +104,25 @@ def mark_nuggets(
     remarks = [words.right.replace("{expected}", " | ".join(right))] if value == 1 else []
     remarks += [words.missed.replace("{facts}", " | ".join(missed))] if missed else []
     remarks += [words.spare.replace("{facts}", " | ".join(spare))] if spare else []
-    return Mark(value, value, " ".join(remarks))
+    return Grade(value, value, " ".join(remarks))
 
 
-def mark_hits(right: Sequence[str], found: Sequence[str]) -> Mark:
-    """Recall: the share of the right articles among those that a query brings up.
+def mark_hits(right: Sequence[str], found: Sequence[str]) -> Grade:
+    """Grade by recall: the share of the right articles among a query's hits.
 
     Args:
-        right: Ids, one at least.
+        right: Ids, at least one.
         found: Ids of the hits.
     """
     n = len(set(right) & set(found))
     value = n / len(set(right))
     words = load_proposals().feedback.articles
-    return Mark(value, value, _filled(words, n_found=str(n), n_gold=str(len(set(right)))))
+    return Grade(value, value, _filled(words, n_found=str(n), n_gold=str(len(set(right)))))
 
 
-def mark_unusable(problem: str) -> Mark:
-    """Nothing, inside an optimizer, for a reply that could not be had or used."""
-    return Mark(0.0, "", load_proposals().feedback.unusable.replace("{problem}", problem[:200]))
+def mark_unusable(problem: str) -> Grade:
+    """Return 0, inside an optimizer, for a reply that failed or cannot be used."""
+    return Grade(0.0, "", load_proposals().feedback.unusable.replace("{problem}", problem[:200]))
 
 
 def _filled(words: str, **values: str) -> str:
@@ -132,29 +132,29 @@ def _filled(words: str, **values: str) -> str:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A figure of many outcomes.
+class ResampledFigure:
+    """A figure over many outcomes, computed from sums so that it can be resampled.
 
     Attributes:
         name: e.g. "macro-F1".
-        rows: From outcomes to what they add, shape (n, ...): sums of it decide the figure.
+        rows: From outcomes to their contributions, shape (n, ...), whose sums give the figure.
         value: From sums, shape (..., *row), to the figure, shape (...); nan where undefined.
     """
 
     name: str
-    rows: Callable[[Sequence[Outcome]], NDArray[np.float64]]
+    rows: Callable[[Sequence[ItemOutcome]], NDArray[np.float64]]
     value: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-def mean_figure(name: str) -> Figure:
-    """The mean of the marks."""
-    return Figure(name, _mark_rows, _ratio)
+def mean_figure(name: str) -> ResampledFigure:
+    """Return the mean of the grades."""
+    return ResampledFigure(name, _mark_rows, _ratio)
 
 
-def macro_f1_figure(labels: Sequence[str]) -> Figure:
-    """The mean of the labels' F1, over those that are right or said anywhere."""
+def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
+    """Return the mean of the labels' F1, over those that occur, expected or given."""
 
-    def rows(outcomes: Sequence[Outcome]) -> NDArray[np.float64]:
+    def rows(outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
         import numpy as np
 
         tables = np.zeros((len(outcomes), len(labels), len(labels)))
@@ -163,18 +163,18 @@ def macro_f1_figure(labels: Sequence[str]) -> Figure:
             table[labels.index(str(outcome.item.right)), labels.index(str(outcome.mark.said))] = 1
         return tables
 
-    return Figure("macro-F1", rows, _macro_f1)
+    return ResampledFigure("macro-F1", rows, _macro_f1)
 
 
-def detection_figure(outcomes: Sequence[Outcome]) -> Figure:
-    """Share of pairs in which the damaged answer is rated below the whole one; a tie is none.
+def detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
+    """Return the share of pairs with the damaged answer rated below the whole one; no ties.
 
     Args:
-        outcomes: In which the whole answers' ratings are looked up, for these outcomes alone.
+        outcomes: The outcomes with the whole answers' ratings; the figure is for these alone.
     """
     whole = {o.item.key: o.mark for o in outcomes if o.mark is not None and not o.item.whole}
 
-    def rows(chosen: Sequence[Outcome]) -> NDArray[np.float64]:
+    def rows(chosen: Sequence[ItemOutcome]) -> NDArray[np.float64]:
         import numpy as np
 
         found: list[tuple[float, float]] = []
@@ -186,10 +186,10 @@ def detection_figure(outcomes: Sequence[Outcome]) -> Figure:
                 found.append((float(float(outcome.mark.said) < float(other.said)), 1.0))
         return np.array(found).reshape(-1, 2)
 
-    return Figure("paired detection", rows, _ratio)
+    return ResampledFigure("paired detection", rows, _ratio)
 
 
-def _mark_rows(outcomes: Sequence[Outcome]) -> NDArray[np.float64]:
+def _mark_rows(outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
     import numpy as np
 
     return np.array([(o.mark.value if o.mark else 0.0, 1.0) for o in outcomes]).reshape(-1, 2)
@@ -212,20 +212,20 @@ def _macro_f1(tables: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def compare(
-    before: Sequence[Outcome],
-    after: Sequence[Outcome],
-    figure_of: Callable[[Sequence[Outcome]], Figure],
-) -> Comparison:
-    """A figure before and after, and its gain over what both scored, groups drawn together.
+    before: Sequence[ItemOutcome],
+    after: Sequence[ItemOutcome],
+    figure_of: Callable[[Sequence[ItemOutcome]], ResampledFigure],
+) -> PromptComparison:
+    """Compare a figure before and after, on items that both scored, resampling groups together.
 
     Args:
-        before: Of the shipped prompt.
-        after: Of the compiled one, for the same items in the same order.
-        figure_of: The figure of some outcomes.
+        before: The shipped prompt's outcomes.
+        after: The compiled prompt's, for the same items in the same order.
+        figure_of: Returns the figure of some outcomes.
     """
     both = [n for n, (b, a) in enumerate(zip(before, after, strict=True)) if b.mark and a.mark]
     first, second = [before[n] for n in both], [after[n] for n in both]
-    return Comparison(
+    return PromptComparison(
         metric=figure_of(before).name,
         before=_score(before, figure_of),
         after=_score(after, figure_of),
@@ -233,7 +233,9 @@ def compare(
     )
 
 
-def _score(outcomes: Sequence[Outcome], figure_of: Callable[[Sequence[Outcome]], Figure]) -> Score:
+def _score(
+    outcomes: Sequence[ItemOutcome], figure_of: Callable[[Sequence[ItemOutcome]], ResampledFigure]
+) -> Score:
     scored = [outcome for outcome in outcomes if outcome.mark is not None]
     n_unscored = len(outcomes) - len(scored)
     if not scored:
@@ -245,9 +247,9 @@ def _score(outcomes: Sequence[Outcome], figure_of: Callable[[Sequence[Outcome]],
 
 
 def _gain(
-    before: Sequence[Outcome],
-    after: Sequence[Outcome],
-    figure_of: Callable[[Sequence[Outcome]], Figure],
+    before: Sequence[ItemOutcome],
+    after: Sequence[ItemOutcome],
+    figure_of: Callable[[Sequence[ItemOutcome]], ResampledFigure],
     n_unscored: int,
 ) -> Score:
     if not before:
@@ -261,13 +263,13 @@ def _gain(
     return found.model_copy(update={"scale": DIFFERENCE_SCALE})
 
 
-def _sums(figure: Figure, outcomes: Sequence[Outcome]) -> NDArray[np.float64]:
+def _sums(figure: ResampledFigure, outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
     from ragassay.metrics.resampling import sums_by_cluster
 
     return sums_by_cluster(figure.rows(outcomes), [o.item.group for o in outcomes])
 
 
-def _statistic(figure: Figure, sums: NDArray[np.float64]) -> Statistic:
+def _statistic(figure: ResampledFigure, sums: NDArray[np.float64]) -> Statistic:
     import numpy as np
 
     return lambda counts: figure.value(np.tensordot(counts, sums, axes=1))

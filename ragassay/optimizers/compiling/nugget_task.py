@@ -1,4 +1,4 @@
-"""The nugget writer, compiled on sentences with reference nuggets."""
+"""The nugget writer's compile task: sentences with reference nuggets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragassay.agents.nugget_writer import MOST_NUGGETS, NuggetWriter
 from ragassay.formats.items import Item
 from ragassay.formats.rows import IdText, Row
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
-from ragassay.optimizers.compiling.metrics import Mark, mark_nuggets, mean_figure
+from ragassay.optimizers.compiling.metrics import Grade, mark_nuggets, mean_figure
 from ragassay.optimizers.compiling.task import CompileTask, FigureOf, key_of, plain_case, read_rows
 from ragassay.records import SentenceNuggets
 
@@ -35,11 +35,11 @@ class NuggetTask(CompileTask):
     accept = 0.75
 
     def make_agent(self) -> Agent:
-        """The nugget writer."""
+        """Return the nugget writer."""
         return NuggetWriter()
 
     def read(self, path: Path) -> ItemResult:
-        """Rows of sentence and nuggets."""
+        """Read rows of sentence and nuggets."""
         return read_rows(path, SentenceNuggetsRow, self._item)
 
     def _item(self, row: SentenceNuggetsRow, item: Item) -> CompileItem:
@@ -53,8 +53,8 @@ class NuggetTask(CompileTask):
             reply={"facts": row.nuggets[:MOST_NUGGETS]},
         )
 
-    def mark(self, item: CompileItem, found: SentenceNuggets) -> Mark:
-        """F1 by one-to-one alignment."""
+    def mark(self, item: CompileItem, found: SentenceNuggets) -> Grade:
+        """Grade by F1 with one-to-one alignment."""
         right = list(item.right) if isinstance(item.right, tuple) else []
         said = [nugget.text for nugget in found.nuggets]
         vectors = self.tools.models.embedder.encode([*right, *said])

@@ -1,4 +1,4 @@
-"""How far a compile job is, on stderr: what it does now, calls, tokens, cost."""
+"""Progress of a compile job on stderr: the current step, calls, tokens, cost."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ragassay.records import Usage
 
 @contextmanager
 def shown_steps(enabled: bool) -> Iterator[Steps]:
-    """Show a line on stderr; yields what tells it of progress.
+    """Show a line on stderr; yield the callbacks that update it.
 
     Args:
-        enabled: Without it nothing is shown.
+        enabled: Whether to show it.
     """
     if not enabled:
         yield Steps()
@@ -29,7 +29,7 @@ def shown_steps(enabled: bool) -> Iterator[Steps]:
         TimeElapsedColumn(),
         TextColumn("{task.fields[detail]}"),
     )
-    # This very stream: meanwhile what optimizers print to stderr goes to a file.
+    # Keep this stream: optimizers' own output to stderr goes to a file meanwhile.
     console = Console(file=sys.stderr)
     with Progress(
         *columns, console=console, redirect_stdout=False, redirect_stderr=False

@@ -1,4 +1,4 @@
-"""How writers of new instructions are asked: in JSON, as all that is asked here."""
+"""Prompts for the writers of new instructions, with replies in JSON."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ragassay.errors import ModelError, UnparsableReplyError
 from ragassay.prompts.proposals import load_proposals
 
 LONGEST_LOCAL = 600
-"""Characters of a text that the embedded model is let write; a hosted one is not held to it."""
+"""Most characters of a text by the embedded model; hosted ones have no limit."""
 
 MOST_CASE_CHARS = 700
-"""Of each input of a case that a writer of instructions is shown."""
+"""Most characters of each input of a case, for a writer of instructions."""
 
 
 class ProposalAdapter(SharedPrefixAdapter):
-    """Renders DSPy's own signatures, those by which optimizers ask for new instructions.
+    """Renders DSPy's own signatures, with which optimizers ask for new instructions.
 
-    A reply that is not the JSON asked for is taken as the text itself: a candidate is tried, and
-    a bad one loses. An optimizer must not end because one candidate could not be had.
+    A reply that is not the expected JSON is taken as the text itself: a candidate is tried, and a
+    bad one loses. One failed candidate must not end an optimizer.
     """
 
     def __call__(
@@ -34,7 +34,7 @@ class ProposalAdapter(SharedPrefixAdapter):
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        """One request, in a thread that waits; a reply that cannot be had is an empty text."""
+        """Make one request in a waiting thread; a failed reply is an empty text."""
         options = {**lm_kwargs, **NO_LOGPROBS}
         if lm.takes_schema:
             options["response_format"] = _bounded(response_format(signature))
@@ -47,7 +47,7 @@ class ProposalAdapter(SharedPrefixAdapter):
     def format(
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """What is to be done as system message, the inputs as the user's."""
+        """Return the task as system message, the inputs as the user's."""
         shape = ", ".join(f'"{name}": "..."' for name in signature.output_fields)
         given = [f"{name}:\n{_text(inputs[name])}" for name in signature.input_fields]
         asked = "\n\n".join([*given, f"Reply with JSON: {{{shape}}}"])
@@ -57,7 +57,7 @@ class ProposalAdapter(SharedPrefixAdapter):
         ]
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        """The reply's fields; where they cannot be told, each is the whole reply."""
+        """Return the reply's fields; if they cannot be told apart, each is the whole reply."""
         try:
             return super().parse(signature, completion)
         except UnparsableReplyError:
@@ -77,15 +77,15 @@ def propose_instructions(
     reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
     components_to_update: list[str],
 ) -> dict[str, str]:
-    """Better instructions, written by DSPy's present model: GEPA's `ProposalFn`.
+    """Have DSPy's current model write better instructions: GEPA's `ProposalFn`.
 
     Args:
         candidate: Instructions by predictor.
-        reflective_dataset: Cases by predictor: inputs, what came, what is to be said of it.
-        components_to_update: The predictors that want a better one.
+        reflective_dataset: Cases by predictor: inputs, the reply, feedback.
+        components_to_update: The predictors to improve.
 
     Returns:
-        Instructions by predictor; the old one where no other could be had.
+        Instructions by predictor; the old one if the model gave none.
     """
     words = load_proposals().improve
     ask = dspy.Predict(BetterInstruction.with_instructions(words.task))
@@ -115,7 +115,7 @@ def _text(value: object) -> str:
 
 
 def _bounded(wanted: dict[str, Any]) -> dict[str, Any]:
-    """A reply's schema with a bound on texts, so that a small model comes to an end."""
+    """Return a reply's schema with limits on texts, so that a small model stops."""
     schema = wanted["json_schema"]["schema"]
     properties = {
         name: part | {"maxLength": LONGEST_LOCAL} if part.get("type") == "string" else part

@@ -1,4 +1,4 @@
-"""The query writer, compiled on questions with the articles that answer them."""
+"""The query writer's compile task: questions with their relevant articles."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem
 from ragassay.formats.rows import IdText, Row
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
-from ragassay.optimizers.compiling.metrics import Mark, mark_hits, mean_figure
+from ragassay.optimizers.compiling.metrics import Grade, mark_hits, mean_figure
 from ragassay.optimizers.compiling.task import CompileTask, FigureOf, key_of, plain_case, read_rows
 
 N_HITS = 10
-"""How far down a search is looked at."""
+"""Number of hits to look at."""
 
 
 def _first(value: object) -> object:
@@ -25,12 +25,12 @@ def _first(value: object) -> object:
 
 
 def _pmid(value: object) -> object:
-    """The end of an address: BioASQ names articles by theirs."""
+    """Return the end of an address: BioASQ names articles by theirs."""
     return value.rsplit("/", 1)[-1] if isinstance(value, str) else value
 
 
-class QuestionRow(Row):
-    """A question, a sentence that answers it, and the articles that are right."""
+class QueryWriterRow(Row):
+    """A row of the data: a question, a sentence that answers it, and the relevant articles."""
 
     question: str = Field(min_length=1, validation_alias=AliasChoices("question", "body"))
     claim: Annotated[str, BeforeValidator(_first)] = Field(
@@ -41,20 +41,20 @@ class QuestionRow(Row):
     )
 
 
-class QueryTask(CompileTask):
-    """Questions and their articles; the corpus of the tools is searched."""
+class QueryWriterTask(CompileTask):
+    """Questions and their articles; the tools' corpus is searched."""
 
     accept = 0.5
 
     def make_agent(self) -> Agent:
-        """The query writer."""
+        """Return the query writer."""
         return QueryWriter()
 
     def read(self, path: Path) -> ItemResult:
-        """Rows of question and pmids, perhaps with a claim; BioASQ's questions are such rows."""
-        return read_rows(path, QuestionRow, self._item)
+        """Read rows of question and pmids, perhaps with a claim; BioASQ's files have such rows."""
+        return read_rows(path, QueryWriterRow, self._item)
 
-    def _item(self, row: QuestionRow, item: Item) -> CompileItem | Problem:
+    def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
         known = tuple(p for p in row.pmids if self.tools.retrieval.corpus.get(p) is not None)
         if not known:
             return Problem("pmids", "the corpus has none of the articles", "ids of the corpus")
@@ -66,8 +66,8 @@ class QueryTask(CompileTask):
             right=known,
         )
 
-    def mark(self, item: CompileItem, found: Queries) -> Mark:
-        """Recall among the first hits."""
+    def mark(self, item: CompileItem, found: Queries) -> Grade:
+        """Grade by recall among the first hits."""
         right = item.right if isinstance(item.right, tuple) else ()
         hits = self.tools.retrieval.corpus.search(found.query, N_HITS) if found.query else []
         return mark_hits(right, [hit.document.id for hit in hits])

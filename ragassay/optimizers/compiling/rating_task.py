@@ -1,4 +1,4 @@
-"""The rubric judge, compiled on ratings and on answers that were damaged on purpose."""
+"""The rubric judge's compile task: ratings, and answers that were damaged on purpose."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ragassay.graphs.files import case_of
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.labelled import LabelledAnswers, read_labelled
 from ragassay.optimizers.compiling.metrics import (
-    Mark,
-    Outcome,
+    Grade,
+    ItemOutcome,
     detection_figure,
     mark_rating,
     mean_figure,
@@ -27,14 +27,14 @@ from ragassay.records.audit import DESIRED_RATING
 
 
 class RatingTask(CompileTask):
-    """Answers with ratings, and damaged forms of them.
+    """Answers with ratings, and damaged versions of them.
 
     Args:
-        tools: As every task; its rubrics are those that may be asked.
-        rubrics: Names of the rubrics that the prompt is for; empty for all.
-        gold: The file of the ratings, where they are not in that of the answers.
-        n_damaged: How many answers to damage besides, from texts that are for fitting.
-        seed: Of the damage.
+        tools: As for every task; its rubrics are the possible ones.
+        rubrics: Names of the prompt's rubrics; empty for all.
+        gold: The file of the ratings, if they are not in the answers' file.
+        n_damaged: Number of answers to damage as well, with texts reserved for fitting.
+        seed: The damage's seed.
     """
 
     accept = 0.85
@@ -55,14 +55,14 @@ class RatingTask(CompileTask):
         self.gold, self.n_damaged, self.seed = gold, n_damaged, seed
 
     def make_agent(self) -> Agent:
-        """The rubric judge."""
+        """Return the rubric judge."""
         return RubricJudge(self.tools.settings.strategy)
 
     def read(self, path: Path) -> ItemResult:
-        """Answers in any known form, with ratings.
+        """Read answers in any known format, with ratings.
 
-        Of YESciEval's files the damaged variants are taken too: each is to get YESciEval's highest
-        desired rating at most, on the rubric that it was damaged for.
+        YESciEval's damaged variants are included: each should get YESciEval's highest desired
+        rating at most, on the rubric that it was damaged for.
         """
         found = read_labelled(path, self.gold, "rubric")
         whole = [r for r in found.records if r.metadata.get("variant", "benign") == "benign"]
@@ -120,8 +120,8 @@ class RatingTask(CompileTask):
             whole=f"{damaged.original}/{name}",
         )
 
-    def mark(self, item: CompileItem, found: Judgment) -> Mark:
-        """How close the score comes to the desired rating."""
+    def mark(self, item: CompileItem, found: Judgment) -> Grade:
+        """Grade by the distance from the desired rating."""
         score = float(found.rating or 0) if found.score is None else found.score
         return mark_rating(item, score, item.arguments[1].bounds)
 
@@ -129,14 +129,14 @@ class RatingTask(CompileTask):
     def figures(self) -> tuple[FigureOf, ...]:
         """Agreement with the ratings, then paired detection of damage."""
 
-        def agreement(outcomes: Sequence[Outcome]):
+        def agreement(outcomes: Sequence[ItemOutcome]):
             return mean_figure("agreement with ratings")
 
         return agreement, detection_figure
 
 
 def _given(records: Sequence[Record], whole: Sequence[Record]) -> Iterable[DamagedAnswer]:
-    """The file's own damaged answers, each with the rubric that it was damaged for."""
+    """Return the file's own damaged answers, each with the rubric that it was damaged for."""
     originals = {(record.topic, record.system): record.id for record in whole}
     for record in records:
         variant, target = record.metadata.get("variant"), record.metadata.get("target_rubric", "")

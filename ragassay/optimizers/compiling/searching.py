@@ -1,4 +1,4 @@
-"""DSPy's optimizers, each with the knobs that suit a small budget."""
+"""DSPy's optimizers, with parameters for a small budget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import dspy
 
 from ragassay.optimizers.compiling.compiling_lm import CompilingLM
 from ragassay.optimizers.compiling.items import CompileItem, split_by_group
-from ragassay.optimizers.compiling.metrics import Mark, mark_unusable
+from ragassay.optimizers.compiling.metrics import Grade, mark_unusable
 from ragassay.optimizers.compiling.proposing import ProposalAdapter, propose_instructions
 from ragassay.optimizers.compiling.student import Student
 from ragassay.optimizers.compiling.task import CompileTask
@@ -22,35 +22,36 @@ OptimizerName = Literal["bootstrap", "miprov2", "gepa", "copro"]
 OPTIMIZERS: tuple[OptimizerName, ...] = get_args(OptimizerName)
 
 ROUNDS: Mapping[str, int] = {"light": 6, "medium": 15, "heavy": 40}
-"""How often a named budget goes through the part of the data that candidates are tried on."""
+"""Passes of each named budget over the data for comparing candidates."""
 
 MOST_DEMOS = 3
 DEPTH = 2
-"""Rounds of COPRO's proposals: the first from the instruction, the next from how those did."""
+"""Rounds of COPRO's proposals: the first from the instruction, the next from the results of those.
+"""
 
 REFLECTED = 3
-"""Cases that GEPA looks at before it writes an instruction."""
+"""Cases that GEPA reads before it writes an instruction."""
 
 NEVER = 10**9
-"""Failed replies are marked, not counted: they end no job."""
+"""Limit of errors: failed replies are graded, so they never end a job."""
 
 TEMPERATURE = 1.0
-"""At which candidates are written."""
+"""Temperature for writing candidates."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """What an optimizer works with.
+    """The inputs of an optimizer.
 
     Attributes:
-        task: Marks replies.
-        examples: What it may learn from, by item.
-        tried: Part of it on which candidates are compared; the rest gives examples and mistakes.
-        n_calls: Calls of the agent that it may make, about.
-        seed: Of everything that is drawn.
-        n_threads: Calls under way at a time.
-        task_lm: What the prompt is for.
-        writer: What writes candidates.
+        task: Grades replies.
+        examples: The training examples, by item.
+        tried: The part that candidates are compared on; the rest gives examples and mistakes.
+        n_calls: Approximate limit of calls of the agent.
+        seed: The seed of all draws.
+        n_threads: Concurrent calls.
+        task_lm: The model that the prompt is for.
+        writer: The model that writes candidates.
     """
 
     task: CompileTask
@@ -64,22 +65,22 @@ class Search:
 
     @property
     def n_rounds(self) -> int:
-        """How often the examples that candidates are tried on can be gone through."""
+        """Number of affordable passes over the examples for comparing candidates."""
         return max(2, self.n_calls // max(1, len(self.tried)))
 
     @property
     def n_labelled(self) -> int:
-        """Most labelled demonstrations; none where a right reply is known in part only."""
+        """Most labelled demonstrations; none if right replies are known only in part."""
         return MOST_DEMOS if all(example.item.reply for example in self.taught) else 0
 
-    def mark(self, example: dspy.Example, found: dspy.Prediction) -> Mark:
-        """What a student's prediction is worth; nothing where there is no record."""
+    def mark(self, example: dspy.Example, found: dspy.Prediction) -> Grade:
+        """Grade a student's prediction; 0 without a record."""
         if found.found is None:
             return mark_unusable(found.problem)
         return self.task.mark(example.item, found.found)
 
     def value(self, example: dspy.Example, found: dspy.Prediction, trace: object = None) -> float:
-        """The mark as a number."""
+        """Return the grade as a number."""
         return self.mark(example, found).value
 
     def remark(
@@ -90,13 +91,13 @@ class Search:
         pred_name: str | None = None,
         pred_trace: object = None,
     ) -> dspy.Prediction:
-        """The mark with its words, as GEPA wants it."""
+        """Return the grade with its feedback, as GEPA needs it."""
         mark = self.mark(example, found)
         return dspy.Prediction(score=mark.value, feedback=mark.feedback)
 
 
 def n_calls_of(budget: str, n_tried: int) -> int | None:
-    """Calls of the agent that a budget allows; None where it is neither a name nor a number."""
+    """Return the calls of the agent that a budget allows; None for neither a name nor a number."""
     if budget in ROUNDS:
         return ROUNDS[budget] * n_tried
     return int(budget) if budget.isdecimal() and int(budget) > 0 else None
@@ -105,20 +106,20 @@ def n_calls_of(budget: str, n_tried: int) -> int | None:
 def parts_of(
     items: Sequence[CompileItem], seed: int
 ) -> tuple[list[CompileItem], list[CompileItem]]:
-    """What is learnt from, and what candidates are tried on: half of the groups each."""
+    """Split items into training examples and those to compare candidates on: half the groups."""
     taught, tried = split_by_group(items, 0.5, seed)
     random.Random(f"order:{seed}").shuffle(taught)
     return (taught, tried) if tried else (taught, taught)
 
 
 def search(name: OptimizerName, student: Student, given: Search, log: Path) -> Student:
-    """Look for a better prompt.
+    """Search for a better prompt.
 
     Args:
         name: The optimizer.
-        student: With the shipped prompt; stays as it is.
-        given: What the optimizer works with.
-        log: A file for what the optimizer prints.
+        student: The student with the shipped prompt; it is not changed.
+        given: The optimizer's inputs.
+        log: A file for the optimizer's output.
 
     Raises:
         JobStopped: No further call may be made.
@@ -130,7 +131,7 @@ def search(name: OptimizerName, student: Student, given: Search, log: Path) -> S
 def _bootstrap(student: Student, given: Search) -> Student:
     from dspy.teleprompt import BootstrapFewShotWithRandomSearch
 
-    # Three candidates come before those that are counted: no, labelled and unshuffled examples.
+    # Three uncounted candidates come first: no, labelled and unshuffled examples.
     optimizer = BootstrapFewShotWithRandomSearch(
         metric=given.value,
         metric_threshold=given.task.accept,
@@ -159,7 +160,7 @@ def _miprov2(student: Student, given: Search) -> Student:
         num_threads=given.n_threads,
         max_errors=NEVER,
         init_temperature=TEMPERATURE,
-        # Zero stands for DSPy's default there.
+        # Zero means DSPy's default there.
         seed=given.seed + 1,
     )
     return optimizer.compile(
@@ -168,7 +169,7 @@ def _miprov2(student: Student, given: Search) -> Student:
         valset=list(given.tried),
         num_trials=n_trials,
         minibatch=False,
-        # It would send the source of this package along.
+        # It would send the source code of this package.
         program_aware_proposer=False,
         data_aware_proposer=False,
     )
@@ -177,9 +178,9 @@ def _miprov2(student: Student, given: Search) -> Student:
 def _gepa(student: Student, given: Search) -> Student:
     from dspy.teleprompt import GEPA
 
-    # It wants DSPy's own LM by type, and any BaseLM by use.
+    # Its type asks for DSPy's own LM; any BaseLM works.
     writer: Any = given.writer
-    # Without a log_dir: it would pickle its state, and what was asked is on disk already.
+    # No log_dir: it would pickle its state, and all replies are on disk already.
     optimizer = GEPA(
         metric=given.remark,
         max_metric_calls=given.n_calls,
@@ -218,7 +219,7 @@ _SEARCHES: Mapping[OptimizerName, Callable[[Student, Search], Student]] = {
 
 @contextlib.contextmanager
 def _printing_to(log: Path) -> Iterator[Any]:
-    """Send what optimizers print, on either stream, to a file; of the whole process, meanwhile."""
+    """Redirect what optimizers print, on either stream of the whole process, to a file."""
     with (
         log.open("a", encoding="utf-8") as file,
         contextlib.redirect_stdout(file),

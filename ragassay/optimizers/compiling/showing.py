@@ -1,4 +1,4 @@
-"""Prompts as a person reads them: in a list, as a model sees them, and shipped beside compiled."""
+"""Prompts for a person: as a list, as a model sees them, and as a diff of shipped and compiled."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class PromptLine:
 
     Attributes:
         name: Key of its prompt.
-        sha256: Hash of what it says.
+        sha256: Hash of its prompt.
         inputs: Names of its inputs.
-        outputs: Names of what it gives back.
-        instruction: What it says.
-        can_compile: Whether `ragassay optimize` knows data for it.
+        outputs: Names of its outputs.
+        instruction: Its instruction.
+        can_compile: Whether `ragassay optimize` can compile it.
     """
 
     name: str
@@ -49,7 +49,7 @@ class PromptLine:
 
 
 def shipped_agents() -> dict[str, Agent]:
-    """All agents that ask a model one thing, by the key of their prompt."""
+    """Return all agents that ask a model one question, by the key of their prompt."""
     agents = (
         RubricJudge(),
         *(Verifier(n) for n in (4, 3, 2)),
@@ -65,7 +65,7 @@ def shipped_agents() -> dict[str, Agent]:
 
 
 def prompt_lines() -> list[PromptLine]:
-    """All agents, as a list shows them."""
+    """Return all agents as list entries."""
     return [_line(name, agent) for name, agent in shipped_agents().items()]
 
 
@@ -82,7 +82,7 @@ def _line(name: str, agent: Agent) -> PromptLine:
 
 
 def agent_of(name: str) -> Agent:
-    """An agent by the key of its prompt.
+    """Return an agent by the key of its prompt.
 
     Raises:
         InputError: There is none.
@@ -94,7 +94,7 @@ def agent_of(name: str) -> Agent:
 
 
 def full_prompt(agent: Agent) -> str:
-    """All that a model is sent, with placeholders for what differs from call to call."""
+    """Return everything that a model is sent, with placeholders for what differs between calls."""
     signature: Any = agent.predict.signature
     inputs = {name: f"<{name}>" for name in signature.input_fields}
     inputs[CONTEXT_FIELD] = "<context: question, sources and answer of the case, fenced>"
@@ -103,7 +103,7 @@ def full_prompt(agent: Agent) -> str:
 
 
 def prompt_diff(compiled: CompiledPrompt) -> str:
-    """The shipped prompt against a compiled one, as a unified diff; then the examples.
+    """Return a unified diff of the shipped and a compiled prompt; then the examples.
 
     Raises:
         InputError: There is no such agent.

@@ -1,4 +1,4 @@
-"""An agent as DSPy's optimizers see it."""
+"""An agent in the form that DSPy's optimizers need."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ PROBLEM_FIELD = "problem"
 
 
 class Student(dspy.Module):
-    """The real agent with the call that an optimizer makes: an item in, the agent's record out.
+    """The real agent with an optimizer's call: an item in, the agent's record out.
 
-    What it tells the trace are the inputs as an example shows them, so that a demonstration that
-    is picked from a trace is one that a prompt can hold. An agent that gets no usable reply is no
-    exception here: its prediction has no record, and says why.
+    It reports to the trace the inputs as an example shows them, so that a demonstration from a
+    trace fits into a prompt. An unusable reply is not an exception here: the prediction has no
+    record, and says why.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -31,14 +31,14 @@ class Student(dspy.Module):
         self.agent = agent
 
     def forward(self, item: CompileItem) -> dspy.Prediction:
-        """As `aforward`, in a thread that waits."""
+        """Call `aforward` in a waiting thread."""
         return dspy.settings.lm.shared.loop.wait(self.aforward, item)
 
     async def aforward(self, item: CompileItem) -> dspy.Prediction:
         """Ask the agent.
 
         Returns:
-            `found`, the agent's record, or None; `problem`, why there is none.
+            `found`, the agent's record or None; `problem`, the reason if there is none.
         """
         asked = self.agent.request(*item.arguments)
         said: dict[str, Any] = {}
@@ -63,22 +63,22 @@ class Student(dspy.Module):
 
 
 def example_inputs(item: CompileItem, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Inputs as an example shows them: with what it is about in place of the whole context."""
+    """Return inputs as an example shows them: with `about` in place of the whole context."""
     about = {CASE_FIELD: item.about} if item.about else {}
     return about | {name: value for name, value in inputs.items() if name != CONTEXT_FIELD}
 
 
 def example_of(item: CompileItem, inputs: Mapping[str, str]) -> dspy.Example:
-    """An item as DSPy holds it.
+    """Return an item as a DSPy example.
 
-    Its input is the item; beside it stand the fields that it has as a labelled demonstration.
+    Its input is the item; its other fields are those of a labelled demonstration.
     """
     fields = example_inputs(item, inputs) | dict(item.reply)
     return dspy.Example(item=item, **fields).with_inputs("item")
 
 
 def predictor_of(student: Student) -> CompiledPredictor:
-    """What a student's agent says, as a record."""
+    """Return a student's instruction and examples as a record."""
     signature: Any = student.agent.predict.signature
     known = (CASE_FIELD, *signature.input_fields, *signature.output_fields)
     demos = [

@@ -1,4 +1,4 @@
-"""What there is to know of an agent that is to be compiled."""
+"""The interface of a compile task: an agent with its data and its metric."""
 
 from __future__ import annotations
 
@@ -14,59 +14,59 @@ from ragassay.formats.items import Item, iter_items
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import Row
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
-from ragassay.optimizers.compiling.metrics import Figure, Mark, Outcome
+from ragassay.optimizers.compiling.metrics import Grade, ItemOutcome, ResampledFigure
 from ragassay.records import Case, Rejection
 
-FigureOf = Callable[[Sequence[Outcome]], Figure]
+FigureOf = Callable[[Sequence[ItemOutcome]], ResampledFigure]
 
 
 class CompileTask(ABC):
     """An agent with its data and its metric.
 
     Args:
-        tools: What cuts answers, embeds texts and looks literature up.
+        tools: Cuts answers, embeds texts and looks literature up.
     """
 
     accept: ClassVar[float] = 1.0
-    """Least mark of a reply that may become an example for others."""
+    """Least value of a reply that may become an example."""
 
     rubrics: tuple[str, ...] = ()
-    """The rubrics that the prompt is for; empty for all."""
+    """The prompt's rubrics; empty for all."""
 
     def __init__(self, tools: Toolbox) -> None:
         self.tools = tools
 
     @abstractmethod
     def make_agent(self) -> Agent:
-        """The agent with its shipped prompt."""
+        """Return the agent with its shipped prompt."""
 
     @abstractmethod
     def read(self, path: Path) -> ItemResult:
-        """What a user's file holds.
+        """Read the items of a user's file.
 
         Raises:
             InputError: It cannot be read.
         """
 
     @abstractmethod
-    def mark(self, item: CompileItem, found: Any) -> Mark:
-        """What the agent's record for an item is worth."""
+    def mark(self, item: CompileItem, found: Any) -> Grade:
+        """Grade the agent's record for an item."""
 
     @property
     @abstractmethod
     def figures(self) -> tuple[FigureOf, ...]:
-        """The figures that are published; the first decides."""
+        """The published figures; the first one decides."""
 
 
 def read_rows(
     path: Path, row_type: type[Row], make: Callable[[Any, Item], CompileItem | Problem]
 ) -> ItemResult:
-    """Items of a file of JSON objects, one by one.
+    """Read items from a file of JSON objects.
 
     Args:
         path: JSON lines, an array or a document with rows, plain or gzip.
-        row_type: What a row must hold.
-        make: An item, or what is wrong, from a row and its place.
+        row_type: The type of a row.
+        make: Makes an item or a problem of a row and its place.
 
     Raises:
         InputError: The file cannot be opened.
@@ -91,12 +91,12 @@ def _made(
 
 
 def key_of(item: Item) -> str:
-    """Name of an item's place that names no folder."""
+    """Return the name of an item's place, without folders."""
     return f"{Path(item.place.file).name}:{item.place.label}"
 
 
 def plain_case(key: str, question: str, answer: str) -> Case:
-    """A case without sources."""
+    """Return a case without sources."""
     mark = fence_mark([question, answer])
     return Case(
         record_id=key,
@@ -108,5 +108,5 @@ def plain_case(key: str, question: str, answer: str) -> Case:
 
 
 def about_case(case: Case) -> str:
-    """A case as an example shows it: question and answer, and no sources."""
+    """Return a case as an example shows it: question and answer, and no sources."""
     return build_context(case.question, case.answer, (), fence_mark([case.question, case.answer]))

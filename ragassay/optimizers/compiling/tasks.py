@@ -1,4 +1,4 @@
-"""The agents that can be compiled, by the names that a user gives them."""
+"""The agents that can be compiled, by their names for users."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.optimizers.compiling.claim_task import ClaimTask
 from ragassay.optimizers.compiling.label_tasks import AssignmentTask, SentenceLabelTask
 from ragassay.optimizers.compiling.nugget_task import NuggetTask
-from ragassay.optimizers.compiling.query_task import QueryTask
+from ragassay.optimizers.compiling.query_task import QueryWriterTask
 from ragassay.optimizers.compiling.rating_task import RatingTask
 from ragassay.optimizers.compiling.task import CompileTask
 
 
 @dataclass(frozen=True)
 class TaskOptions:
-    """What of a task a user can choose.
+    """A user's options for a task.
 
     Attributes:
-        rubrics: Of the rubric judge; empty for all.
-        n_labels: Of the verifier.
-        gold: The file of labels beside the answers, for judge, labeller and assigner.
-        n_damaged: Answers to damage besides, for the judge.
-        seed: Of the damage.
+        rubrics: The rubric judge's rubrics; empty for all.
+        n_labels: Number of the verifier's labels.
+        gold: A separate file of labels, for judge, labeller and assigner.
+        n_damaged: Number of answers to damage as well, for the judge.
+        seed: The damage's seed.
     """
 
     rubrics: tuple[str, ...] = ()
@@ -42,17 +42,17 @@ _TASKS: Mapping[str, Callable[[Toolbox, TaskOptions], CompileTask]] = {
     "sentence_labeller": lambda tools, o: SentenceLabelTask(tools, o.gold),
     "nugget_assigner": lambda tools, o: AssignmentTask(tools, o.gold),
     "nugget_writer": lambda tools, o: NuggetTask(tools),
-    "query_writer": lambda tools, o: QueryTask(tools),
+    "query_writer": lambda tools, o: QueryWriterTask(tools),
 }
 
 AGENTS = tuple(_TASKS)
 
 
 def task_of(agent: str, tools: Toolbox, options: TaskOptions) -> CompileTask:
-    """The task of an agent.
+    """Return an agent's compile task.
 
     Raises:
-        InputError: It is none of `AGENTS`, or the query writer has no corpus to search.
+        InputError: It is not one of `AGENTS`, or the query writer has no corpus to search.
     """
     if agent not in _TASKS:
         raise InputError(f"no agent {agent!r} can be compiled; there are {', '.join(AGENTS)}")

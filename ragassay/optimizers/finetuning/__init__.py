@@ -1,1 +1,1 @@
-"""Fine-tuning of small models: data as chats, trees of them in a row, SFT and CPO by TRL."""
+"""Fine-tuning of small models: data as chats, packed rows, SFT and CPO by TRL."""

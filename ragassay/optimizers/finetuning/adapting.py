@@ -1,4 +1,4 @@
-"""Train a low-rank adapter that makes a base model a cross-encoder with three labels."""
+"""Train a low-rank adapter that turns a base model into a cross-encoder with three labels."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
 
 SCALE = 2.0
-"""What the product of the two factors is multiplied with."""
+"""Factor of the product of the two low-rank factors."""
 
 BATCH = 16
 
 
 N_MEASURED = 240
-"""Examples that the mean and spread of the features are measured on, before training."""
+"""Number of examples from which the features' mean and spread are measured before training."""
 
 
 class _Learner(nn.Module):
-    """An encoder with its loss, as the trainer wants it."""
+    """An encoder with its loss, as the trainer needs it."""
 
     def __init__(self, encoder: PairEncoder, smoothing: float) -> None:
         super().__init__()
@@ -59,24 +59,24 @@ def train(
     steps: int = 0,
     start: Path | None = None,
 ) -> dict[str, Tensor]:
-    """Train an adapter, with progress; goes on from the last checkpoint in `work`.
+    """Train an adapter, with progress; resume from the last checkpoint in `work`.
 
     Args:
-        encoder: Is changed, and is in the end the trained one.
-        examples: What to learn.
-        tuning: How.
-        work: Holds checkpoints, of this data and tuning alone.
-        epochs: How often each example is seen.
-        seed: Of all draws.
-        steps: Steps of `BATCH` examples after which it ends; 0 for all epochs.
-        start: Folder of an adapter to begin with, of the same base and rank; None to begin anew.
+        encoder: The encoder, which is trained in place.
+        examples: The training examples.
+        tuning: How to train.
+        work: Folder of checkpoints, for this data and tuning only.
+        epochs: Number of passes over the examples.
+        seed: The seed of all draws.
+        steps: Most steps of `BATCH` examples; 0 for all epochs.
+        start: Folder of an adapter to start from, of the same base and rank; None for a new one.
 
     Returns:
         The tensors that `save_adapter` takes.
 
     Raises:
-        InputError: The checkpoints are of other data or of another tuning, or the adapter to begin
-            with is of another base or rank.
+        InputError: The checkpoints are of other data or of another tuning, or the adapter to start
+            from is of another base or rank.
     """
     from transformers import set_seed
     from transformers.trainer_utils import get_last_checkpoint
@@ -101,7 +101,7 @@ def train(
 
 
 def digest_of(examples: Sequence[Example]) -> str:
-    """SHA-256 of all that is learnt from."""
+    """Return the SHA-256 of all training examples."""
     rows = [dataclasses.astuple(example) for example in examples]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
@@ -109,7 +109,7 @@ def digest_of(examples: Sequence[Example]) -> str:
 def _standardise(
     encoder: PairEncoder, examples: Sequence[Example], tuning: Tuning, seed: int
 ) -> None:
-    """Bring a head that wants it to the mean and spread of what it will see."""
+    """Fit a standardising head to the mean and spread of its features."""
     if not isinstance(encoder.head, StandardisedHead):
         return
     chosen = random.Random(seed).sample(examples, min(N_MEASURED, len(examples)))
@@ -132,10 +132,10 @@ def _adapted(base: nn.Module, tuning: Tuning) -> nn.Module:
 
 
 def _targets(base: nn.Module, untouched: float) -> list[str]:
-    """Names of the matrices that are changed: all of the upper layers.
+    """Return the names of the matrices to adapt: all of the upper layers.
 
     Raises:
-        SettingsError: The base has no layers of the usual form.
+        SettingsError: The base's layers have an unknown form.
     """
     config: Any = base.config
     stacks = (
@@ -219,7 +219,7 @@ def _digest_in(start: Path | None) -> str:
 
 
 def _begun(start: Path, encoder: PairEncoder, tuning: Tuning) -> dict[str, Tensor]:
-    """The tensors of an adapter to begin with."""
+    """Return the tensors of the adapter to start from."""
     tensors, shape = read_tensors(start), read_shape(start)
     mine = (encoder.base_name, encoder.base_sha256)
     if (shape.base or encoder.base_name, shape.base_sha256) != mine:
@@ -237,7 +237,7 @@ def _load_factors(base: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
-    """The two factors of each adapted matrix, by its name and "a" or "b"."""
+    """Return the two factors of each adapted matrix, by its name and "a" or "b"."""
     return {
         (name.split(f".{factor}.")[0].removeprefix("base_model.model."), letter): tensor
         for name, tensor in base.state_dict().items()
@@ -247,6 +247,6 @@ def _factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
 
 
 def adapter_tensors(encoder: PairEncoder) -> dict[str, Tensor]:
-    """The two factors of each adapted matrix, named after it, and the head."""
+    """Return the two factors of each adapted matrix, named after it, and the head."""
     found = {f"{matrix}.{letter}": t for (matrix, letter), t in _factors(encoder.base).items()}
     return found | {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}

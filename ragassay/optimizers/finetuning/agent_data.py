@@ -1,4 +1,4 @@
-"""What an agent is fine-tuned on: its own prompts, with the replies that are right."""
+"""An agent's training data: its own prompts with the right replies."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ragassay.records import Rejection
 def agent_examples(
     task: CompileTask, paths: Sequence[Path]
 ) -> tuple[list[ChatExample], list[Rejection]]:
-    """Every item of the files as the agent asks it, with its right reply.
+    """Return every item of the files as the agent's prompt with the right reply.
 
     Args:
-        task: The agent, and how its data is read; also what `ragassay optimize` compiles it on.
+        task: The agent and the reader of its data, as for `ragassay optimize`.
         paths: Files in the task's form.
 
     Returns:
-        Examples, and the lines that could not be read.
+        The examples, and the unreadable lines.
 
     Raises:
         InputError: A file cannot be read.

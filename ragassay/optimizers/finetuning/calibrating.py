@@ -1,4 +1,4 @@
-"""Bring what an adapter says in line with how often it is right, and write it."""
+"""Calibrate an adapter's probabilities, and write it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ def write_trained(
     held: Sequence[Example],
     training: Training | None = None,
 ) -> Shape:
-    """Calibrate what was trained, and write it.
+    """Calibrate a trained adapter, and write it.
 
     Args:
         out: Folder of the adapter.
-        encoder: The trained one.
-        tensors: What `train` returned.
+        encoder: The trained encoder.
+        tensors: The result of `train`.
         n_tokens: Longest input.
-        held: Examples that it did not see, which its probabilities are brought in line with; where
-            there are none they stay as they are.
-        training: How it came about.
+        held: Held-out examples for calibration; without any, the probabilities stay unchanged.
+        training: A description of its training.
     """
     return save_adapter(
         out,
@@ -55,7 +54,7 @@ def _temperature(encoder: PairEncoder, held: Sequence[Example], n_tokens: int) -
 
 
 def fit_temperature(logits: Tensor, labels: Tensor) -> float:
-    """What the logits are to be divided by for the least negative log-likelihood.
+    """Return the divisor of the logits with the least negative log-likelihood.
 
     Guo et al. 2017, section 4.2.
 

@@ -1,4 +1,4 @@
-"""Checkpoints of a training, which no other training may go on from."""
+"""Keep a training's checkpoints from any other training."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ NOTE = "training.json"
 
 
 def claim_folder(work: Path, training: Mapping[str, object]) -> None:
-    """Note in a folder what is trained there, so that no other data goes on from its checkpoints.
+    """Record in a folder what is trained there, so that no other job resumes its checkpoints.
 
     Args:
-        work: Made if it is not there.
-        training: Data, by its hash, and recipe: JSON, but for what has no form there, which is
-            noted as Python shows it.
+        work: The folder; created if missing.
+        training: The data's hash and the recipe, stored as JSON; other types as their `repr`.
 
     Raises:
-        InputError: The folder holds checkpoints of another training.
+        InputError: The folder contains checkpoints of another training.
     """
     work.mkdir(parents=True, exist_ok=True)
     note, mine = work / NOTE, json.dumps(training, indent=2, default=repr)

@@ -1,4 +1,4 @@
-"""Read labelled claims: what people say that a document says of a claim."""
+"""Read labelled claims: pairs of claim and document with a human label."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragassay.records import Rejection, Verdict
 from ragassay.text.sentences import sentences_of
 
 NOT_RELEVANT = 3
-"""Of a claim beside a document of another subject."""
+"""The label of a claim paired with a document on another subject."""
 
 LABEL_OF = {
     "support": SUPPORTS,
@@ -32,7 +32,7 @@ LABEL_OF = {
     "not_relevant": NOT_RELEVANT,
     "not relevant": NOT_RELEVANT,
 }
-"""The words of several collections (SciFact, HealthVer, FEVER) in small letters."""
+"""Labels by the words of several collections (SciFact, HealthVer, FEVER), in lower case."""
 
 WORDS: dict[int, Verdict] = {
     SUPPORTS: "supports",
@@ -44,15 +44,15 @@ WORDS: dict[int, Verdict] = {
 
 @dataclass(frozen=True)
 class LabelledClaim:
-    """A claim, a document, and what the document says of it.
+    """A claim, a document, and the label of the pair.
 
     Attributes:
         claim: A sentence.
-        title: The document's; may be empty.
-        sentences: The document's.
-        rationale: Which of them decide the label, 0-based; empty where nobody said so.
+        title: The document's title; may be empty.
+        sentences: The document's sentences.
+        rationale: The decisive sentences, 0-based; empty if unknown.
         label: `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_RELEVANT`.
-        group: Claims that share a text share it; no group may be on both sides of a split.
+        group: Claims with a shared text have one group; no split divides a group.
     """
 
     claim: str
@@ -63,8 +63,8 @@ class LabelledClaim:
     group: str
 
 
-class ClaimRow(Row):
-    """A claim, its document and the label: SciFact's pairs and HealthVer's rows are such rows."""
+class LabelledClaimRow(Row):
+    """A row of a claims file (SciFact's pairs, HealthVer): a claim, its document and the label."""
 
     claim: str = Field(min_length=1)
     text: str = Field(default="", validation_alias=AliasChoices("evidence", "passage", "abstract"))
@@ -95,7 +95,7 @@ def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
         if isinstance(item, Rejection):
             rejections.append(item)
             continue
-        row = validate(ClaimRow, item.fields)
+        row = validate(LabelledClaimRow, item.fields)
         made = row if isinstance(row, Problem) else _claim(row)
         if isinstance(made, Problem):
             rejections.append(item.place.reject(made))
@@ -104,7 +104,7 @@ def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
     return grouped(claims), rejections
 
 
-def _claim(row: ClaimRow) -> LabelledClaim | Problem:
+def _claim(row: LabelledClaimRow) -> LabelledClaim | Problem:
     sentences = tuple(row.sentences or sentences_of(row.text))
     if not sentences:
         return Problem("evidence", "no text to compare the claim with", "evidence, or sentences")
@@ -118,7 +118,7 @@ def _claim(row: ClaimRow) -> LabelledClaim | Problem:
 
 
 def claim_names(claim: LabelledClaim) -> tuple[str, str]:
-    """Name what ties a claim to others: its own text, and its document's."""
+    """Return the two names that link a claim to others: its own text, and its document's."""
     return f"claim {claim.claim}", f"document {' '.join(claim.sentences)}"
 
 
@@ -129,7 +129,7 @@ def grouped(claims: Sequence[LabelledClaim]) -> list[LabelledClaim]:
 
 
 def label_of(text: str) -> int | None:
-    """Return the label that a word of some collection means; None for a word of none.
+    """Return the label of a collection's word; None for an unknown word.
 
     Example:
         >>> label_of("REFUTES") == CONTRADICTS, label_of("maybe")
@@ -139,7 +139,7 @@ def label_of(text: str) -> int | None:
 
 
 def linked(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Group names that pairs tie together: the group's name, by name.
+    """Group names that pairs link: the group's name, by name.
 
     Example:
         >>> groups = linked([("a", "x"), ("b", "x"), ("c", "y")])

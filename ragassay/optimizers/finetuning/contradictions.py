@@ -1,8 +1,8 @@
-"""Sentences turned into others that what bore them out speaks against.
+"""Turn sentences into ones that their evidence contradicts.
 
-Sets of claims hold few contradictions, and a verifier that saw few takes shared words for support.
-Each change is one that a careless or dishonest answer makes: the direction is turned over, a
-negation is put in or taken out, a number is changed.
+Sets of claims contain few contradictions, and a verifier that saw few takes shared words for
+support. Each change is one that a careless or dishonest answer makes: a reversed direction, an
+added or removed negation, a changed number.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ragassay.perturbations.numbers import change_number
 from ragassay.perturbations.swaps import Change, turn_direction
 
 NUMBERS = 0.1
-"""Share of the supported claims whose number may be what is changed: a verifier that saw many such
+"""Share of the supported claims whose number may be changed: with more such examples a verifier
 takes any sentence full of figures for a contradiction."""
 
 
 def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> str | None:
-    """One change that turns a sentence against what bore it out.
+    """Make one change after which a sentence's evidence contradicts it.
 
     Args:
-        sentence: Any.
-        rng: Draws the change, the turn of a direction twice as often as any other.
+        sentence: The sentence.
+        rng: Draws the change; a reversed direction is twice as likely as any other.
         numbers: Whether a number may be changed.
 
     Returns:
@@ -46,12 +46,12 @@ def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> st
 
 
 def contrary(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
-    """A labelled claim turned over; of what a document contradicts, no more than its direction.
+    """Reverse a labelled claim; of a contradicted one, only its direction.
 
-    Where a document says other than the claim, a negation of the claim is not yet what it says.
+    If a document contradicts a claim, it does not necessarily state the claim's negation.
 
     Returns:
-        None of a neutral claim, and where no change applies.
+        None for a neutral claim, or if no change applies.
     """
     if claim.label == SUPPORTS:
         numbers = rng.random() < NUMBERS

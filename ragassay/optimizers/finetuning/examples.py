@@ -1,4 +1,4 @@
-"""What a model is fine-tuned on: chats with the reply that is wanted, perhaps with a worse one."""
+"""Training examples: chats with the desired reply, and perhaps a worse one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Method = Literal["sft", "cpo"]
-"""Supervised fine-tuning on the replies that are wanted; or contrastive preference optimisation
-(Xu et al. 2024), which also learns what is not."""
+"""Supervised fine-tuning on the desired replies; or contrastive preference optimisation (Xu et al.
+2024), which also learns from rejected ones."""
 
 Messages = tuple[tuple[str, str], ...]
 """Role and content of each message."""
@@ -18,15 +18,14 @@ Messages = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class ChatExample:
-    """A chat, and how it is to go on.
+    """A chat with its desired reply.
 
     Attributes:
-        messages: What the model is asked.
-        reply: What it is to say.
-        rejected: What it is not to say; empty where nothing worse is known. CPO learns from these.
-        group: What it is about (a question, a claim with its abstracts): examples of a group are
-            on one side of every split.
-        kind: What kind of example it is, for counts: "whole", "extreme", "supports".
+        messages: The prompt.
+        reply: The desired reply.
+        rejected: A worse reply, for CPO; empty where none is known.
+        group: Its subject (a question, a claim with its abstracts): no split divides a group.
+        kind: The kind of example, for counts: "whole", "extreme", "supports".
     """
 
     messages: Messages
@@ -37,17 +36,17 @@ class ChatExample:
 
 
 def as_messages(rendered: Sequence[Mapping[str, str]]) -> Messages:
-    """Messages as an adapter renders them."""
+    """Return messages in the form that an adapter renders."""
     return tuple((message["role"], message["content"]) for message in rendered)
 
 
 def as_reply(fields: Mapping[str, object]) -> str:
-    """A reply's JSON as the embedded models write it under a schema: without a space."""
+    """Return a reply's JSON as the embedded models write it under a schema: without spaces."""
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
 
 
 def digest_of(examples: Sequence[ChatExample], method: Method) -> str:
-    """SHA-256 of all that a method learns from, prompts included."""
+    """Return the SHA-256 of everything that a method learns from, prompts included."""
     found = hashlib.sha256()
     for example in examples:
         worse = example.rejected if method == "cpo" else ""

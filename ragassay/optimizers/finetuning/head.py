@@ -1,6 +1,6 @@
-"""Fine-tuning of a verifier that writes nothing: a head over what a base model makes of a pair.
+"""Fine-tune a verifier that writes nothing: a classification head over a base model's states.
 
-The adapter that comes of it is read as the shipped ones are (`ragassay.models.verifiers`).
+The adapter is read like the shipped ones (`ragassay.models.verifiers`).
 """
 
 from __future__ import annotations
@@ -48,22 +48,21 @@ LIBRARIES = ("torch", "transformers", "peft")
 
 @dataclasses.dataclass(frozen=True)
 class HeadJob:
-    """What is to be trained.
+    """A training job of a verifier with a head.
 
     Attributes:
-        data: Files of claims to learn from; one that is named twice weighs twice.
+        data: Files of training claims; one that is named twice counts twice.
         out: Folder of the adapter.
-        base: A packaged model, one of the hub, or a folder.
-        start: A verifier to begin with, as settings name it or its folder; None to begin anew.
-        dev: Claims that are not learnt from: the probabilities are fitted to them, and it is
-            measured on them; None for neither.
-        epochs: How often each example is seen.
-        learning_rate: Of the low-rank factors; None for the base's own.
-        rank: Of the low-rank factors; None for the base's own.
-        seed: Of all draws.
+        base: A packaged model, one from the hub, or a folder.
+        start: A verifier to start from, by its name in settings or its folder; None for a new one.
+        dev: Held-out claims, for calibration and for measurement; None for neither.
+        epochs: Number of passes over the examples.
+        learning_rate: Learning rate of the low-rank factors; None for the base's default.
+        rank: Rank of the low-rank factors; None for the base's default.
+        seed: The seed of all draws.
         limit: Most examples; 0 for all.
-        steps: Steps after which it ends; 0 for all epochs.
-        work: Holds checkpoints; None for `out/checkpoints`.
+        steps: Most steps; 0 for all epochs.
+        work: Folder of checkpoints; None for `out/checkpoints`.
     """
 
     data: tuple[Path, ...]
@@ -81,7 +80,7 @@ class HeadJob:
 
     @property
     def command(self) -> str:
-        """What a shell runs for the same job."""
+        """The shell command of the same job."""
         given = {
             "dev": self.dev,
             "base": self.base,
@@ -101,16 +100,16 @@ class HeadJob:
 
 
 def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
-    """Train an adapter with its head; the same job again goes on from its last checkpoint.
+    """Train an adapter with its head; the same job again resumes from its last checkpoint.
 
     Args:
-        job: What is to be trained.
-        say: Told of progress, in words.
+        job: The training job.
+        say: Receives progress messages.
 
     Raises:
-        InputError: There is nothing to learn, what is held out is also learnt from, the checkpoints
-            are of another job, or `start` is no adapter for this one.
-        SettingsError: PEFT is not installed, or the base cannot be had.
+        InputError: There are no examples, held-out claims are among the training claims, the
+            checkpoints are of another job, or `start` does not fit this one.
+        SettingsError: PEFT is not installed, or the base is unavailable.
     """
     if importlib.util.find_spec("peft") is None:
         raise SettingsError("fine-tuning needs PEFT: run `pip install 'ragassay[train]'`")
@@ -161,7 +160,7 @@ def _tuning(job: HeadJob) -> Tuning:
 
 
 def _start(job: HeadJob) -> Path | None:
-    """The folder of the adapter to begin with."""
+    """Return the folder of the adapter to start from."""
     if job.start is None:
         return None
     name = str(job.start)
@@ -174,7 +173,7 @@ def _start(job: HeadJob) -> Path | None:
 def _read(
     job: HeadJob,
 ) -> tuple[dict[Path, list[LabelledClaim]], list[LabelledClaim], list[Rejection]]:
-    """The claims of each file, those that are held out, and what could not be read."""
+    """Return the claims of each file, the held-out ones, and unreadable rows."""
     sets: dict[Path, list[LabelledClaim]] = {}
     rejections: list[Rejection] = []
     for path in dict.fromkeys(job.data):
@@ -209,13 +208,13 @@ def head_examples(
     seed: int,
     follow: Callable[[Sequence[LabelledClaim]], Iterable[LabelledClaim]] = iter,
 ) -> list[Example]:
-    """Each set's claims, then the contraries of those whose deciding sentences people marked.
+    """Return each set's claims, then the contraries of those with marked decisive sentences.
 
     Args:
         sets: Claims; a set may come twice.
-        embedder: Chooses the sentences that are read, beside those that people marked.
-        seed: Of the contraries, which are the same where a set comes again.
-        follow: Shows how far it is.
+        embedder: Chooses the sentences to read besides the marked ones.
+        seed: The seed of the contraries; a repeated set gets the same ones.
+        follow: Shows progress.
     """
     rng = random.Random(seed)
     made: dict[int, list[Example]] = {}
@@ -242,7 +241,7 @@ def _counts(examples: Sequence[Example]) -> str:
 def _measured(
     job: HeadJob, held: Sequence[LabelledClaim], examples: Sequence[Example]
 ) -> Agreement:
-    """The saved adapter's labels beside people's."""
+    """Return the agreement of the saved adapter's labels with people's."""
     from ragassay.models.cross_encoder import CrossEncoder
 
     encoder: PairEncoder = pair_encoder(job.base, load_settings().cache_dir)

@@ -1,4 +1,4 @@
-"""The card of a fine-tuned verifier: what it learnt from, and how it did on other claims."""
+"""The card of a fine-tuned verifier: its training data, and its figures on other claims."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def head_card(
     measured: Agreement | None,
     command: str,
 ) -> ModelCard:
-    """What a run's report and `ragassay models show` say of a user's verifier.
+    """Return the card that a report and `ragassay models show` print for a user's verifier.
 
     Args:
-        model: Its name in settings.
-        base: The model below it.
+        model: The verifier's name in settings.
+        base: The base model.
         digest: SHA-256 of its weights.
-        training: How it came about.
-        measured: Its labels beside people's on claims that it did not learn from; None without any.
-        command: What trained and measured it.
+        training: A description of its training.
+        measured: Its agreement with people on held-out claims; None without any.
+        command: The command that trained and measured it.
     """
     begun = f", begun with the adapter {training.start[:12]}" if training.start else ""
     return ModelCard(

@@ -42,19 +42,19 @@ LIBRARIES = ("torch", "transformers", "peft", "trl")
 
 @dataclass(frozen=True)
 class FinetuneJob:
-    """What is to be trained.
+    """A fine-tuning job.
 
     Attributes:
-        task: For what.
-        data: Files to learn from.
+        task: The task.
+        data: Training files.
         out: Folder of the adapter.
-        base: The model below it: `SMOLLM2`, a Hugging Face id, or a folder.
-        recipe: How.
-        start: Folder of an adapter to begin with; None to begin anew.
-        labels: The file of the labels, for a labeller whose answers come without.
-        n_systems: Of a judge's data: systems whose answer to a question is learnt from.
+        base: The base model: `SMOLLM2`, a Hugging Face id, or a folder.
+        recipe: How to train.
+        start: Folder of an adapter to start from; None for a new one.
+        labels: The file of labels, for a labeller, if the answers have none.
+        n_systems: Systems per question in a judge's data.
         limit: Most examples; 0 for all.
-        work: Holds checkpoints; None for `out/checkpoints`.
+        work: Folder of checkpoints; None for `out/checkpoints`.
     """
 
     task: TunedTask
@@ -70,15 +70,15 @@ class FinetuneJob:
 
 
 def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
-    """Train an adapter; the same job again goes on from its last checkpoint.
+    """Train an adapter; the same job again resumes from its last checkpoint.
 
     Args:
-        job: What is to be trained.
-        say: Told of progress, in words.
+        job: The training job.
+        say: Receives progress messages.
 
     Raises:
-        InputError: There is nothing to learn, or `start` is an adapter for another base or task.
-        SettingsError: TRL is not installed, or the base cannot be had.
+        InputError: There are no examples, or `start` is an adapter for another base or task.
+        SettingsError: TRL is not installed, or the base is unavailable.
     """
     _check_start(job)
     settings = load_settings(evidence_rounds=0)
@@ -123,7 +123,7 @@ def _check_start(job: FinetuneJob) -> None:
 def _examples(
     job: FinetuneJob, settings: Settings, say: Callable[[str], None]
 ) -> tuple[Sequence[ChatExample], int]:
-    """What the job's files teach, and how many of their lines could not be read."""
+    """Return the examples of the job's files, and the number of unreadable lines."""
     if job.task == "judge":
         rejected = sum(len(read_records(path).rejections) for path in job.data)
         return judge_examples(
@@ -140,7 +140,7 @@ def _examples(
 def trainable_base(
     base: str, settings: Settings
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """A base model to train on: in four bits where there is a GPU and bitsandbytes (QLoRA)."""
+    """Return a base model to train: in four bits with a GPU and bitsandbytes (QLoRA)."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -1,10 +1,10 @@
-"""What a judge learns from: whole answers as others rated them, damaged ones as they deserve it.
+"""A judge's training data: whole answers with others' ratings, damaged ones with desired ones.
 
 YESciEval, section 5 and appendix G: one example for each rubric and answer; preference pairs of a
 desired rating and one that is too high, at most 1 for extreme damage and at most 3 for subtle. The
 damage is made anew with texts of many origins: the sets themselves append the same few sentences,
-and a judge that learns from them learns those sentences. Only redundant answers, which a model
-wrote for each, are taken from the file.
+and a judge would learn those. Only redundant answers, which a model wrote for each, are taken from
+the file.
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ from ragassay.settings import Settings
 from ragassay.text.sentences import sentences_of
 
 EXCERPTS = 0.85
-"""Share of the answers of which only the end is learnt from: most that is to be learnt shows there
-as well, at a third of the tokens."""
+"""Share of the answers reduced to their end: it shows most of what there is to learn, at a third of
+the tokens."""
 
 EXCERPT_SENTENCES = (2, 4)
 
 N_WHOLE = 6
-"""Rubrics of a whole answer that are learnt from."""
+"""Rubrics per whole answer."""
 
 N_DAMAGED = 8
-"""Damaged forms of each answer that are learnt from."""
+"""Damaged versions per answer."""
 
 ADDED = ("same_domain", "same_domain", "off_topic", "blog", "tweet")
-"""Further damage of which only the mark of the sentence that it adds is learnt: that costs little
-more than the sentence. What is hardest to see is learnt most often."""
+"""Further damage that teaches only the mark of the added sentence, which costs little more than the
+sentence. The subtlest damage is learnt most often."""
 
 BESIDE = 0.5
-"""How often a damaged answer is learnt from on a second rubric that the damage touches."""
+"""Share of damaged answers that are also rated on a second rubric that the damage affects."""
 
 FOREIGN_TO = ("relevancy", "coherence", "readability")
-"""Rubrics on which text that talks to the judge makes an answer bad."""
+"""Rubrics on which an injection makes an answer bad."""
 
 UNSEEN = ("drop_last", "drop_inside", "first_connective")
-"""Attacks that leave an answer such as another system might have written: a judge that is told to
-rate it low rates every answer lower."""
+"""Attacks whose result another system might have written: a judge that learns to rate it low rates
+every answer lower."""
 
 MIDDLE = {"swap_last": 3}
-"""Ratings by attack, of what is hardly seen; others get those of `DESIRED`."""
+"""Desired ratings of damage that is hardly visible, by attack; others get those of `DESIRED`."""
 
 TOO_HIGH, TOO_LOW = 5, 1
-"""What is not to be said of a damaged answer, and of a whole one."""
+"""Rejected ratings of a damaged answer, and of a whole one."""
 
 WORSE: Mark = "subject"
-"""What is not to be said of a sentence that is fine."""
+"""Rejected mark of a sentence that is fine."""
 
 
 def judge_examples(
@@ -76,7 +76,7 @@ def judge_examples(
     seed: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[ChatExample]:
-    """Examples from the answers to questions that are not held out.
+    """Return examples from the answers to questions that are not held out.
 
     Args:
         answers: YESciEval files.
@@ -99,9 +99,9 @@ def judge_examples(
         made = damage_answers(chosen, attacks=ATTACKS, pools="fit", seed=seed, among=whole).answers
         whole_ids = {record.id: record for record in whole}
         uncut = [record for record in chosen if record == whole_ids[record.id]]
-        # Beside the end of an answer, a whole redundant one would be known by its length.
+        # Among ends of answers, a whole redundant one would stand out by its length.
         for one in (*made, *redundant(records, uncut)):
-            # Whether a figure is right is not to be seen without the sources.
+            # Without the sources, nobody can tell whether a figure is right.
             if one.family != "clinical" and one.attack not in UNSEEN:
                 damaged.setdefault(one.original, []).append(one)
         added = _added(chosen, whole, seed)
@@ -120,7 +120,7 @@ def judge_examples(
 
 
 def _excerpt(record: Record, seed: int) -> Record:
-    """The answer, or its last sentences alone."""
+    """Return the answer, or its last sentences only."""
     rng = random.Random(f"excerpt:{seed}:{record.id}")
     if rng.random() >= EXCERPTS or not isinstance(record.answer, str):
         return record
@@ -131,7 +131,7 @@ def _excerpt(record: Record, seed: int) -> Record:
 def _added(
     chosen: Sequence[Record], whole: Sequence[Record], seed: int
 ) -> dict[str, list[DamagedAnswer]]:
-    """Answers to which a sentence was added, by the id of the whole one."""
+    """Return answers with an added sentence, by the id of the whole one."""
     found: dict[str, list[DamagedAnswer]] = {record.id: [] for record in chosen}
     for n, name in enumerate(ADDED, 1):
         attacks = [attack for attack in ATTACKS if attack.name == name]
@@ -163,7 +163,7 @@ def _of_whole(
 
 
 def _drawn(damaged: Sequence[DamagedAnswer], rng: random.Random) -> list[DamagedAnswer]:
-    """Some of an answer's damaged forms, such that each rubric and severity has its share."""
+    """Draw some of an answer's damaged versions, balanced by rubric and severity."""
     cells: dict[tuple[str, str, str], list[DamagedAnswer]] = {}
     for one in damaged:
         if one.family == "injection":
@@ -203,7 +203,7 @@ def _of_damaged(case: Case, one: DamagedAnswer, rng: random.Random) -> list[Chat
 
 
 def _numbers(one: DamagedAnswer, n_sentences: int) -> tuple[int, ...]:
-    """Which sentences a reason names; of the file's redundant answers, those that say it again."""
+    """Return the sentences that a reason names; of redundant answers, the repeating ones."""
     added: Sequence[int] = one.sentences
     if one.attack == "redundant" and one.severity == "subtle":
         added = [n_sentences]
@@ -213,7 +213,7 @@ def _numbers(one: DamagedAnswer, n_sentences: int) -> tuple[int, ...]:
 
 
 def _marked(case: Case, record: Record, faults: Mapping[int, Mark], kind: str) -> list[ChatExample]:
-    """What each sentence of an answer is."""
+    """Return an example for the mark of each sentence of an answer."""
     return [
         ChatExample(
             messages=as_messages(_READER.messages(case, n)),
@@ -236,7 +236,7 @@ def _rated(
     rating: int,
     reason: str,
 ) -> ChatExample:
-    """A rating of an answer in whose sentences these faults were seen."""
+    """Return an example of a rating of an answer with these faults in its sentences."""
     other = TOO_LOW if kind == "whole" else TOO_HIGH
     return ChatExample(
         messages=as_messages(_JUDGE.messages(case, faults, rubric)),

@@ -1,9 +1,9 @@
-"""Many examples in one row, what they share computed once.
+"""Pack many examples into one row, and compute their shared tokens once.
 
-The prompts on one answer are the same but for their end. As the embedded judge does when it answers
-(`models.local`), so here when it learns: the examples of a row become a tree, each token sees its
-own ancestors, and the loss of every example is what it would be in a row of its own. On answers
-with some twenty examples this trains four times as many of them in the same time.
+The prompts on one answer differ only at their end. As in the embedded judge (`models.local`), the
+examples of a row form a tree: each token sees its own ancestors, and the loss of every example
+equals its loss in a row of its own. On answers with some twenty examples this trains four times as
+many of them in the same time.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     import torch
 
 IGNORED = -100
-"""Label of a token that is not learnt."""
+"""Label of a token without a loss."""
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """An example as tokens: what is asked, and what is to be said."""
+    """An example as tokens: the prompt and the reply."""
 
     prompt: tuple[int, ...]
     reply: tuple[int, ...]
 
 
 def pack(examples: Iterable[Tokens], n_most: int) -> list[list[Tokens]]:
-    """Put examples into rows of at most so many tokens, shared ones counted once.
+    """Pack examples into rows of at most `n_most` tokens, shared tokens counted once.
 
     Args:
-        examples: Each fits into a row.
-        n_most: Tokens of a row.
+        examples: Examples that each fit into a row.
+        n_most: Most tokens of a row.
 
     Returns:
-        Rows; neighbours in the order of their tokens stand together.
+        The rows; examples with similar beginnings share a row.
     """
     rows: list[list[Tokens]] = []
     room = 0
     for example in sorted(examples, key=lambda e: (e.prompt, e.reply)):
-        # In this order none of the row shares more with an example than the one before it.
+        # In this order, an example shares most with the one before it.
         stem = rows[-1][-1].prompt[:-1] if rows else ()
         n_whole = len(example.prompt) + len(example.reply)
         n_new = n_whole - common_prefix_length(stem, example.prompt[:-1])
@@ -60,14 +60,14 @@ def pack(examples: Iterable[Tokens], n_most: int) -> list[list[Tokens]]:
 
 
 def as_row(examples: Sequence[Tokens]) -> dict[str, Any]:
-    """A row as numbers: tokens, positions, labels, and who sees whom.
+    """Return a row as numbers: tokens, positions, labels and visibility.
 
-    An example's last prompt token and its reply stand by themselves, whatever others share with
-    them: a token is learnt from the one before it in the row.
+    An example's last prompt token and its reply are never shared: a token is learnt from the one
+    before it in the row.
 
     Returns:
         `input_ids`, `position_ids`, `labels`, each of length n, and `visible`, shape (n, n), true
-        where the token of the row sees that of the column.
+        where the row's token sees the column's.
     """
     tree = RadixTree()
     for example in examples:
@@ -92,7 +92,7 @@ def as_row(examples: Sequence[Tokens]) -> dict[str, Any]:
 
 
 def collate(batch: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
-    """A batch of one row, as a causal model of transformers takes it.
+    """Return a batch of one row, in the form of transformers' causal models.
 
     Args:
         batch: One row: its examples' `prompts` and `replies`.

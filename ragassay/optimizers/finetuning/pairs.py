@@ -1,6 +1,6 @@
-"""Pairs of a claim and a passage, with what the passage says of the claim.
+"""Pairs of a claim and a passage, with a label.
 
-What a cross-encoder learns from, and is measured on.
+A cross-encoder is trained and measured on them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Example:
 def claim_examples(
     claims: Iterable[LabelledClaim], embedder: TextEncoder, *, marked: bool = False
 ) -> list[Example]:
-    """Claims with their document's title and the sentences that are closest to them.
+    """Pair claims with their document's title and the closest sentences.
 
     Args:
-        claims: Any; one beside a document of another subject is neutral.
-        embedder: Tells which are closest.
-        marked: Whether sentences that people marked as deciding the label come before others.
+        claims: Labelled claims; `NOT_RELEVANT` becomes neutral.
+        embedder: Finds the closest sentences.
+        marked: Whether sentences that people marked as decisive come first.
     """
     return [
         Example(

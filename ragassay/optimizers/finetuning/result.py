@@ -1,4 +1,4 @@
-"""What came of a fine-tuning."""
+"""The result of a fine-tuning."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ragassay.metrics.agreement import Agreement
 
 @dataclass(frozen=True)
 class Finetuned:
-    """An adapter that was written.
+    """A written adapter.
 
     Attributes:
-        weights_sha256: Of its weights.
+        weights_sha256: SHA-256 of its weights.
         n_bytes: Their size.
-        n_examples: What it learnt from.
+        n_examples: Number of training examples.
         n_rejected: Lines of the data that could not be read.
-        measured: Its labels beside those of claims that it did not learn from; None without any.
+        measured: Its agreement with the labels of held-out claims; None without any.
     """
 
     weights_sha256: str

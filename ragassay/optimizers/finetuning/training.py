@@ -1,7 +1,7 @@
 """Supervised fine-tuning and contrastive preference optimisation, by TRL on PEFT's LoRA.
 
-Both go on from their last checkpoint when the same command is given again. Where there is a GPU and
-bitsandbytes, the base model is loaded in four bits (QLoRA, as YESciEval's appendix G trains).
+Both resume from their last checkpoint when the same command is given again. With a GPU and
+bitsandbytes, the base model is loaded in four bits (QLoRA, as in YESciEval's appendix G).
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ LEARNING_RATES: Mapping[Method, float] = {"sft": 2e-3, "cpo": 5e-5}
 
 @dataclass(frozen=True)
 class Recipe:
-    """How an adapter is trained.
+    """Training settings of an adapter.
 
     Attributes:
-        method: What is learnt from.
-        epochs: How often each example is seen.
-        learning_rate: At its highest; it warms up, then falls along a cosine.
-        rank: Of the two factors of each changed matrix.
-        share_of_layers: The upper layers that are changed; below them nothing is, which saves time.
+        method: The training method.
+        epochs: Number of passes over the examples.
+        learning_rate: The highest rate, after warm-up; it then falls along a cosine.
+        rank: Rank of the two factors of each changed matrix.
+        share_of_layers: Share of the layers, from the top, that is changed; fewer save time.
         row_tokens: Most tokens of a row of packed examples.
-        rows: Rows a step.
-        beta: Of CPO: how much a preference weighs against its uncertainty.
-        cap: Of CPO: most pairs of a kind (a rubric and how plain the damage is); 0 for no bound.
-        seed: Of the factors' start and of the rows' order.
-        steps: Steps after which it ends; 0 for all epochs.
+        rows: Rows per step.
+        beta: CPO's inverse temperature of a preference.
+        cap: CPO's most pairs of a kind (rubric and severity of the damage); 0 for no limit.
+        seed: The seed of the factors and of the rows' order.
+        steps: Most steps; 0 for all epochs.
     """
 
     method: Method = "sft"
@@ -58,7 +58,7 @@ class Recipe:
 
 
 def tokenised(examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFast) -> list[Tokens]:
-    """Examples as tokens, each reply with the token that ends it."""
+    """Return examples as tokens, each reply with its end token."""
     chat = ChatEncoder(tokenizer)
     end: Any = tokenizer.eos_token_id
     return [
@@ -73,7 +73,7 @@ def tokenised(examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFas
 def that_fit(
     examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFast, n_most: int
 ) -> list[ChatExample]:
-    """The examples that are not longer than a row.
+    """Return the examples that fit into a row.
 
     Raises:
         InputError: None is short enough.
@@ -94,19 +94,19 @@ def train(
     start: Path | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> PeftModel:
-    """Train an adapter, with progress; goes on from the last checkpoint in `work`.
+    """Train an adapter, with progress; resume from the last checkpoint in `work`.
 
     Args:
-        examples: What to learn.
+        examples: The training examples.
         model: The base model.
         tokenizer: Its tokenizer, with a chat template.
-        recipe: How.
-        work: Holds checkpoints, of this data and recipe alone.
-        start: Folder of an adapter to begin with, as CPO begins with one of SFT.
-        say: Told what is left out.
+        recipe: How to train.
+        work: Folder of checkpoints, for this data and recipe only.
+        start: Folder of an adapter to start from, as CPO starts from one of SFT.
+        say: Receives messages on what is left out.
 
     Raises:
-        InputError: There is nothing to learn, or the checkpoints are of other data.
+        InputError: There are no examples, or the checkpoints are of other data.
         SettingsError: TRL is not installed.
     """
     if importlib.util.find_spec("trl") is None:
@@ -132,7 +132,7 @@ def train(
 
 
 def with_adapter(model: PreTrainedModel, recipe: Recipe, start: Path | None = None) -> PeftModel:
-    """A model with low-rank factors on all linear maps of its upper layers."""
+    """Return a model with low-rank factors on all linear maps of its upper layers."""
     from peft import LoraConfig, PeftModel, get_peft_model
 
     if start is not None:
@@ -151,7 +151,7 @@ def with_adapter(model: PreTrainedModel, recipe: Recipe, start: Path | None = No
 
 
 def _linear_maps(model: PreTrainedModel) -> list[str]:
-    """Names of the linear maps of a layer: those below the head."""
+    """Return the names of a layer's linear maps, below the head."""
     import torch
 
     base: Any = model.base_model
@@ -164,7 +164,7 @@ def _linear_maps(model: PreTrainedModel) -> list[str]:
 
 
 def _arguments(recipe: Recipe, work: Path) -> dict[str, Any]:
-    """What both trainers take."""
+    """Return the arguments of both trainers."""
     import torch
 
     has_gpu = torch.cuda.is_available()
@@ -246,7 +246,7 @@ def _cpo(
 
 
 def capped(pairs: Sequence[ChatExample], recipe: Recipe) -> list[ChatExample]:
-    """At most `cap` pairs of each kind, at random, in their order (YESciEval, section 5)."""
+    """Draw at most `cap` pairs of each kind, and keep their order (YESciEval, section 5)."""
     by_kind: dict[str, list[int]] = {}
     for place, pair in enumerate(pairs):
         by_kind.setdefault(pair.kind, []).append(place)
@@ -259,7 +259,7 @@ def capped(pairs: Sequence[ChatExample], recipe: Recipe) -> list[ChatExample]:
 
 
 def _prompt_text(example: ChatExample, tokenizer: PreTrainedTokenizerFast) -> str:
-    """The prompt as text, as TRL's CPO wants it; no content can pass for the chat's own marks."""
+    """Return the prompt as text for TRL's CPO; no content can pass for the chat's own marks."""
     marks = tokenizer.all_special_tokens
     messages = []
     for role, content in example.messages:

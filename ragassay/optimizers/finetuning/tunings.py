@@ -1,4 +1,4 @@
-"""How an adapter with a head is trained, by its base model."""
+"""Training settings of an adapter with a head, by base model."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ragassay.models.embeddings import EMBEDDED as MINILM
 
 @dataclass(frozen=True)
 class Tuning:
-    """How an adapter is trained on a base model.
+    """Training settings of an adapter on a base model.
 
     Attributes:
-        untouched: Share of the layers, the lower ones, that is not changed, which saves time.
-        rank: Of the two factors of each changed matrix.
+        untouched: Share of the layers, from the lowest, that stays unchanged, which saves time.
+        rank: Rank of the two factors of each changed matrix.
         n_tokens: Longest input.
-        learning_rate: Of the factors, at its highest.
-        head_rate: Of the head.
-        schedule: How the rates fall.
-        smoothing: Of the labels, which are noisy.
+        learning_rate: Highest learning rate of the factors.
+        head_rate: Learning rate of the head.
+        schedule: Schedule of the rates.
+        smoothing: Smoothing of the labels, which are noisy.
     """
 
     untouched: float
@@ -53,9 +53,9 @@ TUNINGS: Mapping[str, Tuning] = {
         smoothing=0.0,
     ),
 }
-"""How each packaged base model is tuned."""
+"""Training settings of each packaged base model."""
 
 
 def tuning_of(base: str) -> Tuning:
-    """How a base model is tuned; one of the hub as SmolLM2 is."""
+    """Return a base model's settings; one from the hub gets those of SmolLM2."""
     return TUNINGS.get(base, TUNINGS[SMOLLM2])

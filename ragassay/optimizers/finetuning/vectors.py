@@ -1,4 +1,4 @@
-"""Vectors kept on disk between runs of a fit."""
+"""Keep vectors on disk between runs of a fit."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SAVE_EVERY = 2000
-"""New vectors between two writes, so that a fit that is stopped has not embedded in vain."""
+"""New vectors between two writes, so that an interrupted fit keeps its work."""
 
 
 class CachedEncoder:
     """An encoder that asks another one for new texts only.
 
     Args:
-        encoder: Computes vectors; the cache holds those of one encoder alone.
-        path: An .npz file, read if it is there and written on the way and on leaving; None keeps
+        encoder: Computes vectors; a cache is for one encoder only.
+        path: An .npz file, read if it exists, written during the work and at its end; None keeps
             vectors in memory.
     """
 
@@ -51,7 +51,7 @@ class CachedEncoder:
         self._save()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of length 1, shape (n_texts, n_dimensions); (0, 0) for no text."""
+        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) for no text."""
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         keys = [hashlib.sha256(text.encode()).hexdigest() for text in texts]

@@ -1,10 +1,10 @@
-"""What a citation verifier learns from: labelled claims, and what can be made of them.
+"""A citation verifier's training data: labelled claims, and examples derived from them.
 
-Of a document the closest sentences are read, and with them those that people marked as deciding
-the label. People's sets hold few contradictions, and a verifier that saw few takes shared words for
-support. So, where people marked what decides, a supported claim is also learnt turned into its
-contradiction, a contradicted one turned into what is supported. A verifier that writes also learns
-some claims beside the document of another, which says nothing of them.
+The verifier reads a document's closest sentences, and those that people marked as decisive. Sets of
+claims contain few contradictions, and a verifier that saw few takes shared words for support. So,
+where people marked the decisive sentences, a supported claim is also learnt as its contradiction,
+and a contradicted one as a supported claim. A generative verifier also learns some claims with the
+document of another claim, which is not relevant to them.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from ragassay.records import Rejection
 from ragassay.retrievers.rerank import TextEncoder
 
 FOREIGN = 0.1
-"""Share of the claims that are also learnt beside the document of another."""
+"""Share of the claims that are also paired with the document of another claim."""
 
 N_MARKED = N_READ - 1
-"""Most sentences that are read because people marked them; the closest fill up the rest."""
+"""Most marked sentences to read; the closest ones fill up the rest."""
 
 
 def read_verifier_examples(
     paths: Sequence[Path], embedder: TextEncoder, *, seed: int = 0
 ) -> tuple[list[ChatExample], list[Rejection]]:
-    """Examples of the claims of files, as `read_claims` reads them and `verifier_examples` makes.
+    """Read the claims of files, and return examples of them.
 
     Raises:
         InputError: A file cannot be opened.
@@ -52,15 +52,15 @@ def read_verifier_examples(
 def verifier_examples(
     claims: Sequence[LabelledClaim], embedder: TextEncoder, *, seed: int = 0
 ) -> list[ChatExample]:
-    """Examples of claims, with what their document says of each and of its contrary.
+    """Return examples of claims and of their contraries, with their documents.
 
     Args:
-        claims: Those to learn from, without the groups that are held out.
-        embedder: Chooses the sentences that are read.
-        seed: Of what is made of them.
+        claims: The training claims, without held-out groups.
+        embedder: Chooses the sentences to read.
+        seed: The seed of all draws.
 
     Returns:
-        In the order of the claims; those of a claim are of its group.
+        In the order of the claims, each in its claim's group.
     """
     rng = random.Random(seed)
     found: list[ChatExample] = []

@@ -1,4 +1,4 @@
-"""Choose which of YESciEval's answers are learnt from, and which ratings they are to get."""
+"""Choose YESciEval's training answers and their desired ratings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragassay.formats import read_labels
 from ragassay.records import AttackFamily, DamagedAnswer, Record, Severity
 
 SEED = 5
-"""Of the choice among the systems of a question."""
+"""Seed of the choice among a question's systems."""
 
 HELD_OUT_PERCENT = 40
 """Share of the questions that nothing is fitted on."""
@@ -22,15 +22,15 @@ DESIRED: dict[tuple[AttackFamily, Severity], int] = {
     ("rubric", "subtle"): 2,
     ("clinical", "subtle"): 2,
 }
-"""Ratings that damaged answers are to get. YESciEval asks for at most 1 and at most 3; a model that
-aims at 3 for what it often overlooks ends above."""
+"""Desired ratings of damaged answers. YESciEval asks for at most 1 and at most 3; a model that aims
+at 3 for damage that it often overlooks ends above."""
 
 WRITTEN_BY_MODELS = "conciseness"
-"""The rubric whose damaged answers are taken from the file as well."""
+"""The rubric whose damaged answers also come from the file."""
 
 
 def is_held_out(question: str) -> bool:
-    """Tell by the hash of a question's id whether nothing may be fitted on its answers."""
+    """Return whether a question is held out from fitting, by the hash of its id."""
     return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 100 < HELD_OUT_PERCENT
 
 

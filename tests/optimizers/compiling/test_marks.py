@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.optimizers.compiling.measuring import is_better, may_be_chance
 from ragassay.optimizers.compiling.metrics import (
-    Outcome,
+    ItemOutcome,
     compare,
     detection_figure,
     macro_f1_figure,
@@ -26,10 +26,10 @@ from ragassay.optimizers.compiling.metrics import (
 LABELS = ("supports", "contradicts", "neutral")
 
 
-def labelled(pairs, group=lambda n: str(n)) -> list[Outcome]:
+def labelled(pairs, group=lambda n: str(n)) -> list[ItemOutcome]:
     """Outcomes of (right, said); said None is unscored."""
     return [
-        Outcome(
+        ItemOutcome(
             CompileItem(str(n), group(n), (), right=right),
             None if said is None else mark_label(right, said),
         )
@@ -39,7 +39,7 @@ def labelled(pairs, group=lambda n: str(n)) -> list[Outcome]:
 
 def rated(desired: float, score: float, whole: str = "", key: str = "a", group: str = "q"):
     item = CompileItem(key, group, (), right=desired, whole=whole)
-    return Outcome(item, mark_rating(item, score, (1, 5)))
+    return ItemOutcome(item, mark_rating(item, score, (1, 5)))
 
 
 def test_a_label_is_right_or_wrong_and_the_words_say_which():

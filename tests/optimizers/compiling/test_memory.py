@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.optimizers.compiling.memory import Memory, Remembered, request_key
+from ragassay.optimizers.compiling.memory import Memory, StoredReply, request_key
 from ragassay.records import Usage
 
 
-def reply(key: str, cost_usd: float | None = 0.5) -> Remembered:
-    return Remembered(key=key, text=key, usage=Usage(n_calls=1, cost_usd=cost_usd))
+def reply(key: str, cost_usd: float | None = 0.5) -> StoredReply:
+    return StoredReply(key=key, text=key, usage=Usage(n_calls=1, cost_usd=cost_usd))
 
 
 def test_what_was_kept_is_there_after_a_restart(tmp_path):
