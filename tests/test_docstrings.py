@@ -22,7 +22,6 @@ NOT_YET = (
     "metrics/uncertainty.py",
     "metrics/verdicts.py",
     "models/gateway.py",
-    "models/local",
     "models/serving",
     "optimizers",
     "records",
