@@ -38,7 +38,7 @@ class _Call:
 
 @dataclass
 class Load:
-    """What a batcher had to do so far.
+    """The work of a batcher so far.
 
     Attributes:
         n_submitted: Calls that came.
@@ -56,7 +56,7 @@ class Load:
 
     @property
     def n_waiting(self) -> int:
-        """Calls that wait or are being answered."""
+        """Return how many calls wait or are being answered."""
         return self.n_submitted - self.n_ended
 
 
@@ -64,18 +64,18 @@ _BATCHERS: weakref.WeakSet[Batcher] = weakref.WeakSet()
 
 
 def loads() -> list[Load]:
-    """The load of each batcher of this process."""
+    """Return the load of each batcher of this process."""
     return [batcher.load for batcher in list(_BATCHERS)]
 
 
 class Batcher:
-    """Answers prompts from any thread; the engine is built by the first of them.
+    """Answer prompts from any thread; the engine is built by the first of them.
 
     Args:
-        build: Loads the engine; what it raises goes to every caller that waits.
+        build: Load the engine; its error goes to every caller that waits.
 
     Attributes:
-        load: What it had to do so far, for whoever watches.
+        load: Its work so far.
     """
 
     def __init__(self, build: Callable[[], Engine]) -> None:
@@ -126,7 +126,7 @@ class Batcher:
         self.load.n_largest = max(self.load.n_largest, n_calls)
 
     def _gathered(self, n_most: int) -> list[_Call]:
-        """The calls that wait, and those that follow without a pause of `QUIET_S`."""
+        """Return the calls that wait, and those that follow without a pause of `QUIET_S`."""
         calls: list[_Call] = []
         end = time.monotonic() + MOST_WAIT_S
         while len(calls) < n_most:
@@ -166,7 +166,7 @@ def _answer(engine: Engine, calls: list[_Call]) -> None:
 
 
 def _kin(calls: list[_Call]) -> list[_Call]:
-    """The first call and those that share at least half of its text, as many as fit."""
+    """Return the first call and those that share at least half of its text, as many as fit."""
     first = calls[0].prompt.text
     kin, room = calls[:1], N_CHARS_MOST - len(first)
     for call in calls[1:]:

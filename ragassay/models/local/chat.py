@@ -1,4 +1,4 @@
-"""From chat messages to tokens, such that no content can pass for the chat's own marks."""
+"""Turn chat messages into tokens; no content can pass for the chat's own marks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SLOT = "\x00{}\x00"
 
 
 class ChatEncoder:
-    """Renders the model's chat template around contents that are tokenised as plain text.
+    """Render the model's chat template around contents that are tokenised as plain text.
 
     A content that spells `<|im_end|>` becomes the ordinary tokens of these characters: the
     template's marks are the only special tokens of a prompt.
@@ -26,7 +26,7 @@ class ChatEncoder:
         self._cached = functools.lru_cache(maxsize=256)(self._encode)
 
     def encode(self, messages: tuple[tuple[str, str], ...]) -> list[int]:
-        """Tokens of the chat, ending where the assistant's reply starts."""
+        """Return the tokens of the chat, ending where the assistant's reply starts."""
         return list(self._cached(messages))
 
     def _encode(self, messages: tuple[tuple[str, str], ...]) -> tuple[int, ...]:

@@ -42,13 +42,13 @@ class Branch:
 
     @property
     def slots(self) -> list[int]:
-        """The slots of its prefix."""
+        """Return the slots of its prefix."""
         path = self.leaf.path() if self.leaf is not None else []
         return [slot for node in path for slot in node.slots]
 
 
 class Chooser:
-    """Greedy choice under each branch's grammar.
+    """Choose greedily under each branch's grammar.
 
     Args:
         book: The tokenizer's grammars.
@@ -60,7 +60,7 @@ class Chooser:
         self._ends = ends
 
     def start(self, prompt: Prompt, tokens: Sequence[int]) -> Branch:
-        """A branch with its prompt's tokens and what the schema forces after them.
+        """Return a branch with its prompt's tokens and those that the schema forces after them.
 
         Raises:
             RefusedError: The schema is not usable.

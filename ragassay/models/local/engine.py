@@ -68,7 +68,7 @@ class Engine:
 
     @property
     def context_length(self) -> int:
-        """Most tokens that prompt and reply may have together."""
+        """Return the most tokens that prompt and reply may have together."""
         return int(self._model.config.max_position_embeddings)
 
     def _reset(self) -> None:
@@ -167,7 +167,7 @@ class Engine:
         mask: NDArray[np.bool_],
         cache: PackedPass,
     ) -> torch.Tensor:
-        """Hidden states, shape (n_tokens, hidden_size)."""
+        """Return hidden states, shape (n_tokens, hidden_size)."""
         # Added, not boolean: each layer would convert a boolean mask anew.
         added = torch.zeros(mask.shape, dtype=self._model.dtype)
         added.masked_fill_(torch.from_numpy(~mask), torch.finfo(added.dtype).min)
@@ -225,7 +225,7 @@ class Engine:
 
 
 def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
-    """The tokens that end a reply: the tokenizer's, and those that the model's settings name."""
+    """Return the tokens that end a reply: the tokenizer's, and those the model's settings name."""
     config: Any = model.generation_config
     named = config.eos_token_id if config is not None else None
     also = named if isinstance(named, list) else [named]

@@ -38,7 +38,7 @@ class GrammarBook:
         self.pieces = [self._tokens.decode_str([i]) for i in range(n_vocab)]
 
     def matcher(self, schema: str) -> LLMatcher:
-        """A matcher at the start of a reply.
+        """Return a matcher at the start of a reply.
 
         Raises:
             RefusedError: The schema is no JSON, or holds what llguidance cannot enforce.
@@ -63,7 +63,7 @@ class GrammarBook:
         return self._compiled[schema].deep_copy()
 
     def allowed(self, matchers: Sequence[LLMatcher | None]) -> NDArray[np.bool_]:
-        """Which tokens may come next, shape (n_matchers, n_vocab); all of them for None."""
+        """Return which tokens may come next, shape (n_matchers, n_vocab); for None, all of them."""
         n_words = (self._n_vocab + 31) // 32
         bits = np.full((len(matchers), n_words), -1, dtype=np.int32)
         for row, matcher in zip(bits, matchers, strict=True):

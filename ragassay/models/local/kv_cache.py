@@ -56,7 +56,7 @@ class SlotStore:
         return new
 
     def gather(self, slots: Sequence[int]) -> SlotStore:
-        """A new store that holds copies of these slots, in this order."""
+        """Return a new store that holds copies of these slots, in this order."""
         index = torch.as_tensor(list(slots), dtype=torch.long)
         other = SlotStore.__new__(SlotStore)
         other._shape, other._dtype, other.n_slots = self._shape, self._dtype, len(slots)
@@ -102,7 +102,7 @@ class PackedPass:
         return torch.cat([stored.index_select(2, self._seen), new], dim=2)
 
     def get_seq_length(self, layer: int = 0) -> int:
-        """Slots before this pass; positions are always given, so nothing rests on it."""
+        """Return the slots before this pass; positions are always given, so nothing rests on it."""
         return self._new.start
 
 
@@ -115,7 +115,7 @@ def grouped_attention(
     scaling: float | None = None,
     **kwargs: object,
 ) -> tuple[torch.Tensor, None]:
-    """Masked attention with grouped heads that never repeats a key or value.
+    """Attend under a mask, with grouped heads; never repeat a key or value.
 
     The query heads of a group become further rows of its key/value head, head after head. With
     few new tokens that is faster than torch's own `enable_gqa`, and with many no slower.

@@ -1,4 +1,4 @@
-"""Which tokens go through the model together, and which of them sees which.
+"""Passes through the model: the tokens of each, and the mask of which sees which.
 
 A pass is one packed row: runs of tokens of many prompts side by side. Its mask has a row for each
 new token and a column for each slot that the pass attends to, the new tokens' own slots last.
@@ -28,12 +28,12 @@ class Part:
 
     @property
     def tokens(self) -> tuple[int, ...]:
-        """The tokens."""
+        """Return the tokens."""
         return self.node.tokens[self.start : self.end]
 
     @property
     def positions(self) -> range:
-        """Their positions in the prompt."""
+        """Return their positions in the prompt."""
         return range(self.node.start + self.start, self.node.start + self.end)
 
 
@@ -55,7 +55,7 @@ def cut_into_passes(nodes: Sequence[Node], n_most: int) -> list[list[Part]]:
 
 
 def ancestor_mask(parts: Sequence[Part]) -> tuple[list[int], NDArray[np.bool_]]:
-    """Which computed slots a pass sees, and which token sees which.
+    """Return the computed slots that a pass sees, and the mask of which token sees which.
 
     Returns:
         The slots, ascending, and a mask of shape (n_new, n_slots + n_new), true where visible.
@@ -81,7 +81,7 @@ def ancestor_mask(parts: Sequence[Part]) -> tuple[list[int], NDArray[np.bool_]]:
 
 
 class Visibility:
-    """Who sees which slot of a decoding batch's store.
+    """The slots that each branch of a decoding batch sees.
 
     Attributes:
         owned: shape (n_branches, n_slots), true where the branch sees the slot.
@@ -115,7 +115,7 @@ class Visibility:
         return mask
 
     def useful(self, rows: Sequence[int]) -> NDArray[np.intp]:
-        """The slots that any of these branches sees."""
+        """Return the slots that any of these branches sees."""
         return np.flatnonzero(self.owned[list(rows)].any(axis=0))
 
     def keep(self, slots: NDArray[np.intp]) -> None:

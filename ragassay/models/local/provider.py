@@ -85,12 +85,12 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
 def load_base(
     name: str, cache_dir: Path, dtype: str = "auto"
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """A whole model and its tokenizer, loaded once for all adapters on it.
+    """Load a whole model and its tokenizer, once for all adapters on it.
 
     Safe across threads: each model's own thread loads it.
 
     Raises:
-        SettingsError: It cannot be had, or its architecture computes attention or logits in a way
+        SettingsError: It is unavailable, or its architecture computes attention or logits in a way
             of its own.
     """
     with _LOADING:
@@ -121,7 +121,7 @@ def _loaded_base(
 
 
 def adapted(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
-    """A model with an adapter beside its weights, which it shares with the model given."""
+    """Return a model with an adapter beside its weights, which it shares with the model given."""
     from peft import PeftModel
 
     shared = {id(t): t for t in (*model.parameters(), *model.buffers())}
@@ -132,11 +132,11 @@ def adapted(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
 
 @functools.cache
 def _handler_class() -> Callable[[Path, str], CustomLLM]:
-    """The handler, defined late because importing LiteLLM takes seconds."""
+    """Return the handler's class, defined late because importing LiteLLM takes seconds."""
     from litellm.llms.custom_llm import CustomLLM
 
     class LocalJudge(CustomLLM):
-        """Chat messages in, text and log-probabilities out."""
+        """Answer chat messages with text and log-probabilities."""
 
         def __init__(self, cache_dir: Path, dtype: str) -> None:
             super().__init__()
@@ -176,7 +176,7 @@ def _prompt(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -
 
 
 def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
-    """A message's text, also where it comes in parts."""
+    """Return a message's text, also where it comes in parts."""
     if content is None or isinstance(content, str):
         return content or ""
     return "".join(part.get("text", "") for part in content)

@@ -1,4 +1,4 @@
-"""A radix tree over token sequences: what several prompts share is stored, and computed, once.
+"""A radix tree over token sequences: shared prefixes are stored, and computed, once.
 
 Each node holds a run of tokens and, once computed, the key/value slots of those tokens. The path
 from the root to a leaf spells a prompt. The idea is SGLang's RadixAttention (arXiv 2312.07104).
@@ -30,11 +30,11 @@ class Node:
 
     @property
     def is_computed(self) -> bool:
-        """Whether the tokens have key/value slots."""
+        """Return whether the tokens have key/value slots."""
         return len(self.slots) == len(self.tokens)
 
     def path(self) -> list[Node]:
-        """The nodes from below the root down to this one."""
+        """Return the nodes from below the root down to this one."""
         nodes: list[Node] = []
         node: Node | None = self
         while node is not None and node.parent is not None:
@@ -44,7 +44,7 @@ class Node:
 
 
 def common_prefix_length(left: Sequence[object], right: Sequence[object]) -> int:
-    """How many leading tokens two sequences share."""
+    """Return how many leading tokens two sequences share."""
     n = 0
     for a, b in zip(left, right, strict=False):
         if a != b:
@@ -60,7 +60,7 @@ class RadixTree:
         self.root = Node((), 0, None)
 
     def insert(self, tokens: Sequence[int]) -> Node:
-        """Make sure that `tokens` is a path of the tree; return its last node.
+        """Make `tokens` a path of the tree; return its last node.
 
         An empty sequence is the root.
         """
@@ -80,7 +80,7 @@ class RadixTree:
         return node
 
     def missing(self, leaves: Sequence[Node]) -> list[Node]:
-        """The nodes on the way to `leaves` that are not computed, parents first, each once."""
+        """Return the nodes to `leaves` that are not computed, parents first, each once."""
         seen: dict[int, Node] = {}
         for leaf in leaves:
             for node in leaf.path():

@@ -1,4 +1,4 @@
-"""What goes into the embedded judge and what comes out of it."""
+"""The prompts and replies of the embedded judge."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """The contents of the messages, one after the other."""
+        """Return the contents of the messages, joined."""
         return "".join(content for _, content in self.messages)
 
 
@@ -41,7 +41,7 @@ class TokenChoice:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model wrote.
+    """A reply and what it took.
 
     Attributes:
         text: The reply.
