@@ -34,7 +34,6 @@ from ragassay.runs.audit import AuditResult, run_audit
 from ragassay.runs.audit_job import AuditOptions, audit_job
 from ragassay.runs.evaluate import job_of
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.garbage import patient_collector
 from ragassay.runs.progress import shown_progress
 from ragassay.settings import load_settings
 
@@ -56,7 +55,7 @@ def audited(
     records: Sequence[Record], tools: Toolbox, options: AuditOptions, out: Path
 ) -> AuditResult:
     job = audit_job(job_of(records, Corpus()), tools, options)
-    with shown_progress(len(job.asks), enabled=True) as listen, patient_collector():
+    with shown_progress(len(job.asks), enabled=True) as listen:
         return asyncio.run(run_audit(job, tools, RunFolder(out), listen))
 
 

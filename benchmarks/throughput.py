@@ -43,7 +43,6 @@ async def measure(n_answers: int, latency_s: float, concurrency: int) -> list[di
     from ragassay.evaluators.toolbox import Toolbox
     from ragassay.runs.evaluate import job_of, read_job, run
     from ragassay.runs.folder import RunFolder
-    from ragassay.runs.garbage import patient_collector
     from ragassay.settings import load_settings
 
     sample = read_job(SAMPLE / "answers.jsonl", SAMPLE / "abstracts.jsonl")
@@ -60,8 +59,7 @@ async def measure(n_answers: int, latency_s: float, concurrency: int) -> list[di
         for attempt in ("first", "embeddings known"):
             out = RunFolder(Path(folder) / attempt)
             wall, cpu = time.perf_counter(), time.process_time()
-            with patient_collector():
-                result = await run(job_of(records, sample.corpus), replace(tools), out)
+            result = await run(job_of(records, sample.corpus), replace(tools), out)
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
             n_calls = result.summary.usage.n_calls
             ideal = n_calls * latency_s / concurrency

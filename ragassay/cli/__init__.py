@@ -20,6 +20,7 @@ from ragassay.cli.report import report
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
 from ragassay.cli.strategies import strategies
+from ragassay.garbage import patient_collector
 
 app = typer.Typer(
     name="ragassay",
@@ -57,6 +58,7 @@ def main(
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     """Options of every command."""
+    context.with_resource(patient_collector())
     if version:
         from ragassay import __version__
 

@@ -100,25 +100,23 @@ def audit_run(
     from ragassay.runs.audit import audit_of_run, job_of_run
     from ragassay.runs.audit_job import AuditOptions
     from ragassay.runs.evaluate import run_sync
-    from ragassay.runs.garbage import patient_collector
     from ragassay.runs.progress import shown_progress
 
     if retry_failed:
         folder.audit_folder.forget_failures()
     chosen = job_of_run(job, result, tools, AuditOptions(n_answers))
     shown = shown_progress(len(chosen.asks), not quiet, "auditing")
-    with shown as listen, patient_collector():
+    with shown as listen:
         return run_sync(audit_of_run(chosen, result, tools, folder, listen))
 
 
 def _run(chosen: AuditJob, tools: Toolbox, folder: RunFolder, quiet: bool) -> AuditResult:
     from ragassay.runs.audit import run_audit
     from ragassay.runs.evaluate import run_sync
-    from ragassay.runs.garbage import patient_collector
     from ragassay.runs.progress import shown_progress
 
     shown = shown_progress(len(chosen.asks), not quiet, "auditing")
-    with shown as listen, patient_collector():
+    with shown as listen:
         return run_sync(run_audit(chosen, tools, folder, listen))
 
 

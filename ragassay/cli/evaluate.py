@@ -109,10 +109,9 @@ def evaluate(
 
 def _run(job: Job, tools: Toolbox, folder: RunFolder, quiet: bool) -> RunResult:
     from ragassay.runs.evaluate import run, run_sync
-    from ragassay.runs.garbage import patient_collector
     from ragassay.runs.progress import shown_progress
 
-    with shown_progress(len(job.records), enabled=not quiet) as listen, patient_collector():
+    with shown_progress(len(job.records), enabled=not quiet) as listen:
         return run_sync(run(job, tools, folder, listen))
 
 

@@ -28,6 +28,7 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
+from ragassay.garbage import patient_collector
 from ragassay.model_names import is_local, is_ours
 from ragassay.models.local.provider import register_provider
 from ragassay.records import Usage
@@ -54,7 +55,8 @@ _NO_KEY = re.compile(
 def import_litellm() -> Any:
     """Import LiteLLM with its telemetry off and its price list read from the package."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    litellm: Any = importlib.import_module("litellm")
+    with patient_collector():
+        litellm: Any = importlib.import_module("litellm")
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     return litellm

@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 
 from ragassay.errors import FatalModelError, ModelError, RagassayError
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.garbage import patient_collector
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
 from ragassay.graphs.files import open_file
 from ragassay.graphs.keys import fingerprint
@@ -74,15 +75,16 @@ async def run_records(
     outcome = _finished(records, tools, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
     listen(Event(n_records=len(records) - len(waiting)))
-    async with _opened_runner(tools, folder, outcome, listen) as runner:
-        try:
-            async with asyncio.TaskGroup() as group:
+    with patient_collector():
+        async with _opened_runner(tools, folder, outcome, listen) as runner:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for record in waiting:
+                        group.create_task(runner.run(record))
+            except* FatalModelError as errors:
                 for record in waiting:
-                    group.create_task(runner.run(record))
-        except* FatalModelError as errors:
-            for record in waiting:
-                await runner.forget(record)
-            raise _first(errors) from None
+                    await runner.forget(record)
+                raise _first(errors) from None
     return outcome
 
 

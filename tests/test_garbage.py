@@ -1,0 +1,84 @@
+"""The garbage collector during a run."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.garbage import THRESHOLDS, patient_collector
+
+HOSTS = (701, 11, 12)
+
+
+@pytest.fixture(autouse=True)
+def _thresholds() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(*HOSTS)
+    yield
+    gc.set_threshold(*before)
+
+
+def test_the_collector_is_as_before_afterwards_also_when_a_run_fails():
+    with pytest.raises(KeyError), patient_collector():
+        assert gc.get_threshold() == THRESHOLDS
+        raise KeyError
+    assert gc.get_threshold() == HOSTS
+
+
+async def test_of_runs_that_overlap_the_last_one_restores_the_collector():
+    first_ends, second_ends = asyncio.Event(), asyncio.Event()
+
+    async def run(end: asyncio.Event) -> None:
+        with patient_collector():
+            await end.wait()
+
+    first = asyncio.create_task(run(first_ends))
+    await asyncio.sleep(0)
+    second = asyncio.create_task(run(second_ends))
+    await asyncio.sleep(0)
+    first_ends.set()
+    await first
+    assert gc.get_threshold() == THRESHOLDS
+    second_ends.set()
+    await second
+    assert gc.get_threshold() == HOSTS
+
+
+def test_what_the_host_sets_during_a_run_stays():
+    with patient_collector(), patient_collector():
+        gc.set_threshold(5000, 5, 5)
+    assert gc.get_threshold() == (5000, 5, 5)
+
+
+def test_a_collector_that_the_host_has_turned_off_stays_off():
+    gc.disable()
+    try:
+        with patient_collector():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_command_leaves_the_collector_as_it_was():
+    assert CliRunner().invoke(app, ["models", "--help"]).exit_code == 0
+    assert gc.get_threshold() == HOSTS
+
+
+def test_what_a_run_drops_in_circles_is_still_collected():
+    class Node:
+        pass
+
+    with patient_collector():
+        node = Node()
+        node.itself = node
+        seen = weakref.ref(node)
+        del node
+        gc.collect()
+        assert seen() is None
