@@ -9,9 +9,11 @@ has nine `RubricsScore` on `ChatOpenAI`, DeepEval nine `GEval` with given steps 
 ragassay its nine rubrics and nothing else, with a run folder (states and verdicts kept, reports
 written) and without.
 
-whole_s is the process from start to end, run_s what is left of it after imports and set-up (what is
-imported late counts with the run), cpu_ms the run's processor time a call, whole_cpu_ms that of the
-process, load the machine's average over a minute: on a busy one compare processor times alone.
+whole_s is the process from start to end, run_s what is left of it after imports and set-up: each
+tool's `evaluate` is imported before the run; what is imported late counts with the run (ragassay
+imports LiteLLM then, some 5 ms a call of 540). cpu_ms is the run's processor time a call,
+whole_cpu_ms that of the process, load the machine's average over a minute: on a busy one compare
+processor times alone.
 Ideal: calls * latency / concurrency.
 """
 
@@ -196,7 +198,7 @@ def run_tool(tool: str, given: dict[str, Any]) -> None:
 
 def ours(given: dict[str, Any], *, keeps: bool) -> Runner:
     """Nine rubrics; a run folder where it keeps one."""
-    import ragassay
+    from ragassay import evaluate
     from ragassay.settings import Settings
 
     settings = Settings(
@@ -209,7 +211,7 @@ def ours(given: dict[str, Any], *, keeps: bool) -> Runner:
 
     def run() -> int:
         out = Path("run") if keeps else None
-        results = ragassay.evaluate(given["answers"], settings=settings, out=out)
+        results = evaluate(given["answers"], settings=settings, out=out)
         assert len(results) == len(given["answers"])
         assert all(j.rating is not None for e in results for j in e.judgments)
         return results.summary.usage.n_calls
