@@ -191,7 +191,7 @@ def _escalation_remarks(outcome: Outcome) -> list[Finding]:
         return []
     reasons = ", ".join(sorted({failure.reason for _, failure in failed}))
     message = (
-        f"{len(failed)} verdicts that {failed[0][0]} was to decide could not be had there: "
+        f"{len(failed)} verdicts that {failed[0][0]} was to decide failed there: "
         f"{reasons}. What the first judge said stands."
     )
     return [Finding(kind="escalation_failed", message=message)]

@@ -107,7 +107,7 @@ class OwnEvaluator(Evaluator[Subject]):
         good: Those that count towards NAME.score; the first label if not given.
         scale: Lowest and highest number that it may return.
         attacks: Attacks of the audit that its score ought to notice, by name or family.
-        version: Changed when verdicts are to be had anew though the function's source is the same.
+        version: Change it to ask again although the function's source is the same.
 
     Raises:
         SettingsError: The name is taken or no name, or the labels are unclear.

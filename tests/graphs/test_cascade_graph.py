@@ -187,7 +187,7 @@ async def test_where_the_second_judge_fails_the_first_one_s_verdict_stands(make_
     (finding,) = found.findings
     assert finding.kind == "escalation_failed"
     assert finding.message == (
-        f"2 verdicts that {SECOND} was to decide could not be had there: refused. "
+        f"2 verdicts that {SECOND} was to decide failed there: refused. "
         "What the first judge said stands."
     )
 
