@@ -159,10 +159,9 @@ def study_strategies(
         replies[strategy] = _replies(given.job, tools, out and out / strategy, listen, failures)
     hints = _hints(people or _own_ratings(replies), rubrics)
     misled = _misled(given.job, hints)
-    tools = replace(
-        Toolbox.of(asked.model_copy(update={"strategy": BASE})),
-        judge=RubricJudge(BASE, {place: expert_hint(rating) for place, rating in hints.items()}),
-    )
+    told = {place: expert_hint(rating) for place, rating in hints.items()}
+    base = Toolbox.of(asked.model_copy(update={"strategy": BASE}))
+    tools = base.using(judge=RubricJudge(BASE, told))
     replies[PERTURBED] = _replies(misled, tools, out and out / PERTURBED, listen, failures)
     answers = {name: _answers(given.job.records, name, people, replies, hints) for name in rubrics}
     return StrategyStudy(

@@ -42,7 +42,7 @@ def word_choices(query: str) -> Iterator[list[str]]:
 
     Example:
         >>> list(word_choices('Does "aspirin"[ti] OR heparin help?'))
-        [['aspirin', 'ti', 'heparin', 'help'], ['aspirin', 'ti', 'heparin'], ['aspirin', 'heparin']]
+        [['aspirin', 'ti', 'heparin', 'help'], ['aspirin', 'heparin', 'help'], ['aspirin', 'heparin']]
     """
     text = unicodedata.normalize("NFKC", query).replace("\u2019", "'")
     words: dict[str, str] = {}
