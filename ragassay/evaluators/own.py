@@ -27,6 +27,7 @@ from ragassay.records import (
 )
 
 if TYPE_CHECKING:
+    from ragassay.agents.asker import Asker
     from ragassay.evaluators.outcome import Outcome
     from ragassay.evaluators.toolbox import Toolbox
 
@@ -50,6 +51,7 @@ class Judge:
     model: str
     case: Case
     _lm: Any
+    _asker: Asker
     usage: Usage = field(default_factory=Usage)
 
     async def choose(self, question: str, labels: Sequence[str], *, about: str = "") -> Said:
@@ -76,12 +78,9 @@ class Judge:
     async def _ask(self, question: str, values: Sequence[str | int], about: str) -> Said:
         import dspy
 
-        from ragassay.agents.asker import Asker
-
+        asked = {"question": question, "values": tuple(values), "subject": about}
         with dspy.context(lm=self._lm):
-            said, usage = await Asker().acall(
-                case=self.case, question=question, values=tuple(values), subject=about
-            )
+            said, usage = await self._asker.acall(case=self.case, **asked)
         self.usage += usage
         return said
 
@@ -194,7 +193,7 @@ class OwnEvaluator(Evaluator[Subject]):
             EvaluatorError: It returned something else than it declared.
         """
         lm = tools.jury.lm_of(task.judge) if task.judge else tools.jury.lm
-        judge = Judge(lm.model, file.case, lm)
+        judge = Judge(lm.model, file.case, lm, tools.agents.asker)
         value = await self.says_of(subject, judge)
         said = value if isinstance(value, Said) else Said(value=value)
         self._check(said.value)
