@@ -123,6 +123,10 @@ def view_provenance(manifest: Manifest, usage: Usage) -> tuple[ProvenanceRow, ..
         ProvenanceRow("Embedder, SHA-256", manifest.embedder_digest, code=True),
         ProvenanceRow("Prompts, SHA-256", manifest.prompts_sha256, code=True),
         *(_prompt(stamp) for stamp in manifest.prompts),
+        *(
+            ProvenanceRow(f"Your own: {name}, SHA-256", digest, code=True)
+            for name, digest in manifest.own.items()
+        ),
         *_file("Answers", manifest.answers),
         *_file("Corpus", manifest.corpus),
         ProvenanceRow("Settings", _pairs(manifest.settings), code=True),

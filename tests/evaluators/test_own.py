@@ -229,6 +229,7 @@ async def test_the_plan_counts_calls_and_reports_show_what_was_said(plain):
     text = render_markdown(result.manifest, summary, [found])
     for shown in (page, text):
         assert "11 of 2" in shown and "Has number" in shown and "plain" in shown
+        assert has_number.digest in shown
 
 
 @pytest.mark.integration
