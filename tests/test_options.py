@@ -134,7 +134,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
     starts: list[Chosen] = []
 
     def tools_of(settings, corpus=None, evaluators=(), rubrics=()):
-        return SimpleNamespace(settings=settings, corpus=corpus)
+        return SimpleNamespace(settings=settings, corpus=corpus, rubrics={})
 
     def keep(job, tools):
         found = Chosen(tools.settings, replace(job, corpus=None), job.corpus.sha256)  # type: ignore[arg-type]

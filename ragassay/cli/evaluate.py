@@ -84,8 +84,8 @@ def evaluate(
         from ragassay.records import UNSCORED_KINDS
 
         job, settings = prepared_job(answers, options, options.get("limit"))
-        thresholds = parse_thresholds(fail_under or [], settings.rubric_set)
         tools = Toolbox.of(settings, job.corpus)
+        thresholds = parse_thresholds(fail_under or [], settings.rubric_set, tools.rubrics)
         if dry_run:
             _show_plan(job, tools, audit, as_json)
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,19 +32,22 @@ class Threshold:
         return f"{self.key} is {value}, below {self.least:g}"
 
 
-def parse_thresholds(given: Sequence[str], rubric_set: RubricSet = "yescieval") -> list[Threshold]:
+def parse_thresholds(
+    given: Sequence[str], rubric_set: RubricSet = "yescieval", own: Iterable[str] = ()
+) -> list[Threshold]:
     """Read `SCORE=VALUE`; a rubric may go without its `rubric.`.
 
     Args:
         given: The user's texts.
         rubric_set: The run's set of rubrics.
+        own: Names of the user's own rubrics.
 
     Raises:
         InputError: A text does not have that form.
     """
     from ragassay.prompts import load_rubrics
 
-    rubrics = load_rubrics(rubric_set)
+    rubrics = dict.fromkeys((*load_rubrics(rubric_set), *own))
     found: list[Threshold] = []
     for text in given:
         name, _, value = text.partition("=")

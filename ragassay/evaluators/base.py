@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -129,6 +131,16 @@ class CaseFile:
         if evaluator.name not in self._subjects:
             self._subjects[evaluator.name] = evaluator.subjects(self, tools)
         return self._subjects[evaluator.name]
+
+    @functools.cached_property
+    def context_sha256(self) -> str:
+        """Hash of what every prompt of the case shows."""
+        return hashlib.sha256(self.case.context.encode()).hexdigest()
+
+    @functools.cached_property
+    def case_sha256(self) -> str:
+        """Hash of all that the case holds."""
+        return hashlib.sha256(self.case.model_dump_json().encode()).hexdigest()
 
     def verdict(
         self, evaluator: str, item: str, judge: str = "", turn: Turn = "first"

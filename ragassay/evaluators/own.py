@@ -254,7 +254,7 @@ class OwnEvaluator(Evaluator[Subject]):
         self, subject: Subject, task: Task, file: CaseFile, tools: Toolbox
     ) -> Iterable[str]:
         """Return the function's source, the judge's seat, and the case: it may read all of it."""
-        return (self.digest, task.judge, file.case.model_dump_json())
+        return (self.digest, task.judge, file.case_sha256)
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[OwnVerdict]:
         """Return one verdict a subject: the panel's, or the judge's."""

@@ -24,7 +24,7 @@ def task_key(tools: Toolbox, task: Task, file: CaseFile) -> str:
     first = file.verdict(task.evaluator, task.item) if task.turn == "second" else None
     return hash_of(
         *_asking(asked),
-        file.case.context,
+        file.context_sha256,
         *(task.evaluator, task.item, task.turn),
         *(part or "" for part in evaluator.depends_on(subject, task, file, asked)),
         first.model_dump_json() if first else "",

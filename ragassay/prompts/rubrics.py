@@ -137,6 +137,13 @@ class Criteria(Frozen):
     reference: str = ""
     criteria: tuple[Criterion, ...] = Field(min_length=1)
 
+    @model_validator(mode="after")
+    def _differ(self) -> Criteria:
+        texts = [criterion.text for criterion in self.criteria]
+        if len(set(texts)) < len(texts):
+            raise ValueError("two criteria are the same")
+        return self
+
 
 @functools.cache
 def load_rubrics(set: RubricSet = "yescieval") -> dict[str, Rubric]:

@@ -10,6 +10,7 @@ import pytest
 from fakes import WordEmbedder
 
 import ragassay
+from ragassay.cli.thresholds import parse_thresholds
 from ragassay.errors import SettingsError
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.toolbox import Toolbox
@@ -299,6 +300,7 @@ async def test_rubrics_of_a_file_are_rated_beside_ours_and_criteria_are_weighed(
         ("rubrics: {mine: {question: q, scale: {1: a, 3: b}}}", "every rating from its lowest"),
         ("rubrics: {mine: {criteria: []}}", "mine, criteria: Tuple should have at least 1"),
         ("rubrics: {mine: {criteria: [{text: t, weight: 0}]}}", "criteria.0.weight"),
+        ("rubrics: {mine: {criteria: [{text: t}, {text: t}]}}", "two criteria are the same"),
     ],
 )
 def test_a_file_of_rubrics_that_cannot_be_read_names_file_rubric_and_field(tmp_path, text, said):
@@ -338,3 +340,8 @@ def test_evaluators_are_found_by_module_and_by_entry_point(tmp_path, monkeypatch
     (info / "entry_points.txt").write_text("[ragassay.evaluators]\nshort = mine_of_test:short\n")
     named = Toolbox.of(load_settings(**settings, evaluators=("short",)))
     assert named.evaluator("short") is found.evaluator("short")
+
+
+def test_a_rubric_of_the_users_own_is_held_against_a_threshold_by_its_name():
+    (threshold,) = parse_thresholds(["dosing=3"], own=("dosing",))
+    assert (threshold.key, threshold.least) == ("rubric.dosing", 3.0)
