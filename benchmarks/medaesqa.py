@@ -127,7 +127,7 @@ def check_snippets(shared: Path, evaluations: list[Evaluation], embedder: Embedd
             claims, text = by_question[row["question"]], row["evidence"]
             closest = claims[int(np.argmax(embedder.encode(claims) @ embedder.encode([text])[0]))]
             span = EvidenceSpan(document="snippet", start=0, end=len(text), text=text)
-            verdicts[verifier.verify(closest, span).verdict] += 1
+            verdicts[verifier.verify(closest, span).verdict or "undecided"] += 1
             shares.append(float(model.probabilities([(closest, text)])[0, CONTRADICTS]))
             is_contradicting.append(kind == "contradicting")
             questions.append(row["question"])

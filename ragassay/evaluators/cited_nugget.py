@@ -165,10 +165,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
                 sentence=subject.sentence,
                 document=subject.document,
                 nugget=subject.nugget,
-                verdict=found.verdict,
-                confidence=found.confidence,
-                entropy_bits=found.entropy_bits,
-                usage=found.usage,
+                **vars(found),
             )
         ]
 

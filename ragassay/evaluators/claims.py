@@ -84,14 +84,7 @@ class _ClaimEvaluator(Evaluator[Claim]):
         """Compare a sentence with a passage."""
         passage, text = subject.passage, file.case.sentences[subject.sentence - 1].text
         found = await compare(tools, file.case, text, passage.text, passage.title)
-        return _verdicts(
-            subject,
-            file,
-            verdict=found.verdict,
-            confidence=found.confidence,
-            entropy_bits=found.entropy_bits,
-            usage=found.usage,
-        )
+        return _verdicts(subject, file, **vars(found))
 
     def unscored(
         self, subject: Claim, task: Task, file: CaseFile, tools: Toolbox, failure: Failure

@@ -42,8 +42,8 @@ async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str 
     return replace(found, verdict=_among(found.verdict, tools.settings.verdict_labels))
 
 
-def _among(verdict: Verdict, n_labels: int) -> Verdict:
+def _among(verdict: Verdict | None, n_labels: int) -> Verdict | None:
     """The verdict in a smaller set of labels."""
-    if verdict in VERDICT_SETS[n_labels]:
+    if verdict is None or verdict in VERDICT_SETS[n_labels]:
         return verdict
     return "neutral" if n_labels == 3 else "not_attributable"

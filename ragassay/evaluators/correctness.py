@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
 from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
 from ragassay.metrics.scores import correctness_scores
+from ragassay.models.correctness import identity_of
 from ragassay.models.entailment import titled
 from ragassay.records import (
+    CORRECTNESS,
     NOTHING_TO_JUDGE,
     EvidenceSpan,
     EvidenceVerdict,
@@ -92,7 +94,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     ) -> Sequence[str]:
         """Return the model and the passages."""
         model = tools.models.correctness
-        identity = [model.name, model.digest, str(model.threshold)] if model else []
+        identity = [*identity_of(model), str(model.threshold)] if model else []
         return [*identity, *(part for p in subject.passages for part in (p.title, p.text))]
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[SentenceCorrectness]:
@@ -124,30 +126,39 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
 
 def _correctness(subject: SentencePassages, model: CorrectnessModel) -> SentenceCorrectness:
     passages = subject.passages
-    scores = model.scores([(subject.text, titled(p.title, p.text)) for p in passages]).tolist()
+    pairs = [(subject.text, titled(p.title, p.text)) for p in passages]
+    scores = model.scores(pairs).tolist()
     best = max(range(len(scores)), key=scores.__getitem__)
+    is_correct, doubt = scores[best] >= model.threshold, model.doubt(pairs)
     return SentenceCorrectness(
         sentence=subject.sentence,
-        correct=scores[best] >= model.threshold,
+        correct=None if doubt else is_correct,
         score=round(scores[best], 4),
         evidence=passages[best],
+        leaning=CORRECTNESS[is_correct] if doubt else None,
+        failure=doubt,
     )
 
 
 def _by_evidence(file: CaseFile, tools: Toolbox) -> dict[int, SentenceCorrectness]:
-    """A sentence is correct if a passage supports it, and unscored if one might have."""
+    """A sentence is correct if a passage supports it, and unscored if one might have.
+
+    A verdict that failed counts before one that is undecided.
+    """
     by_sentence: dict[int, list[EvidenceVerdict]] = {}
     for one in EVIDENCE.settled(file, tools) if EVIDENCE.is_wanted(tools) else ():
         by_sentence.setdefault(one.sentence, []).append(one)
     decided: dict[int, SentenceCorrectness] = {}
     for sentence, verdicts in by_sentence.items():
         supports = [one for one in verdicts if one.verdict == "supports"]
-        failures = [one.failure for one in verdicts if one.failure]
-        failure = failures[0] if failures and not supports else None
+        missing = sorted((one for one in verdicts if one.failure), key=lambda v: v.is_undecided)
+        failure = missing[0].failure if missing and not supports else None
+        leans = any(one.leaning == "supports" for one in missing)
         decided[sentence] = SentenceCorrectness(
             sentence=sentence,
             correct=None if failure else bool(supports),
             evidence=(supports or verdicts)[0].evidence,
+            leaning=CORRECTNESS[leans] if failure and failure.reason == "undecided" else None,
             failure=failure,
         )
     return decided

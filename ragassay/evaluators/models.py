@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragassay.evaluators.building import build_encoder, build_meter, build_verifier_lm
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.instruments.signals import SignalMeter
-from ragassay.models.correctness import CorrectnessModel, correctness_model
+from ragassay.models.correctness import CorrectnessModel, correctness_model, identity_of
 from ragassay.models.embeddings import Embedder
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.nugget_matcher import opened_matcher
@@ -59,10 +59,9 @@ class Models:
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """Names and digests of those that decide."""
-        encoder = (self.encoder.model.name, self.encoder.model.digest) if self.encoder else ()
-        decides = (self.correctness.name, self.correctness.digest) if self.correctness else ()
-        return (*encoder, *decides)
+        """Names, digests and bounds of those that decide."""
+        encoder = self.encoder.identity if self.encoder else ()
+        return (*encoder, *(identity_of(self.correctness) if self.correctness else ()))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ragassay.errors import RagassayError
 from ragassay.evaluators.base import CaseFile, Evaluator
 from ragassay.evaluators.nuggets import matched_nuggets, nuggets_of
 from ragassay.records import (
-    NOTHING_TO_JUDGE,
+    NO_FAULT,
     CitationVerdict,
     Evaluation,
     EvidenceSearch,
@@ -171,7 +171,7 @@ def _unscored_remarks(outcome: Outcome) -> list[Finding]:
     if n_without:
         message = f"{n_without} claims had no passage to be compared with."
         found.append(Finding(kind="no_evidence", message=message))
-    missing = [reason for reason in reasons if reason not in NOTHING_TO_JUDGE]
+    missing = [reason for reason in reasons if reason not in NO_FAULT]
     if missing:
         message = f"{len(missing)} verdicts are unscored: {', '.join(sorted(set(missing)))}."
         found.append(Finding(kind="unscored", message=message))

@@ -214,9 +214,9 @@ class Toolbox:
 
     @property
     def verifier_identity(self) -> tuple[str, ...]:
-        """Name and digest of what compares claims with passages."""
+        """Name, digest and bounds of what compares claims with passages."""
         encoder = self.models.encoder
-        return (self.verifier_name, encoder.model.digest if encoder else "", *self.tuned_weights)
+        return (*(encoder.identity if encoder else (self.verifier_name, "")), *self.tuned_weights)
 
     @property
     def correctness_name(self) -> str:

@@ -7,9 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragassay.metrics.risk import bound_of, undecided
 from ragassay.metrics.uncertainty import rounded_bits
 from ragassay.models.embeddings import Embedder
-from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, SUPPORTS, EntailmentModel, titled
+from ragassay.models.entailment import (
+    COLUMNS,
+    CONTRADICTS,
+    N_SENTENCES,
+    SUPPORTS,
+    EntailmentModel,
+    bounds_of,
+    titled,
+)
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Usage, Verdict
 from ragassay.retrievers.closest import closest_text
 from ragassay.text.sentences import sentences_of
@@ -32,18 +41,32 @@ class EncoderVerifier:
     def __init__(self, model: EntailmentModel, embedder: Embedder, n_labels: int = 4) -> None:
         self.model, self._embedder = model, embedder
         self._labels = VERDICT_SETS[n_labels]
+        self.bounds = bounds_of(model)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Name, digest and bounds: all that its verdicts depend on besides the texts."""
+        return (self.model.name, self.model.digest, *(b.model_dump_json() for b in self.bounds))
 
     def verify(self, claim: str, passage: EvidenceSpan) -> Comparison:
         """Verify a sentence against a passage."""
         return self.compare(claim, passage.text, passage.title)
 
     def compare(self, claim: str, text: str, title: str = "") -> Comparison:
-        """Verify any claim against any text of a titled document."""
+        """Verify any claim against any text of a titled document.
+
+        Undecided where the model is less sure than its bound for this label.
+        """
         read = closest_text(claim, sentences_of(text), self._embedder, N_SENTENCES)
         shares = self.model.probabilities([(claim, titled(title, read))])[0].tolist()
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict, bits = self._verdict(best, claim, read), rounded_bits(self._by_label(shares))
-        return Comparison(verdict, round(shares[best], 4), Usage(), bits)
+        confidence = round(shares[best], 4)
+        bound = bound_of(self.bounds, COLUMNS[best], "verdict")
+        doubt = undecided(bound, verdict, confidence) if bound else None
+        if doubt:
+            return Comparison(None, confidence, Usage(), bits, leaning=verdict, failure=doubt)
+        return Comparison(verdict, confidence, Usage(), bits)
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
         """Return the probability of each label; neutral and not relevant share one."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ragassay.metrics.scores import share
 from ragassay.records import (
+    VERDICTS,
     AnswerSentence,
     Citation,
     CitationVerdict,
@@ -49,8 +50,8 @@ def merged_citations(
 ) -> list[CitationVerdict]:
     """Return verdicts on citations from those on nuggets.
 
-    A nugget whose comparison failed leaves the citation unscored, unless another is contradicted:
-    that decides.
+    A nugget whose comparison failed or is undecided leaves the citation unscored, unless another is
+    contradicted: that decides. A failure counts before an undecided verdict.
 
     Args:
         cited: Number of a sentence, its citation, and the part of the document that was compared.
@@ -65,7 +66,8 @@ def merged_citations(
         pair = sentence, evidence.document
         own = by_pair.get(pair, [])
         known: list[Verdict] = [verdict.verdict for verdict in own if verdict.verdict]
-        broken = [verdict.failure for verdict in own if verdict.failure is not None]
+        missing = sorted((v for v in own if v.failure), key=lambda v: v.is_undecided)
+        broken = [verdict.failure for verdict in missing]
         merged = merge_nugget_verdicts(known)
         if merged is None and not broken:
             continue
@@ -80,10 +82,17 @@ def merged_citations(
                 evidence=evidence,
                 nuggets=tuple(own),
                 usage=usage,
+                leaning=_leaning(own) if unscored and unscored.reason == "undecided" else None,
                 failure=unscored,
             )
         )
     return found
+
+
+def _leaning(verdicts: Sequence[NuggetVerdict]) -> Verdict | None:
+    """Return what the verdicts would merge into if the undecided ones were as they lean."""
+    said = (verdict.verdict or verdict.leaning for verdict in verdicts)
+    return merge_nugget_verdicts([one for one in said if one in VERDICTS])
 
 
 def citation_scores(

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ragassay.models.entailment import SUPPORTS, EntailmentModel, Pair
+from ragassay.metrics.risk import bound_of, undecided
+from ragassay.models.entailment import COLUMNS, SUPPORTS, EntailmentModel, Pair, Remembered
 from ragassay.models.pair_classifier import PairClassifier
 from ragassay.models.verifiers import entailment_model
+from ragassay.records import Bound, Failure
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,8 +45,15 @@ class CorrectnessModel(Protocol):
     threshold: float
     """Least score at which a sentence counts as correct."""
 
+    bounds: tuple[Bound, ...]
+    """What its labels need to count; without any, all that it says does."""
+
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return how well each passage supports its sentence, shape (n_pairs,); higher is more."""
+        ...
+
+    def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
+        """Return why a sentence with its passages is undecided; None where it is not."""
         ...
 
 
@@ -52,16 +61,30 @@ class EntailmentCorrectness:
     """Scores by the probability of support from a natural language inference model."""
 
     def __init__(self, model: EntailmentModel) -> None:
-        self._model = model
+        self._model = Remembered(model)
         self.name, self.digest, self.threshold = model.name, model.digest, 0.5
+        self.bounds = self._model.bounds
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return probabilities of support, in [0, 1]."""
         return self._model.probabilities(pairs)[:, SUPPORTS]
 
+    def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
+        """Return the first passage's doubt, unless another surely supports the sentence."""
+        doubts: list[Failure | None] = []
+        for shares in self._model.probabilities(pairs).tolist() if self.bounds else ():
+            best = max(range(len(shares)), key=shares.__getitem__)
+            bound = bound_of(self.bounds, COLUMNS[best], "verdict")
+            doubts.append(undecided(bound, COLUMNS[best], shares[best]) if bound else None)
+            if best == SUPPORTS and doubts[-1] is None:
+                return None
+        return next((doubt for doubt in doubts if doubt), None)
+
 
 class CosineCorrectness:
     """Scores by the cosine of sentence and passage."""
+
+    bounds = ()
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -77,6 +100,14 @@ class CosineCorrectness:
         claims, passages = ([pair[side] for pair in pairs] for side in (0, 1))
         vectors = self._embedder.encode(claims), self._embedder.encode(passages)
         return (vectors[0] * vectors[1]).sum(axis=1).astype(np.float64)
+
+    def doubt(self, pairs: Sequence[Pair]) -> None:
+        """Return None: no bound is known."""
+
+
+def identity_of(model: CorrectnessModel) -> tuple[str, ...]:
+    """Return name, digest and bounds."""
+    return (model.name, model.digest, *(bound.model_dump_json() for bound in model.bounds))
 
 
 def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> CorrectnessModel | None:

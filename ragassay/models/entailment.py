@@ -10,12 +10,17 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from ragassay.records import VERDICT_SETS, Bound, Verdict
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 SUPPORTS, CONTRADICTS, NEUTRAL = 0, 1, 2
 """Columns of the probabilities."""
+
+COLUMNS: tuple[Verdict, ...] = VERDICT_SETS[3]
+"""What the columns are called in bounds."""
 
 N_SENTENCES = 4
 """Sentences of a passage that the embedded verifiers were trained to read: choose those closest
@@ -33,6 +38,9 @@ class EntailmentModel(Protocol):
 
     digest: str
     """SHA-256 of its weights where known; else empty."""
+
+    bounds: tuple[Bound, ...] = ()
+    """What it needs to be believed, by its labels; without any, all that it says counts."""
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return probabilities that the passage supports, contradicts or leaves open the claim.
@@ -52,7 +60,7 @@ class Remembered:
     """
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
-        self.name, self.digest = model.name, model.digest
+        self.name, self.digest, self.bounds = model.name, model.digest, bounds_of(model)
         self._model, self._n_kept = model, n_kept
         self._known: OrderedDict[Pair, NDArray[np.float64]] = OrderedDict()
         self._lock = threading.Lock()
@@ -74,6 +82,11 @@ class Remembered:
             while len(self._known) > self._n_kept:
                 self._known.popitem(last=False)
         return np.array([found[pair] for pair in pairs]).reshape(len(pairs), 3)
+
+
+def bounds_of(model: EntailmentModel) -> tuple[Bound, ...]:
+    """Return a model's bounds; a model from elsewhere need not have the attribute."""
+    return getattr(model, "bounds", ())
 
 
 def titled(title: str, text: str) -> str:

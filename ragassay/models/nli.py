@@ -32,6 +32,8 @@ class NliModel:
         SettingsError: It has no label for entailment.
     """
 
+    bounds = ()
+
     def __init__(self, name: str) -> None:
         from transformers import AutoConfig
 

@@ -62,7 +62,7 @@ class PairClassifier:
         weights: From `python -m training.correctness`.
     """
 
-    threshold = 0.5
+    threshold, bounds = 0.5, ()
 
     def __init__(self, weights: PairWeights) -> None:
         self.weights = weights
@@ -95,6 +95,9 @@ class PairClassifier:
         coefficients = np.array([*weights.shared, *weights.missing, weights.cosine])
         decisions = pair_features(fitted_vectorizer(weights), pairs) @ coefficients
         return expit(weights.slope * (decisions + weights.intercept) + weights.offset)
+
+    def doubt(self, pairs: Sequence[Pair]) -> None:
+        """Return None: no bound is known."""
 
 
 def new_vectorizer() -> TfidfVectorizer:

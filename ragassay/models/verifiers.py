@@ -48,6 +48,7 @@ class AdaptedVerifier:
     def __init__(self, adapter: adapters.Adapter, load_base: Callable[[], PairEncoder]) -> None:
         self.name = adapter.model
         self.digest = adapters.adapter_digest(adapter)
+        self.bounds = adapters.read_shape(adapter.folder).bounds
         self._adapter, self._load_base = adapter, load_base
         self._encoder: CrossEncoder | None = None
         self._lock = threading.Lock()
@@ -69,10 +70,14 @@ class AdaptedVerifier:
 class MeanVerifier:
     """The mean of several models; an unsure one counts less, as its probabilities are even.
 
+    Their bounds do not hold for the mean.
+
     Args:
         name: Its name in reports.
         models: At least one.
     """
+
+    bounds = ()
 
     def __init__(self, name: str, models: Sequence[EntailmentModel]) -> None:
         self.name, self._models = name, models
@@ -114,7 +119,7 @@ class StandIn:
     def __init__(self, wanted: str) -> None:
         self._verifier = minilm_verifier()
         self.name = f"{self._verifier.name} in place of {wanted}"
-        self.digest = self._verifier.digest
+        self.digest, self.bounds = self._verifier.digest, self._verifier.bounds
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return probabilities that the passage supports, contradicts or leaves open the claim."""

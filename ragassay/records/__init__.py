@@ -19,6 +19,7 @@ from ragassay.records.audit import (
 )
 from ragassay.records.base import (
     ASSIGNMENTS,
+    NO_FAULT,
     NOTHING_TO_JUDGE,
     PARTS,
     RELEVANCE_LABELS,
@@ -37,6 +38,7 @@ from ragassay.records.base import (
     SearchEnd,
     Verdict,
 )
+from ragassay.records.bounds import Bound, BoundLevel
 from ragassay.records.cascade import Cascade, CascadePart
 from ragassay.records.evaluation import (
     Evaluation,
@@ -76,6 +78,7 @@ from ragassay.records.run import (
 from ragassay.records.searches import EvidenceSearch, SearchQuery
 from ragassay.records.signals import SentenceSignals, Signals, SourceGap
 from ragassay.records.verdicts import (
+    CORRECTNESS,
     CitationVerdict,
     Comparison,
     DocumentFacts,
@@ -98,10 +101,12 @@ from ragassay.records.verdicts import (
 
 __all__ = [
     "ASSIGNMENTS",
+    "CORRECTNESS",
     "DESIRED_RATING",
     "FINE",
     "MARKS",
     "NOTHING_TO_JUDGE",
+    "NO_FAULT",
     "PARTS",
     "RELEVANCE_LABELS",
     "UNSCORED_KINDS",
@@ -114,6 +119,8 @@ __all__ = [
     "AttackFamily",
     "AttackFigure",
     "Audit",
+    "Bound",
+    "BoundLevel",
     "CardFigure",
     "Cascade",
     "CascadePart",

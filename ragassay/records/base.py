@@ -33,10 +33,15 @@ FailureReason = Literal[
     "too_long",
     "no_evidence",
     "empty_answer",
+    "undecided",
     "error",
 ]
+"""Why a verdict is missing; "undecided": the judge said that it cannot tell."""
 NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "empty_answer")
 """Reasons that lie in the data: asking again would not help."""
+
+NO_FAULT: tuple[FailureReason, ...] = (*NOTHING_TO_JUDGE, "undecided")
+"""Reasons that are no fault of a run."""
 
 UNSCORED_KINDS = ("unscored", "escalation_failed")
 """Kinds of findings that report a missing verdict; asking again may help."""

@@ -141,6 +141,12 @@ class Evaluation(Frozen):
         return tuple(verdict for verdict in self.verdicts if verdict.evaluator == evaluator)
 
     @property
+    def undecided(self) -> tuple[VerdictBase, ...]:
+        """The verdicts that the judge left open; correctness follows from those on evidence."""
+        found = (verdict for verdict in self.verdicts if verdict.is_undecided)
+        return tuple(v for v in found if not isinstance(v, SentenceCorrectness))
+
+    @property
     def judgments(self) -> tuple[Judgment, ...]:
         """One per rubric."""
         return self.of(Judgment)

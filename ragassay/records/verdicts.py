@@ -88,28 +88,34 @@ class Escalation(Frozen):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A verifier's verdict on a claim and a text.
+    """A verifier's verdict on a claim and a text; its fields are those of the verdicts made of it.
 
     Attributes:
-        verdict: The label.
-        confidence: Its probability among the labels; None where not given.
+        verdict: The label; None where undecided.
+        confidence: Its probability among the labels, or the leaning's; None where not given.
         usage: Tokens and cost.
         entropy_bits: Entropy of the distribution over the labels; None where not given.
+        leaning: The likeliest label, where that is not enough for a verdict.
+        failure: Why it is not enough.
     """
 
-    verdict: Verdict
+    verdict: Verdict | None
     confidence: float | None
     usage: Usage
     entropy_bits: float | None = None
+    leaning: Verdict | None = None
+    failure: Failure | None = None
 
 
 class VerdictBase(Frozen):
-    """The base class of all verdicts. A failed verdict is a value too: its `failure` says why.
+    """The base class of all verdicts. A missing verdict is a value too: its `failure` says why.
 
     Attributes:
         evaluator: The evaluator's name.
         judge: The panel's judge that gave it; "" without a panel.
-        confidence: Probability of the value among those possible; None where not given.
+        leaning: The label that an undecided verdict leant to.
+        confidence: Probability of the value, or of the leaning, among those possible; None where
+            not given.
         entropy_bits: Entropy of that distribution; None where not given.
         escalation: Set where the first judge was not sure and a second one was asked.
         usage: Tokens and cost.
@@ -118,6 +124,7 @@ class VerdictBase(Frozen):
 
     evaluator: str
     judge: str = ""
+    leaning: str | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
     entropy_bits: float | None = Field(default=None, ge=0)
     escalation: Escalation | None = None
@@ -143,6 +150,11 @@ class VerdictBase(Frozen):
     def value(self) -> str | float | None:
         """The label, or the number on a scale; None where unscored."""
         return None
+
+    @property
+    def is_undecided(self) -> bool:
+        """Return whether the judge said that it cannot tell."""
+        return self.failure is not None and self.failure.reason == "undecided"
 
 
 class Judgment(VerdictBase):
@@ -270,7 +282,7 @@ class DocumentFacts(VerdictBase):
         return f"{self.document}/{self.start}"
 
 
-_CORRECTNESS = {True: "correct", False: "not_supported", None: None}
+CORRECTNESS = {True: "correct", False: "not_supported", None: None}
 
 
 class SentenceCorrectness(VerdictBase):
@@ -298,7 +310,7 @@ class SentenceCorrectness(VerdictBase):
     @property
     def value(self) -> str | None:
         """See `VerdictBase`."""
-        return _CORRECTNESS[self.correct]
+        return CORRECTNESS[self.correct]
 
 
 class CitationVerdict(VerdictBase):

@@ -212,3 +212,39 @@ def test_empty_answer_supports_no_gold_nugget() -> None:
 def test_evaluation_that_was_broken_off_is_not_added_up(missing: VerdictBase) -> None:
     with pytest.raises(RagassayError, match=f"no verdict on {missing.evaluator}"):
         evaluated(CASE, [one for one in ALL if one is not missing])
+
+
+DOUBT = Failure(reason="undecided", detail="leans to supports at 0.60")
+
+
+def undecided(leaning: str, **given: object) -> EvidenceVerdict:
+    fields = {"sentence": 1, "leaning": leaning, "confidence": 0.6, "failure": DOUBT}
+    return EvidenceVerdict.model_validate({"evidence": SPAN} | fields | given)
+
+
+@pytest.mark.parametrize("leaning", ["supports", "neutral"])
+def test_correctness_is_undecided_where_the_evidence_is(leaning: str) -> None:
+    found = evaluated(CASE, [undecided(leaning)], only=("evidence", "correctness"))
+    first, second = found.correctness
+    assert first.is_undecided and first.correct is None
+    assert first.leaning == ("correct" if leaning == "supports" else "not_supported")
+    assert second.failure and second.failure.reason == "no_evidence"
+    score = found.scores["correctness.score"]
+    assert (score.value, score.n_unscored, score.worst, score.best) == (None, 2, 0.0, 1.0)
+    # A verdict that supports decides; one that failed comes before one that is undecided.
+    other = {"rank": 2, "evidence": ELSEWHERE}
+    support = EvidenceVerdict.model_validate({"sentence": 1, "verdict": "supports"} | other)
+    found = evaluated(CASE, [undecided(leaning), support], only=("correctness",))
+    assert found.correctness[0].correct is True
+    lost = EvidenceVerdict.model_validate(
+        {"sentence": 1, "failure": Failure(reason="timeout")} | other
+    )
+    found = evaluated(CASE, [undecided(leaning), lost], only=("correctness",))
+    assert found.correctness[0].failure == lost.failure
+    assert found.correctness[0].leaning is None
+
+
+def test_what_is_undecided_is_no_fault_of_the_run_and_counted_once() -> None:
+    found = evaluated(CASE, [undecided("contradicts")], only=("evidence", "correctness"))
+    assert "unscored" not in {finding.kind for finding in found.findings}
+    assert [verdict.evaluator for verdict in found.undecided] == ["evidence"]

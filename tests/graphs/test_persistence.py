@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from ragassay.graphs.persistence import opened_cache
-from ragassay.records import SentenceLabel
+from ragassay.graphs.persistence import opened_cache, serializer
+from ragassay.records import EvidenceVerdict, Failure, SentenceLabel
 
 LABEL = {"labels": [SentenceLabel(sentence=1, label="required")]}
 ONE, TWO = (("label_sentence", "a"), "1"), (("judge_rubric", "a"), "1")
@@ -38,3 +38,20 @@ def test_a_file_that_langgraphs_cache_made_is_read_and_written_on(tmp_path):
     with opened_cache(tmp_path / "v.sqlite") as cache:
         cache.set({ONE: (LABEL, None)})
         assert cache.get([ONE]) == {ONE: LABEL}
+
+
+def test_an_undecided_verdict_is_kept_and_one_of_before_there_were_any_is_read(monkeypatch):
+    kept = serializer()
+    doubt = Failure(reason="undecided", detail="leans to supports at 0.51")
+    given = {"sentence": 1, "confidence": 0.51, "failure": doubt}
+    verdict = EvidenceVerdict(**given, leaning="supports")
+    assert kept.loads_typed(kept.dumps_typed(verdict)) == verdict
+    dumped = SentenceLabel.model_dump
+
+    def older(self, **options):
+        return {k: v for k, v in dumped(self, **options).items() if k != "leaning"}
+
+    monkeypatch.setattr(SentenceLabel, "model_dump", older)
+    written = kept.dumps_typed(LABEL)
+    assert b"leaning" not in written[1]
+    assert kept.loads_typed(written) == LABEL

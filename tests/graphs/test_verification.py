@@ -11,7 +11,7 @@ from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.prompts import load_prompts
-from ragassay.records import Document, Evaluation, Nugget, Record
+from ragassay.records import Bound, Document, Evaluation, Nugget, Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.evaluate import job_of, plan
 from ragassay.testing import default_reply
@@ -41,8 +41,8 @@ class FixedModel:
 
     name, digest, threshold = "fixed", "0" * 64, 0.5
 
-    def __init__(self, supports: str) -> None:
-        self.supports = supports
+    def __init__(self, supports: str, bounds: tuple[Bound, ...] = ()) -> None:
+        self.supports, self.bounds = supports, bounds
         self.asked: list[tuple[str, str]] = []
 
     def probabilities(self, pairs):
@@ -53,6 +53,9 @@ class FixedModel:
 
     def scores(self, pairs):
         return self.probabilities(pairs)[:, 0]
+
+    def doubt(self, pairs):
+        return None
 
 
 async def evaluate(tools, record: Record = RECORD) -> Evaluation:
@@ -125,6 +128,61 @@ async def test_a_verifier_beside_the_judge_takes_its_place(make_model, make_tool
     assert found.scores["rubric.cohesion"].judge == judge.model_name
     # What is compared is the text itself: no prompt, no fence.
     assert fixed.asked[0][1].startswith("Trial. ")
+
+
+def bound(label: str, threshold: float | None) -> Bound:
+    return Bound(label=label, threshold=threshold, risk=0.2, delta=0.1, n=100, data="made up")
+
+
+async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(
+    make_model, make_tools
+):
+    fixed = FixedModel("lowers", (bound("contradicts", 0.9),))
+    tools = make_tools(make_model())
+    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
+    found = await evaluate(tools)
+    decided, open_ = found.evidence
+    assert (decided.verdict, decided.leaning) == ("supports", None)
+    assert (open_.verdict, open_.value, open_.leaning) == (None, None, "contradicts")
+    assert open_.is_undecided and not decided.is_undecided
+    assert open_.confidence == 0.7 and open_.entropy_bits is not None
+    assert open_.failure.detail == (
+        "leans to contradicts at 0.70; it is right at least 80 % of the time only from 0.90 up"
+    )
+    assert {c.citation.marker: c.is_undecided for c in found.citations} == {
+        "1": False,
+        "2": True,
+        "9": False,
+    }
+    # Left out of the means, and bounded: of three citations one is undecided, one invalid.
+    support, contradict = (found.scores[f"citations.{n}"] for n in ("support", "contradict"))
+    assert (support.value, support.n, support.n_unscored) == (0.5, 2, 1)
+    assert (support.worst, support.best) == (0.3333, 0.6667)
+    assert (contradict.value, contradict.worst, contradict.best) == (0.0, 0.3333, 0.0)
+    # It is no fault of the run.
+    assert not {"unscored", "escalation_failed"} & {f.kind for f in found.findings}
+    assert [v.evaluator for v in found.undecided] == ["evidence", "citation"]
+
+
+async def test_other_bounds_are_another_question(make_model, make_tools):
+    tools = make_tools(make_model())
+    fixed = (FixedModel("lowers", given) for given in ((), (bound("contradicts", 0.9),)))
+    both = [tools.using(encoder=EncoderVerifier(one, tools.models.embedder)) for one in fixed]
+    assert both[0].verifier_identity != both[1].verifier_identity
+    assert both[0].identity != both[1].identity
+    # Without bounds all is as it was before there were any.
+    assert both[0].verifier_identity == ("fixed", "0" * 64)
+
+
+async def test_a_citation_is_undecided_where_one_of_its_nuggets_is(make_model, make_tools):
+    tools = make_tools(make_model(), citation_evidence="nuggets")
+    fixed = FixedModel("lowers", (bound("contradicts", 0.9),))
+    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
+    found = await evaluate(tools)
+    citation = next(c for c in found.citations if c.citation.marker == "2")
+    assert {v.is_undecided for v in citation.nuggets} == {True}
+    assert (citation.verdict, citation.leaning) == (None, "contradicts")
+    assert citation.is_undecided
 
 
 async def test_citations_are_checked_nugget_by_nugget(make_model, make_tools):

@@ -7,13 +7,15 @@ import pytest
 from fakes import WordEmbedder
 
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.records import EvidenceSpan, Verdict
+from ragassay.records import Bound, BoundLevel, EvidenceSpan, Verdict
 
 CLAIM = "Alpha lowers pressure"
 
 
 class Fixed:
     name, digest = "fixed", ""
+
+    bounds: tuple[Bound, ...] = ()
 
     def __init__(self, *shares: float) -> None:
         self.shares = shares
@@ -52,6 +54,44 @@ def test_the_likeliest_label_is_the_verdict(
     found = EncoderVerifier(Fixed(*shares), WordEmbedder(), n_labels).verify(CLAIM, span(text))  # type: ignore[arg-type]
     assert (found.verdict, found.confidence) == (verdict, 0.7)
     assert found.usage.n_calls == 0
+
+
+def bound(label: str, threshold: float | None, level: BoundLevel = "verdict") -> Bound:
+    return Bound(label=label, level=level, threshold=threshold, risk=0.2, delta=0.1, n=100)
+
+
+@pytest.mark.parametrize(
+    ("shares", "n_labels", "threshold", "leaning"),
+    [
+        (CONTRADICTION, 4, 0.71, "contradicts"),
+        (CONTRADICTION, 4, 0.7, None),
+        (CONTRADICTION, 4, None, "contradicts"),
+        # What is merged into another label needs what it needed before.
+        (CONTRADICTION, 2, 0.71, "not_attributable"),
+        # The bound is another label's.
+        (SUPPORT, 4, 0.71, None),
+        (OPEN, 4, 0.71, None),
+    ],
+)
+def test_below_its_bound_a_label_is_a_leaning(shares, n_labels, threshold, leaning):
+    model = Fixed(*shares)
+    model.bounds = (bound("contradicts", threshold), bound("supports", 0.99, "finding"))
+    text = span("Alpha lowers pressure.")
+    found = EncoderVerifier(model, WordEmbedder(), n_labels).verify(CLAIM, text)  # type: ignore[arg-type]
+    assert (found.leaning, found.verdict is None) == (leaning, leaning is not None)
+    assert (found.failure.reason if found.failure else None) == ("undecided" if leaning else None)
+    assert found.confidence == 0.7 and found.entropy_bits is not None
+
+
+def test_neutral_and_not_relevant_share_a_bound():
+    model = Fixed(*OPEN)
+    model.bounds = (bound("neutral", 0.8),)
+    for text, leaning in (("Alpha and beta.", "neutral"), ("The train left.", "not_relevant")):
+        found = EncoderVerifier(model, WordEmbedder()).verify(CLAIM, span(text))  # type: ignore[arg-type]
+        assert (found.verdict, found.leaning) == (None, leaning)
+        assert found.failure and found.failure.detail.startswith(
+            f"leans to {leaning.replace('_', ' ')} at 0.70; "
+        )
 
 
 def test_of_a_long_passage_the_closest_sentences_are_read_in_their_order():

@@ -198,6 +198,22 @@ def test_a_missing_verdict_leaves_the_citation_open(
     assert found.usage.n_calls == len(verdicts)
 
 
+def test_a_nugget_that_failed_counts_before_one_that_is_undecided():
+    doubt = Failure(reason="undecided", detail="leans to contradicts at 0.60")
+    open_ = nugget(None).model_copy(update={"failure": doubt, "leaning": "contradicts"})
+    cited = [(1, Citation(marker="1", document="7"), SPAN)]
+    (found,) = merged_citations(cited, [open_, nugget(None)])
+    assert (found.failure, found.leaning) == (FAILED, None)
+    # What it leans to is merged with what was decided.
+    (found,) = merged_citations(cited, [nugget("supports"), open_])
+    assert (found.verdict, found.failure, found.leaning) == (None, doubt, "contradicts")
+    leaning = open_.model_copy(update={"leaning": "neutral"})
+    (found,) = merged_citations(cited, [nugget("supports"), leaning])
+    assert (found.verdict, found.leaning) == (None, "supports")
+    (found,) = merged_citations(cited, [nugget("contradicts"), open_])
+    assert (found.verdict, found.leaning, found.failure) == ("contradicts", None, None)
+
+
 def test_two_markers_of_one_document_are_booked_once():
     cited = [(1, Citation(marker=m, document="7"), SPAN) for m in ("1", "PMID 7")]
     found = merged_citations(cited, [nugget("supports")])

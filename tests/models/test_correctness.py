@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ragassay.errors import SettingsError
@@ -17,6 +18,7 @@ from ragassay.models.correctness import (
 )
 from ragassay.models.embeddings import Embedder
 from ragassay.models.verifiers import minilm_verifier
+from ragassay.records import Bound
 
 
 @pytest.mark.integration
@@ -37,3 +39,43 @@ def test_the_setting_names_the_model(tmp_path: Path):
     assert found.name == minilm_verifier().name
     with pytest.raises(SettingsError, match="not a classifier"):
         correctness_model(str(tmp_path / "none.json"), embedder, tmp_path)
+
+
+class Fixed:
+    """Gives each pair the probabilities that stand in its passage."""
+
+    name, digest = "fixed", ""
+    bounds = tuple(
+        Bound(label=label, threshold=0.8, risk=0.2, delta=0.1, n=100)
+        for label in ("supports", "neutral")
+    )
+
+    def probabilities(self, pairs):
+        return np.array([[float(share) for share in text.split()] for _, text in pairs])
+
+
+SURE, UNSURE, OTHER = ".9 .05 .05", ".6 .2 .2", ".05 .05 .9"
+
+
+@pytest.mark.parametrize(
+    ("passages", "is_doubted"),
+    [
+        ([SURE], False),
+        ([UNSURE], True),
+        ([OTHER], False),
+        # One that surely supports is enough; one that might, or might not, leaves it open.
+        ([UNSURE, SURE], False),
+        ([OTHER, UNSURE], True),
+        ([OTHER, ".3 .1 .6"], True),
+        # No bound is known for contradictions.
+        ([".3 .5 .2"], False),
+    ],
+)
+def test_correctness_is_in_doubt_where_the_verifier_could_not_tell(passages, is_doubted):
+    doubt = EntailmentCorrectness(Fixed()).doubt([("Gout.", text) for text in passages])  # type: ignore[arg-type]
+    assert (doubt.reason if doubt else None) == ("undecided" if is_doubted else None)
+
+
+def test_a_model_without_bounds_is_never_in_doubt(monkeypatch):
+    monkeypatch.setattr(Fixed, "bounds", ())
+    assert EntailmentCorrectness(Fixed()).doubt([("Gout.", UNSURE)]) is None  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 from ragassay.errors import SettingsError
 from ragassay.model_names import MINILM_VERIFIER, PROVIDER, SMOLLM2_VERIFIER
 from ragassay.models.weights import sha256_of
-from ragassay.records.base import Frozen
+from ragassay.records import Bound, Frozen
 
 WEIGHTS, SHAPE = "adapter.safetensors", "adapter.json"
 
@@ -70,6 +70,8 @@ class Shape(Frozen):
         scale: Factor of the product of the two matrices.
         n_tokens: Longest input; a longer one loses the passage's end.
         temperature: Divisor of the logits that calibrates the probabilities.
+        bounds: What its verdicts need to count, and to lead a report, by label; without any, all
+            do.
         training: Its training; None where only its card describes that.
     """
 
@@ -79,6 +81,7 @@ class Shape(Frozen):
     scale: float = Field(gt=0)
     n_tokens: int = Field(ge=16, le=512)
     temperature: float = Field(default=1.0, gt=0)
+    bounds: tuple[Bound, ...] = ()
     training: Training | None = None
 
 

@@ -1,0 +1,121 @@
+"""Thresholds that keep a risk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from ragassay.errors import InputError
+from ragassay.metrics.risk import N_STARTS, THRESHOLDS, bound_of, risk_bound, undecided
+from ragassay.records import Bound
+
+
+def bound(**given: object) -> Bound:
+    fields = {"label": "contradicts", "threshold": 0.9, "risk": 0.2, "delta": 0.1, "n": 50}
+    return Bound(**(fields | given))  # type: ignore[arg-type]
+
+
+def risk_at(threshold: float, right_at, n: int = 200_000) -> float:
+    """The true risk of uniform confidences in [1/3, 1], by integration over a grid."""
+    sure = np.linspace(1 / 3, 1, n)
+    kept = sure >= threshold
+    return float(1 - right_at(sure[kept]).mean())
+
+
+@pytest.mark.parametrize(
+    "right_at",
+    [
+        lambda c: c,
+        lambda c: 0.6 + 0.35 * (c > 0.8),
+        # Surest where it is most often wrong: no threshold may be found by luck too often.
+        lambda c: np.where(c > 0.95, 0.5, 0.9),
+        lambda c: np.full_like(c, 0.79),
+        lambda c: np.full_like(c, 0.95),
+    ],
+    ids=["calibrated", "step", "overconfident", "just_below", "right"],
+)
+@pytest.mark.parametrize("n", [40, 300])
+def test_the_risk_is_kept_but_for_delta_of_all_calibration_sets(right_at, n):
+    risk, delta, rng = 0.2, 0.1, np.random.default_rng(7)
+    n_sets, n_broken = 400, 0
+    for _ in range(n_sets):
+        sure = rng.uniform(1 / 3, 1, n)
+        found = risk_bound("x", sure, rng.random(n) < right_at(sure), risk=risk, delta=delta)
+        if found.threshold is not None:
+            n_broken += risk_at(found.threshold, right_at) > risk
+    # At most delta: more than this happens once in ten thousand tries.
+    assert n_broken <= binom.ppf(0.9999, n_sets, delta)
+
+
+def test_verdicts_on_one_question_count_as_one_draw():
+    """Ten copies of each verdict: taken for independent, they would break the risk too often."""
+    rng, n_sets, n_broken, n_naive = np.random.default_rng(3), 300, 0, 0
+    for _ in range(n_sets):
+        sure = rng.uniform(0.9, 1, 30).repeat(10)
+        right = (rng.random(30) < 0.75).repeat(10)
+        questions = [str(q) for q in range(30) for _ in range(10)]
+        found = risk_bound("x", sure, right, risk=0.2, clusters=questions)
+        assert found.n == 30
+        n_broken += found.threshold is not None
+        n_naive += risk_bound("x", sure, right, risk=0.2).threshold is not None
+    assert n_broken <= binom.ppf(0.9999, n_sets, 0.1)
+    assert n_naive > 0.2 * n_sets
+
+
+def test_the_threshold_is_the_least_that_passes_by_hand():
+    # 40 right ones at .95, 20 wrong ones at .5. P(Bin(40, .1) = 0) = .9^40 = .0148 <= .1 / 4. All
+    # thresholds from .95 down to just above .5 admit the same 40; from .4988 on 20 wrong ones come
+    # in.
+    sure, right = [0.95] * 40 + [0.5] * 20, [True] * 40 + [False] * 20
+    found = risk_bound("x", sure, right, risk=0.1, data="made up")
+    assert found.threshold == min(t for t in THRESHOLDS if t > 0.5)
+    assert (found.n, found.coverage, found.precision) == (60, pytest.approx(2 / 3, abs=1e-4), 1.0)
+    assert found.data == "made up"
+    # It takes 36: .9^35 = .02503 > .1 / 4.
+    assert 0.9**35 > 0.1 / N_STARTS >= 0.9**36
+    assert risk_bound("x", sure[5:], right[5:], risk=0.1).threshold is None
+    assert risk_bound("x", sure[4:], right[4:], risk=0.1).threshold is not None
+
+
+def test_where_nothing_keeps_the_risk_there_is_no_threshold():
+    for sure, right in (([], []), ([0.9] * 300, [False] * 300), ([0.99], [True])):
+        found = risk_bound("x", sure, right, risk=0.2)
+        assert (found.threshold, found.precision, found.coverage) == (None, None, 0.0)
+        assert not found.admits(1.0)
+    with pytest.raises(InputError):
+        risk_bound("x", [0.9], [], risk=0.2)
+
+
+def test_the_same_data_give_the_same_threshold():
+    rng = np.random.default_rng(1)
+    sure, questions = rng.uniform(0.3, 1, 400), [str(n // 3) for n in range(400)]
+    right = rng.random(400) < sure
+    found = [risk_bound("x", sure, right, risk=0.2, clusters=questions) for _ in range(2)]
+    assert found[0] == found[1]
+    assert found[0].n == 134
+
+
+def test_a_bound_admits_from_its_threshold_up():
+    assert bound().admits(0.9) and not bound().admits(0.8999) and not bound().admits(None)
+    assert not bound(threshold=None).admits(1.0)
+
+
+def test_bounds_are_found_by_label_and_level():
+    verdict, finding = bound(), bound(level="finding", threshold=0.97)
+    assert bound_of((verdict, finding), "contradicts", "finding") is finding
+    assert bound_of((verdict, finding), "contradicts", "verdict") is verdict
+    assert bound_of((verdict, finding), "supports", "verdict") is None
+
+
+def test_what_is_not_decided_says_why_in_words():
+    assert undecided(bound(), "contradicts", 0.95) is None
+    found = undecided(bound(risk=0.125), "not_relevant", 0.712)
+    assert found is not None and found.reason == "undecided"
+    assert found.detail == (
+        "leans to not relevant at 0.71; it is right at least 87.5 % of the time only from 0.90 up"
+    )
+    never = undecided(bound(threshold=None), "contradicts", 0.99)
+    assert never is not None and never.detail.endswith(
+        "at no confidence was that found to be right at least 80 % of the time"
+    )
