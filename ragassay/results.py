@@ -73,7 +73,9 @@ class Results(Sequence[Evaluation]):
                 "system": e.system,
                 "topic": e.topic,
                 **{key: score.value for key, score in e.scores.items()},
-                "n_findings": len(e.findings),
+                "n_findings": len(e.heads),
+                "n_looks": len(e.looks),
+                "n_undecided": len(e.undecided),
             }
             for e in self._evaluations
         ]
@@ -146,7 +148,12 @@ class Result(Results):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings that a reader must not miss."""
-        return self.evaluation.findings
+        return self.evaluation.heads
+
+    @property
+    def looks(self) -> tuple[Finding, ...]:
+        """The findings that are worth a look: the judge is not sure enough of them."""
+        return self.evaluation.looks
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a score: value, interval, n, unscored count, bounds and judge."""

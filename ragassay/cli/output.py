@@ -26,6 +26,7 @@ def print_run(
 
     from ragassay.reports import answer_table, headline, score_table, system_table
     from ragassay.reports.cascade_view import cascade_lines
+    from ragassay.reports.findings_view import looks_text, undecided_text
     from ragassay.reports.panel_view import panel_lines
 
     console = Console()
@@ -34,6 +35,8 @@ def print_run(
     if len(summary.systems) > 1:
         console.print(system_table(summary))
     console.print(answer_table(evaluations))
+    for line in filter(None, (looks_text(summary), undecided_text(summary))):
+        console.print(line, markup=False, highlight=False)
     for line in panel_lines(summary.panel) if summary.panel else ():
         console.print(line, markup=False, highlight=False)
     for line in cascade_lines(summary.cascade) if summary.cascade else ():

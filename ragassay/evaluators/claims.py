@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Found, Task, Wording, Words
 from ragassay.evaluators.comparing import compare
+from ragassay.evaluators.leading import Weight, weight_of
 from ragassay.metrics.citations import citation_scores, merged_citations
 from ragassay.metrics.scores import evidence_scores
 from ragassay.records import (
@@ -191,19 +192,17 @@ class EvidenceEvaluator(_ClaimEvaluator):
         """Name each sentence that a passage contradicts, and say if another supports it."""
         evidence = outcome.of(EvidenceVerdict)
         supported = {one.sentence for one in evidence if one.verdict == "supports"}
-        against: dict[int, EvidenceVerdict] = {}
+        against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
         for one in evidence:
-            if one.verdict == "contradicts":
-                against.setdefault(one.sentence, one)
-        return [
-            Finding(
-                kind="contradicted_sentence",
-                sentence=n,
-                message=f"A passage contradicts sentence {n}{_in(one)}"
-                + ("; another supports it." if n in supported else "."),
-            )
-            for n, one in against.items()
-        ]
+            if weight := weight_of(one, outcome.tools):
+                against.setdefault(one.sentence, []).append((weight, one))
+        found: list[Finding] = []
+        for n, weighed in against.items():
+            weight, one = min(weighed, key=lambda pair: pair[0].rank)
+            other = "; another supports it." if n in supported else "."
+            message = f"A passage {weight.word} sentence {n}{_in(one)}{other}"
+            found.append(weight.finding("contradicted_sentence", n, message))
+        return found
 
     def questions(self, evaluation: Evaluation) -> Iterable[EvidenceVerdict]:
         """Leave out sentences without a passage."""
@@ -290,20 +289,16 @@ class CitationEvaluator(_ClaimEvaluator):
 
     def findings(self, outcome: Outcome) -> list[Finding]:
         """Name citations that contradict their sentence, or point nowhere."""
-        wrong = {
-            "contradicts": ("contradicted_citation", "which contradicts it"),
-            "invalid": ("invalid_citation", "which points nowhere"),
-        }
-        return [
-            Finding(
-                kind=wrong[one.verdict][0],
-                sentence=one.sentence,
-                message=f"Sentence {one.sentence} cites {one.citation.marker!r}, "
-                f"{wrong[one.verdict][1]}.",
-            )
-            for one in outcome.of(CitationVerdict)
-            if one.verdict in wrong
-        ]
+        found: list[Finding] = []
+        for one in outcome.of(CitationVerdict):
+            n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
+            if one.verdict == "invalid":
+                message = f"{cites} points nowhere."
+                found.append(Finding(kind="invalid_citation", sentence=n, message=message))
+            elif weight := weight_of(one, outcome.tools):
+                message = f"{cites} {weight.word} it."
+                found.append(weight.finding("contradicted_citation", n, message))
+        return found
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
         """Leave out what was asked as evidence, and what was merged or not asked at all.

@@ -106,12 +106,12 @@ def _pair(damage: DamagedAnswer, target: str, evaluations: Mapping[str, Evaluati
 def score_of(target: str, evaluation: Evaluation) -> Score | None:
     """Return a score by name; for "findings.KIND" one that falls with each finding of that kind.
 
-    The latter is 1 / (1 + n) for n findings: 1 without any, 1/2 for one.
+    The latter is 1 / (1 + n) for n findings that lead a report: 1 without any, 1/2 for one.
     """
     group, _, kind = target.partition(".")
     if group != "findings":
         return evaluation.scores.get(target)
-    n_findings = sum(finding.kind == kind for finding in evaluation.findings)
+    n_findings = sum(finding.kind == kind for finding in evaluation.heads)
     return Score(value=1 / (1 + n_findings), n=1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ragassay.metrics.aggregates import (
     bounds_of,
@@ -15,7 +15,7 @@ from ragassay.metrics.aggregates import (
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.panel_agreement import panel_agreement
 from ragassay.metrics.scoring import build_score, rounded
-from ragassay.records import Evaluation, Score, Summary, Usage
+from ragassay.records import Evaluation, Finding, Score, Summary, Usage
 
 
 def summarize(
@@ -35,10 +35,16 @@ def summarize(
             system: mean_scores([e for e in evaluations if e.system == system])
             for system in sorted(systems)
         },
-        findings=dict(sorted(Counter(f.kind for e in evaluations for f in e.findings).items())),
+        findings=_kinds(finding for e in evaluations for finding in e.heads),
+        looks=_kinds(finding for e in evaluations for finding in e.looks),
+        n_undecided=sum(len(e.undecided) for e in evaluations),
         usage=sum((e.usage for e in evaluations), Usage()),
         panel=panel_agreement(evaluations),
     )
+
+
+def _kinds(findings: Iterable[Finding]) -> dict[str, int]:
+    return dict(sorted(Counter(finding.kind for finding in findings).items()))
 
 
 def mean_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:

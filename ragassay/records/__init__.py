@@ -43,6 +43,7 @@ from ragassay.records.cascade import Cascade, CascadePart
 from ragassay.records.evaluation import (
     Evaluation,
     Finding,
+    FindingLevel,
     Score,
 )
 from ragassay.records.inputs import (
@@ -142,6 +143,7 @@ __all__ = [
     "FailureReason",
     "FileStamp",
     "Finding",
+    "FindingLevel",
     "Frozen",
     "HumanLabel",
     "Importance",

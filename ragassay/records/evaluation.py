@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
@@ -76,6 +76,10 @@ class Score(Frozen):
     judge: str = ""
 
 
+FindingLevel = Literal["head", "look"]
+"""What leads a report, or what is worth a look: not sure enough to lead."""
+
+
 class Finding(Frozen):
     """Something that a reader must not miss and that no mean may hide.
 
@@ -84,11 +88,18 @@ class Finding(Frozen):
             "sources_cut", "extractive_nugget", "unscored".
         message: One sentence for a person.
         sentence: 1-based, if it is about one.
+        level: Whether it leads the report.
+        precision: Share of right ones among findings of this kind and certainty, as measured; None
+            where nobody measured, or nothing was judged.
+        data: What that was measured on.
     """
 
     kind: str
     message: str
     sentence: int | None = None
+    level: FindingLevel = "head"
+    precision: float | None = Field(default=None, ge=0, le=1)
+    data: str = ""
 
 
 class Evaluation(Frozen):
@@ -139,6 +150,16 @@ class Evaluation(Frozen):
     def by(self, evaluator: str) -> tuple[VerdictBase, ...]:
         """Return the verdicts of one evaluator, in order."""
         return tuple(verdict for verdict in self.verdicts if verdict.evaluator == evaluator)
+
+    @property
+    def heads(self) -> tuple[Finding, ...]:
+        """The findings that lead a report."""
+        return tuple(finding for finding in self.findings if finding.level == "head")
+
+    @property
+    def looks(self) -> tuple[Finding, ...]:
+        """The findings that are worth a look."""
+        return tuple(finding for finding in self.findings if finding.level == "look")
 
     @property
     def undecided(self) -> tuple[VerdictBase, ...]:

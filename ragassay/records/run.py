@@ -227,7 +227,9 @@ class Summary(Frozen):
         pooled: Shares over the verdicts of all answers, hits divided by n; `n` counts verdicts.
             Empty in runs of earlier versions.
         systems: Means over answers for each system, where records name one.
-        findings: Number of findings of each kind.
+        findings: Number of findings of each kind that lead the report.
+        looks: Number of those of each kind that are worth a look.
+        n_undecided: Verdicts that the judge left open; they are unscored, not failed.
         usage: Sum over all verdicts.
         panel: The agreement of a panel's judges, if there is one.
         cascade: The verdicts sent on to a second judge, if there is one.
@@ -242,6 +244,8 @@ class Summary(Frozen):
     pooled: dict[str, Score] = Field(default_factory=dict)
     systems: dict[str, dict[str, Score]] = Field(default_factory=dict)
     findings: dict[str, int] = Field(default_factory=dict)
+    looks: dict[str, int] = Field(default_factory=dict)
+    n_undecided: int = Field(default=0, ge=0)
     usage: Usage = Usage()
     panel: PanelAgreement | None = None
     cascade: Cascade | None = None

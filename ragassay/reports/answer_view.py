@@ -5,9 +5,10 @@ Nothing is left out: unjudged parts are listed too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragassay.records import Evaluation, Judgment, OwnVerdict, Signals
+from ragassay.records import Evaluation, Finding, Judgment, OwnVerdict, Signals
 from ragassay.reports.cascade_view import decided_text, value_text
 from ragassay.reports.charts import spark_path
 from ragassay.reports.chips import Chip, chip_of
@@ -111,6 +112,7 @@ class AnswerView:
     sentences: tuple[SentenceView, ...]
     nuggets: NuggetsView
     not_run: str
+    looks: tuple[Alert, ...] = ()
     gaps: tuple[GapView, ...] = ()
     own: tuple[OwnView, ...] = ()
 
@@ -138,7 +140,8 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
         recall=score_text(scores.get("nuggets.recall")),
         support=score_text(support),
         support_value=support.value if support and is_number(support.value) else None,
-        findings=_alerts(evaluation),
+        findings=_alerts(evaluation.heads),
+        looks=_alerts(evaluation.looks),
         rubrics=tuple(_rubric(judgment) for judgment in evaluation.judgments),
         scores=_scores(evaluation),
         sentences=sentences,
@@ -152,7 +155,8 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
 def _own(verdict: OwnVerdict) -> OwnView:
     sentence = f"sentence {verdict.sentence}" if verdict.sentence else ""
     marker = f"citation {verdict.marker}" if verdict.marker else ""
-    chip = chip_of(verdict.label, verdict.confidence, verdict.failure, decided_text(verdict))
+    note, leaning = decided_text(verdict), verdict.leaning
+    chip = chip_of(verdict.label, verdict.confidence, verdict.failure, note, leaning)
     if verdict.score is not None:
         chip = replace(chip, word=value_text(verdict), tone="plain")
     return OwnView(
@@ -163,9 +167,9 @@ def _own(verdict: OwnVerdict) -> OwnView:
     )
 
 
-def _alerts(evaluation: Evaluation) -> tuple[Alert, ...]:
-    """Return the findings, the worst kind first."""
-    ranked = sorted(evaluation.findings, key=lambda finding: finding_rank(finding.kind))
+def _alerts(findings: Sequence[Finding]) -> tuple[Alert, ...]:
+    """Return findings, the worst kind first."""
+    ranked = sorted(findings, key=lambda finding: finding_rank(finding.kind))
     return tuple(Alert(f.message, place_text(f), finding_severity(f.kind)) for f in ranked)
 
 

@@ -143,7 +143,7 @@ def value_text(verdict: VerdictBase) -> str:
     """Return a verdict's value: a label in words, a number on its scale, or that it failed."""
     value = verdict.value
     if value is None:
-        return unscored_text(verdict.failure)
+        return unscored_text(verdict.failure, verdict.leaning)
     if isinstance(value, str):
         return label_text(value)
     low, high = getattr(verdict, "scale", SHARE_SCALE)

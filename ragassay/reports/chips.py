@@ -11,7 +11,7 @@ from ragassay.reports.text import format_share
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A label or "unscored (reason)"; the judge's probability; the failure's detail or a note."""
+    """A label, or why there is none; the judge's probability; the failure's detail or a note."""
 
     word: str
     tone: Tone
@@ -20,12 +20,17 @@ class Chip:
 
 
 def chip_of(
-    label: str | None, confidence: float | None, failure: Failure | None, note: str = ""
+    label: str | None,
+    confidence: float | None,
+    failure: Failure | None,
+    note: str = "",
+    leaning: str | None = None,
 ) -> Chip:
     """Return the chip of a label, or of its failure; the note is its detail."""
+    is_open = failure is not None and failure.reason == "undecided"
     return Chip(
-        word=unscored_text(failure) if label is None else label_text(label),
-        tone=label_tone(label),
+        word=unscored_text(failure, leaning) if label is None else label_text(label),
+        tone="undecided" if is_open else label_tone(label),
         confidence="" if confidence is None else format_share(confidence),
         detail=" ".join(part for part in (failure.detail if failure else "", note) if part),
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
 from ragassay.reports.cascade_view import CASCADE_COLUMNS, ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
+from ragassay.reports.findings_view import WORTH_A_LOOK
 from ragassay.reports.labels import reason_text, without_controls
 from ragassay.reports.panel_view import INDEPENDENT
 from ragassay.reports.report_view import view_report
@@ -59,6 +60,7 @@ def render_html(
         policy=content_policy(style, script),
         unfold=len(evaluations) <= OPEN_UP_TO,
         averages_note=AVERAGES_NOTE,
+        worth_a_look=WORTH_A_LOOK,
         independent=INDEPENDENT,
         cascade_columns=CASCADE_COLUMNS,
         estimated=ESTIMATED,

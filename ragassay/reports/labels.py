@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from ragassay.records import Failure, FailureReason, Finding
 
-Tone = Literal["good", "plain", "weak", "bad", "unscored"]
+Tone = Literal["good", "plain", "weak", "bad", "undecided", "unscored"]
 Severity = Literal["serious", "caution", "note"]
 
 LABEL_TONES: dict[str, Tone] = {
@@ -40,6 +40,7 @@ FAILURE_REASONS: dict[FailureReason, str] = {
     "too_long": "prompt too long",
     "no_evidence": "no evidence found",
     "empty_answer": "empty answer",
+    "undecided": "undecided",
     "error": "error",
 }
 
@@ -111,6 +112,16 @@ FINDINGS: dict[str, FindingWording] = {
     "extractive_nugget": FindingWording("Extractive nugget", "Extractive nuggets", "note"),
 }
 
+JUDGED = frozenset(
+    {
+        "inappropriate_sentence",
+        "contradicted_citation",
+        "contradicted_sentence",
+        "contradicted_evidence",
+    }
+)
+"""Kinds of findings that somebody judged, and may be wrong about."""
+
 _SPACES = dict.fromkeys((0x09, 0x0A, 0x0D), " ")
 _CONTROLS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), "\ufffd")
 # Reordering characters could change how a line of a terminal or a table reads.
@@ -134,8 +145,10 @@ def reason_text(reason: str) -> str:
     return {**FAILURE_REASONS}.get(reason, label_text(reason))
 
 
-def unscored_text(failure: Failure | None) -> str:
-    """Return the text in place of a missing verdict: "unscored (time-out)"."""
+def unscored_text(failure: Failure | None, leaning: str | None = None) -> str:
+    """Return the text in place of a missing verdict: "unscored (time-out)", or "undecided"."""
+    if failure and failure.reason == "undecided":
+        return f"undecided, leans to {label_text(leaning)}" if leaning else "undecided"
     return f"unscored ({reason_text(failure.reason) if failure else 'not judged'})"
 
 

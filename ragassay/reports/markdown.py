@@ -17,6 +17,7 @@ from ragassay.reports.answer_view import RubricView
 from ragassay.reports.cascade_view import CASCADE_COLUMNS, ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED, CertificateView
 from ragassay.reports.chips import Chip
+from ragassay.reports.findings_view import WORTH_A_LOOK
 from ragassay.reports.html import page_environment
 from ragassay.reports.labels import one_line
 from ragassay.reports.panel_view import INDEPENDENT
@@ -73,6 +74,7 @@ def render_markdown(
             explanation=EXPLANATION,
             not_audited=NOT_AUDITED,
             averages_note=AVERAGES_NOTE,
+            worth_a_look=WORTH_A_LOOK,
             independent=INDEPENDENT,
             cascade_columns=CASCADE_COLUMNS,
             estimated=ESTIMATED,

@@ -72,7 +72,8 @@ def _gold(evaluation: Evaluation) -> tuple[GoldView, ...]:
     for match in evaluation.matches:
         matches[match.gold].append(match)
     assigned = {
-        a.gold: chip_of(a.assignment, a.confidence, a.failure) for a in evaluation.assignments
+        a.gold: chip_of(a.assignment, a.confidence, a.failure, leaning=a.leaning)
+        for a in evaluation.assignments
     }
     fate = _fate_without_match(evaluation)
     views = []

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from ragassay.evaluators.questions import single_verdicts
 from ragassay.records import (
     Audit,
     Evaluation,
@@ -21,20 +20,19 @@ from ragassay.reports.answer_view import AnswerView, view_answer
 from ragassay.reports.cascade_view import CascadeView, view_cascade
 from ragassay.reports.certificate import CertificateView, view_certificate
 from ragassay.reports.charts import MAX_SERIES, Plot, dot_plot
-from ragassay.reports.labels import (
-    Severity,
-    finding_rank,
-    finding_severity,
-    finding_title,
-    place_text,
-    reason_text,
+from ragassay.reports.findings_view import (
+    FindingGroup,
+    undecided_lines,
+    undecided_note,
+    unmeasured_text,
+    unscored_lines,
+    view_findings,
 )
 from ragassay.reports.panel_view import PanelView, view_panel
 from ragassay.reports.provenance import JudgeView, ProvenanceRow, view_judges, view_provenance
 from ragassay.reports.text import (
     MAIN_SCORES,
     RUBRIC_MEAN,
-    count_text,
     format_bounds,
     format_interval,
     group_title,
@@ -47,29 +45,7 @@ from ragassay.reports.text import (
     score_text,
     score_title,
     shortfall,
-    verdict_title,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class FindingItem:
-    """A finding and its answer."""
-
-    number: int
-    record: str
-    place: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class FindingGroup:
-    """All findings of a kind; `n` is the summary's count, which may exceed the list."""
-
-    title: str
-    severity: Severity
-    n: int
-    n_unlisted: int
-    items: tuple[FindingItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +117,11 @@ class ReportView:
     headline: str
     shortfall: str
     findings: tuple[FindingGroup, ...]
+    unmeasured: str
+    looks: tuple[FindingGroup, ...]
     unscored: tuple[str, ...]
+    undecided: tuple[str, ...]
+    undecided_note: str
     scores: tuple[ScoreGroup, ...]
     averages: tuple[AverageRow, ...]
     plots: tuple[Plot, ...]
@@ -170,7 +150,11 @@ def view_report(
         headline=headline(summary),
         shortfall=shortfall(summary),
         findings=view_findings(summary, evaluations),
+        unmeasured=unmeasured_text(evaluations),
+        looks=view_findings(summary, evaluations, "look"),
         unscored=unscored_lines(evaluations),
+        undecided=undecided_lines(evaluations),
+        undecided_note=undecided_note(summary),
         scores=view_scores(summary.scores),
         averages=view_averages(summary),
         plots=view_plots(summary),
@@ -184,38 +168,6 @@ def view_report(
         rejections=tuple(rejections),
         provenance=view_provenance(manifest, summary.usage),
     )
-
-
-def view_findings(summary: Summary, evaluations: Sequence[Evaluation]) -> tuple[FindingGroup, ...]:
-    """Return findings by kind, the worst kind first, in the order of the answers."""
-    listed: dict[str, list[FindingItem]] = defaultdict(list)
-    for number, evaluation in enumerate(evaluations, start=1):
-        for finding in evaluation.findings:
-            listed[finding.kind].append(
-                FindingItem(number, evaluation.record_id, place_text(finding), finding.message)
-            )
-    kinds = {*listed, *(kind for kind, n in summary.findings.items() if n)}
-    groups = []
-    for kind in sorted(kinds, key=finding_rank):
-        items = tuple(listed.get(kind, ()))
-        n = max(summary.findings.get(kind, 0), len(items))
-        title, severity = finding_title(kind, n), finding_severity(kind)
-        groups.append(FindingGroup(title, severity, n, n - len(items), items))
-    return tuple(groups)
-
-
-def unscored_lines(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
-    """Return the number of missing verdicts by kind and reason, one line per kind."""
-    lines = []
-    for name, verdicts in single_verdicts(evaluations).items():
-        reasons = Counter(reason_text(v.failure.reason) for v in verdicts if v.failure)
-        if reasons:
-            total = count_text(reasons.total(), verdict_title(name), verdict_title(name, 2))
-            causes = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-            several = len(causes) > 1
-            words = (f"{n:,} {reason}" if several else reason for reason, n in causes)
-            lines.append(f"{total}: {', '.join(words)}")
-    return tuple(lines)
 
 
 def view_scores(scores: Mapping[str, Score]) -> tuple[ScoreGroup, ...]:

@@ -121,12 +121,13 @@ def article_url(document: str) -> str:
 def _label(label: SentenceLabel | None) -> Chip:
     if label is None:
         return chip_of(None, None, None)
-    return chip_of(label.label, label.confidence, label.failure, decided_text(label))
+    note = decided_text(label)
+    return chip_of(label.label, label.confidence, label.failure, note, label.leaning)
 
 
 def _chip(verdict: EvidenceVerdict | CitationVerdict | NuggetVerdict) -> Chip:
     note = decided_text(verdict)
-    return chip_of(verdict.verdict, verdict.confidence, verdict.failure, note)
+    return chip_of(verdict.verdict, verdict.confidence, verdict.failure, note, verdict.leaning)
 
 
 def _evidence(
@@ -144,8 +145,7 @@ def _evidence(
 
 
 def _correctness(found: SentenceCorrectness, titles: Mapping[str, str]) -> VerdictView:
-    words = {True: "correct", False: "not_supported", None: None}
-    chip = chip_of(words[found.correct], None, found.failure)
+    chip = chip_of(found.value, None, found.failure, leaning=found.leaning)
     score = "" if found.score is None else f"{found.score:.2f}"
     return VerdictView(replace(chip, confidence=score), passage=_passage(found.evidence, titles))
 

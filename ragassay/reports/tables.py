@@ -83,7 +83,7 @@ def answer_table(evaluations: Sequence[Evaluation]) -> Table:
     table = plain_table("Answers", ("Answer", "System"), numbers)
     for evaluation in evaluations:
         scores = evaluation.scores
-        serious = any(is_serious(finding.kind) for finding in evaluation.findings)
+        serious = any(is_serious(finding.kind) for finding in evaluation.heads)
         mean = rubric_mean(scores)
         rated = value_text(rubric_mean_text(scores), mean is not None and is_number(mean.value))
         table.add_row(
@@ -91,7 +91,7 @@ def answer_table(evaluations: Sequence[Evaluation]) -> Table:
             cell_text(evaluation.system or "not named"),
             *(rated for _ in rubrics),
             *(_score_cell(scores.get(key)) for key in shares),
-            cell_text(str(len(evaluation.findings)), "bold red" if serious else ""),
+            cell_text(str(len(evaluation.heads)), "bold red" if serious else ""),
         )
     return table
 

@@ -19,7 +19,7 @@ from ragassay.metrics.summary import summarize
 from ragassay.prompts import read_rubrics
 from ragassay.records import Document, OwnVerdict, Record
 from ragassay.reports import render_html, render_markdown
-from ragassay.reports.report_view import unscored_lines
+from ragassay.reports.findings_view import unscored_lines
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.audit import run_audit
 from ragassay.runs.audit_job import AuditOptions, audit_job

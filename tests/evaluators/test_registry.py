@@ -36,7 +36,7 @@ from ragassay.records import (
     VerdictBase,
 )
 from ragassay.reports.cascade_view import value_text
-from ragassay.reports.report_view import unscored_lines
+from ragassay.reports.findings_view import unscored_lines
 from ragassay.reports.text import group_title, humanise, question_title, score_title, verdict_title
 from ragassay.runs.audit_job import PART_OF
 from ragassay.settings import load_settings

@@ -159,6 +159,14 @@ async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(
     assert (support.value, support.n, support.n_unscored) == (0.5, 2, 1)
     assert (support.worst, support.best) == (0.3333, 0.6667)
     assert (contradict.value, contradict.worst, contradict.best) == (0.0, 0.3333, 0.0)
+    # No bound admits findings, so no contradiction leads; it is worth a look.
+    assert not [f for f in found.heads if f.kind.startswith("contradicted")]
+    assert "invalid_citation" in {f.kind for f in found.heads}
+    assert [(f.kind, f.sentence) for f in found.looks] == [
+        ("contradicted_sentence", 2),
+        ("contradicted_citation", 2),
+    ]
+    assert found.looks[0].message.startswith("A passage may contradict sentence 2")
     # It is no fault of the run.
     assert not {"unscored", "escalation_failed"} & {f.kind for f in found.findings}
     assert [v.evaluator for v in found.undecided] == ["evidence", "citation"]

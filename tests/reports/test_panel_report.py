@@ -9,8 +9,8 @@ from ragassay.metrics.panel import panel_judgment
 from ragassay.metrics.summary import summarize
 from ragassay.records import Evaluation, Failure, FileStamp, Judgment, Manifest, PanelSeat
 from ragassay.reports import render_html, render_markdown
+from ragassay.reports.findings_view import unscored_lines
 from ragassay.reports.panel_view import panel_lines, view_members, view_panel
-from ragassay.reports.report_view import unscored_lines
 
 HOSTILE = "<script>alert('x')</script> | **bold**"
 

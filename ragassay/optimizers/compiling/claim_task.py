@@ -97,7 +97,7 @@ class ClaimTask(CompileTask):
 
     def mark(self, item: CompileItem, found: Comparison) -> Grade:
         """Return 1 for the right verdict, else 0."""
-        return mark_label(str(item.right), found.verdict)
+        return mark_label(str(item.right), str(found.verdict))
 
     @property
     def figures(self) -> tuple[FigureOf, ...]:

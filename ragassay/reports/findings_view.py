@@ -1,0 +1,135 @@
+"""View of a run's findings: what leads the report, what is worth a look, what has no verdict."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragassay.evaluators.questions import single_verdicts
+from ragassay.records import Evaluation, Finding, FindingLevel, Summary
+from ragassay.reports.labels import (
+    JUDGED,
+    Severity,
+    finding_rank,
+    finding_severity,
+    finding_title,
+    place_text,
+    reason_text,
+)
+from ragassay.reports.text import count_text, findings_text, format_share, verdict_title
+
+UNMEASURED = "How often such findings of this judge are right was not measured."
+
+WORTH_A_LOOK = (
+    "Too unsure to lead this report: compare the sentence with its source before you rely on one."
+)
+
+FLAG = "--escalate"
+
+UNDECIDED = (
+    "verdicts are those on which the judge, as it was measured, is not right often enough. They "
+    "are left out of every mean; its worst and best case stand beside it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingItem:
+    """A finding and its answer."""
+
+    number: int
+    record: str
+    place: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingGroup:
+    """All findings of a kind; `n` is the summary's count, which may exceed the list.
+
+    `measured` says how often such findings are right.
+    """
+
+    title: str
+    severity: Severity
+    n: int
+    n_unlisted: int
+    items: tuple[FindingItem, ...]
+    measured: str = ""
+
+
+def view_findings(
+    summary: Summary, evaluations: Sequence[Evaluation], level: FindingLevel = "head"
+) -> tuple[FindingGroup, ...]:
+    """Return findings of a level by kind, the worst kind first, in the order of the answers."""
+    listed: dict[str, list[tuple[Finding, FindingItem]]] = defaultdict(list)
+    for number, evaluation in enumerate(evaluations, start=1):
+        for finding in evaluation.heads if level == "head" else evaluation.looks:
+            place = place_text(finding)
+            item = FindingItem(number, evaluation.record_id, place, finding.message)
+            listed[finding.kind].append((finding, item))
+    counts = summary.findings if level == "head" else summary.looks
+    kinds = {*listed, *(kind for kind, n in counts.items() if n)}
+    groups: list[FindingGroup] = []
+    for kind in sorted(kinds, key=finding_rank):
+        found = [finding for finding, _ in listed.get(kind, ())]
+        items = tuple(item for _, item in listed.get(kind, ()))
+        n = max(counts.get(kind, 0), len(items))
+        title, severity = finding_title(kind, n), finding_severity(kind)
+        measured = measured_text(found)
+        groups.append(FindingGroup(title, severity, n, n - len(items), items, measured))
+    return tuple(groups)
+
+
+def measured_text(findings: Sequence[Finding]) -> str:
+    """Say how often such findings are right; empty where nobody measured."""
+    known = dict.fromkeys((f.precision, f.data) for f in findings if f.precision is not None)
+    parts = [f"{format_share(share)}{f' ({data})' if data else ''}" for share, data in known]
+    return f"Measured: right in {' or '.join(parts)}." if parts else ""
+
+
+def unmeasured_text(evaluations: Sequence[Evaluation]) -> str:
+    """Say once that nobody measured how often the judge's leading findings are right."""
+    heads = (finding for evaluation in evaluations for finding in evaluation.heads)
+    return UNMEASURED if any(f.kind in JUDGED and f.precision is None for f in heads) else ""
+
+
+def unscored_lines(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
+    """Return the number of failed verdicts by kind and reason, one line per kind."""
+    lines = []
+    for name, verdicts in single_verdicts(evaluations).items():
+        failures = [v.failure for v in verdicts if v.failure and not v.is_undecided]
+        reasons = Counter(reason_text(failure.reason) for failure in failures)
+        if reasons:
+            total = count_text(reasons.total(), verdict_title(name), verdict_title(name, 2))
+            causes = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+            several = len(causes) > 1
+            words = (f"{n:,} {reason}" if several else reason for reason, n in causes)
+            lines.append(f"{total}: {', '.join(words)}")
+    return tuple(lines)
+
+
+def undecided_lines(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
+    """Return the number of undecided verdicts by kind, one line per kind."""
+    counts = Counter(verdict.evaluator for one in evaluations for verdict in one.undecided)
+    return tuple(
+        count_text(n, verdict_title(name), verdict_title(name, 2)) for name, n in counts.items()
+    )
+
+
+def undecided_note(summary: Summary) -> str:
+    """Say what undecided verdicts are, and who can decide them."""
+    return UNDECIDED if summary.cascade else f"{UNDECIDED} A second judge can decide them: {FLAG}."
+
+
+def looks_text(summary: Summary) -> str:
+    """Name what is worth a look, in a line of the terminal; empty where nothing is."""
+    return f"Worth a look: {findings_text(summary.looks)}." if summary.looks else ""
+
+
+def undecided_text(summary: Summary) -> str:
+    """Count what the judge left open, and say who can decide it; empty where it is nothing."""
+    if not summary.n_undecided:
+        return ""
+    mend = "" if summary.cascade else f": name a judge ({FLAG}) for them"
+    return f"{summary.n_undecided:,} undecided{mend}"

@@ -1,0 +1,123 @@
+"""Which contradictions lead a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.evaluators.leading import weight_of
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.records import (
+    Bound,
+    Citation,
+    CitationVerdict,
+    Escalation,
+    EvidenceVerdict,
+    Failure,
+    NuggetVerdict,
+    Usage,
+)
+from ragassay.settings import load_settings
+
+DOUBT = Failure(reason="undecided")
+FINDING = Bound(
+    label="contradicts",
+    level="finding",
+    threshold=0.95,
+    risk=0.2,
+    delta=0.1,
+    precision=0.86,
+    n=120,
+    data="made up",
+)
+VERDICT = FINDING.model_copy(update={"level": "verdict", "threshold": 0.7, "data": ""})
+
+
+@dataclass
+class Bounded:
+    bounds: tuple[Bound, ...] = (VERDICT, FINDING)
+    name: str = "bounded"
+    digest: str = ""
+
+    def probabilities(self, pairs):
+        raise AssertionError("nobody is asked")
+
+
+def tools_with(*bounds: Bound, encoder: bool = True) -> Toolbox:
+    tools = Toolbox.of(load_settings(model="openai/a", signals=False, correctness="judge"))
+    given = EncoderVerifier(Bounded(bounds), WordEmbedder()) if encoder else None  # type: ignore[arg-type]
+    return tools.using(encoder=given)
+
+
+def against(confidence: float | None, **given: object) -> EvidenceVerdict:
+    fields = {"sentence": 1, "verdict": "contradicts", "confidence": confidence}
+    return EvidenceVerdict.model_validate(fields | given)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "level", "precision"),
+    [(0.95, "head", 0.86), (0.94, "look", None), (None, "look", None)],
+)
+def test_a_contradiction_leads_from_the_bound_of_findings_up(confidence, level, precision):
+    found = weight_of(against(confidence), tools_with(VERDICT, FINDING))
+    assert found and (found.level, found.precision, found.is_said) == (level, precision, True)
+    finding = found.finding("contradicted_sentence", 1, "Said.")
+    assert (finding.level, finding.precision) == (level, precision)
+    assert finding.data == ("made up" if precision else "")
+
+
+def test_a_leaning_is_worth_a_look_and_support_is_nothing():
+    tools = tools_with(VERDICT, FINDING)
+    open_ = against(0.6, verdict=None, leaning="contradicts", failure=DOUBT)
+    found = weight_of(open_, tools)
+    assert found and (found.level, found.is_said, found.word) == ("look", False, "may contradict")
+    for nothing in (
+        against(0.6, verdict=None, leaning="supports", failure=DOUBT),
+        against(0.6, verdict="supports"),
+        against(None, verdict=None, failure=Failure(reason="timeout")),
+    ):
+        assert weight_of(nothing, tools) is None
+
+
+def test_without_a_bound_for_findings_a_bounded_verifier_never_leads():
+    found = weight_of(against(1.0), tools_with(VERDICT))
+    assert found and found.level == "look"
+    never = FINDING.model_copy(update={"threshold": None})
+    found = weight_of(against(1.0), tools_with(VERDICT, never))
+    assert found and found.level == "look"
+
+
+def test_a_judge_and_a_verifier_without_bounds_lead_and_nobody_measured_them():
+    for tools in (tools_with(encoder=False), tools_with()):
+        found = weight_of(against(0.4), tools)
+        assert found and (found.level, found.precision) == ("head", None)
+
+
+def test_what_the_second_judge_decided_leads_unless_it_failed():
+    tools = tools_with(VERDICT, FINDING)
+    found = weight_of(against(0.4, escalation=Escalation(judge="b")), tools)
+    assert found and (found.level, found.precision) == ("head", None)
+    lost = Escalation(judge="b", failure=Failure(reason="timeout"))
+    found = weight_of(against(0.9, escalation=lost), tools)
+    assert found and found.level == "look"
+
+
+def test_of_a_citations_nuggets_the_heaviest_counts():
+    def nugget(confidence: float) -> NuggetVerdict:
+        given = {"sentence": 1, "document": "d", "nugget": str(confidence)}
+        return NuggetVerdict(**given, verdict="contradicts", confidence=confidence)
+
+    def citation(*nuggets: NuggetVerdict) -> CitationVerdict:
+        cited = Citation(marker="1", document="d")
+        return CitationVerdict(
+            sentence=1, citation=cited, verdict="contradicts", nuggets=nuggets, usage=Usage()
+        )
+
+    tools = tools_with(VERDICT, FINDING)
+    found = weight_of(citation(nugget(0.8), nugget(0.97)), tools)
+    assert found and found.level == "head"
+    found = weight_of(citation(nugget(0.8), nugget(0.9)), tools)
+    assert found and found.level == "look"

@@ -1,0 +1,140 @@
+"""What leads a report, what is worth a look, and what is undecided."""
+
+from __future__ import annotations
+
+import pytest
+from lxml import html
+
+from ragassay.metrics.summary import summarize
+from ragassay.records import (
+    Cascade,
+    Citation,
+    CitationVerdict,
+    Evaluation,
+    EvidenceVerdict,
+    Failure,
+    Finding,
+    SentenceCorrectness,
+)
+from ragassay.reports import answer_table, headline, render_html, render_markdown
+from ragassay.reports.cascade_view import value_text
+from ragassay.reports.findings_view import (
+    UNMEASURED,
+    looks_text,
+    undecided_lines,
+    undecided_text,
+    unscored_lines,
+    view_findings,
+)
+
+DOUBT = Failure(reason="undecided", detail="leans to contradicts at 0.71; it is right only often")
+OPEN = {"confidence": 0.71, "leaning": "contradicts", "failure": DOUBT}
+MEASURED = {"precision": 0.86, "data": "SciFact dev"}
+
+
+def finding(kind: str, message: str, **given: object) -> Finding:
+    return Finding.model_validate({"kind": kind, "message": message, "sentence": 1} | given)
+
+
+HEAD = finding("contradicted_citation", "Sentence 1 cites '1', which contradicts it.", **MEASURED)
+LOOK = finding("contradicted_citation", "Sentence 2 cites '1', which may contradict it.")
+LOOK = LOOK.model_copy(update={"level": "look", "sentence": 2})
+NOWHERE = finding("invalid_citation", "Sentence 1 cites '9', which points nowhere.")
+ANSWER = Evaluation(
+    record_id="one",
+    question="Q?",
+    answer="A.",
+    verdicts=(
+        EvidenceVerdict(sentence=1, **OPEN),
+        CitationVerdict(sentence=1, citation=Citation(marker="1", document="d"), **OPEN),
+        SentenceCorrectness(sentence=1, leaning="not_supported", failure=DOUBT),
+        EvidenceVerdict(sentence=2, failure=Failure(reason="timeout")),
+    ),
+    findings=(LOOK, HEAD, NOWHERE),
+)
+
+
+def pages(run, *answers: Evaluation, **changed: object) -> tuple[str, str]:
+    summary = summarize(answers, len(answers), 0, 0).model_copy(update=changed)
+    given = (run.manifest, summary, answers)
+    return render_html(*given), render_markdown(*given)
+
+
+def test_only_what_leads_is_in_the_headline_and_in_the_counts():
+    summary = summarize([ANSWER], 1, 0, 0)
+    assert summary.findings == {"contradicted_citation": 1, "invalid_citation": 1}
+    assert summary.looks == {"contradicted_citation": 1}
+    assert "1 contradicted citation and 1 invalid citation" in headline(summary)
+    assert looks_text(summary) == "Worth a look: 1 contradicted citation."
+    assert str(answer_table([ANSWER]).columns[-1]._cells[0]) == "2"
+    heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "look")
+    assert [[item.message for item in group.items] for group in heads] == [
+        [HEAD.message],
+        [NOWHERE.message],
+    ]
+    assert [[item.message for item in group.items] for group in looks] == [[LOOK.message]]
+
+
+def test_undecided_verdicts_have_a_count_of_their_own():
+    summary = summarize([ANSWER], 1, 0, 0)
+    assert summary.n_undecided == 2
+    assert undecided_lines([ANSWER]) == ("1 evidence verdict", "1 citation verdict")
+    assert unscored_lines([ANSWER]) == ("1 evidence verdict: time-out",)
+    assert undecided_text(summary) == "2 undecided: name a judge (--escalate) for them"
+    cascade = Cascade(judge="a", second="b", when="undecided")
+    assert undecided_text(summary.model_copy(update={"cascade": cascade})) == "2 undecided"
+    assert undecided_text(summarize([], 0, 0, 0)) == looks_text(summarize([], 0, 0, 0)) == ""
+
+
+def test_the_page_leads_with_what_was_measured_and_folds_the_rest(run):
+    page, _ = pages(run, ANSWER)
+    tree = html.fromstring(page)
+    (folded,) = tree.xpath("//details[@id='looks']")
+    assert folded.get("open") is None
+    assert LOOK.message in folded.text_content() and HEAD.message not in folded.text_content()
+    top = tree.xpath("//section[@aria-labelledby='h-findings']")[0].text_content()
+    assert top.index(HEAD.message) < top.index(LOOK.message)
+    assert "Measured: right in 86\N{NO-BREAK SPACE}% (SciFact dev)." in top
+    assert UNMEASURED not in top
+    assert "1 citation verdict" in top and "--escalate" in top
+    marks = tree.xpath("//span[contains(@class, 'undecided')]")
+    assert {mark.text for mark in marks} == {
+        "undecided, leans to contradicts",
+        "undecided, leans to not supported",
+    }
+    assert DOUBT.detail in page
+    alerts = tree.xpath("//details[@class='a']/@data-f")
+    assert alerts == ["2"]
+
+
+def test_markdown_has_a_section_for_each(run):
+    _, page = pages(run, ANSWER)
+    head, _, rest = page.partition("## Worth a look")
+    assert "which contradicts it" in head and "may contradict" not in head
+    assert "may contradict" in rest.partition("##")[0]
+    assert "**Undecided** verdicts" in page
+    assert "undecided, leans to contradicts" in page
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_that_nobody_measured_is_said_once(run, n):
+    said = HEAD.model_copy(update={"precision": None, "data": ""})
+    answers = [
+        ANSWER.model_copy(update={"record_id": str(i), "findings": (said, said)}) for i in range(n)
+    ]
+    for page in pages(run, *answers):
+        assert page.count(UNMEASURED) == 1
+    # What nobody judged needs no measurement.
+    for page in pages(run, ANSWER.model_copy(update={"findings": (NOWHERE,)})):
+        assert UNMEASURED not in page
+
+
+def test_where_nothing_leads_the_page_does_not_say_that_all_is_well(run):
+    answer = ANSWER.model_copy(update={"verdicts": ANSWER.verdicts[:2], "findings": (LOOK,)})
+    page, text = pages(run, answer)
+    assert "sure enough to lead" in page and "sure enough to lead" in text
+    assert "No inappropriate sentence" not in page
+
+
+def test_the_second_judges_mark_names_the_leaning():
+    assert value_text(ANSWER.verdicts[0]) == "undecided, leans to contradicts"
