@@ -62,9 +62,11 @@ class Settings(BaseSettings):
         "cost, and the cost of asking it for all.",
     )
     when: str = Field(
-        default="entropy>1.0",
+        default="auto",
         description="When to ask the second judge: entropy>X (bits, over the "
-        "ratings or labels), confidence<X, unscored, joined by and/or.",
+        "ratings or labels), confidence<X, undecided, joined by and/or. What is undecided or "
+        "failed always goes there; auto sends nothing else with the embedded judge, and "
+        "entropy>1.0 too with another.",
     )
     api_base: str | None = Field(
         default=None,
@@ -256,7 +258,7 @@ class Settings(BaseSettings):
     @field_validator("when")
     @classmethod
     def _is_condition(cls, text: str) -> str:
-        return parse_condition(text).text
+        return text if text == "auto" else parse_condition(text).text
 
     @model_validator(mode="after")
     def _second_beside_one(self) -> Settings:
@@ -278,8 +280,11 @@ class Settings(BaseSettings):
 
     @property
     def escalated_when(self) -> str | None:
-        """The condition for a second judge; None without one."""
-        return self.when if self.escalate else None
+        """The condition for a second judge, with "auto" resolved; None without one."""
+        if self.when != "auto":
+            return self.when if self.escalate else None
+        chosen = "undecided" if is_ours(self.model) else "entropy>1"
+        return chosen if self.escalate else None
 
     @property
     def panel_names(self) -> tuple[str, ...]:

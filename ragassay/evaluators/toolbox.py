@@ -221,8 +221,11 @@ class Toolbox:
     @property
     def correctness_name(self) -> str:
         """Name of the model that says whether sentences are correct."""
-        if self.models.correctness:
-            return self.models.correctness.name
+        model = self.models.correctness
+        if model:
+            other = self.settings.escalated_to or self.verifier_name
+            leaves_open = bool(model.bounds) and self.settings.verifies_evidence
+            return joint_name(model.name, other) if leaves_open else model.name
         return self.or_second(self.verifier_name)
 
     @functools.cached_property

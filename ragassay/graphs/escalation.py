@@ -20,9 +20,9 @@ def unsure_tasks(file: CaseFile, tools: Toolbox) -> list[Task]:
     A sentence and a passage are one question, also where both its evidence and a citation rest on
     the answer.
     """
-    if tools.second is None:
+    if tools.second is None or tools.settings.escalated_when is None:
         return []
-    condition = parse_condition(tools.settings.when)
+    condition = parse_condition(tools.settings.escalated_when)
     tasks: list[Task] = []
     for evaluator in tools.evaluators:
         for item in file.subjects(evaluator, tools) if evaluator.is_weighed else ():

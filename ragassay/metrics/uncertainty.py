@@ -13,28 +13,32 @@ from ragassay.records import NOTHING_TO_JUDGE, Judgment, VerdictBase
 
 POSSIBLE = (
     "'entropy>X' (bits, of the distribution over the ratings or labels), 'confidence<X' (the "
-    "probability of what was said) and 'unscored', joined by 'and' or 'or', such as "
-    "'entropy>1.0 or confidence<0.5'"
+    "probability of what was said) and 'undecided' (nothing that was decided), joined by 'and' or "
+    "'or', such as 'entropy>1.0 or confidence<0.5'"
 )
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _TERMS = {
     "entropy": re.compile(rf"entropy\s*>\s*{_NUMBER}"),
     "confidence": re.compile(rf"confidence\s*<\s*{_NUMBER}"),
+    "undecided": re.compile(r"undecided()"),
     "unscored": re.compile(r"unscored()"),
 }
+
+MISSING = ("undecided", "unscored")
+"""Terms that hold for no verdict that was given; "unscored" is the older word."""
 
 
 @dataclass(frozen=True)
 class Term:
     """One condition on a verdict: a value beyond a bound."""
 
-    what: Literal["entropy", "confidence", "unscored"]
+    what: Literal["entropy", "confidence", "undecided", "unscored"]
     bound: float = 0.0
 
     def holds(self, verdict: VerdictBase) -> bool:
         """Return whether a scored verdict meets it; an unknown value counts as not sure."""
-        if self.what == "unscored":
+        if self.what in MISSING:
             return False
         if self.what == "entropy":
             entropy = entropy_of(verdict)
@@ -58,8 +62,8 @@ class Condition:
     def is_unsure(self, verdict: VerdictBase) -> bool:
         """Return whether a verdict should be asked for again.
 
-        A failed one always should, whatever the condition, unless the reason lies in the data:
-        nothing to compare with, nothing to rate.
+        One that failed or is undecided always should, whatever the condition, unless the reason
+        lies in the data: nothing to compare with, nothing to rate.
         """
         if verdict.failure is not None:
             return verdict.failure.reason not in NOTHING_TO_JUDGE
@@ -97,7 +101,7 @@ def _term(part: str, text: str) -> Term:
 
 
 def _written(term: Term) -> str:
-    sign = {"entropy": ">", "confidence": "<", "unscored": ""}[term.what]
+    sign = {"entropy": ">", "confidence": "<"}.get(term.what, "")
     return f"{term.what}{sign}{f'{term.bound:g}' if sign else ''}"
 
 

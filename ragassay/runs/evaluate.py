@@ -271,8 +271,9 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -
     failures = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     summary = summarize(evaluations, len(ids), len(failures), len(job.rejections))
     settings = tools.settings
-    if settings.escalated_to:
+    if settings.escalated_to and settings.escalated_when:
         asked = questions_of(evaluations, tools.registered)
-        cascade = cascade_of(asked, settings.model, settings.escalated_to, settings.when)
+        second, when = settings.escalated_to, settings.escalated_when
+        cascade = cascade_of(asked, settings.model, second, when)
         summary = summary.model_copy(update={"cascade": cascade})
     return RunResult(summary, evaluations, failures, job.rejections, manifest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from casefiles import filed
 import ragassay.records
 from ragassay.evaluators import OURS, Evaluator, Task
 from ragassay.evaluators.base import Cited, Found
+from ragassay.evaluators.outcome import Outcome
 from ragassay.evaluators.questions import questions_of, single_verdicts
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.escalation import n_most_escalated, unsure_tasks
@@ -36,12 +38,13 @@ from ragassay.records import (
     VerdictBase,
 )
 from ragassay.reports.cascade_view import value_text
-from ragassay.reports.findings_view import unscored_lines
+from ragassay.reports.findings_view import undecided_lines, unscored_lines
 from ragassay.reports.text import group_title, humanise, question_title, score_title, verdict_title
 from ragassay.runs.audit_job import PART_OF
 from ragassay.settings import load_settings
 
 LOST = Failure(reason="timeout", detail="no reply")
+DOUBT = Failure(reason="undecided", detail="leans to x at 0.60")
 SPAN = EvidenceSpan(document="d", start=0, end=5, text="Text.", title="Title")
 CASE = Case(
     record_id="r",
@@ -80,8 +83,6 @@ def toolbox(evaluator: Evaluator[Any], **options: object) -> Toolbox:
 
 def file_for(evaluator: Evaluator[Any], verdicts: list[VerdictBase] | None = None):
     """A case with a passage on each side of its sentence, which also cites one."""
-    from dataclasses import replace
-
     needed = WRITTEN if evaluator.name == "cited_nugget" else []
     found = () if evaluator.name == "citation" else (Found(1, "for", 1, SPAN),)
     file = filed(CASE, [*needed, *(verdicts or [])])
@@ -146,8 +147,6 @@ def test_a_checkpoint_keeps_its_verdicts_and_an_evaluation_reads_them(evaluator)
 @every
 def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
     """Everything that the evaluator reads: another case, passage, title or fact is another key."""
-    from dataclasses import replace
-
     tools, file = toolbox(evaluator), file_for(evaluator)
     task = task_of(evaluator, tools)
     titled = SPAN.model_copy(update={"title": "Another title"})
@@ -173,11 +172,44 @@ def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
     assert task_key(other_judge, task, replace(file, _subjects={})) != keys[0]
 
 
+def undecided(evaluator: Evaluator[Any]) -> VerdictBase:
+    """The verdict of an evaluator that cannot tell."""
+    open_ = {"failure": DOUBT, "leaning": "x", "confidence": 0.6}
+    return unscored(evaluator).model_copy(update=open_)
+
+
+@every
+def test_it_may_leave_a_question_undecided(evaluator):
+    """A value of its own all the way: kept, bounded, counted apart, sent on, and no fault."""
+    verdict = undecided(evaluator)
+    assert verdict.is_undecided and verdict.value is None
+    tools, file = toolbox(evaluator), file_for(evaluator, [verdict])
+    settled = [verdict] if evaluator.name == "cited_nugget" else evaluator.settled(file, tools)
+    assert [one for one in settled if one.is_undecided and one.leaning == "x"]
+    outcome = Outcome(file, tools, {evaluator.name: settled})
+    judged = {n: s for n, s in evaluator.scores(outcome).items() if s.n_unscored}
+    assert bool(judged) == (evaluator.name not in ("facts", "cited_nugget"))
+    for score in judged.values():
+        assert None not in (score.worst, score.best) and score.worst != score.best
+    assert not [f for f in evaluator.findings(outcome) if f.level == "head"]
+    found = Evaluation(record_id="r", question="q", answer="a", verdicts=(verdict,))
+    assert Evaluation.model_validate_json(found.model_dump_json()) == found
+    assert unscored_lines([found]) == ()
+    # Correctness follows from the evidence, which counts it.
+    counted = () if evaluator.name == "correctness" else (f"1 {verdict_title(evaluator.name)}",)
+    assert undecided_lines([found]) == counted
+    assert value_text(verdict) == "undecided, leans to x"
+
+
 @every
 def test_the_cascade_sends_on_what_it_is_not_sure_of_and_counts_it(evaluator):
     tools = toolbox(evaluator, escalate="openai/b", when="entropy>1", correctness="judge")
     if not evaluator.is_weighed:
         return
+    verdict = undecided(evaluator)
+    file = file_for(evaluator, [verdict])
+    only = replace(tools, settings=tools.settings.model_copy(update={"when": "undecided"}))
+    assert evaluator.name in {task.evaluator for task in unsure_tasks(file, only)}
     verdict = unscored(evaluator)
     file = file_for(evaluator, [verdict])
     sent = [task for task in unsure_tasks(file, tools) if task.evaluator == evaluator.name]

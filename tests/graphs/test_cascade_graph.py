@@ -24,6 +24,7 @@ from ragassay.metrics.uncertainty import entropy_of
 from ragassay.model_names import DEFAULT_MODEL
 from ragassay.records import (
     AnswerSentence,
+    Bound,
     Case,
     Document,
     Evaluation,
@@ -231,6 +232,7 @@ class Entailment:
 
     name: str = "entailment"
     digest: str = ""
+    bounds: tuple[Bound, ...] = ()
     asked: list[tuple[str, str]] = field(default_factory=list)
 
     def probabilities(self, pairs):
@@ -252,6 +254,51 @@ async def test_a_model_of_inference_sends_on_what_its_three_probabilities_leave_
     # .4 log2(2.5) + 2 * .3 log2(10 / 3) = .52877 + 1.04218
     assert unsure.escalated_from.entropy_bits == 1.571
     assert (first.n_requests, second.n_requests) == (0, 1)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("when", ["undecided", "auto"])
+async def test_exactly_what_is_undecided_goes_on(make_model, when):
+    first, second = make_model(), make_model(says(verdict="contradicts"))
+    tools = tools_of(first, second, "undecided", only=("citations",))
+    # The embedded judge's condition is this one, unless another is named.
+    settings = tools.settings.model_copy(update={"model": "ragassay/judge", "when": when})
+    assert settings.escalated_when == "undecided"
+    entailment = Entailment()
+    entailment.bounds = (Bound(label="supports", threshold=0.9, risk=0.2, delta=0.1, n=50),)
+    encoder = EncoderVerifier(entailment, tools.models.embedder)
+    found = await evaluate(tools.using(encoder=encoder))
+    sure, open_ = found.citations
+    assert (sure.verdict, sure.escalation) == ("supports", None)
+    assert (open_.verdict, open_.leaning, open_.failure) == ("contradicts", None, None)
+    assert open_.escalated_from.is_undecided and open_.escalated_from.leaning == "supports"
+    assert (first.n_requests, second.n_requests) == (0, 1)
+    # What a judge decided leads; nobody measured how often it is right.
+    (finding,) = [f for f in found.findings if f.kind == "contradicted_citation"]
+    assert (finding.level, finding.precision) == ("head", None)
+    assert not found.undecided
+
+
+@pytest.mark.integration
+async def test_what_the_second_judge_fails_on_stays_undecided(make_model):
+    first, second = make_model(), make_model(faults=[Fault("refusal")])
+    tools = tools_of(first, second, "undecided", only=("citations",))
+    entailment = Entailment()
+    entailment.bounds = (Bound(label="supports", threshold=0.9, risk=0.2, delta=0.1, n=50),)
+    encoder = EncoderVerifier(entailment, tools.models.embedder)
+    found = await evaluate(tools.using(encoder=encoder))
+    (open_,) = found.undecided
+    assert open_.leaning == "supports" and open_.escalation.failure.reason == "refused"
+    # That is a fault of the run, and trying again may help.
+    assert "escalation_failed" in {f.kind for f in found.findings}
+
+
+def test_the_condition_depends_on_the_judge_unless_it_is_named():
+    second = {"escalate": "openai/b"}
+    assert load_settings(model="ragassay/judge", **second).escalated_when == "undecided"
+    assert load_settings(model="openai/a", **second).escalated_when == "entropy>1"
+    named = load_settings(model="ragassay/judge", when="entropy>2", **second)
+    assert named.escalated_when == "entropy>2"
 
 
 @pytest.mark.integration

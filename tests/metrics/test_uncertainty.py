@@ -77,6 +77,7 @@ def test_how_sure_a_judge_was_of_a_rating_and_of_a_label():
         ("entropy>1.0", "entropy>1", ((Term("entropy", 1.0),),)),
         (" Entropy > .5 ", "entropy>0.5", ((Term("entropy", 0.5),),)),
         ("confidence<0.6", "confidence<0.6", ((Term("confidence", 0.6),),)),
+        ("undecided", "undecided", ((Term("undecided"),),)),
         ("unscored", "unscored", ((Term("unscored"),),)),
         (
             "entropy>2 or entropy>1 and confidence<.5",
@@ -109,7 +110,7 @@ def test_what_is_no_condition_is_named_with_what_is_possible(text, named):
     with pytest.raises(SettingsError) as error:
         parse_condition(text)
     assert str(error.value).startswith(f"{named} is no condition; there are 'entropy>X' (bits")
-    assert "'confidence<X'" in str(error.value) and "'unscored'" in str(error.value)
+    assert "'confidence<X'" in str(error.value) and "'undecided'" in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["confidence<0", "confidence<1.5"])
@@ -128,6 +129,7 @@ def test_a_confidence_lies_between_0_and_1(text):
         ("confidence<0.6", [False, True, True]),
         ("entropy>0.5 and confidence<0.5", [False, False, True]),
         ("entropy>2 or confidence<0.6", [False, True, True]),
+        ("undecided", [False, False, False]),
         ("unscored", [False, False, False]),
         ("unscored or entropy>1", [False, False, True]),
     ],
@@ -155,3 +157,10 @@ def test_what_could_not_be_had_is_never_sure_unless_the_data_are_the_reason(text
     assert condition.is_unsure(lost("too_long"))
     assert not condition.is_unsure(lost("no_evidence"))
     assert not condition.is_unsure(lost("empty_answer"))
+
+
+@pytest.mark.parametrize("text", ["undecided", "entropy>2", "confidence<0.1", "unscored"])
+def test_what_is_undecided_goes_on_whatever_the_condition(text):
+    doubt = Failure(reason="undecided")
+    given = {"sentence": 1, "confidence": 0.9, "entropy_bits": 0.1, "leaning": "required"}
+    assert parse_condition(text).is_unsure(SentenceLabel(failure=doubt, **given))
