@@ -1,4 +1,4 @@
-"""Which contradictions lead a report, and which are only worth a look."""
+"""Tell contradictions that lead a report from those that are only worth a look."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONTRADICTS = "contradicts"
 
 @dataclass(frozen=True)
 class Weight:
-    """How much a contradiction weighs.
+    """The weight of a contradiction.
 
     Attributes:
         level: Whether it leads the report.
@@ -43,7 +43,7 @@ class Weight:
 
     @property
     def word(self) -> str:
-        """What a finding says that the text does."""
+        """The verb of a finding: does the text contradict, or may it?"""
         return "contradicts" if self.level == "head" else "may contradict"
 
     def finding(self, kind: str, sentence: int, message: str) -> Finding:

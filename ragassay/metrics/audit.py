@@ -24,10 +24,22 @@ from ragassay.records import (
     Score,
     Severity,
     Variant,
+    VerdictBase,
 )
 
 SEVERITIES: tuple[Severity, ...] = ("subtle", "extreme")
 N_EXAMPLES = 3
+
+JUDGED_BY = {
+    "citations": "citation",
+    "sentences": "sentence_label",
+    "nuggets": "assignment",
+    "contradicted_citation": "citation",
+    "contradicted_sentence": "evidence",
+    "inappropriate_sentence": "sentence_label",
+}
+"""Evaluators by groups of scores and kinds of findings that are not called as they are."""
+
 K = TypeVar("K")
 
 
@@ -43,6 +55,8 @@ class Pair:
         damaged: The damaged answer's.
         scale: The score's scale.
         judge: The model that gave it.
+        is_undecided: Whether the judge left open what the damage changed, so that the scores say
+            nothing of it.
     """
 
     damage: DamagedAnswer
@@ -52,11 +66,12 @@ class Pair:
     damaged: float | None
     scale: tuple[float, float]
     judge: str
+    is_undecided: bool = False
 
     @property
     def scores(self) -> tuple[float, float] | None:
-        """Benign and damaged score; None where either is missing."""
-        if self.benign is None or self.damaged is None:
+        """Benign and damaged score; None where either is missing, or the pair is undecided."""
+        if self.benign is None or self.damaged is None or self.is_undecided:
             return None
         return self.benign, self.damaged
 
@@ -100,7 +115,33 @@ def _pair(damage: DamagedAnswer, target: str, evaluations: Mapping[str, Evaluati
         damaged=after.value if after else None,
         scale=known.scale if known else _scale(target),
         judge=known.judge if known else "",
+        is_undecided=bool(whole and hurt and _is_open(damage, target, whole, hurt)),
     )
+
+
+def _is_open(damage: DamagedAnswer, target: str, whole: Evaluation, hurt: Evaluation) -> bool:
+    """Return whether undecided verdicts keep a score from telling.
+
+    They do where they leave no value, and where the damage made some, or changed a sentence that
+    has one, unless the score is lower even if these were the best.
+    """
+    before, after = (score_of(target, evaluation) for evaluation in (whole, hurt))
+    open_before, open_after = (open_verdicts(target, evaluation) for evaluation in (whole, hurt))
+    if before is None or before.value is None or after is None or after.value is None:
+        return bool(open_before or open_after)
+    changed = [v for v in open_after if getattr(v, "sentence", None) in damage.sentences]
+    if not changed and len(open_after) <= len(open_before):
+        return False
+    best = after.value if after.best is None else after.best
+    return best >= before.value
+
+
+def open_verdicts(target: str, evaluation: Evaluation) -> list[VerdictBase]:
+    """Return the undecided verdicts that a score rests on."""
+    group, _, name = target.partition(".")
+    evaluator = JUDGED_BY.get(name if group == "findings" else group, group)
+    found = [verdict for verdict in evaluation.by(evaluator) if verdict.is_undecided]
+    return [one for one in found if group != "rubric" or one.item == name]
 
 
 def score_of(target: str, evaluation: Evaluation) -> Score | None:
@@ -149,6 +190,7 @@ def _figure(
         auroc=_auroc(pairs),
         lift=lift_score(pairs),
         optimism_error=optimism_error(pairs, severity) if family == "rubric" else None,
+        n_undecided=sum(pair.is_undecided for pair in pairs),
         examples=_examples(pairs),
     )
 

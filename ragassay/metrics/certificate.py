@@ -3,7 +3,8 @@
 A judge is *trusted* where it scores nearly all plainly damaged answers and most subtly damaged ones
 below the whole answer, *blind* where it does no better than a coin, *weak* in between. Where the
 interval includes two of these, there are too few pairs to tell, and the certificate says so.
-Injected text cannot raise a score that is already at the top: staying there earns no trust.
+Injected text cannot raise a score that is already at the top: staying there earns no trust. A pair
+that the judge leaves undecided is neither found nor missed: its share stands beside the verdict.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ragassay.metrics.audit import (
     lift_score,
     optimism_error,
 )
+from ragassay.metrics.scores import share
 from ragassay.records import AttackFamily, Score, Severity, TargetTrust, Trust
 
 DETECTION_BARS: dict[AttackFamily, dict[Severity, float]] = {
@@ -119,6 +121,13 @@ def lift_verdict(lift: Score, room: float = LIKERT_SPAN) -> Trust | None:
     return "blind" if low > LIFT_BAR else None
 
 
+def decided_score(pairs: Sequence[Pair]) -> Score:
+    """Return the share of pairs that the judge decided, of those that did not fail."""
+    n_decided = sum(pair.scores is not None for pair in pairs)
+    n = n_decided + sum(pair.is_undecided for pair in pairs)
+    return share("", n_decided, n, 0, next((p.judge for p in pairs if p.judge), ""))
+
+
 def rising_room(pairs: Sequence[Pair]) -> float | None:
     """Return how far whole answers are below the top of their scale on average.
 
@@ -155,7 +164,8 @@ def _tells(family: AttackFamily, target: str, pairs: Sequence[Pair]) -> TargetTr
         trust=trust,
         family=family,
         detection=detection,
-        reason=_detection_reason(detection, trust, family, optimism or 0.0, _n_questions(pairs)),
+        decided=decided_score(pairs),
+        reason=_detection_reason(detection, trust, family, optimism or 0.0, pairs),
     )
 
 
@@ -183,22 +193,27 @@ def _detection_reason(
     trust: Trust | None,
     family: AttackFamily,
     optimism: float,
-    n_questions: int,
+    pairs: Sequence[Pair],
 ) -> str:
-    n_unscored = sum(score.n_unscored for score in detection.values())
+    n_open = sum(pair.is_undecided for pair in pairs)
+    n_failed = sum(score.n_unscored for score in detection.values()) - n_open
     known: dict[Severity, Score] = {k: s for k, s in detection.items() if s.value is not None}
+    if not known and n_open:
+        return f"Undecided on every pair ({n_open})."
     if not known:
-        return f"None of {n_unscored} pairs could be scored."
+        return f"None of {n_failed} pairs could be scored."
     found = " and ".join(
         f"{round((score.value or 0.0) * score.n)} of {score.n} {severity}"
         for severity, score in known.items()
     )
     parts = [f"Finds {found} {'damage' if family == 'rubric' else 'changes'}"]
-    parts += _doubt(known, trust, family, n_questions)
+    parts += _doubt(known, trust, family, _n_questions(pairs))
     if optimism >= NOTED_OPTIMISM:
         parts.append(f"extreme damage is rated {optimism:.1f} points too high")
-    if n_unscored:
-        parts.append(f"{n_unscored} more unscored")
+    if n_open:
+        parts.append(f"{n_open} of {len(pairs) - n_failed} undecided")
+    if n_failed:
+        parts.append(f"{n_failed} more unscored")
     return f"{'; '.join(parts)}."
 
 

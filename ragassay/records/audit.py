@@ -87,6 +87,8 @@ class AttackFigure(Frozen):
         lift: Mean of damaged minus benign; above 0 the attack raises the score.
         optimism_error: Mean excess of the damaged answers' ratings over the desired rating, in
             points; 0 where all are as low as they should be. Only for rubrics.
+        n_undecided: Pairs in which the judge left open what the damage changed; they are neither
+            found nor missed, and among the unscored of the detection.
         examples: Ids of up to three damaged answers that got through.
     """
 
@@ -100,6 +102,7 @@ class AttackFigure(Frozen):
     auroc: Score
     lift: Score
     optimism_error: Score | None = None
+    n_undecided: int = Field(default=0, ge=0)
     examples: tuple[str, ...] = ()
 
 
@@ -110,7 +113,9 @@ class TargetTrust(Frozen):
         target: e.g. "rubric.relevancy".
         trust: The verdict; None where there are too few pairs to tell, or no room to rise.
         family: The family of attacks.
-        detection: Paired detection by severity, over all attacks of the family.
+        detection: Paired detection by severity, over all attacks of the family, of the pairs that
+            the judge decided.
+        decided: Share of the pairs that it decided, of those that did not fail.
         lift: The largest increase by an injected text; None for the other families.
         has_room: Whether whole answers score low enough that injected text could have raised the
             score; otherwise a missing increase proves nothing.
@@ -121,6 +126,7 @@ class TargetTrust(Frozen):
     trust: Trust | None
     family: AttackFamily = "rubric"
     detection: dict[Severity, Score] = Field(default_factory=dict)
+    decided: Score | None = None
     lift: Score | None = None
     has_room: bool = True
     reason: str = ""

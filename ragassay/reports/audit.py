@@ -120,7 +120,7 @@ def render_audit_markdown(audit: Audit) -> str:
 
 def figures_csv(audit: Audit) -> str:
     """Return all figures, one row per attack and score."""
-    columns = ["attack", "family", "severity", "target", "n", "n_unscored"]
+    columns = ["attack", "family", "severity", "target", "n", "n_unscored", "n_undecided"]
     columns += [f"{name}{end}" for name in MEASURES for end in ("", "_low", "_high")]
     return csv_text((*columns, "judge"), [(*_csv_row(f), audit.judge) for f in audit.figures])
 
@@ -208,8 +208,10 @@ def _lift(figure: AttackFigure) -> float:
 
 
 def _pairs(figure: AttackFigure) -> str:
-    n_unscored = figure.detection.n_unscored
-    return f"{figure.detection.n:,}" + (f" (+{n_unscored:,} unscored)" if n_unscored else "")
+    n_failed = figure.detection.n_unscored - figure.n_undecided
+    counts = (figure.n_undecided, "undecided"), (n_failed, "unscored")
+    others = ", ".join(f"+{n:,} {word}" for n, word in counts if n)
+    return f"{figure.detection.n:,}" + (f" ({others})" if others else "")
 
 
 def _cell(score: Score | None) -> ValueCell:
@@ -253,7 +255,7 @@ def _markdown_cell(cell: ValueCell) -> str:
 
 def _csv_row(figure: AttackFigure) -> list[str | float | None]:
     row: list[str | float | None] = [figure.attack, figure.family, figure.severity, figure.target]
-    row += [figure.detection.n, figure.detection.n_unscored]
+    row += [figure.detection.n, figure.detection.n_unscored, figure.n_undecided]
     for score in (getattr(figure, name) for name in MEASURES):
         row += [score.value, score.low, score.high] if score else [None, None, None]
     return row

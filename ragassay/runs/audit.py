@@ -51,8 +51,9 @@ class AuditResult:
 
     @property
     def is_partial(self) -> bool:
-        """Return whether some answer or verdict failed."""
-        unscored = any(figure.detection.n_unscored for figure in self.audit.figures)
+        """Return whether some answer or verdict failed; one that is undecided did not."""
+        figures = self.audit.figures
+        unscored = any(figure.detection.n_unscored > figure.n_undecided for figure in figures)
         return bool(self.failures) or unscored
 
 

@@ -18,8 +18,17 @@ from ragassay.metrics.audit import (
     optimism_error,
     variant_ratings,
 )
+from ragassay.metrics.certificate import certify
+from ragassay.metrics.citations import citation_scores
 from ragassay.metrics.intervals import mean_interval, mean_share_interval
-from ragassay.records import Finding
+from ragassay.records import (
+    AnswerSentence,
+    Citation,
+    CitationVerdict,
+    Evaluation,
+    Failure,
+    Finding,
+)
 
 Ratings = st.one_of(st.none(), st.integers(1, 5).map(float))
 Scored = st.lists(st.tuples(Ratings, Ratings), min_size=1, max_size=12)
@@ -167,3 +176,92 @@ def test_ratings_by_damage_count_a_whole_answer_once():
     assert (found["benign"].n, found["extreme"].n, found["subtle"].n_unscored) == (2, 4, 1)
     # One of two subtle ratings is missing: (4 + 1) / 2 at worst, (4 + 5) / 2 at best.
     assert (found["subtle"].worst, found["subtle"].best) == (2.5, 4.5)
+
+
+DOUBT = Failure(reason="undecided")
+
+
+def cited(name: str, *verdicts: str | None, findings: int = 0) -> Evaluation:
+    """An answer that cites once a sentence; None is an undecided verdict."""
+    found = [
+        CitationVerdict.model_validate(
+            {"sentence": n, "citation": Citation(marker=str(n), document="d"), "verdict": verdict}
+            | ({} if verdict else {"failure": DOUBT, "leaning": "contradicts"})
+        )
+        for n, verdict in enumerate(verdicts, 1)
+    ]
+    evaluation = answer(name, "q", scores=None)
+    heads = (Finding(kind="contradicted_citation", message="m"),) * findings
+    looks = tuple(
+        Finding(kind="contradicted_citation", message="m", level="look")
+        for one in found
+        if one.is_undecided
+    )
+    sentences = [AnswerSentence(index=n, text="A.", start=0, end=2) for n in (1, 2, 3)]
+    return evaluation.model_copy(
+        update={
+            "verdicts": tuple(found),
+            "scores": citation_scores(sentences, found, "judge"),
+            "findings": (*heads, *looks),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("whole", "hurt", "changed", "state"),
+    [
+        # The damage made a verdict undecided: neither found nor missed.
+        (("supports",) * 3, ("supports", "supports", None), (), "undecided"),
+        # Lower even if the undecided one supported: found.
+        (("supports",) * 3, ("supports", "contradicts", None), (), "found"),
+        # Lower only because fewer count: no detection.
+        (("supports", "supports", "neutral"), ("supports", None, "neutral"), (), "undecided"),
+        # Others were undecided before, and what was changed was decided: missed.
+        (("supports", "supports", None), ("supports", "supports", None), (1,), "missed"),
+        (("supports", "supports", None), ("supports", "supports", None), (3,), "undecided"),
+        # Nothing is left to compare.
+        ((None, None, None), ("supports", "supports", "supports"), (), "undecided"),
+        (("supports",) * 3, ("supports",) * 3, (), "missed"),
+    ],
+)
+def test_what_the_judge_left_open_is_neither_found_nor_missed(whole, hurt, changed, state):
+    hit = damage(0, targets=("citations.support",)).model_copy(update={"sentences": changed})
+    evaluations = {hit.original: cited(hit.original, *whole), hit.record.id: cited("x", *hurt)}
+    (figure,) = attack_figures(audit_pairs([hit], evaluations))
+    (line,) = certify(audit_pairs([hit], evaluations))
+    assert figure.n_undecided == (state == "undecided")
+    assert figure.detection.n_unscored == figure.n_undecided
+    value = {"found": 1.0, "missed": 0.0, "undecided": None}[state]
+    assert figure.detection.value == value
+    assert line.decided is not None and line.decided.value == float(state != "undecided")
+    if state == "undecided":
+        assert (figure.detection.worst, figure.detection.best) == (0.0, 1.0)
+        assert line.reason == "Undecided on every pair (1)."
+
+
+def test_a_finding_that_is_only_worth_a_look_detects_nothing():
+    hit = damage(0, targets=("findings.contradicted_citation",))
+    whole = cited(hit.original, "supports", "supports", "supports")
+    for hurt, n_undecided, value in (
+        (cited("x", "supports", "supports", None), 1, None),
+        (cited("x", "supports", "contradicts", "supports", findings=1), 0, 1.0),
+        (cited("x", "supports", "contradicts", None, findings=1), 0, 1.0),
+        (cited("x", "supports", "supports", "supports"), 0, 0.0),
+    ):
+        pairs = audit_pairs([hit], {hit.original: whole, hit.record.id: hurt})
+        (figure,) = attack_figures(pairs)
+        assert (figure.n_undecided, figure.detection.value) == (n_undecided, value)
+
+
+def test_the_certificate_names_the_undecided_beside_what_was_found():
+    hits = [damage(n, targets=("citations.support",)) for n in range(4)]
+    evaluations = {hit.original: cited(hit.original, "supports", "supports") for hit in hits}
+    hurt = [("supports", "neutral")] * 3 + [("supports", None)]
+    evaluations |= {
+        hit.record.id: cited(hit.record.id, *verdicts)
+        for hit, verdicts in zip(hits, hurt, strict=True)
+    }
+    (line,) = certify(audit_pairs(hits, evaluations))
+    assert line.reason.startswith("Finds 3 of 3 extreme damage;")
+    assert line.reason.endswith("; 1 of 4 undecided.")
+    assert line.decided is not None and (line.decided.value, line.decided.n) == (0.75, 4)
