@@ -40,7 +40,9 @@ def meta_evaluate(
     task; how well each score tells accurate answers from inaccurate ones (AUROC); and, for several
     systems, how alike the rankings by people and by the judge are (Spearman, Kendall). Intervals
     resample questions. Of several annotators the majority counts, and their agreement with each
-    other is shown next to the judge's. Labels without a verdict are counted and named.
+    other is shown next to the judge's. Where the judge left items undecided, accuracy is that of
+    what it decides; beside it stand the share decided and the accuracy if undecided counts as
+    wrong. Labels without a verdict are counted and named.
 
     For example:
 

@@ -18,6 +18,8 @@ from ragassay.records import (
     Evaluation,
     HumanLabel,
     LabelTask,
+    NuggetAssignment,
+    SentenceLabel,
 )
 
 TASK_LABELS: dict[LabelTask, tuple[str, ...]] = {
@@ -43,6 +45,7 @@ class AlignedItem:
         truth: Their majority, for rubrics their lower median; None for a draw.
         predicted: The judge's label; None where unscored, and for accuracy, which no judge is asked
             for.
+        is_undecided: Whether the judge left it open.
         confidence: The probability that the judge gave to its label.
         score: The judge's rating as an expectation, for rubrics.
         labels: All labels that could have been given, for rubrics: the ratings of their scale.
@@ -56,6 +59,7 @@ class AlignedItem:
     people: tuple[str, ...]
     truth: str | None
     predicted: str | None = None
+    is_undecided: bool = False
     confidence: float | None = None
     score: float | None = None
     labels: tuple[str, ...] = ()
@@ -182,21 +186,23 @@ def _item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
 def _relevance(item: AlignedItem, evaluation: Evaluation) -> AlignedItem | str:
     verdict = next((v for v in evaluation.labels if v.sentence == item.sentence), None)
     if verdict is not None:
-        return replace(item, predicted=verdict.label, confidence=verdict.confidence)
+        return _judged(item, verdict)
     if any(s.index == item.sentence for s in evaluation.sentences):
         return "the run did not label the sentence"
     return "no such sentence in the answer"
 
 
+def _judged(
+    item: AlignedItem, verdict: SentenceLabel | CitationVerdict | NuggetAssignment
+) -> AlignedItem:
+    is_open, confidence = verdict.is_undecided, None if verdict.is_undecided else verdict.confidence
+    return replace(item, predicted=verdict.value, is_undecided=is_open, confidence=confidence)
+
+
 def _citation(item: AlignedItem, evaluation: Evaluation, document: str) -> AlignedItem | str:
     for verdict in evaluation.citations:
         if verdict.sentence == item.sentence and _is_cited(verdict, document):
-            return replace(
-                item,
-                item=verdict.citation.marker,
-                predicted=verdict.verdict,
-                confidence=verdict.confidence,
-            )
+            return _judged(replace(item, item=verdict.citation.marker), verdict)
     return "no such citation in the sentence"
 
 
@@ -217,7 +223,7 @@ def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem
         verdict = next((a for a in evaluation.assignments if a.gold == gold), None)
         if verdict is None:
             return "the run did not assign the nugget"
-        return replace(item, predicted=verdict.assignment, confidence=verdict.confidence)
+        return _judged(item, verdict)
     if any(match.gold == gold for match in evaluation.matches):
         return replace(item, predicted="support")
     recall = evaluation.scores.get("nuggets.recall")
@@ -240,6 +246,7 @@ def _rubric(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> Ali
         predicted=None if rating is None else str(rating),
         confidence=likely[rating - low] if likely and rating is not None else None,
         score=judgment.score,
+        is_undecided=judgment.is_undecided,
         labels=labels,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,9 @@ from ragassay.metrics.alignment import TASK_LABELS, AlignedItem, Alignment
 from ragassay.metrics.calibration import Calibration, calibration
 from ragassay.metrics.correlation import correlate_scores
 from ragassay.metrics.discrimination import discrimination
+from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.scores import LOWER_IS_BETTER
+from ragassay.metrics.scoring import build_score
 from ragassay.records import VERDICTS, Evaluation, LabelTask, Score
 
 
@@ -37,7 +40,7 @@ class TaskTrust:
         figures: All numbers, the judge against the consensus of people.
         agreement: With the confusion matrix; None where no labels are compared.
         calibration: None where the judge gave no probabilities.
-        n_undecided: Items without a majority; they are left out.
+        n_disputed: Items without a majority; they are left out.
     """
 
     task: str
@@ -45,7 +48,7 @@ class TaskTrust:
     figures: tuple[TrustFigure, ...]
     agreement: Agreement | None = None
     calibration: Calibration | None = None
-    n_undecided: int = 0
+    n_disputed: int = 0
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,7 @@ def _trust(task: str, reading: _Reading, items: Sequence[AlignedItem]) -> TaskTr
     if found.linear_kappa and found.quadratic_kappa:
         figures.append(TrustFigure("Cohen's kappa, linear weights", found.linear_kappa))
         figures.append(TrustFigure("Cohen's kappa, quadratic weights", found.quadratic_kappa))
+    figures[1:1] = _abstaining(truth, predicted, [item for _, item in decided])
     units = [[t] if p is None else [t, p] for t, p in zip(truth, predicted, strict=True)]
     figures += _alphas("Krippendorff's alpha", units, reading, questions)
     figures += _between_people(reading, items)
@@ -131,7 +135,35 @@ def _trust(task: str, reading: _Reading, items: Sequence[AlignedItem]) -> TaskTr
         figures.append(TrustFigure("expected calibration error (lower is better)", sure.error))
         figures.append(TrustFigure("Brier score (lower is better)", sure.brier))
     return TaskTrust(
-        task, reading.name, tuple(figures), found, sure, n_undecided=len(items) - len(decided)
+        task, reading.name, tuple(figures), found, sure, n_disputed=len(items) - len(decided)
+    )
+
+
+def _abstaining(
+    truth: Sequence[str], predicted: Sequence[str | None], items: Sequence[AlignedItem]
+) -> list[TrustFigure]:
+    """Measure a judge that leaves items open: its accuracy alone is over what it decides.
+
+    Empty for a judge that leaves nothing open.
+    """
+    asked = [i for i, one in enumerate(items) if predicted[i] is not None or one.is_undecided]
+    if not any(items[i].is_undecided for i in asked):
+        return []
+    questions = [items[i].question for i in asked]
+    right = [float(predicted[i] == truth[i]) for i in asked]
+    told = [float(predicted[i] is not None) for i in asked]
+    return [
+        TrustFigure(name, _mean(hits, questions, len(items) - len(asked)))
+        for name, hits in (("accuracy, undecided as wrong", right), ("share decided", told))
+    ]
+
+
+def _mean(hits: Sequence[float], questions: Sequence[str], n_failed: int) -> Score:
+    total = math.fsum(hits)
+    n = len(hits) + n_failed
+    bounds = total / n, (total + n_failed) / n
+    return build_score(
+        total / len(hits), len(hits), n_failed, mean_interval(hits, questions), bounds
     )
 
 
@@ -208,7 +240,7 @@ def _rubric(name: str, items: Sequence[AlignedItem]) -> TaskTrust:
         (*trust.figures, *added),
         trust.agreement,
         trust.calibration,
-        trust.n_undecided,
+        trust.n_disputed,
     )
 
 
@@ -232,4 +264,4 @@ def _accuracy(
             TrustFigure("AUROC", found.auroc),
             TrustFigure("AUROC, paired by question", found.paired_auroc),
         )
-        yield TaskTrust("accuracy", key, figures, n_undecided=len(items) - len(decided))
+        yield TaskTrust("accuracy", key, figures, n_disputed=len(items) - len(decided))

@@ -39,9 +39,9 @@ def trust_tables(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking]) -> Ite
         table = plain_table(TITLES.get(task, label_text(task)), ("Reading", "Measure"), NUMBERS)
         for trust in members:
             _add(table, _reading(trust), trust.figures)
-        n_undecided = max(trust.n_undecided for trust in members)
-        if n_undecided:
-            items = count_text(n_undecided, "item")
+        n_disputed = max(trust.n_disputed for trust in members)
+        if n_disputed:
+            items = count_text(n_disputed, "item")
             table.caption = cell_text(f"{items} without a majority of people left out")
         yield table
     if rankings:

@@ -8,7 +8,7 @@ from answers import answer
 from ragassay.metrics.alignment import align_labels
 from ragassay.metrics.rankings import rankings, relabelled
 from ragassay.metrics.trust import TaskTrust, judge_trust
-from ragassay.records import Evaluation, HumanLabel, Judgment
+from ragassay.records import Evaluation, Failure, HumanLabel, Judgment, SentenceLabel
 
 
 def human(task: str, said: str, record_id: str, **fields: object) -> HumanLabel:
@@ -128,8 +128,33 @@ def test_annotators_are_held_against_each_other():
     # With the judge: rrr, bbb, rbr; n 9, r 5, b 4. Observed: 2 * (2 * 1) / 2 = 2; expected
     # 2 * 5 * 4 / 8 = 5; alpha = 1 - 2 / 5.
     assert value(found, "people and the judge: Krippendorff's alpha, nominal") == pytest.approx(0.6)
-    assert found.n_undecided == 1
+    assert found.n_disputed == 1
     assert value(found, "accuracy") == 1.0
+
+
+def test_what_the_judge_decides_is_measured_and_beside_it_how_much_that_is():
+    # Decided: right, wrong, right; two undecided, one of which leant to the right label; one
+    # failed. 2 of 3 decided are right; 2 of 5 if undecided is wrong; 3 of 5 decided; were the
+    # failed one right 3 of 6, else 2 of 6.
+    doubt = {"failure": Failure(reason="undecided"), "leaning": "required", "confidence": 0.6}
+    given = [
+        *({"label": label, "confidence": 0.9} for label in ("required", "required", "borderline")),
+        *(doubt for _ in range(2)),
+        {"failure": Failure(reason="timeout")},
+    ]
+    labels = tuple(SentenceLabel(sentence=n, **one) for n, one in enumerate(given, 1))
+    judged = answer().model_copy(update={"verdicts": labels})
+    said = ("required", "borderline", "borderline", "required", "borderline", "required")
+    people = [human("relevance", label, "r", sentence=n) for n, label in enumerate(said, 1)]
+    found = trust([judged], people)["relevance: four labels"]
+    assert value(found, "accuracy") == pytest.approx(2 / 3)
+    assert value(found, "accuracy, undecided as wrong") == pytest.approx(2 / 5)
+    assert value(found, "share decided") == pytest.approx(3 / 5)
+    (score,) = [f.score for f in found.figures if f.metric == "accuracy, undecided as wrong"]
+    assert (score.n, score.n_unscored) == (5, 1)
+    assert (score.worst, score.best) == (pytest.approx(2 / 6), pytest.approx(3 / 6))
+    # A leaning is no verdict: its confidence calibrates nothing.
+    assert found.calibration is not None and found.calibration.error.n == 3
 
 
 def test_scores_are_held_against_accuracy():
