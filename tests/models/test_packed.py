@@ -26,5 +26,5 @@ def test_only_linear_layers_in_single_precision_with_a_bias_are_packed() -> None
         nn.Sequential(nn.Linear(4, 4)), nn.Linear(4, 4, bias=False), nn.Linear(4, 4).half()
     )
     pack(model)
-    kinds = [type(layer) for layer in (model[0][0], model[1], model[2])]
+    kinds = [type(layer) for layer in (*model[0].children(), model[1], model[2])]
     assert kinds == [PackedLinear, nn.Linear, nn.Linear]
