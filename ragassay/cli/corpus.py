@@ -83,6 +83,14 @@ def build(
 @takes(Keywords, "embedder")
 def embed(
     corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
+    tokens: Annotated[
+        bool,
+        typer.Option(
+            "--tokens",
+            help="Also store the vectors of word pieces (about 150 KB an article): reranking then "
+            "needs no pass of the model over what it finds.",
+        ),
+    ] = False,
     quiet: Quiet = False,
     **options: Any,
 ) -> None:
@@ -98,21 +106,25 @@ def embed(
 
     For example:
 
-      ragassay corpus embed my-corpus
+      ragassay corpus embed my-corpus --tokens
 
       ragassay corpus search my-corpus "drugs that keep the heart from failing" --by hybrid
     """
     with errors_as_lines():
         from ragassay.cli.output import print_vectors
         from ragassay.models.embeddings import Embedder
-        from ragassay.retrievers.dense.embed import embed_corpus
+        from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
         from ragassay.retrievers.disk.corpus import DiskCorpus
         from ragassay.runs.progress import shown_embedding
 
         settings = settings_of(options, spelled="flag")
         opened = DiskCorpus(corpus)
         with shown_embedding(len(opened), enabled=not quiet) as listen:
-            embed_corpus(opened, Embedder(settings.embedder), settings.chroma_url, listen)
+            embedder = Embedder(settings.embedder)
+            embed_corpus(opened, embedder, settings.chroma_url, listen)
+        if tokens:
+            with shown_embedding(len(opened), enabled=not quiet) as listen:
+                embed_tokens(opened, embedder, listen)
         print_vectors(opened, settings.chroma_url)
 
 

@@ -80,4 +80,4 @@ class Retrieval:
     @functools.cached_property
     def reranker(self) -> Reranker | None:
         """The reranker of hits; None where the settings want none."""
-        return reranker_of(self.settings, self.embedder)
+        return reranker_of(self.settings, self.embedder, self.corpus)

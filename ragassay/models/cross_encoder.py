@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Shape, Training, read_shape
+from ragassay.models.cores import cores
+from ragassay.models.packed import pack
 from ragassay.models.weights import check_digest, sha256_of
 
 if TYPE_CHECKING:
@@ -61,19 +62,12 @@ class PairEncoder(nn.Module, ABC):
 
 
 class CrossEncoder:
-    """An encoder with its adapter; safe across threads.
-
-    Each core computes its own pairs: splitting one pair among cores would cost more than it saves.
-    """
+    """An encoder with its adapter; safe across threads."""
 
     def __init__(self, encoder: PairEncoder, shape: Shape) -> None:
         self._encoder, self._shape = encoder.eval(), shape
-        self._cores = ThreadPoolExecutor(
-            torch.get_num_threads(),
-            "ragassay-verifier",
-            initializer=torch.set_num_threads,
-            initargs=(1,),
-        )
+        # Sets the tokenizer's limits: two threads must not do it at once.
+        encoder.row("", "", shape.n_tokens)
 
     @classmethod
     def load(cls, adapter: Adapter, encoder: PairEncoder) -> CrossEncoder:
@@ -90,6 +84,7 @@ class CrossEncoder:
                 change = tensors[f"{name}.b"] @ tensors[f"{name}.a"]
                 weight = parameters[f"{name}.weight"]
                 weight.add_(change.to(weight), alpha=shape.scale)
+        pack(encoder.base)
         return cls(encoder, shape)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
@@ -100,7 +95,7 @@ class CrossEncoder:
         """
         import numpy as np
 
-        rows = list(self._cores.map(self._shares, pairs))
+        rows = list(cores().map(self._shares, pairs))
         return np.array(rows).reshape(len(rows), N_LABELS)
 
     def _shares(self, pair: tuple[str, str]) -> NDArray[np.float64]:

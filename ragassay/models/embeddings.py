@@ -6,8 +6,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from ragassay.models.cores import cores
 from ragassay.models.quiet import quiet_loading
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
 
@@ -100,33 +102,37 @@ class Embedder:
         if self._model is None:
             from sentence_transformers import SentenceTransformer
 
+            from ragassay.models.packed import pack
+
             source = str(minilm_folder()) if self.name == EMBEDDED else self.name
             with quiet_loading():
-                self._model = SentenceTransformer(source, device="cpu")
+                model = SentenceTransformer(source, device="cpu")
+            if self.name == EMBEDDED:
+                pack(model)
+            # Sets the tokenizer's limits: two threads must not do it at once.
+            model.encode([""], show_progress_bar=False)
+            self._model = model
         return self._model
 
     def _compute(self, texts: Sequence[str]) -> list[Encoded]:
-        import numpy as np
+        """Encode each text by itself: the last bits of a vector do not depend on the others."""
+        return list(cores().map(partial(_encoded, self._loaded()), texts)) if texts else []
 
-        if not texts:
-            return []
-        model = self._loaded()
-        special = getattr(model.tokenizer, "all_special_ids", [])
-        # One text at a time: on a processor it costs the same, and the last bits of a vector do not
-        # depend on the other texts.
-        computed = model.encode(
-            list(texts), batch_size=1, output_value=None, show_progress_bar=False
-        )
-        found: list[Encoded] = []
-        # Its overloads cover the type of vectors only.
-        for row in cast("list[dict[str, Tensor]]", computed):
-            vector = _unit(row["sentence_embedding"].numpy())
-            tokens = vector[None]
-            if "token_embeddings" in row:
-                is_special = np.isin(row["input_ids"].numpy(), special)
-                tokens = _unit(row["token_embeddings"].numpy()[~is_special])
-            found.append(Encoded(vector, tokens))
-        return found
+
+def _encoded(model: SentenceTransformer, text: str) -> Encoded:
+    import numpy as np
+
+    # Its overloads cover the type of vectors only.
+    row = cast(
+        "list[dict[str, Tensor]]",
+        model.encode([text], output_value=None, show_progress_bar=False),
+    )[0]
+    vector = _unit(row["sentence_embedding"].numpy())
+    if "token_embeddings" not in row:
+        return Encoded(vector, vector[None])
+    special = getattr(model.tokenizer, "all_special_ids", [])
+    is_special = np.isin(row["input_ids"].numpy(), special)
+    return Encoded(vector, _unit(row["token_embeddings"].numpy()[~is_special]))
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -26,6 +26,7 @@ class DenseCorpus:
     """
 
     def __init__(self, corpus: DiskCorpus, index: DenseIndex) -> None:
+        self.folder = corpus.folder
         self._corpus = corpus
         self._index = index
 
@@ -64,6 +65,7 @@ class HybridCorpus:
     """
 
     def __init__(self, lexical: Literature, dense: Literature) -> None:
+        self.folder = getattr(lexical, "folder", None)
         self._lexical = lexical
         self._dense = dense
 

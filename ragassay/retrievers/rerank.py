@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from ragassay.models.cores import cores
 from ragassay.models.embeddings import Encoded
 from ragassay.models.quiet import quiet_loading
 from ragassay.records import Document
@@ -129,7 +130,9 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
     unique = list(dict.fromkeys(texts))
     known = dict(zip(unique, encoded(embedder, unique), strict=True))
     asked = known[query]
-    matches = {text: best_matches(asked.tokens, known[text].tokens) for text in unique[1:]}
+    tokens = {text: known[text].tokens for text in unique[1:]}
+    # On one core: two would wait for each other at each of some hundred small products.
+    matches = cores().submit(_all_matches, asked.tokens, tokens).result()
     rows: list[tuple[float, float, float, float]] = []
     for hit, title, found in zip(hits, titles, passages, strict=True):
         passage = max((float(asked.vector @ known[p].vector) for p in found), default=None)
@@ -155,9 +158,15 @@ def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDA
 
     if not len(query) or not len(text):
         return query[:0, :1].ravel()
-    # In the model's threads: numpy's would wait for work next to them, and stay busy.
+    # By torch: numpy's own threads would wait for work next to the model's, and stay busy.
     asked, met = (torch.from_numpy(rows.copy()) for rows in (query, text))
     return (asked @ met.T).amax(dim=1).numpy()
+
+
+def _all_matches(
+    query: NDArray[np.floating], texts: Mapping[str, NDArray[np.floating]]
+) -> dict[str, NDArray[np.floating]]:
+    return {text: best_matches(query, tokens) for text, tokens in texts.items()}
 
 
 def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
@@ -196,6 +205,12 @@ def passage_texts(document: Document) -> list[str]:
     """Return every second passage of a document, and its last; empty where it has no text."""
     found = [span.text for span in windows(document)]
     return found[::STRIDE] if len(found) % STRIDE else [*found[::STRIDE], *found[-1:]]
+
+
+def reranked_texts(document: Document) -> list[str]:
+    """Return the texts of a document that the embedded reranker embeds."""
+    title = document.title.strip()
+    return [*([title] if title else []), *passage_texts(document)]
 
 
 def standardised(table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ragassay.records import Document
 from ragassay.retrievers.literature import ANY, Filters, Hit, Literature
@@ -12,32 +14,46 @@ from ragassay.retrievers.rerank import (
     CrossEncoderReranker,
     EmbeddedReranker,
     Reranker,
-    TextEncoder,
     shipped_weights,
 )
+from ragassay.retrievers.token_vectors import STORE, StoredEncoder, TokenStore
 from ragassay.settings import Settings
+
+if TYPE_CHECKING:
+    from ragassay.retrievers.dense.index import NamedEncoder
 
 EMBEDDED = "embedded"
 NONE = "none"
 
 
-def reranker_of(settings: Settings, embedder: TextEncoder) -> Reranker | None:
+def reranker_of(
+    settings: Settings, embedder: NamedEncoder, literature: Literature | None = None
+) -> Reranker | None:
     """Return the reranker that the settings name; None for "none". No model is loaded yet.
 
     Args:
         settings: `reranker` is "embedded", "none", or a cross-encoder's name or folder.
         embedder: The encoder of the embedded reranker.
+        literature: A built corpus may have stored the vectors that the embedded reranker needs.
     """
     if settings.reranker == NONE:
         return None
     if settings.reranker == EMBEDDED:
-        return EmbeddedReranker(embedder)
+        path = _store_path(literature)
+        store = TokenStore(path, embedder) if path else None
+        return EmbeddedReranker(StoredEncoder(embedder, store) if store else embedder)
     return CrossEncoderReranker(settings.reranker)
 
 
-def reranked(literature: Literature, settings: Settings, embedder: TextEncoder) -> Literature:
+def _store_path(literature: Literature | None) -> Path | None:
+    folder = getattr(literature, "folder", None)
+    path = folder / STORE if isinstance(folder, Path) else None
+    return path if path and path.exists() else None
+
+
+def reranked(literature: Literature, settings: Settings, embedder: NamedEncoder) -> Literature:
     """Return literature with its hits reranked as set; the same literature for "none"."""
-    reranker = reranker_of(settings, embedder)
+    reranker = reranker_of(settings, embedder, literature)
     if reranker is None:
         return literature
     name = settings.reranker

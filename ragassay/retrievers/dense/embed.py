@@ -29,6 +29,8 @@ from ragassay.retrievers.dense.index import (
     state_of,
 )
 from ragassay.retrievers.disk.corpus import N_A_PAGE, DiskCorpus
+from ragassay.retrievers.rerank import encoded, reranked_texts
+from ragassay.retrievers.token_vectors import STORE, TokenStore
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
@@ -105,6 +107,29 @@ def embed_corpus(
             collection.modify(metadata=_noted(embedder, corpus.sha256))
             _sync_every(collection, SYNCED_AT_REST)
         return _settled(corpus, url, name)
+
+
+def embed_tokens(
+    corpus: DiskCorpus,
+    embedder: NamedEncoder,
+    listen: Callable[[EmbedEvent], None] = lambda event: None,
+) -> None:
+    """Store in a corpus what the embedded reranker needs of its articles.
+
+    Only what is new or changed is computed. What was stored for articles that are gone stays.
+    """
+    store = TokenStore(corpus.folder / STORE, embedder)
+    n_done = n_new = 0
+    for page in corpus.pages():
+        for start in range(0, len(page), N_A_BATCH):
+            batch = page[start : start + N_A_BATCH]
+            texts = list(dict.fromkeys(t for article in batch for t in reranked_texts(article)))
+            known = store.read(texts)
+            new = [text for text in texts if text not in known]
+            store.add(new, encoded(embedder, new) if new else [])
+            n_done, n_new = n_done + len(batch), n_new + (len(batch) if new else 0)
+            listen(EmbedEvent(n_done, len(corpus), n_new))
+    store.close()
 
 
 @contextmanager

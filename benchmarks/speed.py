@@ -1,0 +1,148 @@
+"""Processor time of reranking and of verification, each way beside the others in one run.
+
+    python benchmarks/speed.py --shared ../shared
+
+Reranks the 50 best of BM25 for SciFact claims by the embedded reranker: as the texts come, and with
+their vectors stored. Verifies SciFact pairs of claim and whole abstract (up to 512 word pieces): one
+pair to a core, as ragassay does; one pair split among the cores; and padded batches of 8 by length.
+Processor time counts all threads; where the machine is busy, threads that wait for each other count
+too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from ragassay.model_names import EMBEDDED
+from ragassay.models import adapters
+from ragassay.models.cross_encoder import CrossEncoder
+from ragassay.models.embeddings import EMBEDDED as MINILM
+from ragassay.models.embeddings import Embedder
+from ragassay.models.entailment import titled
+from ragassay.models.pair_encoders import pair_encoder
+from ragassay.models.verifiers import entailment_model
+from ragassay.retrievers.literature import Hit
+from ragassay.retrievers.rerank import DEPTH, EmbeddedReranker, reranked_texts
+from ragassay.retrievers.token_vectors import STORE, StoredEncoder, TokenStore
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+
+from training.claims import split_scifact
+from training.reranking import Bm25Search, read_scifact
+
+N_A_BATCH = 8
+K = 10
+
+
+def timed(what: str, n: int, work: Callable[[], None]) -> float:
+    """Run work on n items and print its processor time an item."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    work()
+    cpu, wall = (time.process_time() - cpu) / n, (time.perf_counter() - wall) / n
+    print(json.dumps({"what": what, "n": n, "cpu_s": round(cpu, 4), "wall_s": round(wall, 4)}))
+    return cpu
+
+
+def rerank(shared: Path, n: int) -> None:
+    """Rerank with vectors computed, and with vectors stored."""
+    data = read_scifact(shared)
+    search, embedder = Bm25Search(data.documents), Embedder()
+    embedder.encode_tokens(["Warm up."])
+    asked = {claim: search.search(claim, DEPTH) for claim in list(data.claims.values())[:n]}
+    plain: dict[str, list[Hit]] = {}
+    stored: dict[str, list[Hit]] = {}
+
+    def ranked(reranker: EmbeddedReranker, into: dict[str, list[Hit]]) -> None:
+        into |= {claim: reranker.rerank(claim, hits, K) for claim, hits in asked.items()}
+
+    computed = timed("rerank, computed", n, lambda: ranked(EmbeddedReranker(embedder), plain))
+    with tempfile.TemporaryDirectory() as folder:
+        store = TokenStore(Path(folder) / STORE, embedder)
+        for hits in asked.values():
+            for hit in hits:
+                texts = reranked_texts(hit.document)
+                store.add(texts, embedder.encode_tokens(texts))
+        fresh = Embedder()
+        fresh.encode_tokens(["Warm up."])
+        reranker = EmbeddedReranker(StoredEncoder(fresh, store))
+        looked_up = timed("rerank, stored", n, lambda: ranked(reranker, stored))
+        n_bytes = (Path(folder) / STORE).stat().st_size
+        store.close()
+    n_documents = len({hit.document.id for hits in asked.values() for hit in hits})
+    same = np.mean(
+        [[h.document.id for h in plain[c]] == [h.document.id for h in stored[c]] for c in asked]
+    )
+    print(
+        json.dumps(
+            {
+                "ratio": round(computed / looked_up, 1),
+                f"same {K} best": round(float(same), 3),
+                "bytes a document": round(n_bytes / n_documents),
+            }
+        )
+    )
+
+
+def verify(shared: Path, n: int) -> None:
+    """Verify pairs one to a core, split among cores, and in padded batches."""
+    import torch
+
+    _, held = split_scifact(shared)
+    pairs = [(c.claim, titled(c.title, " ".join(c.sentences))) for c in held[:n]]
+    model = entailment_model(EMBEDDED, Path())
+    model.probabilities(pairs[:2])
+    found: dict[str, np.ndarray] = {}
+
+    def keep(name: str, shares: np.ndarray) -> None:
+        found[name] = shares
+
+    ours = timed("verify, a pair to a core", n, lambda: keep("ours", model.probabilities(pairs)))
+    encoder = pair_encoder(MINILM, Path())
+    shape = CrossEncoder.load(adapters.MINILM, encoder, packs=False).shape
+    rows = [encoder.row(*pair, shape.n_tokens) for pair in pairs]
+    order = sorted(range(n), key=lambda i: len(rows[i]["input_ids"]))
+
+    def batched(size: int) -> np.ndarray:
+        shares = np.zeros((n, 3))
+        with torch.inference_mode():
+            for start in range(0, n, size):
+                places = order[start : start + size]
+                logits = encoder(encoder.batch([rows[i] for i in places])) / shape.temperature
+                shares[places] = logits.double().softmax(-1).numpy()
+        return shares
+
+    for name, size in (("split among cores", 1), (f"batches of {N_A_BATCH}", N_A_BATCH)):
+        cpu = timed(f"verify, {name}", n, lambda size=size, name=name: keep(name, batched(size)))
+        same = (found[name].argmax(1) == found["ours"].argmax(1)).mean()
+        print(
+            json.dumps(
+                {
+                    "ratio": round(cpu / ours, 2),
+                    "same verdicts": round(float(same), 4),
+                    "largest difference": float(np.abs(found[name] - found["ours"]).max()),
+                }
+            )
+        )
+    print(json.dumps({"tokens a pair": round(float(np.mean([len(r["input_ids"]) for r in rows])))}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--queries", type=int, default=12)
+    parser.add_argument("--pairs", type=int, default=100)
+    arguments = parser.parse_args()
+    verify(arguments.shared, arguments.pairs)
+    rerank(arguments.shared, arguments.queries)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""What the embedded reranker needs of a text is computed once and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.models.embeddings import Encoded
+from ragassay.records import Article
+from ragassay.retrievers.dense.embed import EmbedEvent, embed_tokens
+from ragassay.retrievers.disk.build import build_corpus
+from ragassay.retrievers.disk.corpus import DiskCorpus
+from ragassay.retrievers.rerank import EmbeddedReranker, reranked_texts
+from ragassay.retrievers.reranked import reranked
+from ragassay.retrievers.token_vectors import STORE, StoredEncoder, TokenStore
+from ragassay.settings import load_settings
+
+ARTICLES = [
+    Article(id="1", title="Aspirin", text="Aspirin prevents stroke. It thins the blood."),
+    Article(id="2", title="", text="Whales sing of aspirin."),
+    Article(id="3", title="Stroke", text=""),
+]
+
+
+class Words(WordEmbedder):
+    """Each word of a text is a token."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
+        vectors = self.encode(texts)
+        words = [WordEmbedder().encode(text.split()) for text in texts]
+        return [Encoded(v, w.reshape(-1, v.size)) for v, w in zip(vectors, words, strict=True)]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> DiskCorpus:
+    source = tmp_path / "abstracts.jsonl"
+    source.write_text("".join(f"{a.model_dump_json()}\n" for a in ARTICLES), encoding="utf-8")
+    build_corpus([source], tmp_path / "corpus", lambda event: None)
+    return DiskCorpus(tmp_path / "corpus")
+
+
+def test_a_vector_comes_back_in_its_direction(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(6, 384)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    store = TokenStore(tmp_path / STORE, Words())
+    assert store.read(["a"]) == {}
+    assert not (tmp_path / STORE).exists()
+    store.add(["a", "b"], [Encoded(rows[0], rows[1:]), Encoded(rows[1], rows[:0])])
+    found = store.read(["a", "b", "c"])
+    assert found.keys() == {"a", "b"}
+    assert found["a"].vector @ rows[0] > 0.9999
+    assert (found["a"].tokens * rows[1:]).sum(axis=1).min() > 0.9999
+    assert found["b"].tokens.shape == (0, 384)
+
+
+def test_another_model_finds_nothing(tmp_path: Path) -> None:
+    one = Words()
+    TokenStore(tmp_path / STORE, one).add(["a"], one.encode_tokens(["a"]))
+    assert TokenStore(tmp_path / STORE, Words(name="other")).read(["a"]) == {}
+
+
+def test_only_what_is_not_stored_is_computed(tmp_path: Path) -> None:
+    embedder = Words()
+    store = TokenStore(tmp_path / STORE, embedder)
+    store.add(["a whale"], embedder.encode_tokens(["a whale"]))
+    embedder.asked.clear()
+    found = StoredEncoder(embedder, store).encode_tokens(["a whale", "a stroke", "a whale"])
+    assert embedder.asked == ["a stroke"]
+    assert [len(one.tokens) for one in found] == [2, 2, 2]
+
+
+def test_a_corpus_with_stored_vectors_is_reranked_without_a_pass_over_its_articles(
+    corpus: DiskCorpus,
+) -> None:
+    settings, query = load_settings(reranker="embedded"), "what prevents a stroke"
+    plain = reranked(corpus, settings, Words()).search(query, 3)
+    events: list[EmbedEvent] = []
+    embed_tokens(corpus, Words(), events.append)
+    assert events[-1] == EmbedEvent(3, 3, 3)
+    embedder = Words()
+    stored = reranked(corpus, settings, embedder).search(query, 3)
+    assert embedder.asked == [query]
+    assert [hit.document.id for hit in stored] == [hit.document.id for hit in plain]
+    assert [h.score for h in stored] == pytest.approx([h.score for h in plain], abs=0.02)
+
+
+def test_what_is_stored_is_not_computed_again(corpus: DiskCorpus) -> None:
+    embed_tokens(corpus, Words())
+    again = Words()
+    embed_tokens(corpus, again)
+    assert again.asked == []
+
+
+def test_what_is_stored_is_what_the_reranker_embeds() -> None:
+    embedder = Words()
+    from ragassay.retrievers.literature import Hit
+
+    hits = [Hit(article, 1.0) for article in ARTICLES]
+    EmbeddedReranker(embedder).rerank("stroke", hits, 3)
+    assert set(embedder.asked) == {"stroke", *(t for a in ARTICLES for t in reranked_texts(a))} | {
+        "Stroke"
+    }
