@@ -11,11 +11,17 @@ SMOLLM2 = "smollm2-135m"
 EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
 """The base model of the shipped adapters."""
 
-DEFAULT_MODEL = f"{PROVIDER}/judge"
-"""The default judge."""
+TUNED_JUDGE = f"{PROVIDER}/judge"
+"""The shipped fine-tuned judge."""
+
+INSTRUMENTS = f"{PROVIDER}/instruments"
+"""No judge: instruments decide what they can tell, and no language model is asked."""
+
+DEFAULT_MODEL = INSTRUMENTS
+"""What judges where no judge is named."""
 
 MINILM_VERIFIER = f"{PROVIDER}/minilm-verifier"
-"""The default verifier next to an embedded judge."""
+"""The default verifier without a hosted judge."""
 
 SMOLLM2_VERIFIER = f"{PROVIDER}/smollm2-verifier"
 """Another verifier, trained on claims and abstracts alone."""

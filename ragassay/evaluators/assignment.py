@@ -48,6 +48,9 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         import dspy
 
         position, nugget = subject
+        if tools.jury.lm is None:
+            undecided = Failure(reason="undecided", detail="no judge is asked")
+            return [NuggetAssignment(gold=position, failure=undecided)]
         with dspy.context(lm=tools.jury.lm):
             found: Any = await tools.agents.assigner.acall(
                 case=file.case, gold=position, nugget=nugget

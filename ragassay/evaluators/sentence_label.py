@@ -46,6 +46,9 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         """Label one sentence."""
         import dspy
 
+        if tools.jury.lm is None:
+            undecided = Failure(reason="undecided", detail="no judge is asked")
+            return [SentenceLabel(sentence=subject.index, failure=undecided)]
         with dspy.context(lm=tools.jury.lm):
             label: Any = await tools.agents.labeller.acall(case=file.case, sentence=subject)
         return [label]

@@ -111,6 +111,7 @@ class VerdictBase(Frozen):
         judge: The panel's judge that gave it; "" without a panel.
         confidence: Probability of the value among those possible; None where not given.
         entropy_bits: Entropy of that distribution; None where not given.
+        leaning: The label that an undecided verdict leant to; None where it is decided or failed.
         escalation: Set where the first judge was not sure and a second one was asked.
         usage: Tokens and cost.
         failure: Set exactly where there is no value.
@@ -120,6 +121,7 @@ class VerdictBase(Frozen):
     judge: str = ""
     confidence: float | None = Field(default=None, ge=0, le=1)
     entropy_bits: float | None = Field(default=None, ge=0)
+    leaning: str | None = None
     escalation: Escalation | None = None
     usage: Usage = Usage()
     failure: Failure | None = None
