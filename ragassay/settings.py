@@ -358,8 +358,12 @@ class Settings(BaseSettings):
 
     @property
     def measures(self) -> bool:
-        """Return whether answers are measured; only YESciEval's rubrics have signals."""
-        return self.signals and self.wants("rubrics") and self.rubric_set == "yescieval"
+        """Return whether answers are measured; only YESciEval's rubrics have signals.
+
+        Without a judge they also tell which sentences an answer does not need.
+        """
+        is_read = self.wants("rubrics") or (self.wants("sentences") and not self.has_judge)
+        return self.signals and is_read and self.rubric_set == "yescieval"
 
     @property
     def looks_for_evidence(self) -> bool:

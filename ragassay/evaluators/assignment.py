@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
 from ragassay.metrics.nuggetizer import assignment_scores
 from ragassay.records import Failure, Nugget, NuggetAssignment, Score
+from ragassay.threads import in_thread
 
 if TYPE_CHECKING:
     from ragassay.evaluators.outcome import Outcome
     from ragassay.evaluators.toolbox import Toolbox
+
+NO_JUDGE = Failure(reason="undecided", detail="only a judge can tell, and none is named")
 
 
 class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
@@ -48,9 +51,11 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         import dspy
 
         position, nugget = subject
+        if tools.models.assigner is not None:
+            assign = tools.models.assigner.assign
+            return [await in_thread(assign, file.case, position, nugget.text)]
         if tools.jury.lm is None:
-            undecided = Failure(reason="undecided", detail="no judge is asked")
-            return [NuggetAssignment(gold=position, failure=undecided)]
+            return [NuggetAssignment(gold=position, failure=NO_JUDGE)]
         with dspy.context(lm=tools.jury.lm):
             found: Any = await tools.agents.assigner.acall(
                 case=file.case, gold=position, nugget=nugget
@@ -71,8 +76,8 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
     def depends_on(
         self, subject: tuple[int, Nugget], task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[str]:
-        """Return the nugget."""
-        return [subject[1].text]
+        """Return the nugget, and what assigns it in a judge's place."""
+        return [subject[1].text, *(tools.models.assigner.identity if tools.models.assigner else ())]
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[NuggetAssignment]:
         """Return one a gold nugget; an empty answer states none."""
@@ -80,6 +85,11 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
             return super().settled(file, tools)  # type: ignore[return-value]
         gold = range(len(file.case.gold))
         return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
+
+    def judged_by(self, tools: Toolbox) -> str:
+        """Name what assigns."""
+        own = tools.models.assigner
+        return tools.or_second(own.model.name if own else tools.jury.name)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the nuggetizer's four scores."""
