@@ -39,6 +39,15 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         },
     )
 
+    def is_wanted(self, tools: Toolbox) -> bool:
+        """Return whether nuggets are wanted, and somebody can assign them."""
+        known = (tools.jury.lm, tools.models.assigner, tools.second)
+        return super().is_wanted(tools) and any(one is not None for one in known)
+
+    def is_reported(self, tools: Toolbox) -> bool:
+        """Return whether nuggets were assigned."""
+        return self.is_wanted(tools)
+
     def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, tuple[int, Nugget]]:
         """Return the gold nuggets with their positions; none for an answer without a sentence."""
         gold = file.case.gold if file.case.sentences else ()

@@ -119,7 +119,10 @@ def test_dry_run_asks_nobody(sample):
         (["report", "no-such-run"], "has no run"),
         (["evaluate", "{sample}", "--only", "nuggets", "--fail-under", "f1"], "SCORE=VALUE"),
         (["evaluate", "{sample}", "--only", "nuggets", "--fail-under", "beauty=3"], "beauty"),
-        (["evaluate", "{sample}", "--rubrics", "usr", "--dry-run"], "this needs a judge: --model"),
+        (
+            ["evaluate", "{sample}", "--rubric-set", "usr", "--dry-run"],
+            "this needs a judge: --model",
+        ),
         (["evaluate", "{sample}", "--no-signals", "--dry-run"], "this needs a judge: --model"),
         (["evaluate", "{sample}", "--rubric", "beauty", "--dry-run"], "unknown rubric 'beauty'"),
     ],

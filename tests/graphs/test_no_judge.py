@@ -82,10 +82,8 @@ async def test_what_only_a_judge_can_tell_is_undecided_or_not_said():
     }
     assert [n.sentence for n in found.nuggets] == [1, 2, 2]
     assert found.scores["nuggets.precision"].judge == "clauses, by rule"
-    [assignment] = found.by("assignment")
-    assert assignment.failure is not None and assignment.failure.reason == "undecided"
-    assert found.by("sentence_label") == ()
-    assert not [name for name in found.scores if name.startswith("sentences.")]
+    assert found.by("assignment") == found.by("sentence_label") == ()
+    assert not {"nuggets.strict_vital", "sentences.required"} & set(found.scores)
     queries = [query for search in found.searches for query in search.queries]
     assert [query.side for query in queries] == ["for", "for"], "the sentence and its question"
     assert all(query.text.endswith(RECORD.question) for query in queries)
@@ -93,11 +91,16 @@ async def test_what_only_a_judge_can_tell_is_undecided_or_not_said():
 
 
 async def test_a_fitted_instrument_assigns_nuggets():
-    assigner = EncoderAssigner(Fixed(), {"support": 0.8})  # type: ignore[arg-type]
-    found = await evaluate(tools(only=("nuggets",)).using(assigner=assigner))
+    chosen, model = tools(only=("nuggets",)), Fixed()
+    found = await evaluate(chosen.using(assigner=EncoderAssigner(model, {"support": 0.8})))
     assert [one.value for one in found.by("assignment")] == ["support"]
     assert found.scores["nuggets.strict_vital"].value == 1.0
     assert found.scores["nuggets.strict_vital"].judge == "ragassay/assignment"
+    unsure = await evaluate(chosen.using(assigner=EncoderAssigner(model, {"support": 0.95})))
+    [assignment] = unsure.by("assignment")
+    assert assignment.failure is not None and assignment.failure.reason == "undecided"
+    assert assignment.leaning == "support"
+    assert unsure.scores["nuggets.strict_vital"].n_unscored == 1
 
 
 async def test_facts_of_cited_documents_are_their_sentences():
