@@ -50,7 +50,7 @@ def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | N
 
 
 def build_assigner(settings: Settings) -> EncoderAssigner | None:
-    """What assigns gold nuggets without a judge; None where a judge does, or nothing is fitted."""
+    """The assigner of gold nuggets; None where a judge assigns them, or nothing is fitted."""
     if settings.has_judge or not (ASSIGNMENT.folder / SHAPE).is_file():
         return None
     model = adapted_verifier(ASSIGNMENT, settings.cache_dir)

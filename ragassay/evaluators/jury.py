@@ -69,7 +69,7 @@ class Jury:
 
     @property
     def judge(self) -> JudgeLM:
-        """What answers all but the rubrics.
+        """Return the judge of all but the rubrics.
 
         Raises:
             SettingsError: There is no judge.

@@ -349,7 +349,7 @@ def test_given_answers_that_are_not_damaged_count_nowhere():
 
     same = damaged("Cohesion", str(whole.answer).replace(". ", ".\n"))
     other = damaged("Relevancy", f"{whole.answer} Rain is likely.")
-    tools = Toolbox.of(load_settings(only=("rubrics",)))
+    tools = Toolbox.of(load_settings(only=("rubrics",), signals=True))
     job = audit_job(job_of([whole, same, other], Corpus()), tools, AuditOptions(is_given=True))
     assert [damage.targets for damage in job.damaged] == [("rubric.relevancy",)]
     assert job.n_unchanged == {"given": 1}
