@@ -9,8 +9,8 @@ graph of `ragassay audit`:
 - made: damage made anew (rubric, clinical, injection), with texts of the side "audit", which no fit
   has seen (news, sports, recipes, law, code, other languages; blogs and tweets of their own)
 
-By default the fine-tuned judge rates with signals. With --no-signals it rates alone; with
---model ragassay/smollm2-135m signals do.
+By default signals rate. With --model ragassay/judge the fine-tuned judge rates with them, with
+--no-signals besides it rates alone.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ import ragassay
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
 from ragassay.metrics.correctness import separation
-from ragassay.model_names import MINILM_VERIFIER
+from ragassay.model_names import EMBEDDED_BASE, MINILM_VERIFIER
 from ragassay.models.correctness import CorrectnessModel, correctness_model
 from ragassay.models.embeddings import Embedder
 from ragassay.records import Document, Record
@@ -112,7 +112,7 @@ async def ask_llm(pairs: Sequence[CorrectnessPair]) -> list[float]:
 
     from ragassay.records import EvidenceSpan
 
-    tools = Toolbox.of(load_settings(verifier="judge", correctness="judge"))
+    tools = Toolbox.of(load_settings(model=EMBEDDED_BASE, verifier="judge", correctness="judge"))
     found: list[float] = []
     for number, pair in enumerate(pairs):
         record = Record(id=str(number), question="Is it so?", answer=pair.sentence)

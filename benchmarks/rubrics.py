@@ -17,7 +17,7 @@ from pathlib import Path
 
 import ragassay
 from ragassay.formats import read_records
-from ragassay.model_names import DEFAULT_MODEL, EMBEDDED_BASE
+from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
 from ragassay.settings import load_settings
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "sample"
@@ -25,7 +25,7 @@ SAMPLE = Path(__file__).parent.parent / "examples" / "sample"
 
 WAYS = {
     "signals": (EMBEDDED_BASE, True),
-    "judge_with_signals": (DEFAULT_MODEL, True),
+    "judge_with_signals": (TUNED_JUDGE, True),
     "language_model": (EMBEDDED_BASE, False),
 }
 """A model, and whether answers are measured."""

@@ -11,17 +11,26 @@ SMOLLM2 = "smollm2-135m"
 EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
 """The base model of the shipped adapters."""
 
-DEFAULT_MODEL = f"{PROVIDER}/judge"
-"""The default judge."""
+TUNED_JUDGE = f"{PROVIDER}/judge"
+"""The shipped fine-tuned judge."""
+
+INSTRUMENTS = f"{PROVIDER}/instruments"
+"""No judge: instruments decide what they can tell, and no language model is asked."""
+
+DEFAULT_MODEL = INSTRUMENTS
+"""What judges where no judge is named."""
 
 MINILM_VERIFIER = f"{PROVIDER}/minilm-verifier"
-"""The default verifier next to an embedded judge."""
+"""The default verifier without a hosted judge."""
 
 SMOLLM2_VERIFIER = f"{PROVIDER}/smollm2-verifier"
 """Another verifier, trained on claims and abstracts alone."""
 
 MEAN_VERIFIER = f"{PROVIDER}/mean-verifier"
 """The mean of the two."""
+
+ASSIGNER = f"{PROVIDER}/assignment"
+"""Holds gold nuggets against an answer where no judge does."""
 
 SHIPPED_VERIFIERS = (MINILM_VERIFIER, SMOLLM2_VERIFIER, MEAN_VERIFIER)
 """Models that compare a claim with a passage and write nothing: no chat model has these names."""

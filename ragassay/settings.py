@@ -16,6 +16,7 @@ from ragassay.metrics.uncertainty import parse_condition
 from ragassay.model_names import (
     DEFAULT_MODEL,
     EMBEDDED,
+    INSTRUMENTS,
     MINILM_VERIFIER,
     is_local,
     is_ours,
@@ -48,7 +49,8 @@ class Settings(BaseSettings):
         default=DEFAULT_MODEL,
         min_length=1,
         description="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini or hosted_vllm/NAME; "
-        "ragassay/... is answered in this process.",
+        "ragassay/judge is answered in this process. By default there is none: instruments decide "
+        "what they can tell, and no language model is asked.",
     )
     panel: tuple[str, ...] = Field(
         default=(),
@@ -106,7 +108,7 @@ class Settings(BaseSettings):
     signals: bool = Field(
         default=True,
         description="Measure each answer before its rubrics are judged: a hosted judge is told the "
-        "measurements; with the embedded judge they rate too.",
+        "measurements; without one, or with the embedded one, they rate.",
     )
     verifier: str = Field(
         default="auto",
@@ -114,7 +116,7 @@ class Settings(BaseSettings):
         description="The model that compares sentences with passages: judge, embedded (installed "
         "with ragassay), ragassay/mean-verifier (slower, more accurate), ragassay/FOLDER (a "
         "fine-tuned one), or a natural language inference model on Hugging Face's hub; auto is "
-        "embedded for an embedded judge, else the judge itself.",
+        "embedded without a hosted judge, else that judge itself.",
     )
     verdict_labels: VerdictLabels = Field(
         default=4,
@@ -253,6 +255,8 @@ class Settings(BaseSettings):
         seats = (self.model, *self.panel_names)
         if "" in seats or len(set(seats)) < len(seats):
             raise ValueError(f"a panel has each judge once, not {', '.join(seats)}")
+        if self.panel and INSTRUMENTS in seats:
+            raise ValueError(f"a panel is of judges, and {INSTRUMENTS} asks none: name two or more")
         return self
 
     @field_validator("when")
@@ -272,6 +276,11 @@ class Settings(BaseSettings):
                 f"escalate: {self.escalate} is not a second judge besides {self.model}"
             )
         return self
+
+    @property
+    def has_judge(self) -> bool:
+        """Return whether a judge is named: else no language model is asked but a second judge."""
+        return self.model != INSTRUMENTS
 
     @property
     def escalated_to(self) -> str | None:
@@ -354,8 +363,12 @@ class Settings(BaseSettings):
 
     @property
     def measures(self) -> bool:
-        """Return whether answers are measured; only YESciEval's rubrics have signals."""
-        return self.signals and self.wants("rubrics") and self.rubric_set == "yescieval"
+        """Return whether answers are measured; only YESciEval's rubrics have signals.
+
+        Without a judge they also tell which sentences an answer does not need.
+        """
+        is_read = self.wants("rubrics") or (self.wants("sentences") and not self.has_judge)
+        return self.signals and is_read and self.rubric_set == "yescieval"
 
     @property
     def looks_for_evidence(self) -> bool:
@@ -368,6 +381,11 @@ class Settings(BaseSettings):
         return self.wants("evidence") or (self.wants("correctness") and self.correctness == "judge")
 
     @property
+    def query_rounds(self) -> int:
+        """Most rounds of queries by the judge; 0 without a judge."""
+        return self.evidence_rounds if self.has_judge else 0
+
+    @property
     def cites_by_nuggets(self) -> bool:
         """Return whether citations are checked nugget by nugget."""
         return self.wants("citations") and self.citation_evidence == "nuggets"
@@ -377,7 +395,8 @@ class Settings(BaseSettings):
         """The budget of source text in a prompt, in characters."""
         if self.max_source_chars:
             return self.max_source_chars
-        return SOURCE_CHARS_LOCAL if any(map(is_ours, self.judges)) else SOURCE_CHARS_HOSTED
+        readers = self.judges if self.has_judge else (self.escalated_to or "",)
+        return SOURCE_CHARS_LOCAL if any(map(is_ours, readers)) else SOURCE_CHARS_HOSTED
 
     @property
     def nugget_matcher_sha256(self) -> str:

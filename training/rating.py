@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--systems", type=int, default=1, help="systems of each question")
     given = parser.parse_args()
-    tools = Toolbox.of(load_settings(evidence_rounds=0))
+    tools = Toolbox.of(load_settings(signals=True))
     examples = list(
         examples_of(given.answers, tools, given.systems, lambda text: print(text, flush=True))
     )

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
 from ragassay.metrics.nuggetizer import assignment_scores
 from ragassay.records import Failure, Nugget, NuggetAssignment, Score
+from ragassay.threads import in_thread
 
 if TYPE_CHECKING:
     from ragassay.evaluators.outcome import Outcome
     from ragassay.evaluators.toolbox import Toolbox
+
+NO_JUDGE = Failure(reason="undecided", detail="only a judge can tell, and none is named")
 
 
 class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
@@ -36,6 +39,15 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         },
     )
 
+    def is_wanted(self, tools: Toolbox) -> bool:
+        """Return whether nuggets are wanted, and somebody can assign them."""
+        known = (tools.jury.lm, tools.models.assigner, tools.second)
+        return super().is_wanted(tools) and any(one is not None for one in known)
+
+    def is_reported(self, tools: Toolbox) -> bool:
+        """Return whether nuggets were assigned."""
+        return self.is_wanted(tools)
+
     def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, tuple[int, Nugget]]:
         """Return the gold nuggets with their positions; none for an answer without a sentence."""
         gold = file.case.gold if file.case.sentences else ()
@@ -48,6 +60,11 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         import dspy
 
         position, nugget = subject
+        if tools.models.assigner is not None:
+            assign = tools.models.assigner.assign
+            return [await in_thread(assign, file.case, position, nugget.text)]
+        if tools.jury.lm is None:
+            return [NuggetAssignment(gold=position, failure=NO_JUDGE)]
         with dspy.context(lm=tools.jury.lm):
             found: Any = await tools.agents.assigner.acall(
                 case=file.case, gold=position, nugget=nugget
@@ -68,8 +85,8 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
     def depends_on(
         self, subject: tuple[int, Nugget], task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[str]:
-        """Return the nugget."""
-        return [subject[1].text]
+        """Return the nugget, and what assigns it in a judge's place."""
+        return [subject[1].text, *(tools.models.assigner.identity if tools.models.assigner else ())]
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[NuggetAssignment]:
         """Return one a gold nugget; an empty answer states none."""
@@ -77,6 +94,11 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
             return super().settled(file, tools)  # type: ignore[return-value]
         gold = range(len(file.case.gold))
         return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
+
+    def judged_by(self, tools: Toolbox) -> str:
+        """Name what assigns."""
+        own = tools.models.assigner
+        return tools.or_second(own.model.name if own else tools.jury.name)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the nuggetizer's four scores."""

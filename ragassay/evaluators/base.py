@@ -275,7 +275,7 @@ class Evaluator(ABC, Generic[S]):
 
     def judged_by(self, tools: Toolbox) -> str:
         """Return who gives its verdicts, in words."""
-        return tools.or_second(tools.jury.lm.model)
+        return tools.or_second(tools.jury.name)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return what its verdicts come to, in the order of the report."""
@@ -299,7 +299,7 @@ class Evaluator(ABC, Generic[S]):
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """Return how many model calls these take at most."""
-        return self.n_most_questions(file, tools)
+        return self.n_most_questions(file, tools) if tools.jury.lm else 0
 
 
 def standing(evaluator: Evaluator[Any], file: CaseFile, tools: Toolbox) -> list[Any]:

@@ -48,9 +48,12 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
     async def ask(
         self, subject: EvidenceSpan, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[DocumentFacts]:
-        """List the facts of a passage."""
+        """List the facts of a passage; without a judge, its sentences."""
         import dspy
 
+        if tools.jury.lm is None:
+            facts = tuple(sentences_of(subject.text))
+            return [DocumentFacts(document=subject.document, start=subject.start, facts=facts)]
         with dspy.context(lm=tools.jury.lm):
             found: Any = await tools.agents.fact_lister.acall(case=file.case, passage=subject.text)
         return [

@@ -34,7 +34,7 @@ async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str 
     if tools.models.encoder is not None:
         return await asyncio.to_thread(tools.models.encoder.compare, claim, text, title)
     if tools.models.verifier_lm is None:
-        with dspy.context(lm=tools.jury.lm):
+        with dspy.context(lm=tools.jury.judge):
             return await tools.agents.verifier.compare(case, claim, text)
     read = await in_thread(passage_for, claim, title, sentences_of(text), tools.models.embedder)
     with dspy.context(lm=tools.models.verifier_lm):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragassay.errors import FatalModelError
+from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.building import build_panel
 from ragassay.instruments.signal_judge import SignalJudge
 from ragassay.metrics.joint import BEYOND_SENTENCES
 from ragassay.model_names import is_embedded_base
-from ragassay.models.gateway import JudgeLM
+from ragassay.models.gateway import NEEDS_JUDGE, JudgeLM
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.models.tuned import note_of, untuned
 from ragassay.prompts import load_rubrics
@@ -26,23 +26,34 @@ class Jury:
     Attributes:
         settings: The settings.
         rubrics: Names of the rubrics that are rated.
-        lm: Answers all but the rubrics; of a fine-tuned judge the model below it.
-        rating_lm: Rates the rubrics; None where `lm` does.
+        lm: Answers all but the rubrics; of a fine-tuned judge the model below it. None without a
+            judge: instruments decide what they can tell.
+        rating_lm: Rates the rubrics; None where `lm` does, or nobody.
         panel: All judges that rate the rubrics, `rating_lm` first; empty where it rates alone.
-        rater: Rates by signals, in the embedded model's place or with a tuned judge; None where
-            nothing is measured.
+        rater: Rates by signals, without a judge, in the embedded model's place or with a tuned
+            judge; None where nothing is measured.
     """
 
     settings: Settings
     rubrics: tuple[str, ...]
-    lm: JudgeLM
+    lm: JudgeLM | None
     rating_lm: JudgeLM | None = None
     panel: tuple[JudgeLM, ...] = ()
     rater: SignalJudge | None = None
 
     @classmethod
     def of(cls, settings: Settings, rubrics: tuple[str, ...]) -> Jury:
-        """Return the judges that the settings name; no model is loaded yet."""
+        """Return the judges that the settings name; no model is loaded yet.
+
+        Raises:
+            SettingsError: There is no judge, and a rubric that signals cannot rate.
+        """
+        rater = SignalJudge(shipped_rater()) if settings.measures else None
+        if not settings.has_judge:
+            beyond = [name for name in rubrics if rater is None or not rater.knows(name)]
+            if beyond:
+                raise SettingsError(f"rubric {beyond[0]}: {NEEDS_JUDGE}")
+            return cls(settings=settings, rubrics=rubrics, lm=None, rater=rater)
         own = settings.of_judge(0)
         lm = JudgeLM(untuned(own))
         is_rated_by_it = lm.model == own.model or settings.rubric_set != TUNED_RUBRICS
@@ -53,8 +64,24 @@ class Jury:
             lm=lm,
             rating_lm=rating_lm,
             panel=build_panel(settings, rating_lm),
-            rater=SignalJudge(shipped_rater()) if settings.measures else None,
+            rater=rater,
         )
+
+    @property
+    def judge(self) -> JudgeLM:
+        """Return the judge of all but the rubrics.
+
+        Raises:
+            SettingsError: There is no judge.
+        """
+        if self.lm is None:
+            raise SettingsError(NEEDS_JUDGE)
+        return self.lm
+
+    @property
+    def name(self) -> str:
+        """Name of what answers all but the rubrics."""
+        return self.lm.model if self.lm else self.settings.model
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -70,26 +97,31 @@ class Jury:
     def fatal(self) -> FatalModelError | None:
         """Why the run cannot go on: the error of the first judge that cannot be asked."""
         judges = (self.lm, self.lm_of(""), *self.panel)
-        return next((lm.fatal for lm in judges if lm.fatal is not None), None)
+        return next((lm.fatal for lm in judges if lm and lm.fatal is not None), None)
 
     @property
     def n_slots(self) -> int:
         """Most model calls under way at a time: each judge of a panel has its own slots."""
         return sum(self.settings.of_judge(n).n_slots for n in range(len(self.settings.judges)))
 
-    def lm_of(self, judge: str) -> JudgeLM:
+    def name_of(self, judge: str) -> str:
+        """Return the name of what rates the rubrics at a seat."""
+        lm = self.lm_of(judge)
+        return lm.model if lm else self.settings.model
+
+    def lm_of(self, judge: str) -> JudgeLM | None:
         """Return what rates the rubrics at a seat; the run's own judge where no name is given."""
         own = self.rating_lm or self.lm
         return next((lm for lm in self.panel if lm.model == judge), own)
 
-    def lm_for(self, judge: str, rubric: str) -> JudgeLM:
+    def lm_for(self, judge: str, rubric: str) -> JudgeLM | None:
         """Return what rates one rubric: of a tuned judge the model below it for a user's own."""
         is_own = self.is_tuned(judge) and not self.rates_tuned(judge, rubric)
         return self.lm if is_own else self.lm_of(judge)
 
     def is_tuned(self, judge: str) -> bool:
         """Return whether a judge was fine-tuned to rate the rubrics of this run."""
-        note = note_of(self.lm_of(judge).model)
+        note = note_of(self.name_of(judge))
         is_known = self.settings.rubric_set == TUNED_RUBRICS
         return note is not None and note.task == "judge" and is_known
 
@@ -98,11 +130,12 @@ class Jury:
         return self.is_tuned(judge) and rubric in load_rubrics(TUNED_RUBRICS)
 
     def rater_of(self, judge: str, rubric: str) -> SignalJudge | None:
-        """Return what rates a rubric by signals, in the embedded model's place or with a tuned one.
+        """Return what rates a rubric by signals; None where a judge rates, whatever was measured.
 
-        None where the judge rates, whatever was measured.
+        They rate without a judge, in the embedded model's place and with a tuned one.
         """
-        is_ours = is_embedded_base(self.lm_of(judge).model) or self.is_tuned(judge)
+        lm = self.lm_of(judge)
+        is_ours = lm is None or is_embedded_base(lm.model) or self.is_tuned(judge)
         if not is_ours or self.rater is None:
             return None
         return self.rater if self.rater.knows(rubric) else None
@@ -132,7 +165,7 @@ class Jury:
     @property
     def rated_by(self) -> str:
         """Name of the rater of the rubrics where there is no panel."""
-        own = (self.rating_lm or self.lm).model
+        own = self.name_of("")
         if not self.is_tuned(""):
             return self.rater_name or own
         return f"{own} with {self.rater_name}" if self.rater_name else own

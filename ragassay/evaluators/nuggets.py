@@ -17,10 +17,14 @@ from ragassay.records import (
     Score,
     SentenceNuggets,
 )
+from ragassay.text.clauses import clauses_of
 
 if TYPE_CHECKING:
     from ragassay.evaluators.outcome import Outcome
     from ragassay.evaluators.toolbox import Toolbox
+
+BY_RULE = "clauses, by rule"
+"""Who writes nuggets without a judge."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,11 @@ class NuggetsEvaluator(Evaluator[OriginSentence]):
     async def ask(
         self, subject: OriginSentence, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[SentenceNuggets]:
-        """Write the facts of one sentence."""
+        """Write the facts of one sentence; without a judge, these are its clauses."""
         import dspy
 
+        if tools.jury.lm is None:
+            return [_clauses(subject)]
         with dspy.context(lm=tools.jury.lm):
             nuggets: Any = await tools.agents.writer.acall(
                 case=file.case, origin=subject.origin, index=subject.number, sentence=subject.text
@@ -106,8 +112,8 @@ class NuggetsEvaluator(Evaluator[OriginSentence]):
         return sorted(found, key=lambda one: (one.origin, one.sentence))
 
     def judged_by(self, tools: Toolbox) -> str:
-        """Name the judge: no second one writes nuggets."""
-        return tools.jury.lm.model
+        """Name the judge, or the rule: no second judge writes nuggets."""
+        return tools.jury.lm.model if tools.jury.lm else BY_RULE
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return precision, recall, F1 and recall of the vital ones."""
@@ -125,6 +131,13 @@ class NuggetsEvaluator(Evaluator[OriginSentence]):
             outcome.judged_by(self),
             n_gold_unwritten,
         )
+
+
+def _clauses(subject: OriginSentence) -> SentenceNuggets:
+    """Return the clauses of a sentence as its nuggets."""
+    where: Any = {"origin": subject.origin, "sentence": subject.number}
+    nuggets = (Nugget(text=text, method="clause", **where) for text in clauses_of(subject.text))
+    return SentenceNuggets(nuggets=tuple(nuggets), **where)
 
 
 def nuggets_of(lists: Sequence[SentenceNuggets], origin: NuggetOrigin) -> tuple[Nugget, ...]:

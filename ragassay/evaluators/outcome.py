@@ -120,7 +120,7 @@ def evaluation_of(
         answer=case.answer,
         system=record.system,
         topic=record.topic,
-        judge=tools.jury.lm.model,
+        judge=tools.jury.name,
         fingerprint=file.id,
         sentences=case.sentences,
         sources=case.sources,
@@ -142,7 +142,7 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Findi
     found: list[Finding] = []
     if not case.sentences:
         found.append(Finding(kind="empty_answer", message="The answer has no sentence."))
-    if case.n_source_chars_cut:
+    if case.n_source_chars_cut and (outcome.tools.jury.lm or outcome.tools.second):
         message = (
             f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."
         )

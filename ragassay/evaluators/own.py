@@ -193,7 +193,9 @@ class OwnEvaluator(Evaluator[Subject]):
             EvaluatorError: It returned something else than it declared.
         """
         lm = tools.jury.lm_of(task.judge) if task.judge else tools.jury.lm
-        judge = Judge(lm.model, file.case, lm, tools.agents.asker)
+        judge = Judge(
+            tools.jury.name if lm is None else lm.model, file.case, lm, tools.agents.asker
+        )
         value = await self.says_of(subject, judge)
         said = value if isinstance(value, Said) else Said(value=value)
         self._check(said.value)
@@ -272,7 +274,7 @@ class OwnEvaluator(Evaluator[Subject]):
         if not self.is_weighed:
             return self.name
         panel = f"a panel of {', '.join(tools.jury.judges)}" if tools.jury.judges else ""
-        return panel or tools.or_second(tools.jury.lm.model)
+        return panel or tools.or_second(tools.jury.name)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean of its numbers, or the share of each label and of the good ones."""

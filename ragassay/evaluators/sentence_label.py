@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.instruments.signal_labeller import FOREIGN, REPEATED, SignalLabeller
 from ragassay.metrics.scores import sentence_scores
 from ragassay.records import AnswerSentence, Failure, Finding, Score, SentenceLabel
 
@@ -13,13 +14,19 @@ if TYPE_CHECKING:
     from ragassay.evaluators.outcome import Outcome
     from ragassay.evaluators.toolbox import Toolbox
 
+LABELLER = SignalLabeller()
+
 
 class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
-    """Label each sentence as required, borderline, unnecessary or inappropriate."""
+    """Label each sentence as required, borderline, unnecessary or inappropriate.
+
+    Without a judge only sentences that are off topic or repeated have a label.
+    """
 
     name = "sentence_label"
     part = "sentences"
     record = SentenceLabel
+    needs = ("measures",)
     is_weighed = True
     words = Words(
         verdict="sentence label",
@@ -46,6 +53,8 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         """Label one sentence."""
         import dspy
 
+        if tools.jury.lm is None:
+            return [LABELLER.label(subject, file.case.sentences, file.signals)]
         with dspy.context(lm=tools.jury.lm):
             label: Any = await tools.agents.labeller.acall(case=file.case, sentence=subject)
         return [label]
@@ -61,8 +70,23 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         """Return no label."""
         return [SentenceLabel(sentence=subject.index, failure=failure)]
 
+    def depends_on(
+        self, subject: AnswerSentence, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Iterable[str]:
+        """Return the measurements, where they decide."""
+        if tools.jury.lm is None:
+            yield from (str(FOREIGN), str(REPEATED))
+            yield file.signals.model_dump_json() if file.signals else ""
+
+    def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[SentenceLabel]:
+        """Return one label a sentence; where nobody but a judge could tell, nothing is said."""
+        found = [one for one in super().settled(file, tools) if isinstance(one, SentenceLabel)]
+        return found if _is_judged(tools) else [one for one in found if one.label]
+
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the share of sentences with each label."""
+        """Return the share of sentences with each label; none where only a few can have one."""
+        if not _is_judged(outcome.tools):
+            return {}
         return sentence_scores(outcome.of(SentenceLabel), outcome.judged_by(self))
 
     def findings(self, outcome: Outcome) -> list[Finding]:
@@ -77,3 +101,8 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
             for label in outcome.of(SentenceLabel)
             if label.label == "inappropriate"
         ]
+
+
+def _is_judged(tools: Toolbox) -> bool:
+    """Return whether a judge labels sentences, the first or the second."""
+    return tools.jury.lm is not None or tools.second is not None

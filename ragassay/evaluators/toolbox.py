@@ -25,6 +25,7 @@ from ragassay.evaluators.models import Models, Retrieval
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.registry import OURS
 from ragassay.metrics.cascade import joint_name
+from ragassay.models.gateway import NEEDS_JUDGE
 from ragassay.models.tuned import note_of
 from ragassay.prompts import (
     Criteria,
@@ -101,6 +102,8 @@ class Toolbox:
         """Prompts that this run does not put to a model, and what to change for it."""
         found: dict[str, str] = {}
         jury, agents = self.jury, self.agents
+        if jury.lm is None and not self.settings.escalate:
+            return dict.fromkeys((agent.prompt for agent in agents.all), NEEDS_JUDGE)
         if self.models.encoder is not None and not self.settings.escalate:
             found[agents.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
         is_asked = any(jury.listens(seat, name) for seat in jury.seats for name in self.rubrics)
@@ -153,7 +156,9 @@ class Toolbox:
         chosen = chosen_rubrics(settings.rubrics, settings.rubric_set, known, rated)
         asked_of = {name: known[name] for name in chosen if settings.wants("rubrics")}
         jury, models = Jury.of(settings, tuple(asked_of)), Models.of(settings)
-        if settings.evidence == "agent" and not jury.lm.calls_tools:
+        if not settings.has_judge:
+            _refuse_asking(settings, asked)
+        if settings.evidence == "agent" and not (jury.lm and jury.lm.calls_tools):
             raise SettingsError(
                 f"{settings.model} cannot call tools, so no agent can search with it: name a judge "
                 "that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
@@ -210,7 +215,7 @@ class Toolbox:
         """Name of the model that compares claims with passages."""
         if self.models.encoder:
             return self.models.encoder.model.name
-        return (self.models.verifier_lm or self.jury.lm).model
+        return self.models.verifier_lm.model if self.models.verifier_lm else self.jury.name
 
     @property
     def verifier_identity(self) -> tuple[str, ...]:
@@ -257,6 +262,20 @@ class Toolbox:
         names = (*self.settings.judges, self.settings.chosen_verifier)
         notes = [note_of(name) for name in names]
         return tuple(note.weights_sha256 for note in notes if note)
+
+
+def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]]) -> None:
+    """Refuse what only a judge can answer.
+
+    Raises:
+        SettingsError: The settings or an evaluator of the user's want a judge, and there is none.
+    """
+    if settings.chosen_verifier == "judge":
+        raise SettingsError(f"verifier judge: {NEEDS_JUDGE}")
+    for one in asked:
+        is_wanted = not settings.only or one.part in settings.only
+        if isinstance(one, OwnEvaluator) and one.is_weighed and is_wanted:
+            raise SettingsError(f"evaluator {one.name}: {NEEDS_JUDGE}")
 
 
 def toolbox(runtime: Runtime[Toolbox]) -> Toolbox:

@@ -98,7 +98,7 @@ def _search(file: CaseFile, runtime: Runtime[Toolbox]) -> list[Send | str]:
     tasks = [QueryTask(file.id, sentence.index) for sentence in file.case.sentences]
     if tools.settings.evidence == "agent":
         return _sends("run_agent", tasks, file, runtime)
-    if not tools.settings.evidence_rounds:
+    if not tools.settings.query_rounds:
         return ["retrieve"]
     return _sends("write_query", tasks, file, runtime)
 
@@ -106,7 +106,7 @@ def _search(file: CaseFile, runtime: Runtime[Toolbox]) -> list[Send | str]:
 def route_on(state: EvidenceState, runtime: Runtime[Toolbox]) -> list[Send | str] | str:
     """Start another round for the sentences without a close enough passage."""
     tools = toolbox(runtime)
-    if state.round >= tools.settings.evidence_rounds:
+    if state.round >= tools.settings.query_rounds:
         return END
     tasks = [
         _next_task(state, QueryTask(state.case, search.sentence, state.round + 1))
@@ -142,5 +142,5 @@ def n_most_searches(file: CaseFile, tools: Toolbox) -> int:
     """Return how many model calls the search for evidence takes at most."""
     if not (tools.settings.looks_for_evidence and tools.retrieval.has_corpus):
         return 0
-    turns = {"search": tools.settings.evidence_rounds, "agent": tools.settings.evidence_turns}
+    turns = {"search": tools.settings.query_rounds, "agent": tools.settings.evidence_turns}
     return turns[tools.settings.evidence] * len(file.case.sentences)

@@ -47,7 +47,7 @@ async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     """Have the model write queries for a sentence."""
     tools = toolbox(runtime)
     case = opened_file(task.case, tools).case
-    with dspy.context(lm=tools.jury.lm):
+    with dspy.context(lm=tools.jury.judge):
         written = await tools.agents.query_writer.acall(
             case=case,
             claim=case.sentences[task.item - 1].text,
@@ -70,7 +70,7 @@ async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
         return await notebook.ask(sentence.index, None, query)
 
     notes = await tools.agents.searcher.asearch(
-        tools.jury.lm,
+        tools.jury.judge,
         case,
         sentence.text,
         look,

@@ -64,7 +64,7 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
     """Read the next window; if none of its facts is supported, take its closest sentence."""
     tools, window = toolbox(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
-    with dspy.context(lm=tools.jury.lm):
+    with dspy.context(lm=tools.jury.judge):
         found = await tools.agents.creator.acall(
             question=state.question, documents=window, known=known
         )
@@ -103,7 +103,7 @@ async def merge_nuggets(state: NuggetState, runtime: Runtime[Toolbox]) -> Update
 async def rate_importance(task: ImportanceTask, runtime: Runtime[Toolbox]) -> Update:
     """Rate the importance of one nugget."""
     tools = toolbox(runtime)
-    with dspy.context(lm=tools.jury.lm):
+    with dspy.context(lm=tools.jury.judge):
         found = await tools.agents.importance_scorer.acall(
             question=task.question, facts=task.facts, position=task.position
         )
@@ -234,6 +234,6 @@ def _raise_fatal(runtime: Runtime[Toolbox]) -> None:
     Raises:
         FatalModelError: No call can succeed.
     """
-    fatal: FatalModelError | None = toolbox(runtime).jury.lm.fatal
+    fatal: FatalModelError | None = toolbox(runtime).jury.fatal
     if fatal is not None:
         raise fatal

@@ -29,7 +29,7 @@ from ragassay.errors import (
     UnparsableReplyError,
 )
 from ragassay.garbage import patient_collector
-from ragassay.model_names import is_local, is_ours
+from ragassay.model_names import INSTRUMENTS, is_local, is_ours
 from ragassay.models.local.provider import register_provider
 from ragassay.records import Usage
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from litellm.types.utils import ModelResponse
 
     from ragassay.settings import Settings
+
+NEEDS_JUDGE = "this needs a judge: --model openai/gpt-4.1-mini, ragassay/judge or another"
 
 MOST_COOLDOWN_S = 120.0
 """Longest Retry-After that is waited for; beyond it the call counts as rate-limited."""
@@ -90,9 +92,14 @@ class JudgeLM(dspy.LM):
 
     Args:
         settings: Names the model and the limits.
+
+    Raises:
+        SettingsError: No judge is named.
     """
 
     def __init__(self, settings: Settings) -> None:
+        if settings.model == INSTRUMENTS:
+            raise SettingsError(NEEDS_JUDGE)
         litellm = import_litellm()
         if is_local(settings.model):
             register_provider(settings.cache_dir, settings.local_dtype)

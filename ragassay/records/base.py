@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 Importance = Literal["vital", "okay"]
 NuggetOrigin = Literal["gold", "answer", "reference"]
-NuggetMethod = Literal["given", "model", "extractive"]
+NuggetMethod = Literal["given", "model", "extractive", "clause"]
 RelevanceLabel = Literal["required", "unnecessary", "borderline", "inappropriate"]
 Verdict = Literal["supports", "contradicts", "neutral", "not_relevant", "not_attributable"]
 CitationLabel = Literal[

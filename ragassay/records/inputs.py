@@ -28,8 +28,8 @@ class Nugget(Frozen):
         text: The fact, as a sentence.
         importance: "vital" or "okay", if known.
         origin: Its source: the user's gold list, the answer, or the reference answer.
-        method: "given" by the user, written by the "model", or "extractive": copied from its
-            sentence because that did not support the model's wording.
+        method: "given" by the user, written by the "model", "extractive": copied from its sentence
+            because that did not support the model's wording, or "clause": cut out by rule.
         sentence: The 1-based sentence that states it (answer or reference); None for gold.
     """
 

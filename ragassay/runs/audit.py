@@ -16,7 +16,7 @@ from pathlib import Path
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.metrics.audit import attack_figures, audit_pairs, variant_ratings
 from ragassay.metrics.certificate import certify
-from ragassay.model_names import is_embedded_base
+from ragassay.model_names import INSTRUMENTS, is_embedded_base
 from ragassay.records import (
     Audit,
     DamagedAnswer,
@@ -173,7 +173,8 @@ def raters(tools: Toolbox) -> str:
 def _rater(name: str, rater: str, tools: Toolbox) -> str:
     if rater and tools.jury.is_tuned(name):
         return f"{name} with {rater}"
-    return f"{name}, rubrics by {rater}" if rater and is_embedded_base(name) else name
+    stands_in = name == INSTRUMENTS or is_embedded_base(name)
+    return f"{name}, rubrics by {rater}" if rater and stands_in else name
 
 
 def write_audit(folder: Path, audit: Audit) -> None:

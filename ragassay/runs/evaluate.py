@@ -199,14 +199,14 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def manifest_of(job: Job, tools: Toolbox) -> Manifest:
     """Return everything that the run's result depends on."""
-    settings, judge = tools.settings, tools.jury.lm_of("").model
-    is_tuned = judge != tools.jury.lm.model
+    settings, judge = tools.settings, tools.jury.name_of("")
+    is_tuned = judge != tools.jury.name
     return Manifest(
         ragassay=importlib.metadata.version("ragassay"),
         packages=_versions(),
         judge=judge,
         judge_digest=_digest_of(judge),
-        base=tools.jury.lm.model if is_tuned else "",
+        base=tools.jury.name if is_tuned else "",
         panel=tuple(PanelSeat(judge=j, card=load_card(j)) for j in settings.panel_names),
         second=_second_seat(settings),
         rater=tools.jury.rater_name,
@@ -227,7 +227,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         corpus=job.corpus_stamp,
         settings={name: _plain(getattr(settings, name)) for name in RESULT_FIELDS},
         card=load_card(judge),
-        base_card=load_card(tools.jury.lm.model) if is_tuned else None,
+        base_card=load_card(tools.jury.name) if is_tuned else None,
         rater_card=load_card(tools.jury.rater_name) if tools.jury.rater_name else None,
         verifier_card=load_card(tools.verifier_name)
         if settings.chosen_verifier != "judge"

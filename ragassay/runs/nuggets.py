@@ -109,7 +109,9 @@ async def write_nuggets(
     Raises:
         FatalModelError: The model is unavailable.
         InputError: The file cannot be written.
+        SettingsError: There is no judge to write them.
     """
+    _ = tools.jury.judge  # refuses at once, not topic by topic
     state_file = out.with_name(f"{out.name}.state.sqlite")
     async with opened_checkpointer(state_file) as saver:
         graph = build_nugget_graph(tools.settings.max_attempts, saver)

@@ -131,7 +131,8 @@ def test_dry_run_asks_nobody_and_writes_nothing(command, sample, tmp_path, monke
     ],
 )
 def test_a_mistake_is_one_clear_line(arguments, said, sample):
-    code, _, errors = call("audit", sample / "answers.jsonl", *arguments)
+    given = (sample / "answers.jsonl", "--model", "openai/none", *arguments)
+    code, _, errors = call("audit", *given)
     assert code == 1
     assert said in errors
     assert errors.startswith("error: ")

@@ -117,8 +117,13 @@ def test_dry_run_asks_nobody(sample):
     [
         (["evaluate", "missing.jsonl"], "missing.jsonl"),
         (["report", "no-such-run"], "has no run"),
-        (["evaluate", "{sample}", "--fail-under", "cohesion"], "SCORE=VALUE"),
-        (["evaluate", "{sample}", "--fail-under", "beauty=3"], "beauty"),
+        (["evaluate", "{sample}", "--only", "nuggets", "--fail-under", "f1"], "SCORE=VALUE"),
+        (["evaluate", "{sample}", "--only", "nuggets", "--fail-under", "beauty=3"], "beauty"),
+        (
+            ["evaluate", "{sample}", "--rubric-set", "usr", "--dry-run"],
+            "this needs a judge: --model",
+        ),
+        (["evaluate", "{sample}", "--no-signals", "--dry-run"], "this needs a judge: --model"),
         (["evaluate", "{sample}", "--rubric", "beauty", "--dry-run"], "unknown rubric 'beauty'"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.model_names import DEFAULT_MODEL, EMBEDDED_BASE
+from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
 from ragassay.models.cards import load_card
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.records import Evaluation
@@ -38,12 +38,12 @@ def test_the_run_and_its_report_name_what_rated(sample: Path, tmp_path: Path):
         assert len(judgments) == 9 and all(j.rating and j.rationale for j in judgments)
 
 
-def test_by_default_the_shipped_judge_rates_with_signals(sample: Path, tmp_path: Path):
-    run = evaluate(sample, tmp_path / "run")
-    assert (run["judge"], run["base"]) == (DEFAULT_MODEL, EMBEDDED_BASE)
+def test_the_fine_tuned_judge_rates_with_signals(sample: Path, tmp_path: Path):
+    run = evaluate(sample, tmp_path / "run", "--signals", "--judge", TUNED_JUDGE)
+    assert (run["judge"], run["base"]) == (TUNED_JUDGE, EMBEDDED_BASE)
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    for name in (DEFAULT_MODEL, EMBEDDED_BASE, shipped_rater().model):
+    for name in (TUNED_JUDGE, EMBEDDED_BASE, shipped_rater().model):
         assert name in page
-    card = load_card(DEFAULT_MODEL)
+    card = load_card(TUNED_JUDGE)
     assert card is not None and card.digest == run["judge_digest"]
     assert all(figure.task in page for figure in card.figures)

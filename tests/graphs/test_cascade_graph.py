@@ -21,7 +21,7 @@ from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.metrics.uncertainty import entropy_of
-from ragassay.model_names import DEFAULT_MODEL
+from ragassay.model_names import TUNED_JUDGE
 from ragassay.records import (
     AnswerSentence,
     Bound,
@@ -436,15 +436,16 @@ def test_what_lies_in_the_data_is_not_sent_on(tools):
 
 def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
     here, there = "http://here/v1", "http://there/v1"
-    local = load_settings(model=DEFAULT_MODEL, escalate="openai/b", api_base=here)
+    local = load_settings(model=TUNED_JUDGE, escalate="openai/b", api_base=here)
     assert local.of_second().api_base == here
     assert local.of_second().model == "openai/b"
-    own = load_settings(model=DEFAULT_MODEL, escalate=f"openai/b@{there}", api_base=here)
+    own = load_settings(model=TUNED_JUDGE, escalate=f"openai/b@{there}", api_base=here)
     assert (own.of_second().api_base, own.escalated_to) == (there, "openai/b")
     other = load_settings(model="mistral/a", escalate="openai/b", api_base=here)
     assert other.of_second().api_base is None
     assert local.of_second().chosen_verifier == "judge"
-    assert (local.source_chars, other.of_second().escalate) == (load_settings().source_chars, "")
+    assert local.source_chars == load_settings(model=TUNED_JUDGE).source_chars
+    assert other.of_second().escalate == ""
 
 
 @pytest.mark.parametrize(

@@ -323,7 +323,7 @@ def test_a_judge_that_cannot_call_tools_cannot_be_the_agent():
     from ragassay.settings import load_settings
 
     with pytest.raises(SettingsError, match="cannot call tools"):
-        Toolbox.of(load_settings(evidence="agent"))
+        Toolbox.of(load_settings(model="ragassay/smollm2-135m", evidence="agent"))
 
 
 async def test_documents_of_an_agent_cannot_close_their_fence(make_model, make_tools):

@@ -18,7 +18,7 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input
-from ragassay.model_names import DEFAULT_MODEL, EMBEDDED_BASE
+from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
 from ragassay.records import (
     AnswerSentence,
     Case,
@@ -381,21 +381,22 @@ def test_an_endpoint_goes_to_the_judges_that_it_is_meant_for():
     here, there = "http://here/v1", "http://there/v1"
     settings = load_settings(
         model="openai/a",
-        panel=("openai/b", f"openai/c@{there}", "mistral/d", DEFAULT_MODEL),
+        panel=("openai/b", f"openai/c@{there}", "mistral/d", TUNED_JUDGE),
         api_base=here,
     )
     bases = [settings.of_judge(n).api_base for n in range(5)]
     assert bases == [here, here, there, None, None]
-    assert settings.judges == ("openai/a", "openai/b", "openai/c", "mistral/d", DEFAULT_MODEL)
+    assert settings.judges == ("openai/a", "openai/b", "openai/c", "mistral/d", TUNED_JUDGE)
     assert [settings.of_judge(n).model for n in range(5)] == list(settings.judges)
 
 
 def test_beside_an_embedded_judge_an_endpoint_is_the_hosted_one_s():
-    settings = load_settings(model=DEFAULT_MODEL, panel=("openai/b",), api_base="http://here/v1")
+    settings = load_settings(model=TUNED_JUDGE, panel=("openai/b",), api_base="http://here/v1")
     assert settings.of_judge(1).api_base == "http://here/v1"
     assert (settings.of_judge(0).n_slots, settings.of_judge(1).n_slots) == (64, 16)
-    hosted = load_settings(model="openai/b", panel=(DEFAULT_MODEL,))
-    assert hosted.source_chars == settings.source_chars == load_settings().source_chars
+    hosted = load_settings(model="openai/b", panel=(TUNED_JUDGE,))
+    alone = load_settings(model=TUNED_JUDGE)
+    assert hosted.source_chars == settings.source_chars == alone.source_chars
 
 
 @pytest.mark.parametrize(

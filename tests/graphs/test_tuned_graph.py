@@ -151,7 +151,7 @@ async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> Non
 def test_what_was_not_tuned_to_verify_is_refused(judge: str) -> None:
     for name in (judge, "ragassay/smollm2-135m"):
         with pytest.raises(SettingsError, match="not fine-tuned to verify"):
-            Toolbox.of(load_settings(verifier=name))
+            Toolbox.of(load_settings(model=judge, verifier=name))
 
 
 async def test_another_adapter_in_the_same_folder_gives_other_verdicts(

@@ -349,7 +349,7 @@ def test_given_answers_that_are_not_damaged_count_nowhere():
 
     same = damaged("Cohesion", str(whole.answer).replace(". ", ".\n"))
     other = damaged("Relevancy", f"{whole.answer} Rain is likely.")
-    tools = Toolbox.of(load_settings(only=("rubrics",)))
+    tools = Toolbox.of(load_settings(only=("rubrics",), signals=True))
     job = audit_job(job_of([whole, same, other], Corpus()), tools, AuditOptions(is_given=True))
     assert [damage.targets for damage in job.damaged] == [("rubric.relevancy",)]
     assert job.n_unchanged == {"given": 1}
@@ -361,8 +361,11 @@ def test_an_audit_names_what_rated():
     with_signals = Toolbox.of(load_settings(model=embedded, signals=True))
     assert raters(with_signals) == f"{embedded}, rubrics by ragassay/signals"
     assert raters(Toolbox.of(load_settings(model=embedded, signals=False))) == embedded
-    shipped = Toolbox.of(load_settings(signals=True))
+    tuned = "ragassay/judge"
+    shipped = Toolbox.of(load_settings(model=tuned, signals=True))
     assert raters(shipped) == "ragassay/judge with ragassay/signals"
-    assert raters(Toolbox.of(load_settings(signals=False))) == "ragassay/judge"
+    assert raters(Toolbox.of(load_settings(model=tuned, signals=False))) == "ragassay/judge"
+    default = Toolbox.of(load_settings(signals=True))
+    assert raters(default) == "ragassay/instruments, rubrics by ragassay/signals"
     panel = Toolbox.of(load_settings(model="openai/a", panel=(embedded,), signals=True))
     assert raters(panel) == f"openai/a; {embedded}, rubrics by ragassay/signals"

@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from ragassay.errors import SettingsError
-from ragassay.model_names import MINILM_VERIFIER, PROVIDER, SMOLLM2_VERIFIER
+from ragassay.model_names import ASSIGNER, MINILM_VERIFIER, PROVIDER, SMOLLM2_VERIFIER
 from ragassay.models.weights import sha256_of
 from ragassay.records import Bound, Frozen
 
@@ -89,6 +89,7 @@ _ROOM = Path(str(files(__name__)))
 
 MINILM = Adapter(MINILM_VERIFIER, _ROOM / "verifier")
 SMOLLM2 = Adapter(SMOLLM2_VERIFIER, _ROOM / "smollm2_verifier")
+ASSIGNMENT = Adapter(ASSIGNER, _ROOM / "assignment")
 
 
 def adapter_of(name: str) -> Adapter | None:

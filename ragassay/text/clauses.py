@@ -1,0 +1,289 @@
+"""Cut a sentence into clauses that each state something of their own. No model is called.
+
+A sentence is cut where one statement ends and another begins: at a semicolon, before a coordinated
+clause, between predicates of one subject, around a relative clause that follows its subject. Parts
+of speech are TextBlob's. Where a cut might change what is said, there is none: behind "if",
+"whether", "that" and the like, before "or", before a pronoun, inside brackets and quotations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LEAST_WORDS = 3
+"""Words that a clause must have."""
+
+MOST_SUBJECT = 25
+"""Words that may stand before the verb of a subject that is repeated."""
+
+MOST_ITEM = 8
+"""Words that an item of a list may have."""
+
+MOST_WORDS = 200
+"""A longer sentence is not cut: it is no prose."""
+
+_TOKEN = re.compile(r"\w+(?:[-./,'\u2019\u00b7]\w+)*%?|\S")
+_OPENING, _CLOSING = "([{\u201c", ")]}\u201d"
+_NOUNS = ("NN", "CD", "DT", "EX")
+_JOINING = frozenset({"and", "but", "while", "whereas", "although", "though", "yet"})
+_CONCEDING = frozenset({"although", "though", "while", "whereas"})
+_SCOPES = frozenset(
+    {
+        *("if", "when", "whenever", "unless", "because", "since", "whether", "that", "who", "whom"),
+        *("which", "whose", "where", "until", "once", "as", "than", "after", "before", "either"),
+        *("neither", "both", "only", "what", "how", "why", "while", "whereas", "although"),
+        *("though", "or", "nor", "between", "provided"),
+    }
+)
+"""Words whose scope may reach over a cut behind them."""
+_CONDITIONS = frozenset(
+    {
+        *("if", "when", "whenever", "unless", "whether", "that", "either", "neither", "only"),
+        *("how", "where", "which", "who", "whose", "whom"),
+    }
+)
+"""Those whose scope a comma does not end."""
+_PRONOUNS = frozenset(
+    {
+        *("it", "they", "this", "these", "those", "that", "he", "she", "we", "such", "others"),
+        *("both", "neither", "either", "one", "some", "its", "their", "so", "not"),
+    }
+)
+_DETERMINERS = frozenset({"the", "a", "an", "no", "there", "most", "all", "each", "every"})
+_AUXILIARIES = frozenset(
+    "is are was were has have had does do did can could may might will would should must".split()
+)
+_OPENERS = re.compile(
+    r"(?:(?:and|but|yet|while|whereas|although|though|however|nevertheless|nonetheless|moreover"
+    r"|furthermore|thus|therefore|hence|conversely|consequently|similarly)\b[\s,]+)+",
+    re.IGNORECASE,
+)
+_LOWER_WORD = re.compile(r"[a-z]+\b(?![-\d])")
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A token: its text in lower case, part of speech, place, and whether it is in brackets."""
+
+    text: str
+    tag: str
+    start: int
+    end: int
+    is_inside: bool
+
+
+def clauses_of(sentence: str) -> list[str]:
+    """Return the clauses of a sentence, each as a sentence of its own.
+
+    Args:
+        sentence: Without citation markers.
+
+    Returns:
+        The sentence itself where it cannot be cut; nothing for a blank one.
+
+    Example:
+        >>> clauses_of("Nausea was common; two patients stopped the drug, and no patient died.")
+        ['Nausea was common.', 'Two patients stopped the drug.', 'No patient died.']
+    """
+    plain = " ".join(sentence.split())
+    if not plain:
+        return []
+    words = _words(plain)
+    found = [
+        text
+        for part in _at_semicolons(words)
+        for piece in _coordinated(_conceded(part))
+        for text in _predicates(piece, plain)
+    ]
+    clauses = list(dict.fromkeys(_sentence(text) for text in found))
+    is_cut = len(clauses) > 1 and all(len(_TOKEN.findall(c)) > LEAST_WORDS for c in clauses)
+    return clauses if is_cut else [plain]
+
+
+Words = Sequence[_Word]
+
+
+def _words(text: str) -> list[_Word]:
+    from textblob.en import tag
+
+    tokens = list(_TOKEN.finditer(text))
+    if len(tokens) > MOST_WORDS:
+        return []
+    tagged = tag(" ".join(match.group() for match in tokens), tokenize=False)
+    if len(tagged) != len(tokens):
+        return []
+    words, depth, is_quoted = list[_Word](), 0, False
+    for match, (_, kind) in zip(tokens, tagged, strict=True):
+        token = match.group()
+        depth += token in _OPENING
+        is_inside = depth > 0 or is_quoted or token == '"'
+        words.append(_Word(token.lower(), kind, match.start(), match.end(), is_inside))
+        depth = max(0, depth - (token in _CLOSING))
+        is_quoted ^= token == '"'
+    return words
+
+
+def _verb(words: Words, start: int = 0) -> int | None:
+    """Return the place of the first finite verb."""
+    for place in range(start, len(words)):
+        word = words[place]
+        behind = words[place + 1].text if place + 1 < len(words) else ""
+        is_participle = word.text.endswith("ed") and behind in ("by", "with")
+        is_finite = word.text in _AUXILIARIES or word.tag in ("MD", "VBZ", "VBP", "VBD")
+        if is_finite and not word.is_inside and not is_participle:
+            return place
+    return None
+
+
+def _states(words: Words) -> bool:
+    """Return whether words have a subject of their own and a finite verb behind it."""
+    verb = _verb(words)
+    if not verb or words[0].text in _PRONOUNS:
+        return False
+    before = words[:verb]
+    is_scoped = any(word.text in _SCOPES for word in before)
+    is_list = any(word.text == "," for word in before) and before[0].tag != "IN"
+    return not (is_scoped or is_list) and any(word.tag.startswith(_NOUNS) for word in before)
+
+
+def _at_semicolons(words: Words) -> list[Words]:
+    if any(word.text == ":" and not word.is_inside for word in words):
+        return [words]
+    parts: list[Words] = []
+    start = 0
+    for place, word in enumerate(words):
+        if word.text == ";" and not word.is_inside and _states(_opened(words[place + 1 :])):
+            parts.append(words[start:place])
+            start = place + 1
+    parts.append(words[start:])
+    return parts if all(_verb(part) is not None for part in parts) else [words]
+
+
+def _opened(words: Words) -> Words:
+    """Return a clause without the words that join it to another."""
+    text = " ".join(word.text for word in words[:4])
+    opener = _OPENERS.match(text)
+    return words[len(opener.group().split()) :] if opener else words
+
+
+def _conceded(words: Words) -> list[Words]:
+    """Cut "Although A, B" into A and B."""
+    if not words or words[0].text not in _CONCEDING:
+        return [words]
+    for place, word in enumerate(words):
+        if word.text == "," and not word.is_inside and _states(words[1:place]):
+            rest = words[place + 1 :]
+            return [words[1:place], rest] if _states(rest) else [words]
+    return [words]
+
+
+def _coordinated(parts: Sequence[Words]) -> list[Words]:
+    """Cut before each coordinated clause with a subject of its own."""
+    found: list[Words] = []
+    for words in parts:
+        start = 0
+        for place in range(1, len(words) - 1):
+            if _is_joint(words[start:place], words[place:]):
+                found.append(words[start:place])
+                start = place
+        found.append(words[start:])
+    return found
+
+
+def _is_joint(left: Words, right: Words) -> bool:
+    """Return whether a statement ends and another one begins with a conjunction."""
+    word = right[0]
+    if word.text not in _JOINING or word.is_inside or _verb(left) is None:
+        return False
+    after_comma = left[-1].text == ","
+    clause = _opened(right)
+    scopes = _CONDITIONS if after_comma else _SCOPES
+    if not _states(clause) or any(one.text in scopes for one in left) or _is_list(left):
+        return False
+    return after_comma or (clause[0].text in _DETERMINERS and word.text not in _CONCEDING)
+
+
+def _is_list(words: Words) -> bool:
+    """Return whether words end with a short item between commas, as "A, B, and C" does."""
+    commas = [n for n, word in enumerate(words) if word.text == "," and not word.is_inside]
+    if len(commas) < 2 or commas[-1] != len(words) - 1:
+        return False
+    item = words[commas[-2] + 1 : commas[-1]]
+    return len(item) <= MOST_ITEM and _verb(item) is None
+
+
+def _predicates(words: Words, text: str) -> list[str]:
+    """Cut a clause between predicates, each with the subject, and around a relative clause."""
+    if not words:
+        return []
+    whole = text[words[0].start : words[-1].end]
+    verb = _verb(words)
+    if verb is None:
+        return [whole]
+    relative = _relative(words, text)
+    if relative:
+        return relative
+    if not 0 < verb <= MOST_SUBJECT:
+        return [whole]
+    subject = text[words[0].start : words[verb].start]
+    scope = next((n for n, word in enumerate(words) if word.text in _SCOPES), len(words))
+    cuts = [n for n in range(verb + 2, min(scope, len(words) - 1)) if _is_predicate(words, verb, n)]
+    if not cuts:
+        return [whole]
+    ends = [*cuts, len(words)]
+    found = [text[words[0].start : words[cuts[0] - 1].end]]
+    for start, end in zip(cuts, ends[1:], strict=True):
+        found.append(subject + text[words[start + 1].start : words[end - 1].end])
+    return found
+
+
+def _is_predicate(words: Words, verb: int, place: int) -> bool:
+    """Return whether "and" or "but" is followed by another finite verb of the same subject."""
+    joint = words[place]
+    if joint.text not in ("and", "but") or joint.is_inside:
+        return False
+    behind = [word for word in words[place + 1 : place + 3] if word.tag != "RB"]
+    if not behind:
+        return False
+    first, second = words[verb], behind[0]
+    # "were washed and dried": one auxiliary serves both.
+    is_alike = first.text not in _AUXILIARIES and first.tag == second.tag
+    is_present = second.tag == "VBZ" and first.text in _AUXILIARIES and first.tag == "VBZ"
+    is_finite = second.tag in ("VBZ", "VBD") and (is_alike or is_present)
+    return second.text in _AUXILIARIES or is_finite
+
+
+def _is_verb(word: _Word) -> bool:
+    return word.text in _AUXILIARIES or word.tag in ("MD", "VBZ", "VBD")
+
+
+def _relative(words: Words, text: str) -> list[str]:
+    """Cut "S, which P, Q" into "S Q" and "S P"."""
+    for place, word in enumerate(words):
+        if word.text in ("which", "who") and words[place - 1].text == "," and place > 1:
+            break
+    else:
+        return []
+    before, rest = words[: place - 1], words[place + 1 :]
+    end = next((n for n, one in enumerate(rest) if one.text == "," and not one.is_inside), None)
+    is_example = any(one.text in (*_SCOPES, "like", "including") for one in before)
+    if end is None or _verb(before) is not None or is_example:
+        return []
+    inner, outer = rest[:end], rest[end + 1 :]
+    if not (inner and outer and _is_verb(inner[0]) and _is_verb(outer[0])):
+        return []
+    if any(one.text in _SCOPES for one in (*inner, *outer)):
+        return []
+    subject = text[before[0].start : before[-1].end]
+    return [f"{subject} {text[p[0].start : p[-1].end]}" for p in (outer, inner)]
+
+
+def _sentence(clause: str) -> str:
+    """Return a clause as a sentence: without its conjunction, with a capital and a full stop."""
+    text = _OPENERS.sub("", clause.strip(" ,;"), count=1) if _OPENERS.match(clause) else clause
+    text = text.strip(" ,;")
+    if _LOWER_WORD.match(text):
+        text = text[0].upper() + text[1:]
+    return text if text[-1:] in tuple(".!?") else f"{text}."

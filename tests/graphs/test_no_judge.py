@@ -1,0 +1,227 @@
+"""The default names no judge: instruments decide what they can tell, and nothing else is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fakes import WordEmbedder
+
+import ragassay
+from ragassay.errors import SettingsError
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.graphs.state import Input
+from ragassay.instruments.assigner import EncoderAssigner
+from ragassay.model_names import INSTRUMENTS
+from ragassay.models.gateway import JudgeLM
+from ragassay.records import Document, Evaluation, Nugget, Record
+from ragassay.retrievers.memory import Corpus
+from ragassay.runs.evaluate import job_of, manifest_of, plan
+from ragassay.runs.nuggets import nugget_jobs, write_nuggets
+from ragassay.settings import load_settings
+from ragassay.testing import ScriptedModel, default_reply
+
+SOURCE = Document(
+    id="11",
+    title="Drug A in hypertension",
+    text="Drug A lowered systolic blood pressure by 5 mmHg in adults with hypertension. "
+    "The effect lasted for twelve weeks. Cough was seen in 4 % of the patients.",
+)
+ANSWER = (
+    "Drug A lowers systolic blood pressure by 5 mmHg in adults with hypertension [1]. "
+    "The effect lasts for twelve weeks, but cough was seen in 4 % of the patients [1]."
+)
+OFF_TOPIC = (
+    "The home team scored twice in the second half and won the derby in front of a full house."
+)
+RECORD = Record(
+    id="one",
+    question="Does drug A lower blood pressure?",
+    answer=ANSWER,
+    sources=(SOURCE,),
+    nuggets=(Nugget(text="Drug A lowers blood pressure.", importance="vital"),),
+)
+UNRATED = ("nuggets", "sentences", "evidence", "citations")
+"""All parts but those that take the embedded models' measurements."""
+
+
+def tools(*given: object, **options: object) -> Toolbox:
+    found = Toolbox.of(load_settings(**options), *given)  # type: ignore[arg-type]
+    return found.using(embedder=WordEmbedder())
+
+
+async def evaluate(tools: Toolbox, record: Record = RECORD) -> Evaluation:
+    found = await build_evaluate_graph().ainvoke(Input(record=record), context=tools)
+    return found["evaluation"]
+
+
+class Fixed:
+    name, digest = "ragassay/assignment", "d"
+
+    def probabilities(self, pairs):
+        return np.array([(0.9, 0.05, 0.05) for _ in pairs])
+
+
+async def test_what_only_a_judge_can_tell_is_undecided_or_not_said():
+    corpus = Corpus([SOURCE])
+    found = await evaluate(tools(corpus, only=UNRATED))
+    assert (found.judge, found.usage.n_calls) == (INSTRUMENTS, 0)
+    assert [n.text for n in found.nuggets] == [
+        "Drug A lowers systolic blood pressure by 5 mmHg in adults with hypertension.",
+        "The effect lasts for twelve weeks.",
+        "Cough was seen in 4 % of the patients.",
+    ]
+    assert {(n.method, n.origin, n.importance) for n in found.nuggets} == {
+        ("clause", "answer", None)
+    }
+    assert [n.sentence for n in found.nuggets] == [1, 2, 2]
+    assert found.scores["nuggets.precision"].judge == "clauses, by rule"
+    assert found.by("assignment") == found.by("sentence_label") == ()
+    assert not {"nuggets.strict_vital", "sentences.required"} & set(found.scores)
+    queries = [query for search in found.searches for query in search.queries]
+    assert [query.side for query in queries] == ["for", "for"], "the sentence and its question"
+    assert all(query.text.endswith(RECORD.question) for query in queries)
+    assert all(verdict.evidence for verdict in found.evidence)
+
+
+async def test_a_fitted_instrument_assigns_nuggets():
+    chosen, model = tools(only=("nuggets",)), Fixed()
+    found = await evaluate(chosen.using(assigner=EncoderAssigner(model, {"support": 0.8})))
+    assert [one.value for one in found.by("assignment")] == ["support"]
+    assert found.scores["nuggets.strict_vital"].value == 1.0
+    assert found.scores["nuggets.strict_vital"].judge == "ragassay/assignment"
+    unsure = await evaluate(chosen.using(assigner=EncoderAssigner(model, {"support": 0.95})))
+    [assignment] = unsure.by("assignment")
+    assert assignment.failure is not None and assignment.failure.reason == "undecided"
+    assert assignment.leaning == "support"
+    assert unsure.scores["nuggets.strict_vital"].n_unscored == 1
+
+
+async def test_facts_of_cited_documents_are_their_sentences():
+    found = await evaluate(tools(only=("citations",), citation_evidence="nuggets"))
+    assert [len(citation.nuggets) for citation in found.citations] == [1, 2]
+    assert found.usage.n_calls == 0
+
+
+async def test_what_is_undecided_goes_to_a_second_judge():
+    def reply(messages, schema):
+        made = json.loads(default_reply(messages, schema))
+        said = {"label": "required", "assignment": "support"}
+        return {name: said.get(name, value) for name, value in made.items()}
+
+    with ScriptedModel(reply) as model:
+        seats = {"escalate": f"{model.model_name}@{model.base_url}", "when": "unscored"}
+        chosen = tools(only=("nuggets", "sentences"), **seats)
+        found = await evaluate(chosen)
+        assert plan(job_of([RECORD], Corpus()), chosen).n_calls == 0
+    assert [label.value for label in found.by("sentence_label")] == ["required", "required"]
+    [assignment] = found.by("assignment")
+    assert assignment.value == "support" and assignment.escalation is not None
+    assert found.scores["sentences.required"].value == 1.0
+    assert (
+        found.scores["sentences.required"].judge == f"{INSTRUMENTS}, where unsure openai/scripted"
+    )
+    assert {nugget.method for nugget in found.nuggets} == {"clause"}, "no second judge writes them"
+    assert len(model.requests) == 3
+
+
+def test_a_run_takes_no_call_and_names_the_instruments():
+    chosen = tools(only=UNRATED)
+    assert plan(job_of([RECORD], Corpus()), chosen).n_calls == 0
+    manifest = manifest_of(job_of([RECORD], Corpus()), chosen)
+    assert (manifest.judge, manifest.judge_digest, manifest.base) == (INSTRUMENTS, "", "")
+    assert manifest.card is not None and "need a judge" in " ".join(manifest.card.limits)
+
+
+async def asks(judge: ragassay.Judge) -> str:
+    return (await judge.choose("Good?", ("yes", "no"))).value  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"signals": False},
+        {"signals": True, "rubric_set": "summeval"},
+        {"only": ("evidence",), "verifier": "judge"},
+    ],
+)
+def test_what_needs_a_judge_says_so_in_one_line(given: dict[str, object]):
+    with pytest.raises(SettingsError, match="this needs a judge: --model") as caught:
+        Toolbox.of(load_settings(**given))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_an_evaluator_that_asks_a_judge_needs_one():
+    own = ragassay.evaluator(name="good", labels=("yes", "no"))(asks)
+    with pytest.raises(SettingsError, match="evaluator good: this needs a judge"):
+        Toolbox.of(load_settings(only=("good",)), None, (own,))
+    assert Toolbox.of(load_settings(only=("citations",)), None, (own,)).jury.lm is None
+
+
+def test_instruments_are_no_member_of_a_panel_and_no_language_model():
+    with pytest.raises(SettingsError, match="a panel is of judges"):
+        load_settings(panel=("openai/a",))
+    with pytest.raises(SettingsError, match="this needs a judge"):
+        JudgeLM(load_settings())
+
+
+async def test_nuggets_are_created_by_a_judge_alone(tmp_path: Path):
+    chosen = tools(only=("nuggets",))
+    jobs = nugget_jobs([RECORD], "documents", chosen, n_window=2, n_most=9)
+    with pytest.raises(SettingsError, match="this needs a judge"):
+        await write_nuggets(jobs, chosen, tmp_path / "nuggets.jsonl")
+
+
+@pytest.mark.integration
+async def test_without_a_judge_signals_rate_and_tell_what_is_off_topic():
+    chosen = Toolbox.of(load_settings(only=("rubrics", "sentences"), signals=True))
+    assert await _labels(chosen, ANSWER) == {}
+    damaged = f"{ANSWER} {OFF_TOPIC}"
+    assert await _labels(chosen, damaged) == {3: "unnecessary"}
+    alone = Toolbox.of(load_settings(only=("sentences",), signals=True))
+    assert await _labels(alone, damaged) == {3: "unnecessary"}
+
+
+async def _labels(tools: Toolbox, answer: str) -> dict[int, str]:
+    found = await evaluate(tools, RECORD.model_copy(update={"answer": answer}))
+    assert found.usage.n_calls == 0
+    assert all(judgment.rating for judgment in found.judgments)
+    return {label.sentence: label.label or "" for label in found.labels}
+
+
+_NO_LM = """
+import sys
+import ragassay
+from ragassay.models import weights
+
+def refused(*given):
+    raise AssertionError("the language model was touched")
+
+weights.smollm2_folder = refused
+result = ragassay.evaluate(question="Does A work?", answer="A works [1].", sources=["A works."])
+assert len(result.judgments) == 9 and result.evaluation.usage.n_calls == 0
+print("litellm" in sys.modules, "llguidance" in sys.modules)
+"""
+
+
+@pytest.mark.integration
+def test_no_language_model_is_loaded_nor_what_would_ask_one():
+    done = subprocess.run(
+        [sys.executable, "-c", _NO_LM],
+        capture_output=True,
+        text=True,
+        env=_environment(),
+        check=False,
+    )
+    assert done.stdout.split() == ["False", "False"], done.stderr
+
+
+def _environment() -> dict[str, str]:
+
+    return os.environ | {"RAGASSAY_SIGNALS": "true"}

@@ -1,0 +1,115 @@
+"""Measure above which bound a signal tells that an answer does not need a sentence.
+
+    python -m training.unneeded ANSWERS [ANSWERS ...] --rows rows.jsonl
+
+ANSWERS are YESciEval files. Whole answers to questions that nothing was fitted on are compared with
+versions that have one sentence more: of another text, or repeated. The first half of the
+questions chose the bounds: the least that told no sentence wrongly, and for other texts one
+logit more; the second half says what they are worth. The measured sentences are kept in --rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.formats import read_records
+from ragassay.graphs.files import case_of
+from ragassay.instruments.signals.measuring import measure
+from ragassay.instruments.signals.meter import signals_of
+from ragassay.models.entailment import Remembered
+from ragassay.models.signal_rater import shipped_rater
+from ragassay.models.verifiers import minilm_verifier
+from ragassay.optimizers.finetuning.yescieval import SEED, is_held_out, some_systems
+from ragassay.perturbations import ATTACKS, damage_answers
+from ragassay.settings import load_settings
+
+ADDED = ("off_topic", "same_domain", "blog", "tweet", "repeat_last", "repeat_inside")
+"""Attacks, by the beginning of their names, that add one sentence."""
+
+Row = dict[str, float | str | bool]
+
+
+def rows_of(answers: Sequence[Path]) -> Iterator[Row]:
+    """Measure the sentences of whole answers and of those with one sentence more."""
+    tools = Toolbox.of(load_settings(signals=True))
+    verifier, rater = Remembered(minilm_verifier()), shipped_rater()
+    attacks = [attack for attack in ATTACKS if attack.name.startswith(ADDED)]
+    for path in answers:
+        held = [r for r in read_records(path).records if is_held_out(r.topic or r.id)]
+        benign = [record for record in held if record.metadata.get("variant") == "benign"]
+        chosen = some_systems(benign, 1)
+        damaged = damage_answers(chosen, attacks=attacks, seed=SEED, among=benign).answers
+        for record in chosen:
+            versions = [("", record, ())] + [
+                (one.attack, one.record, one.sentences)
+                for one in damaged
+                if one.original == record.id
+            ]
+            for attack, version, added in versions:
+                case = case_of(version, tools.settings, tools.retrieval.corpus)
+                found = signals_of(measure(case, tools.models.embedder, verifier), rater)
+                for sentence in found.sentences:
+                    yield {
+                        "question": record.topic or record.id,
+                        "attack": attack,
+                        "n": sentence.sentence,
+                        "twin": float(sentence.twin or 0),
+                        "is_added": sentence.sentence in added,
+                        **sentence.values,
+                    }
+
+
+def print_bounds(rows: Sequence[Row]) -> None:
+    """Print, for each bound of a grid, what it finds and what it wrongly finds in either half."""
+    kinds = {"foreign": (0, 1, 2, 3, 4, 5, 6), "redundancy": (0.9, 0.92, 0.94, 0.96, 0.97, 0.98)}
+    for signal, grid in kinds.items():
+        for bound in grid:
+            halves = (_found([r for r in rows if _half(r) == h], signal, bound) for h in (0, 1))
+            print(signal, bound, *halves, sep="\t")
+
+
+def _found(rows: Sequence[Row], signal: str, bound: float) -> str:
+    is_repeat = signal == "redundancy"
+    added = [r for r in rows if r["is_added"] and _repeats(r) == is_repeat]
+    # A repeated sentence makes a twin of another one: only whole answers show what is wrong there.
+    own = [r for r in rows if not r["is_added"] and (not is_repeat or not r["attack"])]
+
+    def is_told(row: Row) -> bool:
+        if is_repeat and float(row["twin"]) >= float(row["n"]):
+            return False
+        return float(row.get(signal, 0.0)) >= bound
+
+    n_right, n_wrong = sum(map(is_told, added)), sum(map(is_told, own))
+    return f"{n_right} of {len(added)}, wrongly {n_wrong} of {len(own)}"
+
+
+def _repeats(row: Row) -> bool:
+    return str(row["attack"]).startswith("repeat")
+
+
+def _half(row: Row) -> int:
+    digest = hashlib.sha256(str(row["question"]).encode()).hexdigest()
+    return int(digest, 16) // 100 % 2
+
+
+def main() -> None:
+    """Measure, where the rows are not there yet, and compare bounds."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("answers", nargs="+", type=Path)
+    parser.add_argument("--rows", type=Path, required=True)
+    given = parser.parse_args()
+    if not given.rows.exists():
+        with given.rows.open("w", encoding="utf-8") as out:
+            for row in rows_of(given.answers):
+                out.write(json.dumps(row) + "\n")
+    lines = given.rows.read_text(encoding="utf-8").splitlines()
+    print_bounds([json.loads(line) for line in lines])
+
+
+if __name__ == "__main__":
+    main()
