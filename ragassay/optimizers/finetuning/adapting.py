@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.adapters import read_shape
 from ragassay.models.causal_encoder import StandardisedHead
-from ragassay.models.cross_encoder import PairEncoder, load_head, padded, read_tensors
+from ragassay.models.cross_encoder import N_LABELS, PairEncoder, load_head, padded, read_tensors
 from ragassay.optimizers.finetuning.checkpoints import claim_folder
-from ragassay.optimizers.finetuning.pairs import Example
+from ragassay.models.entailment import CONTRADICTS
+from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED, UNLABELLED, Example
 from ragassay.optimizers.finetuning.tunings import Tuning
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 SCALE = 2.0
 """Factor of the product of the two low-rank factors."""
 
-BATCH = 16
-
+_GOALS = ("labels", "taught")
 
 N_MEASURED = 240
 """Number of examples from which the features' mean and spread are measured before training."""
@@ -42,10 +41,39 @@ class _Learner(nn.Module):
         super().__init__()
         self.encoder, self._smoothing = encoder, smoothing
 
-    def forward(self, labels: Tensor, **tokens: Tensor) -> dict[str, Tensor]:
+    def forward(self, labels: Tensor, taught: Tensor, **tokens: Tensor) -> dict[str, Tensor]:
         logits = self.encoder(tokens)
-        loss = cross_entropy(logits, labels, label_smoothing=self._smoothing)
+        loss = mixed_loss(logits, labels, taught, self._smoothing)
         return {"loss": loss, "logits": logits}
+
+
+def mixed_loss(logits: Tensor, labels: Tensor, taught: Tensor, smoothing: float) -> Tensor:
+    """Return the mean loss against labels, and against a teacher's probabilities where known.
+
+    A pair with a label and a teacher counts half by each. Of a pair that is `NOT_CONTRADICTED` the
+    two other labels count as one.
+
+    Args:
+        logits: shape (n, n_labels).
+        labels: shape (n,).
+        taught: shape (n, n_labels); a row of zeros without a teacher.
+        smoothing: Share of the loss against even probabilities.
+    """
+    shares = logits.float().log_softmax(-1)
+    allowed = torch.tensor(_ALLOWED, device=labels.device)[labels]
+    right = shares.masked_fill(~allowed, -torch.inf).logsumexp(-1)
+    by_label = -((1 - smoothing) * right + smoothing * shares.mean(-1))
+    by_teacher = -(taught * shares).sum(-1)
+    share = 0.5 * (taught.sum(-1) > 0) * (1 + (labels == UNLABELLED))
+    return ((1 - share) * by_label + share * by_teacher).mean()
+
+
+_ALLOWED = tuple(
+    tuple(column == label or (label == NOT_CONTRADICTED and column != CONTRADICTS) or label == UNLABELLED
+    for column in range(N_LABELS))
+    for label in range(UNLABELLED + 1)
+)
+"""Which columns each label leaves open."""
 
 
 def train(
@@ -68,7 +96,7 @@ def train(
         work: Folder of checkpoints, for this data and tuning only.
         epochs: Number of passes over the examples.
         seed: The seed of all draws.
-        steps: Most steps of `BATCH` examples; 0 for all epochs.
+        steps: Most steps of `tuning.batch` examples; 0 for all epochs.
         start: Folder of an adapter to start from, of the same base and rank; None for a new one.
 
     Returns:
@@ -164,7 +192,8 @@ def _arguments(
         output_dir=str(work),
         num_train_epochs=epochs,
         max_steps=steps or -1,
-        per_device_train_batch_size=BATCH,
+        per_device_train_batch_size=tuning.batch,
+        bf16=torch.cuda.is_available(),
         learning_rate=tuning.learning_rate,
         lr_scheduler_type=tuning.schedule,
         weight_decay=0.01,
@@ -173,7 +202,7 @@ def _arguments(
         seed=seed,
         train_sampling_strategy="group_by_length",
         logging_steps=20,
-        save_steps=50,
+        save_steps=500 if torch.cuda.is_available() else 50,
         save_total_limit=1,
         report_to="none",
         remove_unused_columns=False,
@@ -190,11 +219,16 @@ def _trainer(
     from transformers import Trainer
 
     def collate(rows: list[dict[str, Any]]) -> dict[str, Tensor]:
-        inputs = [{name: ids for name, ids in row.items() if name != "labels"} for row in rows]
-        return padded(inputs) | {"labels": torch.tensor([row["labels"] for row in rows])}
+        goals = {name: torch.tensor([row[name] for row in rows]) for name in _GOALS}
+        inputs = [{name: row[name] for name in row.keys() - goals.keys()} for row in rows]
+        return padded(inputs) | goals
 
     rows: Any = [
-        {**encoder.row(example.claim, example.passage, tuning.n_tokens), "labels": example.label}
+        {
+            **encoder.row(example.claim, example.passage, tuning.n_tokens),
+            "labels": example.label,
+            "taught": example.taught or (0.0,) * N_LABELS,
+        }
         for example in examples
     ]
     factors = [p for p in encoder.base.parameters() if p.requires_grad]

@@ -115,7 +115,7 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         raise SettingsError("fine-tuning needs PEFT: run `pip install 'ragassay[train]'`")
     import torch
 
-    from ragassay.optimizers.finetuning.adapting import BATCH, digest_of, train
+    from ragassay.optimizers.finetuning.adapting import digest_of, train
     from ragassay.optimizers.finetuning.calibrating import write_trained
 
     start = _start(job)
@@ -140,7 +140,7 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         n_examples=len(examples),
         start=read_shape(start).weights_sha256 if start else "",
         dev=job.dev.name if job.dev else "",
-        epochs=job.steps * BATCH / len(examples) if job.steps else job.epochs,
+        epochs=job.steps * tuning.batch / len(examples) if job.steps else job.epochs,
         seed=job.seed,
         versions={name: importlib.metadata.version(name) for name in LIBRARIES},
     )

@@ -14,13 +14,27 @@ from ragassay.retrievers.closest import closest_text
 from ragassay.retrievers.rerank import TextEncoder
 
 
+NOT_CONTRADICTED, UNLABELLED = 3, 4
+"""Labels of a pair that is supported or neutral, nobody knows which; and of one that only a teacher
+has seen."""
+
+
 @dataclass(frozen=True)
 class Example:
-    """A claim, a passage, and `SUPPORTS`, `CONTRADICTS` or `NEUTRAL`."""
+    """A claim and a passage.
+
+    Attributes:
+        claim: The claim.
+        passage: The passage, as the verifier reads it.
+        label: `SUPPORTS`, `CONTRADICTS`, `NEUTRAL`, or one of the two above.
+        taught: Probabilities of the three labels by a larger verifier, the teacher (Hinton et al.
+            2015); None without one.
+    """
 
     claim: str
     passage: str
     label: int
+    taught: tuple[float, float, float] | None = None
 
 
 def claim_examples(

@@ -22,6 +22,7 @@ class Tuning:
         head_rate: Learning rate of the head.
         schedule: Schedule of the rates.
         smoothing: Smoothing of the labels, which are noisy.
+        batch: Examples a step.
     """
 
     untouched: float
@@ -31,6 +32,7 @@ class Tuning:
     head_rate: float
     schedule: Literal["linear", "cosine"]
     smoothing: float
+    batch: int = 16
 
 
 TUNINGS: Mapping[str, Tuning] = {

@@ -1,0 +1,60 @@
+"""Claims that abstracts make themselves: their declarative titles, and their conclusions.
+
+An abstract supports its title and, mostly, its last sentence by what it says before it. Edited,
+both are contradicted. From SciFact's corpus and PubMedQA's articles.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from ragassay.models.entailment import NEUTRAL, SUPPORTS
+from ragassay.optimizers.finetuning.claims import LabelledClaim
+from ragassay.perturbations.negation import turn_negation
+from ragassay.retrievers.bm25 import rank
+from ragassay.text.sentences import sentences_of
+from training.edits import Made, edited
+
+LEAST_WORDS = 6
+
+
+def article_claims(shared: Path, known: frozenset[str], rng: random.Random) -> Iterator[Made]:
+    """Yield the claims of titles and conclusions, as they are and edited.
+
+    Args:
+        shared: The folder of data/.
+        known: Titles of abstracts that other claims are measured on: these are left out.
+        rng: Draws the edits.
+    """
+    articles = [a for a in _articles(shared) if a[0] not in known and len(a[2]) > 2]
+    for title, claim, sentences in articles:
+        # A sentence that a negation can be put into states something.
+        if len(claim.split()) < LEAST_WORDS or not turn_negation(claim, rng):
+            continue
+        made = LabelledClaim(claim, "", tuple(sentences), (), SUPPORTS, f"article {title}")
+        closest = [place for place, _ in rank(claim, sentences)]
+        yield Made(made, "article")
+        yield from edited(made, closest, rng)
+        other = rng.choice(articles)
+        if other[0] != title:
+            yield Made(
+                LabelledClaim(claim, "", tuple(other[2]), (), NEUTRAL, made.group), "other article"
+            )
+
+
+def _articles(shared: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield title, claim and what bears it."""
+    with gzip.open(shared / "data" / "scifact" / "corpus.jsonl.gz", "rt", encoding="utf-8") as rows:
+        for row in map(json.loads, rows):
+            sentences = [sentence.strip() for sentence in row["abstract"]]
+            yield row["title"], row["title"], sentences
+            yield row["title"], sentences[-1], sentences[:-1]
+    with gzip.open(shared / "data" / "pubmedqa" / "train.jsonl.gz", "rt", encoding="utf-8") as rows:
+        for row in map(json.loads, rows):
+            sentences = sentences_of(" ".join(row["contexts"]))
+            for claim in sentences_of(row["long_answer"]):
+                yield row["question"], claim, sentences

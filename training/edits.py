@@ -1,0 +1,157 @@
+"""Edit a supported claim, or what supports it, so that the new label is known.
+
+An edit counts only where the text bears on what was changed: a number counts where the document
+has it, a direction where the closest sentences speak of it.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ragassay.models.entailment import CONTRADICTS, SUPPORTS
+from ragassay.optimizers.finetuning.claims import LabelledClaim
+from ragassay.perturbations.negation import turn_negation
+from ragassay.perturbations.numbers import change_number
+from ragassay.perturbations.swaps import Change, swap_drug, swap_population, turn_direction
+from ragassay.perturbations.words import any_of, load_words
+from ragassay.text.words import tokenize
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+N_DRAWS = {"number": 4, "direction": 3, "negation": 1, "population": 1, "drug": 1}
+"""How often each edit is drawn: those that fit few sentences more often."""
+
+_STEM = 5
+"""Letters by which two forms of a word are taken for one."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A labelled claim, and the way it was made, such as "number"."""
+
+    claim: LabelledClaim
+    kind: str
+
+
+def edited(claim: LabelledClaim, closest: Sequence[int], rng: random.Random) -> Iterator[Made]:
+    """Yield contradictions of a supported claim, and supported claims that read like one.
+
+    Args:
+        claim: A claim that its document supports.
+        closest: Numbers (0-based) of the document's sentences, those closest to the claim first.
+        rng: Draws the edits.
+    """
+    near = " ".join([claim.title, *(claim.sentences[i] for i in closest[:3])])
+    whole = " ".join([claim.title, *claim.sentences])
+    for kind, change in _changes(whole).items():
+        texts = {change(claim.claim, rng) for _ in range(N_DRAWS[kind])} - {None, claim.claim}
+        for text in sorted(filter(None, texts)):
+            if _bears(kind, claim.claim, text, near, whole):
+                yield Made(replace(claim, claim=text, label=CONTRADICTS), kind)
+    yield from _in_document(claim, closest, rng)
+    yield from _in_both(claim, closest, rng)
+
+
+def _changes(whole: str) -> Mapping[str, Change]:
+    return {
+        "number": change_number,
+        "direction": turn_direction,
+        "negation": turn_negation,
+        "population": swap_population,
+        "drug": swap_drug([whole]),
+    }
+
+
+def _bears(kind: str, before: str, after: str, near: str, whole: str) -> bool:
+    """Return whether the document says something of what an edit changed."""
+    if kind == "negation":
+        return True
+    if kind == "number":
+        gone = set(_NUMBER.findall(before)) - set(_NUMBER.findall(after))
+        new = set(_NUMBER.findall(after)) - set(_NUMBER.findall(before))
+        known = set(_NUMBER.findall(whole))
+        return bool(gone) and gone <= known and not new & known
+    gone, text = set(tokenize(before)) - set(tokenize(after)), near if kind == "direction" else whole
+    known = {word[:_STEM] for word in tokenize(text)}
+    return bool(gone) and all(word[:_STEM] in known for word in gone)
+
+
+def _in_document(
+    claim: LabelledClaim, closest: Sequence[int], rng: random.Random
+) -> Iterator[Made]:
+    """Turn what the closest sentence says: the claim stays as it was written."""
+    place = closest[0]
+    changes: list[tuple[str, Change]] = [("direction", turn_direction), ("number", change_number)]
+    for kind, change in changes:
+        text = change(claim.sentences[place], rng)
+        if not text:
+            continue
+        gone = _terms(claim.sentences[place]) - _terms(text)
+        if gone and gone <= _terms(claim.claim):
+            sentences = _without(claim, gone, place, text)
+            yield Made(replace(claim, sentences=sentences, label=CONTRADICTS), f"source {kind}")
+
+
+def _terms(text: str) -> set[str]:
+    return {*_NUMBER.findall(text), *(word for word in tokenize(text) if not word[0].isdigit())}
+
+
+def _without(claim: LabelledClaim, gone: set[str], place: int, text: str) -> tuple[str, ...]:
+    """Return the sentences with one replaced, without others that still say what is gone."""
+    numbers = {term for term in gone if term[0].isdigit()}
+    return tuple(
+        text if n == place else sentence
+        for n, sentence in enumerate(claim.sentences)
+        if n == place or not numbers & _terms(sentence)
+    )
+
+
+def _in_both(claim: LabelledClaim, closest: Sequence[int], rng: random.Random) -> Iterator[Made]:
+    """Turn claim and document alike: an odd claim that its odd document supports."""
+    words = [word for pair in load_words().opposites for word in pair]
+    place = closest[0]
+    for kind, turned in (
+        ("direction", _turned(claim.claim, claim.sentences[place], words)),
+        ("number", _renumbered(claim, rng)),
+    ):
+        if not turned:
+            continue
+        text, other = turned
+        sentences = tuple(other(s) for s in claim.sentences) if kind == "number" else tuple(
+            other(s) if n == place else s for n, s in enumerate(claim.sentences)
+        )
+        made = replace(claim, claim=text, title="", sentences=sentences, label=SUPPORTS)
+        yield Made(made, f"both {kind}")
+
+
+_Turn = tuple[str, Callable[[str], str]]
+
+
+def _turned(claim: str, sentence: str, words: Sequence[str]) -> _Turn | None:
+    pattern = any_of(words)
+    shared = [m[0].lower() for m in pattern.finditer(claim)]
+    shared = [w for w in shared if w in {m[0].lower() for m in pattern.finditer(sentence)}]
+    if not shared:
+        return None
+    word = shared[0]
+    other = next(
+        b if a == word else a for a, b in load_words().opposites if word in (a, b)
+    )
+
+    def turn(text: str) -> str:
+        return any_of([word]).sub(other, text)
+
+    return turn(claim), turn
+
+
+def _renumbered(claim: LabelledClaim, rng: random.Random) -> _Turn | None:
+    text = change_number(claim.claim, rng)
+    if not text:
+        return None
+    before, after = _NUMBER.findall(claim.claim), _NUMBER.findall(text)
+    changed = {a: b for a, b in zip(before, after, strict=False) if a != b}
+    if len(before) != len(after) or not changed.keys() <= set(_NUMBER.findall(" ".join(claim.sentences))):
+        return None
+    return text, lambda sentence: _NUMBER.sub(lambda m: changed.get(m[0], m[0]), sentence)
