@@ -26,7 +26,6 @@ from ragassay.models import adapters
 from ragassay.models.cross_encoder import CrossEncoder
 from ragassay.models.embeddings import EMBEDDED as MINILM
 from ragassay.models.embeddings import Embedder
-from ragassay.models.entailment import titled
 from ragassay.models.pair_encoders import pair_encoder
 from ragassay.models.verifiers import entailment_model
 from ragassay.retrievers.literature import Hit
@@ -96,7 +95,7 @@ def verify(shared: Path, n: int) -> None:
     import torch
 
     _, held = split_scifact(shared)
-    pairs = [(c.claim, titled(c.title, " ".join(c.sentences))) for c in held[:n]]
+    pairs = [(c.claim, passage_of_sentences(c.claim, c.sentences, c.title)) for c in held[:n]]
     model = entailment_model(EMBEDDED, Path())
     model.probabilities(pairs[:2])
     found: dict[str, np.ndarray] = {}

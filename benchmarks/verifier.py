@@ -119,7 +119,7 @@ def report(name: str, rows: Sequence[Example], groups: Sequence[str], found: lis
 def print_rate(model: EntailmentModel | Tuned, shared: Path, embedder: Embedder) -> None:
     """Print how many citations are verified in a second, the model loaded."""
     claims = read_citation_integrity(shared, "dev")[:N_TIMED]
-    rows = claim_examples(claims, embedder)
+    rows = claim_examples(claims)
     shares_of(model, claims[:5], rows[:5])
     started = time.perf_counter()
     shares_of(model, claims, rows)
@@ -198,7 +198,7 @@ def main() -> None:
         return
     train_claims, held = split_scifact(arguments.shared)
     train_claims += read_citation_integrity(arguments.shared, "train")
-    train = claim_examples(train_claims, embedder)
+    train = claim_examples(train_claims)
     systems: dict[str, Predict] = {
         "majority": majority(train),
         "cosine thresholds": cosine_thresholds(train, embedder),
@@ -210,7 +210,7 @@ def main() -> None:
         "SciFact, held out of training": held,
     }
     for name, claims in sets.items():
-        rows, groups = claim_examples(claims, embedder), [claim.group for claim in claims]
+        rows, groups = claim_examples(claims), [claim.group for claim in claims]
         print(f"{name}: {len(rows)} pairs, {len(set(groups))} groups", flush=True)
         for system, predict in systems.items():
             report(system, rows, groups, predict(rows))

@@ -21,10 +21,13 @@ DEFAULT_MODEL = INSTRUMENTS
 """What judges where no judge is named."""
 
 MINILM_VERIFIER = f"{PROVIDER}/minilm-verifier"
-"""The default verifier without a hosted judge."""
+"""The default verifier without a hosted judge: the mean of two adapters."""
+
+SIGNALS_VERIFIER = f"{PROVIDER}/signals-verifier"
+"""An earlier verifier, which the signals were fitted with."""
 
 SMOLLM2_VERIFIER = f"{PROVIDER}/smollm2-verifier"
-"""Another verifier, trained on claims and abstracts alone."""
+"""A slower verifier, trained on the same pairs."""
 
 MEAN_VERIFIER = f"{PROVIDER}/mean-verifier"
 """The mean of the two."""

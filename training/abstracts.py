@@ -15,7 +15,7 @@ from pathlib import Path
 from ragassay.models.entailment import NEUTRAL, SUPPORTS
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.perturbations.negation import turn_negation
-from ragassay.retrievers.bm25 import rank
+from ragassay.text.bm25 import rank
 from ragassay.text.sentences import sentences_of
 from training.edits import Made, edited
 

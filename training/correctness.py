@@ -26,8 +26,8 @@ from ragassay.models.pair_classifier import (
     pair_features,
 )
 from ragassay.optimizers.finetuning.claims import LabelledClaim
-from ragassay.retrievers.bm25 import Bm25Index
 from ragassay.retrievers.passages import WINDOW, windows
+from ragassay.text.bm25 import Bm25Index
 from training.bioasq import BioasqAnswer, FragmentSearch, read_bioasq
 from training.claims import read_scifact_claims
 

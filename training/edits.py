@@ -73,7 +73,10 @@ def _bears(kind: str, before: str, after: str, near: str, whole: str) -> bool:
         new = set(_NUMBER.findall(after)) - set(_NUMBER.findall(before))
         known = set(_NUMBER.findall(whole))
         return bool(gone) and gone <= known and not new & known
-    gone, text = set(tokenize(before)) - set(tokenize(after)), near if kind == "direction" else whole
+    gone, text = (
+        set(tokenize(before)) - set(tokenize(after)),
+        near if kind == "direction" else whole,
+    )
     known = {word[:_STEM] for word in tokenize(text)}
     return bool(gone) and all(word[:_STEM] in known for word in gone)
 
@@ -119,8 +122,10 @@ def _in_both(claim: LabelledClaim, closest: Sequence[int], rng: random.Random) -
         if not turned:
             continue
         text, other = turned
-        sentences = tuple(other(s) for s in claim.sentences) if kind == "number" else tuple(
-            other(s) if n == place else s for n, s in enumerate(claim.sentences)
+        sentences = (
+            tuple(other(s) for s in claim.sentences)
+            if kind == "number"
+            else tuple(other(s) if n == place else s for n, s in enumerate(claim.sentences))
         )
         made = replace(claim, claim=text, title="", sentences=sentences, label=SUPPORTS)
         yield Made(made, f"both {kind}")
@@ -136,9 +141,7 @@ def _turned(claim: str, sentence: str, words: Sequence[str]) -> _Turn | None:
     if not shared:
         return None
     word = shared[0]
-    other = next(
-        b if a == word else a for a, b in load_words().opposites if word in (a, b)
-    )
+    other = next(b if a == word else a for a, b in load_words().opposites if word in (a, b))
 
     def turn(text: str) -> str:
         return any_of([word]).sub(other, text)
@@ -152,6 +155,8 @@ def _renumbered(claim: LabelledClaim, rng: random.Random) -> _Turn | None:
         return None
     before, after = _NUMBER.findall(claim.claim), _NUMBER.findall(text)
     changed = {a: b for a, b in zip(before, after, strict=False) if a != b}
-    if len(before) != len(after) or not changed.keys() <= set(_NUMBER.findall(" ".join(claim.sentences))):
+    if len(before) != len(after) or not changed.keys() <= set(
+        _NUMBER.findall(" ".join(claim.sentences))
+    ):
         return None
     return text, lambda sentence: _NUMBER.sub(lambda m: changed.get(m[0], m[0]), sentence)

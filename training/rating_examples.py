@@ -11,7 +11,7 @@ from ragassay.formats import read_records
 from ragassay.graphs.files import case_of
 from ragassay.instruments.signals.measuring import Measured, measure
 from ragassay.models.entailment import Remembered
-from ragassay.models.verifiers import minilm_verifier
+from ragassay.models.verifiers import signals_verifier
 from ragassay.optimizers.finetuning.yescieval import (
     DESIRED,
     SEED,
@@ -67,7 +67,7 @@ def examples_of(
     Raises:
         InputError: A file cannot be read.
     """
-    verifier, given = Remembered(minilm_verifier()), (tools.settings, tools.retrieval.corpus)
+    verifier, given = Remembered(signals_verifier()), (tools.settings, tools.retrieval.corpus)
     for path in answers:
         records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
         fit = [record for record in records if record.metadata.get("variant") == "benign"]

@@ -23,7 +23,7 @@ from ragassay.instruments.signals.measuring import measure
 from ragassay.instruments.signals.meter import signals_of
 from ragassay.models.entailment import Remembered
 from ragassay.models.signal_rater import shipped_rater
-from ragassay.models.verifiers import minilm_verifier
+from ragassay.models.verifiers import signals_verifier
 from ragassay.optimizers.finetuning.yescieval import SEED, is_held_out, some_systems
 from ragassay.perturbations import ATTACKS, damage_answers
 from ragassay.settings import load_settings
@@ -37,7 +37,7 @@ Row = dict[str, float | str | bool]
 def rows_of(answers: Sequence[Path]) -> Iterator[Row]:
     """Measure the sentences of whole answers and of those with one sentence more."""
     tools = Toolbox.of(load_settings(signals=True))
-    verifier, rater = Remembered(minilm_verifier()), shipped_rater()
+    verifier, rater = Remembered(signals_verifier()), shipped_rater()
     attacks = [attack for attack in ATTACKS if attack.name.startswith(ADDED)]
     for path in answers:
         held = [r for r in read_records(path).records if is_held_out(r.topic or r.id)]

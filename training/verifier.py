@@ -1,14 +1,17 @@
-"""Train the adapter of the embedded verifier.
+"""Train the embedded verifiers.
 
-    python -m training.verifier --shared ../shared --out ragassay/models/adapters/verifier
+    python -m training.verifier --shared ../shared --out ragassay/models/adapters/verifier_whole
+    python -m training.verifier --shared ../shared --out ragassay/models/adapters/verifier_closest \
+        --reads closest_first --epochs 6 --rate 1e-3
+    python -m training.verifier --shared ../shared --out ragassay/models/adapters/smollm2_verifier \
+        --base smollm2-135m --epochs 2
 
-all-MiniLM-L6-v2 learns to read claim and passage together. It learns from SciFact's and
-Citation-Integrity's labelled claims, from the pairs of `correctness`, and from contradicted
-sentences. A fifth of SciFact's groups is held out: the temperature is fitted to it, and the card's
-figures on SciFact are from it. Needs `pip install 'ragassay[train]'`; an interrupted run resumes
-from its last checkpoint.
-
-The other shipped verifier learns from claims alone: `ragassay finetune verifier` trains it.
+They learn from sentences of models' answers beside the abstracts that they cite, as they are and
+edited; from what trials found; from titles and conclusions of abstracts; and from the labelled
+claims of SciFact, Citation-Integrity and BioASQ. A fifth of YESciEval's questions and of SciFact's
+groups is held out: the temperature is fitted to them. Needs `pip install 'ragassay[train]'`, and a
+GPU to be done in minutes: on two cores each takes about a day. An interrupted run resumes from its
+last checkpoint.
 """
 
 from __future__ import annotations
@@ -16,39 +19,146 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ragassay.models.embeddings import EMBEDDED, Embedder
-from ragassay.models.pair_encoders import pair_encoder
-from ragassay.optimizers.finetuning.pairs import Example, claim_examples
-from ragassay.optimizers.finetuning.vectors import CachedEncoder
-from ragassay.retrievers.rerank import TextEncoder
+from ragassay.models.embeddings import EMBEDDED
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.models.pair_encoders import PACKAGED, pair_encoder
+from ragassay.optimizers.finetuning.claims import LabelledClaim
+from ragassay.optimizers.finetuning.contradictions import contrary
+from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED, Example, claim_examples
+from ragassay.settings import load_settings
+from ragassay.text.bm25 import rank
+from training.abstracts import article_claims
 from training.bioasq import FragmentSearch, read_bioasq
+from training.cited import CitedSentence, Overlap, cited_sentences, is_dev, whole_answers
 from training.claims import SEED, read_citation_integrity, split_scifact
-from training.correctness import bioasq_pairs, scifact_pairs
-from training.pairs import pair_examples, rationale_examples
+from training.correctness import bioasq_pairs
+from training.edits import Made, edited
+from training.findings import finding_claims, read_findings
 
-EPOCHS = 2.0
-SCIFACT_WEIGHT = 2
-"""Repetitions per epoch of SciFact's claims, which people wrote and labelled with care."""
+SCIFACT_WEIGHT, CITED_WEIGHT = 3, 2
+"""Repetitions of the claims that people labelled: SciFact's, and Citation-Integrity's."""
+
+NOT_CITED, NOT_CITED_UNCLEAR = 0.2, 0.3
+"""Shares of the documents that a sentence does not cite: one answer has dozens."""
+
+WINDOW_SHARE, WINDOW_COVERED = 0.6, 0.45
+"""Share of the supported sentences that are also read beside three sentences of their document, and
+the share of words which these must have."""
+
+ELSEWHERE = 0.3
+"""Share of the edited sentences that are also read beside a document on something else."""
+
+FEWER_NEGATIONS = 0.4
+"""Share of the negated titles and conclusions that is left out: there are so many."""
 
 
-def verifier_examples(shared: Path, embedder: TextEncoder) -> list[Example]:
-    """Return all training examples of the adapter."""
+def verifier_claims(shared: Path) -> list[Made]:
+    """Return all training claims, those that people labelled several times."""
     rng = random.Random(SEED)
-    scifact, _ = split_scifact(shared)
-    cited = read_citation_integrity(shared, "train")
+    scifact, held = split_scifact(shared)
+    known = frozenset(claim.title for claim in held)
+    pairs = [p for p in cited_sentences(whole_answers(shared)) if not is_dev(_question(p))]
+    articles = article_claims(shared, known, rng)
+    return [
+        *cited_claims(pairs, rng),
+        *(made for claim in scifact for made in _labelled(claim, rng)),
+        *([Made(c, "cited work") for c in read_citation_integrity(shared, "train")] * CITED_WEIGHT),
+        *finding_claims(read_findings(shared, "train"), rng, 2),
+        *(m for m in articles if m.kind != "negation" or rng.random() >= FEWER_NEGATIONS),
+        *_answers(shared, rng),
+    ]
+
+
+def cited_claims(pairs: Sequence[CitedSentence], rng: random.Random) -> Iterator[Made]:
+    """Yield sentences of answers beside documents, as they are and edited."""
+    overlap = Overlap({" ".join(pair.claim.sentences) for pair in pairs})
+    elsewhere: dict[tuple[str, str], list[LabelledClaim]] = defaultdict(list)
+    for pair in pairs:
+        if not pair.is_cited and pair.is_clear:
+            elsewhere[pair.answer, pair.claim.claim].append(pair.claim)
+    for pair in pairs:
+        is_open = dataclasses.replace(pair.claim, label=NOT_CONTRADICTED)
+        if pair.is_cited and pair.is_clear:
+            yield from _supported(pair, elsewhere[pair.answer, pair.claim.claim], overlap, rng)
+        elif pair.is_cited:
+            yield Made(is_open, "cited, unclear")
+        elif pair.is_clear and rng.random() < NOT_CITED:
+            yield Made(pair.claim, "not cited")
+        elif not pair.is_clear and rng.random() < NOT_CITED_UNCLEAR:
+            yield Made(is_open, "not cited, unclear")
+
+
+def _supported(
+    pair: CitedSentence, elsewhere: Sequence[LabelledClaim], overlap: Overlap, rng: random.Random
+) -> Iterator[Made]:
+    claim = pair.claim
+    yield Made(claim, "cited")
+    turned = list(edited(claim, pair.closest, rng))
+    yield from turned
+    if len(claim.sentences) > 3 and rng.random() < WINDOW_SHARE:
+        first = max(0, min(pair.closest[0] - 1, len(claim.sentences) - 3))
+        window = claim.sentences[first : first + 3]
+        if overlap.shares(claim.claim, list(window))[-1] >= WINDOW_COVERED:
+            beside = dataclasses.replace(claim, sentences=window)
+            yield Made(beside, "cited window")
+            yield from edited(beside, [pair.closest[0] - first], rng)
+    for made in turned:
+        is_odd = made.claim.label == CONTRADICTS and made.claim.sentences == claim.sentences
+        if elsewhere and is_odd and rng.random() < ELSEWHERE:
+            other = rng.choice(elsewhere)
+            moved = {"title": other.title, "sentences": other.sentences, "label": NEUTRAL}
+            yield Made(dataclasses.replace(made.claim, **moved), "edited elsewhere")
+
+
+def _labelled(claim: LabelledClaim, rng: random.Random) -> Iterator[Made]:
+    """Yield a claim of SciFact, also beside what decides it alone, and edited."""
+    yield from [Made(claim, "scifact")] * SCIFACT_WEIGHT
+    if claim.rationale:
+        marked = tuple(claim.sentences[place] for place in claim.rationale)
+        rest = [s for place, s in enumerate(claim.sentences) if place not in claim.rationale]
+        alone = dataclasses.replace(claim, title="", rationale=())
+        yield Made(dataclasses.replace(alone, sentences=marked), "scifact rationale")
+        if rest:
+            other = dataclasses.replace(alone, sentences=(rng.choice(rest),), label=NEUTRAL)
+            yield Made(other, "scifact other sentence")
+    turned = contrary(claim, rng)
+    if turned:
+        yield Made(turned, "scifact contrary")
+    if claim.label == SUPPORTS:
+        yield from edited(claim, [place for place, _ in rank(claim.claim, claim.sentences)], rng)
+
+
+def _answers(shared: Path, rng: random.Random) -> Iterator[Made]:
+    """Yield sentences of BioASQ's ideal answers beside their snippets."""
     answers = read_bioasq(shared)
     fragments = FragmentSearch(d for answer in answers for d in answer.documents)
-    # The first sentence of an ideal answer answers the question; the others often elaborate.
-    first = [dataclasses.replace(a, sentences=a.sentences[:1]) for a in answers]
-    pairs = [*bioasq_pairs(first, fragments), *scifact_pairs(scifact)]
-    return [
-        *claim_examples(scifact, embedder) * SCIFACT_WEIGHT,
-        *claim_examples(cited, embedder),
-        *rationale_examples(scifact),
-        *pair_examples(pairs, rng),
-    ]
+    first = [dataclasses.replace(a, sentences=a.sentences[:2]) for a in answers]
+    for pair in bioasq_pairs(first, fragments):
+        label = SUPPORTS if pair.correct else NEUTRAL
+        claim = LabelledClaim(pair.sentence, "", (pair.passage,), (), label, pair.group)
+        yield Made(claim, "bioasq")
+        if pair.correct:
+            yield from edited(claim, [0], rng)
+
+
+def held_claims(shared: Path) -> list[LabelledClaim]:
+    """Return SciFact's held-out claims and those of YESciEval's development questions."""
+    rng = random.Random(SEED)
+    pairs = [p for p in cited_sentences(whole_answers(shared)) if is_dev(_question(p))]
+    made = (one.claim for one in cited_claims(pairs, rng))
+    return [*split_scifact(shared)[1], *(one for one in made if one.label != NOT_CONTRADICTED)]
+
+
+def _question(pair: CitedSentence) -> str:
+    return pair.claim.group.removeprefix("yescieval ")
+
+
+def _counts(made: Iterable[Made]) -> str:
+    return ", ".join(f"{kind} {n}" for kind, n in Counter(m.kind for m in made).most_common())
 
 
 def main() -> None:
@@ -59,25 +169,29 @@ def main() -> None:
     from ragassay.optimizers.finetuning.calibrating import write_trained
     from ragassay.optimizers.finetuning.tunings import TUNINGS
 
-    parser = argparse.ArgumentParser(description="Train the adapter of the embedded verifier.")
+    parser = argparse.ArgumentParser(description="Train an adapter of an embedded verifier.")
     parser.add_argument("--shared", type=Path, required=True, help="holds data/")
     parser.add_argument("--out", type=Path, required=True, help="folder of the adapter")
-    parser.add_argument("--work", type=Path, default=Path("runs/verifier"), help="checkpoints")
-    parser.add_argument("--epochs", type=float, default=EPOCHS)
-    arguments = parser.parse_args()
-    work: Path = arguments.work
+    parser.add_argument("--work", type=Path, help="checkpoints; by default beside the adapter")
+    parser.add_argument("--base", choices=tuple(PACKAGED), default=EMBEDDED)
+    parser.add_argument("--reads", choices=("whole", "closest_first"), default="whole")
+    parser.add_argument("--epochs", type=float, default=3.0)
+    parser.add_argument("--rate", type=float, help="learning rate; by default the base's")
+    given = parser.parse_args()
+    work: Path = given.work or given.out.with_suffix(".work")
     work.mkdir(parents=True, exist_ok=True)
-    with CachedEncoder(Embedder(), work / "vectors.npz") as embedder:
-        examples = verifier_examples(arguments.shared, embedder)
-        held = claim_examples(split_scifact(arguments.shared)[1], embedder)
-    labels = [example.label for example in examples]
-    print(f"{len(examples)} examples: {[labels.count(i) for i in range(3)]}", flush=True)
-    tuning = TUNINGS[EMBEDDED]
+    claims = verifier_claims(given.shared)
+    print(f"{len(claims)} examples: {_counts(claims)}", flush=True)
+    examples: list[Example] = claim_examples([one.claim for one in claims])
+    tuning = dataclasses.replace(TUNINGS[given.base], reads=given.reads)
+    if given.rate:
+        tuning = dataclasses.replace(tuning, learning_rate=given.rate, head_rate=given.rate)
     torch.manual_seed(SEED)  # the head starts at random
-    encoder = pair_encoder(EMBEDDED, work)
-    tensors = train(encoder, examples, tuning, work, arguments.epochs, seed=SEED)
-    shape = write_trained(arguments.out, encoder, tensors, tuning.n_tokens, held)
-    print(f"{arguments.out}: temperature {shape.temperature:.2f}")
+    encoder = pair_encoder(given.base, load_settings().cache_dir)
+    tensors = train(encoder, examples, tuning, work, given.epochs, seed=SEED)
+    held = claim_examples(held_claims(given.shared))
+    shape = write_trained(given.out, encoder, tensors, tuning, held)
+    print(f"{given.out}: temperature {shape.temperature:.2f}")
 
 
 if __name__ == "__main__":

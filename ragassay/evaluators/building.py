@@ -17,7 +17,7 @@ from ragassay.models.verifiers import (
     adapted_verifier,
     entailment_model,
     is_pair_verifier,
-    minilm_verifier,
+    signals_verifier,
 )
 from ragassay.records import ASSIGNMENTS
 from ragassay.settings import Settings
@@ -37,7 +37,7 @@ def build_meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
     if not settings.measures:
         return None
     own = embedder if embedder.name == EMBEDDED else Embedder(EMBEDDED)
-    return SignalMeter(own, Remembered(minilm_verifier()), shipped_rater())
+    return SignalMeter(own, Remembered(signals_verifier()), shipped_rater())
 
 
 def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:

@@ -10,7 +10,6 @@ from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
 from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
 from ragassay.metrics.scores import correctness_scores
 from ragassay.models.correctness import identity_of
-from ragassay.models.entailment import titled
 from ragassay.records import (
     CORRECTNESS,
     NOTHING_TO_JUDGE,
@@ -20,6 +19,7 @@ from ragassay.records import (
     Score,
     SentenceCorrectness,
 )
+from ragassay.text.reading import passage_of
 from ragassay.threads import in_thread
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
 
 def _correctness(subject: SentencePassages, model: CorrectnessModel) -> SentenceCorrectness:
     passages = subject.passages
-    pairs = [(subject.text, titled(p.title, p.text)) for p in passages]
+    pairs = [(subject.text, passage_of(subject.text, p.text, p.title)) for p in passages]
     scores = model.scores(pairs).tolist()
     best = max(range(len(scores)), key=scores.__getitem__)
     is_correct, doubt = scores[best] >= model.threshold, model.doubt(pairs)

@@ -8,9 +8,9 @@ from ragassay.evaluators.base import Found
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evidence_state import EvidenceState
 from ragassay.records import AnswerSentence, Case, Document, EvidenceSide
-from ragassay.retrievers.bm25 import Bm25Index
 from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages
 from ragassay.retrievers.fusion import reciprocal_rank_fusion
+from ragassay.text.bm25 import Bm25Index
 
 N_CHOICES = 20
 """Documents to rerank for a sentence. With 50, the claims of SciFact gain .004 nDCG@10."""

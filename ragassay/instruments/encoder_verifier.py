@@ -13,15 +13,12 @@ from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     COLUMNS,
     CONTRADICTS,
-    N_SENTENCES,
     SUPPORTS,
     EntailmentModel,
     bounds_of,
-    titled,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Usage, Verdict
-from ragassay.retrievers.closest import closest_text
-from ragassay.text.sentences import sentences_of
+from ragassay.text.reading import passage_of
 
 RELEVANT = 0.3
 """Cosine of claim and passage below which a neutral passage is not relevant. Inference models
@@ -33,8 +30,7 @@ class EncoderVerifier:
 
     Args:
         model: The inference model.
-        embedder: Chooses the sentences of a long passage, and detects passages about another
-            subject.
+        embedder: Detects passages about another subject.
         n_labels: The number of verdicts; the finest available of the 4 is given.
     """
 
@@ -57,10 +53,9 @@ class EncoderVerifier:
 
         Undecided where the model is less sure than its bound for this label.
         """
-        read = closest_text(claim, sentences_of(text), self._embedder, N_SENTENCES)
-        shares = self.model.probabilities([(claim, titled(title, read))])[0].tolist()
+        shares = self.model.probabilities([(claim, passage_of(claim, text, title))])[0].tolist()
         best = max(range(len(shares)), key=shares.__getitem__)
-        verdict, bits = self._verdict(best, claim, read), rounded_bits(self._by_label(shares))
+        verdict, bits = self._verdict(best, claim, text), rounded_bits(self._by_label(shares))
         confidence = round(shares[best], 4)
         bound = bound_of(self.bounds, COLUMNS[best], "verdict")
         doubt = undecided(bound, verdict, confidence) if bound else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Shape, Training, read_shape
+from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Form, Shape, Training, read_shape
 from ragassay.models.cores import cores
 from ragassay.models.packed import pack
 from ragassay.models.weights import check_digest, sha256_of
@@ -100,9 +100,16 @@ class CrossEncoder:
 
     def _shares(self, pair: tuple[str, str]) -> NDArray[np.float64]:
         with torch.inference_mode():
-            tokens = self._encoder.batch([self._encoder.row(*pair, self._shape.n_tokens)])
+            tokens = self._encoder.batch(
+                [self._encoder.row(*read_as(self._shape.reads, *pair), self._shape.n_tokens)]
+            )
             logits = self._encoder(tokens)[0] / self._shape.temperature
             return logits.cpu().double().softmax(-1).numpy()
+
+
+def read_as(form: Form, claim: str, passage: str) -> tuple[str, str]:
+    """Return a pair in the form that an adapter was trained on."""
+    return claim, (with_closest(claim, passage) if form == "closest_first" else passage).strip()
 
 
 def padded(rows: Sequence[Row]) -> dict[str, Tensor]:
@@ -151,6 +158,7 @@ def save_adapter(
     scale: float,
     n_tokens: int,
     temperature: float,
+    reads: Form = "whole",
     training: Training | None = None,
 ) -> Shape:
     """Write an adapter: factors `NAME.a` (rank, in) and `NAME.b` (out, rank), and `head.*`.
@@ -172,6 +180,7 @@ def save_adapter(
         scale=scale,
         n_tokens=n_tokens,
         temperature=round(temperature, 4),
+        reads=reads,
         training=training,
     )
     text = shape.model_dump_json(indent=2, exclude_none=True)

@@ -22,12 +22,8 @@ SUPPORTS, CONTRADICTS, NEUTRAL = 0, 1, 2
 COLUMNS: tuple[Verdict, ...] = VERDICT_SETS[3]
 """What the columns are called in bounds."""
 
-N_SENTENCES = 4
-"""Sentences of a passage that the embedded verifiers were trained to read: choose those closest
-to the claim from a longer one."""
-
 Pair = tuple[str, str]
-"""A claim and the passage to compare it with."""
+"""A claim and the passage to compare it with, as `ragassay.text.reading` makes it."""
 
 
 class EntailmentModel(Protocol):
@@ -87,8 +83,3 @@ class Remembered:
 def bounds_of(model: EntailmentModel) -> tuple[Bound, ...]:
     """Return a model's bounds; a model from elsewhere need not have the attribute."""
     return getattr(model, "bounds", ())
-
-
-def titled(title: str, text: str) -> str:
-    """Return a passage as a model sees it: with the title of its document, where it has one."""
-    return f"{title}. {text}" if title else text

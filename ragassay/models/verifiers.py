@@ -70,17 +70,14 @@ class AdaptedVerifier:
 class MeanVerifier:
     """The mean of several models; an unsure one counts less, as its probabilities are even.
 
-    Their bounds do not hold for the mean.
-
     Args:
         name: Its name in reports.
         models: At least one.
     """
 
-    bounds = ()
-
     def __init__(self, name: str, models: Sequence[EntailmentModel]) -> None:
         self.name, self._models = name, models
+        self.bounds = adapters.bounds_of_means().get(name, ())
         self.digest = hashlib.sha256("".join(m.digest for m in models).encode()).hexdigest()
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
@@ -101,10 +98,20 @@ def _base_below(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
 
 
 @functools.cache
-def minilm_verifier() -> AdaptedVerifier:
-    """Load one a process: verdicts, correctness and signals share its weights."""
+def minilm_verifier() -> MeanVerifier:
+    """Load one a process: verdicts and correctness share its weights."""
+    return MeanVerifier(MINILM_VERIFIER, (_on_minilm(adapters.WHOLE), _on_minilm(adapters.CLOSEST)))
+
+
+@functools.cache
+def signals_verifier() -> AdaptedVerifier:
+    """Load the one that signals are measured with, one a process."""
+    return _on_minilm(adapters.SIGNALS)
+
+
+def _on_minilm(adapter: adapters.Adapter) -> AdaptedVerifier:
     # Its base is in its installed package, not in a folder of converted weights.
-    return AdaptedVerifier(adapters.MINILM, lambda: pair_encoder(MINILM, Path()))
+    return AdaptedVerifier(adapter, lambda: pair_encoder(MINILM, Path()))
 
 
 @functools.cache

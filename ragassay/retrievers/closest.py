@@ -30,17 +30,3 @@ def closest_sentences(
         range(len(sentences)), key=lambda i: (i not in wanted, -float(vectors[i + 1] @ vectors[0]))
     )
     return [sentences[i] for i in sorted(order[:n])]
-
-
-def closest_text(
-    claim: str,
-    sentences: Sequence[str],
-    embedder: TextEncoder,
-    n: int,
-    wanted: Collection[int] = (),
-) -> str:
-    """Return the sentences of `closest_sentences`, one a line.
-
-    The shipped verifiers read them in this form, in training and in a run.
-    """
-    return "\n".join(closest_sentences(claim, sentences, embedder, n, wanted))

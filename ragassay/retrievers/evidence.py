@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragassay.records import Document, EvidenceSpan
-from ragassay.retrievers.bm25 import Bm25Index
 from ragassay.retrievers.literature import Hit
 from ragassay.retrievers.passages import WINDOW, windows
 from ragassay.retrievers.rerank import DEPTH, Reranker
+from ragassay.text.bm25 import Bm25Index
 
 if TYPE_CHECKING:
     from ragassay.models.embeddings import Embedder

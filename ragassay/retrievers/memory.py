@@ -8,8 +8,8 @@ import itertools
 from collections.abc import Sequence
 
 from ragassay.records import Article, Document
-from ragassay.retrievers.bm25 import Bm25Index
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier, day_number
+from ragassay.text.bm25 import Bm25Index
 
 
 class Corpus:

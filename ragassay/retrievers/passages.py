@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 
 from ragassay.records import Document, EvidenceSpan
-from ragassay.retrievers.bm25 import rank
+from ragassay.text.bm25 import rank
 from ragassay.text.sentences import split_sentences
 
 WINDOW = 3

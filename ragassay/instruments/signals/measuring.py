@@ -15,7 +15,7 @@ from ragassay.instruments.signals.style import (
     register_features,
     repeated_runs,
 )
-from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, SUPPORTS
+from ragassay.models.entailment import CONTRADICTS, SUPPORTS
 from ragassay.records import AnswerSentence, Case, Document, SourceGap
 from ragassay.text.sentences import sentences_of
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ragassay.models.entailment import EntailmentModel
 
 Row = dict[str, float]
+
+N_SENTENCES = 4
+"""Source sentences that a sentence is compared with: those closest to it."""
 
 GAP_QUANTILE = 2 / 3
 """Quantile of closeness to the question from which a source sentence can be a gap."""

@@ -12,11 +12,18 @@ import functools
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ragassay.errors import SettingsError
-from ragassay.model_names import ASSIGNER, MINILM_VERIFIER, PROVIDER, SMOLLM2_VERIFIER
+from ragassay.model_names import (
+    ASSIGNER,
+    MINILM_VERIFIER,
+    PROVIDER,
+    SIGNALS_VERIFIER,
+    SMOLLM2_VERIFIER,
+)
 from ragassay.models.weights import sha256_of
 from ragassay.records import Bound, Frozen
 
@@ -60,6 +67,10 @@ class Training(Frozen):
     versions: dict[str, str]
 
 
+Form = Literal["whole", "closest_first"]
+"""A passage as it is, or with the sentence closest to the claim repeated in front."""
+
+
 class Shape(Frozen):
     """The data needed to read an adapter's weights.
 
@@ -70,6 +81,7 @@ class Shape(Frozen):
         scale: Factor of the product of the two matrices.
         n_tokens: Longest input; a longer one loses the passage's end.
         temperature: Divisor of the logits that calibrates the probabilities.
+        reads: The form of the passages that it was trained on.
         bounds: What its verdicts need to count, and to lead a report, by label; without any, all
             do.
         training: Its training; None where only its card describes that.
@@ -81,13 +93,16 @@ class Shape(Frozen):
     scale: float = Field(gt=0)
     n_tokens: int = Field(ge=16, le=512)
     temperature: float = Field(default=1.0, gt=0)
+    reads: Form = "whole"
     bounds: tuple[Bound, ...] = ()
     training: Training | None = None
 
 
 _ROOM = Path(str(files(__name__)))
 
-MINILM = Adapter(MINILM_VERIFIER, _ROOM / "verifier")
+WHOLE = Adapter(f"{MINILM_VERIFIER}-whole", _ROOM / "verifier_whole")
+CLOSEST = Adapter(f"{MINILM_VERIFIER}-closest", _ROOM / "verifier_closest")
+SIGNALS = Adapter(SIGNALS_VERIFIER, _ROOM / "signals_verifier")
 SMOLLM2 = Adapter(SMOLLM2_VERIFIER, _ROOM / "smollm2_verifier")
 ASSIGNMENT = Adapter(ASSIGNER, _ROOM / "assignment")
 
@@ -98,7 +113,7 @@ def adapter_of(name: str) -> Adapter | None:
     Args:
         name: A shipped adapter's name, or `ragassay/FOLDER`.
     """
-    for shipped in (MINILM, SMOLLM2):
+    for shipped in (SMOLLM2, SIGNALS):
         if name == shipped.model:
             return shipped
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
@@ -116,6 +131,15 @@ def read_shape(folder: Path) -> Shape:
         return Shape.model_validate_json((folder / SHAPE).read_bytes())
     except (OSError, ValidationError) as error:
         raise SettingsError(f"{folder / SHAPE} cannot be read: train the adapter again") from error
+
+
+@functools.cache
+def bounds_of_means() -> dict[str, tuple[Bound, ...]]:
+    """Return the bounds of the verifiers that are means of adapters, by name."""
+    return _BOUNDS.validate_json((_ROOM / "bounds.json").read_bytes())
+
+
+_BOUNDS: TypeAdapter[dict[str, tuple[Bound, ...]]] = TypeAdapter(dict[str, tuple[Bound, ...]])
 
 
 @functools.cache

@@ -16,10 +16,18 @@ from torch import Tensor, nn
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.adapters import read_shape
 from ragassay.models.causal_encoder import StandardisedHead
-from ragassay.models.cross_encoder import N_LABELS, PairEncoder, load_head, padded, read_tensors
-from ragassay.optimizers.finetuning.checkpoints import claim_folder
+from ragassay.models.cross_encoder import (
+    N_LABELS,
+    PairEncoder,
+    Row,
+    load_head,
+    padded,
+    read_as,
+    read_tensors,
+)
 from ragassay.models.entailment import CONTRADICTS
-from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED, UNLABELLED, Example
+from ragassay.optimizers.finetuning.checkpoints import claim_folder
+from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED, Example
 from ragassay.optimizers.finetuning.tunings import Tuning
 
 if TYPE_CHECKING:
@@ -27,8 +35,6 @@ if TYPE_CHECKING:
 
 SCALE = 2.0
 """Factor of the product of the two low-rank factors."""
-
-_GOALS = ("labels", "taught")
 
 N_MEASURED = 240
 """Number of examples from which the features' mean and spread are measured before training."""
@@ -41,39 +47,29 @@ class _Learner(nn.Module):
         super().__init__()
         self.encoder, self._smoothing = encoder, smoothing
 
-    def forward(self, labels: Tensor, taught: Tensor, **tokens: Tensor) -> dict[str, Tensor]:
+    def forward(self, labels: Tensor, **tokens: Tensor) -> dict[str, Tensor]:
         logits = self.encoder(tokens)
-        loss = mixed_loss(logits, labels, taught, self._smoothing)
-        return {"loss": loss, "logits": logits}
+        return {"loss": partial_loss(logits, labels, self._smoothing), "logits": logits}
 
 
-def mixed_loss(logits: Tensor, labels: Tensor, taught: Tensor, smoothing: float) -> Tensor:
-    """Return the mean loss against labels, and against a teacher's probabilities where known.
+def partial_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+    """Return the mean cross-entropy, where a label may leave two columns open.
 
-    A pair with a label and a teacher counts half by each. Of a pair that is `NOT_CONTRADICTED` the
-    two other labels count as one.
+    Of a pair that is `NOT_CONTRADICTED` the two other labels count as one.
 
     Args:
-        logits: shape (n, n_labels).
+        logits: shape (n, 3).
         labels: shape (n,).
-        taught: shape (n, n_labels); a row of zeros without a teacher.
         smoothing: Share of the loss against even probabilities.
     """
     shares = logits.float().log_softmax(-1)
-    allowed = torch.tensor(_ALLOWED, device=labels.device)[labels]
+    allowed = torch.arange(N_LABELS, device=labels.device) == labels[:, None]
+    allowed |= _OPEN.to(labels.device) & (labels == NOT_CONTRADICTED)[:, None]
     right = shares.masked_fill(~allowed, -torch.inf).logsumexp(-1)
-    by_label = -((1 - smoothing) * right + smoothing * shares.mean(-1))
-    by_teacher = -(taught * shares).sum(-1)
-    share = 0.5 * (taught.sum(-1) > 0) * (1 + (labels == UNLABELLED))
-    return ((1 - share) * by_label + share * by_teacher).mean()
+    return -((1 - smoothing) * right + smoothing * shares.mean(-1)).mean()
 
 
-_ALLOWED = tuple(
-    tuple(column == label or (label == NOT_CONTRADICTED and column != CONTRADICTS) or label == UNLABELLED
-    for column in range(N_LABELS))
-    for label in range(UNLABELLED + 1)
-)
-"""Which columns each label leaves open."""
+_OPEN = torch.arange(N_LABELS) != CONTRADICTS
 
 
 def train(
@@ -141,7 +137,7 @@ def _standardise(
     if not isinstance(encoder.head, StandardisedHead):
         return
     chosen = random.Random(seed).sample(examples, min(N_MEASURED, len(examples)))
-    rows = [encoder.eval().row(one.claim, one.passage, tuning.n_tokens) for one in chosen]
+    rows = [_row(encoder.eval(), one, tuning) for one in chosen]
     with torch.inference_mode():
         features = torch.cat([encoder.pooled(encoder.batch([row])) for row in rows])
     encoder.head.standardise(features)
@@ -219,17 +215,11 @@ def _trainer(
     from transformers import Trainer
 
     def collate(rows: list[dict[str, Any]]) -> dict[str, Tensor]:
-        goals = {name: torch.tensor([row[name] for row in rows]) for name in _GOALS}
-        inputs = [{name: row[name] for name in row.keys() - goals.keys()} for row in rows]
-        return padded(inputs) | goals
+        inputs = [{name: ids for name, ids in row.items() if name != "labels"} for row in rows]
+        return padded(inputs) | {"labels": torch.tensor([row["labels"] for row in rows])}
 
     rows: Any = [
-        {
-            **encoder.row(example.claim, example.passage, tuning.n_tokens),
-            "labels": example.label,
-            "taught": example.taught or (0.0,) * N_LABELS,
-        }
-        for example in examples
+        {**_row(encoder, example, tuning), "labels": example.label} for example in examples
     ]
     factors = [p for p in encoder.base.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(
@@ -246,6 +236,11 @@ def _trainer(
         data_collator=collate,
         optimizers=(optimizer, None),
     )
+
+
+def _row(encoder: PairEncoder, example: Example, tuning: Tuning) -> Row:
+    pair = read_as(tuning.reads, example.claim, example.passage)
+    return encoder.row(*pair, tuning.n_tokens)
 
 
 def _digest_in(start: Path | None) -> str:

@@ -11,16 +11,17 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ragassay.models.adapters import Shape, Training
-from ragassay.models.cross_encoder import PairEncoder, save_adapter
+from ragassay.models.cross_encoder import PairEncoder, read_as, save_adapter
 from ragassay.optimizers.finetuning.adapting import SCALE
 from ragassay.optimizers.finetuning.pairs import Example
+from ragassay.optimizers.finetuning.tunings import Tuning
 
 
 def write_trained(
     out: Path,
     encoder: PairEncoder,
     tensors: Mapping[str, Tensor],
-    n_tokens: int,
+    tuning: Tuning,
     held: Sequence[Example],
     training: Training | None = None,
 ) -> Shape:
@@ -30,7 +31,7 @@ def write_trained(
         out: Folder of the adapter.
         encoder: The trained encoder.
         tensors: The result of `train`.
-        n_tokens: Longest input.
+        tuning: How it was trained.
         held: Held-out examples for calibration; without any, the probabilities stay unchanged.
         training: A description of its training.
     """
@@ -40,14 +41,16 @@ def write_trained(
         base=encoder.base_name,
         base_sha256=encoder.base_sha256,
         scale=SCALE,
-        n_tokens=n_tokens,
-        temperature=_temperature(encoder, held, n_tokens) if held else 1.0,
+        n_tokens=tuning.n_tokens,
+        temperature=_temperature(encoder, held, tuning) if held else 1.0,
+        reads=tuning.reads,
         training=training,
     )
 
 
-def _temperature(encoder: PairEncoder, held: Sequence[Example], n_tokens: int) -> float:
-    rows = [encoder.row(e.claim, e.passage, n_tokens) for e in held]
+def _temperature(encoder: PairEncoder, held: Sequence[Example], tuning: Tuning) -> float:
+    pairs = [read_as(tuning.reads, e.claim, e.passage) for e in held]
+    rows = [encoder.row(*pair, tuning.n_tokens) for pair in pairs]
     with torch.inference_mode():
         logits = torch.cat([encoder(encoder.batch([row])).cpu() for row in rows])
     return fit_temperature(logits, torch.tensor([e.label for e in held]))

@@ -9,7 +9,6 @@ from pathlib import Path
 from pydantic import AliasChoices, Field
 from scipy.cluster.hierarchy import DisjointSet
 
-
 from ragassay.formats.items import iter_items
 from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import Row
@@ -110,7 +109,11 @@ def _claim(row: LabelledClaimRow) -> LabelledClaim | Problem:
         return Problem("evidence", "no text to compare the claim with", "evidence, or sentences")
     label = label_of(row.label)
     if label is None:
-        return Problem("label", f"found the text {found_text(row.label)}", " or ".join(dict.fromkeys(WORDS.values())))
+        return Problem(
+            "label",
+            f"found the text {found_text(row.label)}",
+            " or ".join(dict.fromkeys(WORDS.values())),
+        )
     if any(not 0 <= place < len(sentences) for place in row.marked):
         wanted = f"numbers from 0 to {len(sentences) - 1}"
         return Problem("evidence_sentences", f"found {row.marked}", wanted)

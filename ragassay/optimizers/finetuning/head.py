@@ -10,7 +10,7 @@ import importlib.metadata
 import importlib.util
 import random
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from ragassay.metrics.agreement import Agreement, agreement
 from ragassay.model_names import PROVIDER, SMOLLM2
 from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Training, adapter_of, read_shape
 from ragassay.models.cards import write_card
-from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.pair_encoders import pair_encoder
 from ragassay.optimizers.finetuning.claims import (
@@ -34,9 +33,7 @@ from ragassay.optimizers.finetuning.head_card import head_card
 from ragassay.optimizers.finetuning.pairs import Example, claim_examples
 from ragassay.optimizers.finetuning.result import Finetuned
 from ragassay.optimizers.finetuning.tunings import Tuning, tuning_of
-from ragassay.optimizers.finetuning.vectors import CachedEncoder
 from ragassay.records import Rejection
-from ragassay.retrievers.rerank import TextEncoder
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
@@ -124,10 +121,8 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     encoder = pair_encoder(job.base, load_settings().cache_dir)
     work = job.work or job.out / "checkpoints"
     work.mkdir(parents=True, exist_ok=True)
-    with CachedEncoder(Embedder(), work / "vectors.npz") as embedder:
-        chosen = [sets[path] for path in job.data]
-        examples = head_examples(chosen, embedder, seed=job.seed, follow=_followed)
-        measured_on = claim_examples(held, embedder)
+    examples = head_examples([sets[path] for path in job.data], seed=job.seed)
+    measured_on = claim_examples(held)
     examples = examples[: job.limit] if job.limit else examples
     say(f"{len(examples)} examples: {_counts(examples)}")
     tuning = _tuning(job)
@@ -144,7 +139,7 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
         seed=job.seed,
         versions={name: importlib.metadata.version(name) for name in LIBRARIES},
     )
-    shape = write_trained(job.out, encoder, tensors, tuning.n_tokens, measured_on, training)
+    shape = write_trained(job.out, encoder, tensors, tuning, measured_on, training)
     del encoder, tensors  # the base is loaded once more
     measured = _measured(job, held, measured_on) if held else None
     name, digest = f"{PROVIDER}/{job.out}", shape.weights_sha256
@@ -201,36 +196,20 @@ def _check_apart(learnt: Sequence[LabelledClaim], held: Sequence[LabelledClaim],
         )
 
 
-def head_examples(
-    sets: Sequence[Sequence[LabelledClaim]],
-    embedder: TextEncoder,
-    *,
-    seed: int,
-    follow: Callable[[Sequence[LabelledClaim]], Iterable[LabelledClaim]] = iter,
-) -> list[Example]:
+def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list[Example]:
     """Return each set's claims, then the contraries of those with marked decisive sentences.
 
     Args:
         sets: Claims; a set may come twice.
-        embedder: Chooses the sentences to read besides the marked ones.
         seed: The seed of the contraries; a repeated set gets the same ones.
-        follow: Shows progress.
     """
     rng = random.Random(seed)
     made: dict[int, list[Example]] = {}
     for claims in sets:
         if id(claims) not in made:
             turned = [other for c in claims if c.rationale and (other := contrary(c, rng))]
-            made[id(claims)] = claim_examples(follow([*claims, *turned]), embedder, marked=True)
+            made[id(claims)] = claim_examples([*claims, *turned])
     return [example for claims in sets for example in made[id(claims)]]
-
-
-def _followed(claims: Sequence[LabelledClaim]) -> Iterable[LabelledClaim]:
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    return track(claims, "choosing the sentences to read", console=console, transient=True)
 
 
 def _counts(examples: Sequence[Example]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.model_names import SMOLLM2
+from ragassay.models.adapters import Form
 from ragassay.models.embeddings import EMBEDDED as MINILM
 
 
@@ -23,6 +24,7 @@ class Tuning:
         schedule: Schedule of the rates.
         smoothing: Smoothing of the labels, which are noisy.
         batch: Examples a step.
+        reads: The form of the passages.
     """
 
     untouched: float
@@ -33,26 +35,29 @@ class Tuning:
     schedule: Literal["linear", "cosine"]
     smoothing: float
     batch: int = 16
+    reads: Form = "whole"
 
 
 TUNINGS: Mapping[str, Tuning] = {
     MINILM: Tuning(
-        untouched=1 / 3,
-        rank=32,
-        n_tokens=176,
-        learning_rate=4e-4,
-        head_rate=4e-4,
-        schedule="linear",
+        untouched=0.0,
+        rank=64,
+        n_tokens=512,
+        learning_rate=6e-4,
+        head_rate=6e-4,
+        schedule="cosine",
         smoothing=0.05,
+        batch=128,
     ),
     SMOLLM2: Tuning(
         untouched=0.4,
         rank=16,
-        n_tokens=384,
+        n_tokens=512,
         learning_rate=2e-4,
         head_rate=1e-3,
         schedule="cosine",
         smoothing=0.0,
+        batch=32,
     ),
 }
 """Training settings of each packaged base model."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Plus
 
-from ragassay.retrievers.bm25 import Bm25Index, rank
+from ragassay.text.bm25 import Bm25Index, rank
 from ragassay.text.words import tokenize
 
 WORDS = st.sampled_from(["pain", "fell", "drug", "trial", "rose", "the"])
