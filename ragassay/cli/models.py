@@ -14,7 +14,7 @@ from ragassay.cli.options import Json
 if TYPE_CHECKING:
     from ragassay.models.integrity import FileCheck
     from ragassay.models.shelf import ShelfItem
-    from ragassay.records import CardFigure
+    from ragassay.records import Bound, CardFigure
 
 app = typer.Typer(
     name="models",
@@ -183,6 +183,8 @@ def _print_card(item: ShelfItem) -> None:
     if card is not None:
         if card.figures:
             _print_figures(card.figures)
+        if card.bounds:
+            _print_bounds(card.bounds)
         if card.digest:
             console.print(f"SHA-256 {card.digest}", markup=False, highlight=False, soft_wrap=True)
     if item.folder is not None:
@@ -204,6 +206,23 @@ def _print_figures(figures: Sequence[CardFigure]) -> None:
     console.print(table)
     for command in dict.fromkeys(figure.command for figure in figures):
         console.print(f"again by: {command}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_bounds(bounds: Sequence[Bound]) -> None:
+    """Print what a model's verdicts need, and how many of them have it."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES, view_bound
+
+    table = Table(*BOUNDS_TITLES, box=None)
+    for bound in bounds:
+        table.add_row(*(Text(cell) for cell in view_bound(bound)))
+    console = Console()
+    for line in ("", BOUNDS_NOTE):
+        console.print(line, markup=False, highlight=False)
+    console.print(table)
 
 
 def _print_note(folder: Path) -> None:

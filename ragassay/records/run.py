@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ragassay.records.base import Frozen
+from ragassay.records.bounds import Bound
 from ragassay.records.cascade import Cascade
 from ragassay.records.evaluation import Score
 from ragassay.records.verdicts import Failure, Usage
@@ -63,11 +64,17 @@ class CardFigure(Frozen):
 
 
 class ModelCard(Frozen):
-    """A description of a judge: what it is, its limits, its figures on held-out data."""
+    """A description of a judge: what it is, its limits, its figures on held-out data.
+
+    Attributes:
+        bounds: What its verdicts need to count, and its findings to lead a report; from the
+            adapter's own note.
+    """
 
     model: str
     description: str
     digest: str = ""
+    bounds: tuple[Bound, ...] = ()
     limits: tuple[str, ...] = ()
     figures: tuple[CardFigure, ...] = ()
 

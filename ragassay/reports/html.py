@@ -18,6 +18,7 @@ from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
 from ragassay.reports.findings_view import WORTH_A_LOOK
 from ragassay.reports.labels import reason_text, without_controls
 from ragassay.reports.panel_view import INDEPENDENT
+from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES
 from ragassay.reports.report_view import view_report
 from ragassay.reports.text import AVERAGES_NOTE
 
@@ -61,6 +62,8 @@ def render_html(
         unfold=len(evaluations) <= OPEN_UP_TO,
         averages_note=AVERAGES_NOTE,
         worth_a_look=WORTH_A_LOOK,
+        bounds_note=BOUNDS_NOTE,
+        bounds_titles=BOUNDS_TITLES,
         independent=INDEPENDENT,
         cascade_columns=CASCADE_COLUMNS,
         estimated=ESTIMATED,

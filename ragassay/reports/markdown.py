@@ -21,6 +21,7 @@ from ragassay.reports.findings_view import WORTH_A_LOOK
 from ragassay.reports.html import page_environment
 from ragassay.reports.labels import one_line
 from ragassay.reports.panel_view import INDEPENDENT
+from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES
 from ragassay.reports.report_view import Cell, view_report
 from ragassay.reports.sentence_view import VerdictView
 from ragassay.reports.text import AVERAGES_NOTE
@@ -75,6 +76,8 @@ def render_markdown(
             not_audited=NOT_AUDITED,
             averages_note=AVERAGES_NOTE,
             worth_a_look=WORTH_A_LOOK,
+            bounds_note=BOUNDS_NOTE,
+            bounds_titles=BOUNDS_TITLES,
             independent=INDEPENDENT,
             cascade_columns=CASCADE_COLUMNS,
             estimated=ESTIMATED,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragassay.records import CardFigure, FileStamp, Manifest, ModelCard, Usage
+from ragassay.records import Bound, CardFigure, FileStamp, Manifest, ModelCard, Usage
 from ragassay.records.run import PromptStamp
-from ragassay.reports.text import count_text, format_span
+from ragassay.reports.text import count_text, format_share, format_span
 
 UNKNOWN_JUDGE = (
     "Nothing is known about this judge: it comes without figures on data that it had not seen. "
@@ -16,6 +16,13 @@ UNKNOWN_JUDGE = (
 NO_FIGURES = "This judge has a card, but no figure on data that it had not seen."
 # A card's metric may be neither a share nor a rating, so its figures stay plain.
 _PLAIN = (-1.0, 1.0)
+
+
+BOUNDS_TITLES = ("verdict", "admits", "from", "wrong at most", "decides", "right", "n", "data")
+BOUNDS_NOTE = (
+    "Bounds: a verdict that is less sure is undecided, a finding only worth a look. Of those above "
+    "at most the named share is wrong, with probability 1 - delta over such data."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,7 @@ class JudgeView:
     notice: str
     figures: tuple[FigureRow, ...]
     limits: tuple[str, ...]
+    bounds: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,21 @@ def _judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
         notice="" if card.figures else NO_FIGURES,
         figures=tuple(_figure(figure) for figure in card.figures),
         limits=card.limits,
+        bounds=tuple(view_bound(bound) for bound in card.bounds),
+    )
+
+
+def view_bound(bound: Bound) -> tuple[str, ...]:
+    """Return a bound as a row under `BOUNDS_TITLES`."""
+    return (
+        bound.label.replace("_", " "),
+        bound.level,
+        "never" if bound.threshold is None else f"{bound.threshold:.3g}",
+        f"{format_share(bound.risk)} (delta {bound.delta:.3g})",
+        format_share(bound.coverage),
+        "n/a" if bound.precision is None else format_share(bound.precision),
+        f"{bound.n:,}",
+        bound.data or "not named",
     )
 
 

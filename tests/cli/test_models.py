@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.models import shelf
+from ragassay.records import Bound, ModelCard
 
 RUN = CliRunner()
 
@@ -76,3 +78,20 @@ def test_mistakes_are_one_line(arguments: list[str], problem: str) -> None:
     done = RUN.invoke(app, ["models", *arguments])
     assert done.exit_code == 1
     assert problem in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_card_shows_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"risk": 0.2, "delta": 0.1, "n": 120, "data": "made up"}
+    bounds = (
+        Bound(label="contradicts", threshold=0.91, coverage=0.4, precision=0.88, **given),
+        Bound(label="contradicts", level="finding", **given),
+    )
+    item = shelf.item_of("minilm-verifier")
+    card = ModelCard(model=item.name, description="A test.", bounds=bounds)
+    monkeypatch.setattr(shelf, "item_of", lambda name: replace(item, card=card))
+    shown = RUN.invoke(app, ["models", "show", item.name], env={"COLUMNS": "150"}).output
+    (verdict,) = [line.split() for line in shown.splitlines() if "0.91" in line]
+    assert verdict[:3] == ["contradicts", "verdict", "0.91"]
+    assert "88" in shown and "made up" in shown and "delta 0.1" in shown
+    (finding,) = [line for line in shown.splitlines() if "never" in line]
+    assert "finding" in finding and "n/a" in finding

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ragassay.errors import SettingsError
+from ragassay.models.adapters import SHAPE, Shape, read_shape
 from ragassay.models.cards import load_card, write_card
-from ragassay.records import CardFigure, ModelCard
+from ragassay.records import Bound, CardFigure, ModelCard
 
 FIGURE = CardFigure(task="verdicts", data="dev", metric="accuracy", value=0.5, n=10, command="run")
 
@@ -51,3 +52,17 @@ def test_a_card_that_cannot_be_read_is_an_error_that_names_it(
     with pytest.raises(SettingsError) as caught:
         load_card(f"ragassay/{tmp_path}")
     assert problem in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+def test_a_card_has_the_bounds_of_its_adapters_note(tmp_path: Path):
+    bound = Bound(label="supports", threshold=0.8, risk=0.2, delta=0.1, n=90, data="made up")
+    shape = Shape(base_sha256="", weights_sha256="", scale=1, n_tokens=64, bounds=(bound,))
+    (tmp_path / SHAPE).write_text(shape.model_dump_json(exclude_none=True), encoding="utf-8")
+    assert read_shape(tmp_path).bounds == (bound,)
+    write_card(tmp_path, ModelCard(model="x", description="A test."))
+    card = load_card(f"ragassay/{tmp_path}")
+    assert card is not None and card.bounds == (bound,)
+    # One of before there were any has none.
+    (tmp_path / SHAPE).write_text(shape.model_dump_json(exclude={"bounds"}, exclude_none=True))
+    card = load_card(f"ragassay/{tmp_path}")
+    assert card is not None and card.bounds == ()

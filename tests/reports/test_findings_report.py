@@ -7,6 +7,7 @@ from lxml import html
 
 from ragassay.metrics.summary import summarize
 from ragassay.records import (
+    Bound,
     Cascade,
     Citation,
     CitationVerdict,
@@ -14,6 +15,7 @@ from ragassay.records import (
     EvidenceVerdict,
     Failure,
     Finding,
+    ModelCard,
     SentenceCorrectness,
 )
 from ragassay.reports import answer_table, headline, render_html, render_markdown
@@ -30,6 +32,7 @@ from ragassay.reports.findings_view import (
 DOUBT = Failure(reason="undecided", detail="leans to contradicts at 0.71; it is right only often")
 OPEN = {"confidence": 0.71, "leaning": "contradicts", "failure": DOUBT}
 MEASURED = {"precision": 0.86, "data": "SciFact dev"}
+CARD = MEASURED | {"coverage": 0.4}
 
 
 def finding(kind: str, message: str, **given: object) -> Finding:
@@ -138,3 +141,20 @@ def test_where_nothing_leads_the_page_does_not_say_that_all_is_well(run):
 
 def test_the_second_judges_mark_names_the_leaning():
     assert value_text(ANSWER.verdicts[0]) == "undecided, leans to contradicts"
+
+
+def test_the_verifiers_card_shows_its_bounds(run):
+    bound = Bound(
+        label="contradicts", level="finding", threshold=0.93, risk=0.2, delta=0.1, n=120, **CARD
+    )
+    card = ModelCard(model="ragassay/minilm-verifier", description="Compares.", bounds=(bound,))
+    manifest = run.manifest.model_copy(update={"verifier": card.model, "verifier_card": card})
+    given = (manifest, summarize([ANSWER], 1, 0, 0), [ANSWER])
+    tree = html.fromstring(render_html(*given))
+    (row,) = tree.xpath("//div[starts-with(@aria-label, 'Bounds of')]//tbody/tr")
+    cells = [cell.text_content().replace("\N{NO-BREAK SPACE}", " ") for cell in row]
+    assert cells == [
+        *("contradicts", "finding", "0.93", "20 % (delta 0.1)", "40 %", "86 %", "120"),
+        "SciFact dev",
+    ]
+    assert "| contradicts | finding | 0.93 |" in render_markdown(*given)

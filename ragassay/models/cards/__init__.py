@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import PROVIDER
+from ragassay.models.adapters import adapter_of, read_shape
 from ragassay.records import ModelCard
 
 CARD = "card.yaml"
@@ -34,10 +35,18 @@ def load_card(model: str) -> ModelCard | None:
         if file.name.endswith(".yaml"):
             card = ModelCard.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
             if card.model == model:
-                return card
+                return _bounded(card)
     provider, _, folder = model.partition("/")
     own = Path(folder) / CARD
-    return _read(own, model) if provider == PROVIDER and folder and own.is_file() else None
+    is_own = provider == PROVIDER and folder and own.is_file()
+    return _bounded(_read(own, model)) if is_own else None
+
+
+def _bounded(card: ModelCard) -> ModelCard:
+    """Return a card with the bounds that its adapter's note has: they stand there alone."""
+    adapter = adapter_of(card.model)
+    bounds = read_shape(adapter.folder).bounds if adapter else ()
+    return card.model_copy(update={"bounds": bounds}) if bounds else card
 
 
 def write_card(folder: Path, card: ModelCard) -> None:
