@@ -37,7 +37,7 @@ class Models:
         correctness: Says whether sentences are correct; None where the verdicts on evidence do.
         matcher: Says when two nuggets are one fact; None where a threshold does.
         meter: Measures answers before their rubrics are rated; None where that is not wanted.
-        assigner: Holds gold nuggets against answers; None where the judge does, or nobody can.
+        assignment: Holds gold nuggets against answers; None where the judge does, or nobody can.
     """
 
     embedder: Embedder
@@ -46,7 +46,7 @@ class Models:
     correctness: CorrectnessModel | None = None
     matcher: NuggetMatcher | None = None
     meter: SignalMeter | None = None
-    assigner: EncoderAssigner | None = None
+    assignment: EncoderAssigner | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> Models:
@@ -63,7 +63,7 @@ class Models:
             correctness=correctness_model(settings.correctness, embedder, settings.cache_dir),
             matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
             meter=build_meter(settings, embedder),
-            assigner=build_assigner(settings),
+            assignment=build_assigner(settings),
         )
 
     @property
@@ -71,7 +71,7 @@ class Models:
         """Names and digests of those that decide."""
         encoder = (self.encoder.model.name, self.encoder.model.digest) if self.encoder else ()
         decides = (self.correctness.name, self.correctness.digest) if self.correctness else ()
-        return (*encoder, *decides, *(self.assigner.identity if self.assigner else ()))
+        return (*encoder, *decides, *(self.assignment.identity if self.assignment else ()))
 
 
 @dataclass(frozen=True)

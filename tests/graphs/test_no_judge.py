@@ -93,11 +93,11 @@ async def test_what_only_a_judge_can_tell_is_undecided_or_not_said():
 
 async def test_a_fitted_instrument_assigns_nuggets():
     chosen, model = tools(only=("nuggets",)), Fixed()
-    found = await evaluate(chosen.using(assigner=EncoderAssigner(model, {"support": 0.8})))
+    found = await evaluate(chosen.using(assignment=EncoderAssigner(model, {"support": 0.8})))
     assert [one.value for one in found.by("assignment")] == ["support"]
     assert found.scores["nuggets.strict_vital"].value == 1.0
     assert found.scores["nuggets.strict_vital"].judge == "ragassay/assignment"
-    unsure = await evaluate(chosen.using(assigner=EncoderAssigner(model, {"support": 0.95})))
+    unsure = await evaluate(chosen.using(assignment=EncoderAssigner(model, {"support": 0.95})))
     [assignment] = unsure.by("assignment")
     assert assignment.failure is not None and assignment.failure.reason == "undecided"
     assert assignment.leaning == "support"
