@@ -41,7 +41,7 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
 
     def is_wanted(self, tools: Toolbox) -> bool:
         """Return whether nuggets are wanted, and somebody can assign them."""
-        known = (tools.jury.lm, tools.models.assigner, tools.second)
+        known = (tools.jury.lm, tools.models.assignment, tools.second)
         return super().is_wanted(tools) and any(one is not None for one in known)
 
     def is_reported(self, tools: Toolbox) -> bool:
@@ -60,8 +60,8 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         import dspy
 
         position, nugget = subject
-        if tools.models.assigner is not None:
-            assign = tools.models.assigner.assign
+        if tools.models.assignment is not None:
+            assign = tools.models.assignment.assign
             return [await in_thread(assign, file.case, position, nugget.text)]
         if tools.jury.lm is None:
             return [NuggetAssignment(gold=position, failure=NO_JUDGE)]
@@ -86,7 +86,10 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         self, subject: tuple[int, Nugget], task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[str]:
         """Return the nugget, and what assigns it in a judge's place."""
-        return [subject[1].text, *(tools.models.assigner.identity if tools.models.assigner else ())]
+        return [
+            subject[1].text,
+            *(tools.models.assignment.identity if tools.models.assignment else ()),
+        ]
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[NuggetAssignment]:
         """Return one a gold nugget; an empty answer states none."""
@@ -97,7 +100,7 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name what assigns."""
-        own = tools.models.assigner
+        own = tools.models.assignment
         return tools.or_second(own.model.name if own else tools.jury.name)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:

@@ -37,7 +37,7 @@ class Models:
         correctness: Says whether sentences are correct; None where the verdicts on evidence do.
         matcher: Says when two nuggets are one fact; None where a threshold does.
         meter: Measures answers before their rubrics are rated; None where that is not wanted.
-        assigner: Holds gold nuggets against answers; None where the judge does, or nobody can.
+        assignment: Holds gold nuggets against answers; None where the judge does, or nobody can.
     """
 
     embedder: Embedder
@@ -46,7 +46,7 @@ class Models:
     correctness: CorrectnessModel | None = None
     matcher: NuggetMatcher | None = None
     meter: SignalMeter | None = None
-    assigner: EncoderAssigner | None = None
+    assignment: EncoderAssigner | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> Models:
@@ -63,13 +63,13 @@ class Models:
             correctness=correctness_model(settings.correctness, embedder, settings.cache_dir),
             matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
             meter=build_meter(settings, embedder),
-            assigner=build_assigner(settings),
+            assignment=build_assigner(settings),
         )
 
     @property
     def digests(self) -> tuple[str, ...]:
         """Names, digests and bounds of those that decide."""
-        decide = (self.encoder, self.assigner)
+        decide = (self.encoder, self.assignment)
         own = (text for one in decide if one is not None for text in one.identity)
         return (*own, *(identity_of(self.correctness) if self.correctness else ()))
 

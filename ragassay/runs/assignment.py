@@ -63,11 +63,14 @@ async def assign_nuggets(
     Raises:
         InputError: No record has gold nuggets, or a file cannot be written.
         FatalModelError: The model is unavailable.
+        SettingsError: There is no judge, and no instrument in its place.
     """
     chosen = [record for record in records if record.nuggets]
     if not chosen:
         raise InputError("no answer has gold nuggets: give them with --nuggets")
     only = replace(tools, registered=(AssignmentEvaluator(),))
+    if not only.evaluators:
+        _ = tools.jury.judge  # refuses: nothing else can assign
     slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
     try:
         async with asyncio.TaskGroup() as group:

@@ -22,6 +22,7 @@ from ragassay.model_names import INSTRUMENTS
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import Document, Evaluation, Nugget, Record
 from ragassay.retrievers.memory import Corpus
+from ragassay.runs.assignment import assign_nuggets
 from ragassay.runs.evaluate import job_of, manifest_of, plan
 from ragassay.runs.nuggets import nugget_jobs, write_nuggets
 from ragassay.settings import load_settings
@@ -92,11 +93,11 @@ async def test_what_only_a_judge_can_tell_is_undecided_or_not_said():
 
 async def test_a_fitted_instrument_assigns_nuggets():
     chosen, model = tools(only=("nuggets",)), Fixed()
-    found = await evaluate(chosen.using(assigner=EncoderAssigner(model, {"support": 0.8})))
+    found = await evaluate(chosen.using(assignment=EncoderAssigner(model, {"support": 0.8})))
     assert [one.value for one in found.by("assignment")] == ["support"]
     assert found.scores["nuggets.strict_vital"].value == 1.0
     assert found.scores["nuggets.strict_vital"].judge == "ragassay/assignment"
-    unsure = await evaluate(chosen.using(assigner=EncoderAssigner(model, {"support": 0.95})))
+    unsure = await evaluate(chosen.using(assignment=EncoderAssigner(model, {"support": 0.95})))
     [assignment] = unsure.by("assignment")
     assert assignment.failure is not None and assignment.failure.reason == "undecided"
     assert assignment.leaning == "support"
@@ -171,11 +172,13 @@ def test_instruments_are_no_member_of_a_panel_and_no_language_model():
         JudgeLM(load_settings())
 
 
-async def test_nuggets_are_created_by_a_judge_alone(tmp_path: Path):
+async def test_nuggets_are_created_and_assigned_by_a_judge(tmp_path: Path):
     chosen = tools(only=("nuggets",))
     jobs = nugget_jobs([RECORD], "documents", chosen, n_window=2, n_most=9)
     with pytest.raises(SettingsError, match="this needs a judge"):
         await write_nuggets(jobs, chosen, tmp_path / "nuggets.jsonl")
+    with pytest.raises(SettingsError, match="this needs a judge"):
+        await assign_nuggets([RECORD], chosen, tmp_path / "a.jsonl", tmp_path / "m.jsonl")
 
 
 @pytest.mark.integration
