@@ -76,14 +76,7 @@ class CrossEncoder:
         Raises:
             SettingsError: The adapter cannot be read, or its weights differ from its note.
         """
-        shape, tensors = read_shape(adapter.folder), read_tensors(adapter.folder)
-        load_head(encoder, tensors)
-        parameters = dict(encoder.base.named_parameters())
-        with torch.no_grad():
-            for name in sorted(k.removesuffix(".a") for k in tensors if k.endswith(".a")):
-                change = tensors[f"{name}.b"] @ tensors[f"{name}.a"]
-                weight = parameters[f"{name}.weight"]
-                weight.add_(change.to(weight), alpha=shape.scale)
+        shape = merge(adapter, encoder)
         pack(encoder.base)
         return cls(encoder, shape)
 
@@ -103,6 +96,23 @@ class CrossEncoder:
             tokens = self._encoder.batch([self._encoder.row(*pair, self._shape.n_tokens)])
             logits = self._encoder(tokens)[0] / self._shape.temperature
             return logits.cpu().double().softmax(-1).numpy()
+
+
+def merge(adapter: Adapter, encoder: PairEncoder) -> Shape:
+    """Add an adapter to the weights of its base model, load its head, and return its shape.
+
+    Raises:
+        SettingsError: The adapter cannot be read, or its weights differ from its note.
+    """
+    shape, tensors = read_shape(adapter.folder), read_tensors(adapter.folder)
+    load_head(encoder, tensors)
+    parameters = dict(encoder.base.named_parameters())
+    with torch.no_grad():
+        for name in sorted(k.removesuffix(".a") for k in tensors if k.endswith(".a")):
+            change = tensors[f"{name}.b"] @ tensors[f"{name}.a"]
+            weight = parameters[f"{name}.weight"]
+            weight.add_(change.to(weight), alpha=shape.scale)
+    return shape
 
 
 def padded(rows: Sequence[Row]) -> dict[str, Tensor]:
