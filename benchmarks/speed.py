@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragassay.metrics.retrieval import retrieval_scores
-from ragassay.model_names import EMBEDDED
 from ragassay.models import adapters
-from ragassay.models.cross_encoder import merge
+from ragassay.models.cross_encoder import CrossEncoder, merge
 from ragassay.models.embeddings import EMBEDDED as MINILM
 from ragassay.models.embeddings import Embedder, Encoded
 from ragassay.models.entailment import titled
+from ragassay.models.packed import pack
 from ragassay.models.pair_encoders import pair_encoder
-from ragassay.models.verifiers import entailment_model
 from ragassay.retrievers.rerank import DEPTH, EmbeddedReranker
 from ragassay.retrievers.token_vectors import STORE, StoredEncoder, TokenStore
 
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
 
 N_A_BATCH = 8
 K = 10
+N_TOKENS = 512
 
 
 def timed(what: str, n: int, work: Callable[[], None]) -> float:
@@ -123,7 +123,10 @@ def verify(shared: Path, n: int) -> None:
 
     _, held = split_scifact(shared)
     pairs = [(c.claim, titled(c.title, " ".join(c.sentences))) for c in held[:n]]
-    model = entailment_model(EMBEDDED, Path())
+    packed, encoder = (pair_encoder(MINILM, Path()).eval() for _ in range(2))
+    shape = merge(adapters.MINILM, packed).model_copy(update={"n_tokens": N_TOKENS})
+    pack(packed.base)
+    model = CrossEncoder(packed, shape)
     model.probabilities(pairs[:2])
     found: dict[str, np.ndarray] = {}
 
@@ -131,8 +134,7 @@ def verify(shared: Path, n: int) -> None:
         found[name] = shares
 
     ours = timed("verify, a pair to a core", n, lambda: keep("ours", model.probabilities(pairs)))
-    encoder = pair_encoder(MINILM, Path()).eval()
-    shape = merge(adapters.MINILM, encoder)
+    merge(adapters.MINILM, encoder)
     rows = [encoder.row(*pair, shape.n_tokens) for pair in pairs]
     order = sorted(range(n), key=lambda i: len(rows[i]["input_ids"]))
 
@@ -167,7 +169,8 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=100)
     arguments = parser.parse_args()
     verify(arguments.shared, arguments.pairs)
-    rerank(arguments.shared, arguments.queries)
+    if arguments.queries:
+        rerank(arguments.shared, arguments.queries)
 
 
 if __name__ == "__main__":
