@@ -87,7 +87,7 @@ def embed(
         bool,
         typer.Option(
             "--tokens",
-            help="Also store the vectors of word pieces (about 150 KB an article): reranking then "
+            help="Also store the vectors of word pieces (about 230 KB an article): reranking then "
             "needs no pass of the model over what it finds.",
         ),
     ] = False,

@@ -40,6 +40,7 @@ async def read_citations(state: EvidenceState, runtime: Runtime[Toolbox]) -> Upd
     """Choose the part of each cited document to compare with the citing sentence."""
     tools = toolbox(runtime)
     case = opened_file(state.case, tools).case
+    runtime.stream_writer({"phase": "reading sources"})
     return {"cited": await in_thread(cited_of, case, tools)}
 
 
@@ -88,6 +89,7 @@ async def retrieve(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
     case = opened_file(state.case, tools).case
     known = {*state.pool, *(source.id for source in case.sources)}
     notebook = _Notebook(tools.retrieval.corpus, this, known)
+    runtime.stream_writer({"phase": "searching"})
     asked = {answered.query.text for answered in state.answered}
     for sentence, side, text in _queries(state, case, this):
         if text not in asked:
@@ -152,6 +154,7 @@ async def choose_passages(state: EvidenceState, runtime: Runtime[Toolbox]) -> Up
     case = opened_file(state.case, tools).case
     done = {search.sentence: search for search in state.searches if search.end == "enough"}
     sought = [sentence for sentence in case.sentences if sentence.index not in done]
+    runtime.stream_writer({"phase": "choosing passages"})
     candidates = await in_thread(candidates_for, state, case, sought)
     new = await in_thread(chosen_passages, state, case, candidates, tools)
     enough = tools.settings.evidence_enough

@@ -92,6 +92,7 @@ async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
     subject = file.subjects(evaluator, tools)[task.item]
     is_second = task.turn == "second" and tools.second is not None
     asked = tools.second if is_second and tools.second else tools
+    runtime.stream_writer({"phase": f"judging {evaluator.part}"})
     verdicts = await evaluator.ask(subject, task, file, asked)
     runtime.stream_writer({"done": 1, "usage": total_usage(verdicts)})
     return filed(task, decided(verdicts, file, tools) if is_second else verdicts)
@@ -118,6 +119,7 @@ async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Measure the answer, and have fine-tuned judges read it, before its rubrics are judged."""
     tools = toolbox(runtime)
     case = opened_file(state.case, tools).case
+    runtime.stream_writer({"phase": "measuring"})
     readings = {
         seat: reading
         for seat in tools.jury.readers

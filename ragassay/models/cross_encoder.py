@@ -76,14 +76,7 @@ class CrossEncoder:
         Raises:
             SettingsError: The adapter cannot be read, or its weights differ from its note.
         """
-        shape, tensors = read_shape(adapter.folder), read_tensors(adapter.folder)
-        load_head(encoder, tensors)
-        parameters = dict(encoder.base.named_parameters())
-        with torch.no_grad():
-            for name in sorted(k.removesuffix(".a") for k in tensors if k.endswith(".a")):
-                change = tensors[f"{name}.b"] @ tensors[f"{name}.a"]
-                weight = parameters[f"{name}.weight"]
-                weight.add_(change.to(weight), alpha=shape.scale)
+        shape = merge(adapter, encoder)
         pack(encoder.base)
         return cls(encoder, shape)
 
@@ -110,6 +103,23 @@ class CrossEncoder:
 def read_as(form: Form, claim: str, passage: str) -> tuple[str, str]:
     """Return a pair in the form that an adapter was trained on."""
     return claim, (with_closest(claim, passage) if form == "closest_first" else passage).strip()
+
+
+def merge(adapter: Adapter, encoder: PairEncoder) -> Shape:
+    """Add an adapter to the weights of its base model, load its head, and return its shape.
+
+    Raises:
+        SettingsError: The adapter cannot be read, or its weights differ from its note.
+    """
+    shape, tensors = read_shape(adapter.folder), read_tensors(adapter.folder)
+    load_head(encoder, tensors)
+    parameters = dict(encoder.base.named_parameters())
+    with torch.no_grad():
+        for name in sorted(k.removesuffix(".a") for k in tensors if k.endswith(".a")):
+            change = tensors[f"{name}.b"] @ tensors[f"{name}.a"]
+            weight = parameters[f"{name}.weight"]
+            weight.add_(change.to(weight), alpha=shape.scale)
+    return shape
 
 
 def padded(rows: Sequence[Row]) -> dict[str, Tensor]:

@@ -101,7 +101,8 @@ class EmbeddedReranker:
 
         Args:
             query: In plain words. For white space alone, the hits keep the search's order.
-            hits: All of one search, best about `DEPTH`; each new one costs five embeddings.
+            hits: All of one search, best about `DEPTH`; each new one costs five embeddings
+                that are not stored.
             k: 0 or less returns an empty list.
         """
         if not hits or k <= 0:

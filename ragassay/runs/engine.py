@@ -36,12 +36,14 @@ class Event:
         n_calls: Finished or failed verdicts.
         n_records: Finished answers.
         usage: The verdicts' cost.
+        phase: What has begun, in a word or two; empty where nothing has.
     """
 
     n_expected: int = 0
     n_calls: int = 0
     n_records: int = 0
     usage: Usage = field(default_factory=Usage)
+    phase: str = ""
 
 
 Listener = Callable[[Event], None]
@@ -193,6 +195,7 @@ def _event(chunk: dict[str, Any]) -> Event:
         n_expected=chunk.get("expected", 0),
         n_calls=chunk.get("done", 0),
         usage=chunk.get("usage", Usage()),
+        phase=chunk.get("phase", ""),
     )
 
 

@@ -43,8 +43,12 @@ def shown_progress(
                 totals.n_calls + event.n_calls,
                 totals.n_records + event.n_records,
                 totals.usage + event.usage,
+                event.phase or totals.phase,
             )
-            progress.update(task, completed=totals.n_records, detail=_detail(totals))
+            is_done = totals.n_records == n_records
+            phase = totals.phase if totals.phase and not is_done else description
+            detail = _detail(totals)
+            progress.update(task, description=phase, completed=totals.n_records, detail=detail)
 
         yield listen
 
