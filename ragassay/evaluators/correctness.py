@@ -100,12 +100,11 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[SentenceCorrectness]:
         """Return one a sentence: the model's, the evidence's, or that there was no passage."""
         by_sentence = _by_evidence(file, tools)
-        for one in super().settled(file, tools):
+        known = [v for v in super().settled(file, tools) if isinstance(v, SentenceCorrectness)]
+        for one in known:
             other = by_sentence.get(one.sentence)
             # What the model leaves open the evidence may decide, by a second judge above all.
-            if isinstance(one, SentenceCorrectness) and not (
-                one.is_undecided and other and other.correct is not None
-            ):
+            if not (one.is_undecided and other and other.correct is not None):
                 by_sentence[one.sentence] = one
         return [
             by_sentence.get(s.index) or SentenceCorrectness(sentence=s.index, failure=NO_PASSAGE)
