@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 N_A_BATCH = 8
 K = 10
-N_TOKENS = 512
 
 
 def timed(what: str, n: int, work: Callable[[], None]) -> float:

@@ -14,6 +14,7 @@ from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Form, Shape, Train
 from ragassay.models.cores import cores
 from ragassay.models.packed import pack
 from ragassay.models.weights import check_digest, sha256_of
+from ragassay.text.reading import with_closest
 
 if TYPE_CHECKING:
     import numpy as np
