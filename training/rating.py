@@ -23,7 +23,14 @@ from ragassay.optimizers.finetuning.yescieval import SEED
 from ragassay.prompts.signals import load_signals
 from ragassay.settings import load_settings
 from training.rating_examples import Example, examples_of
-from training.signal_rating import FOREIGN_FEATURES, fit_order, fit_rubric, fit_sentences
+from training.signal_rating import (
+    FOREIGN_FEATURES,
+    first_of_all,
+    fit_order,
+    fit_rubric,
+    fit_sentences,
+    last_of_all,
+)
 
 HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")
 """Attacks whose result another system might have written. It is worse than its original, but alone
@@ -56,14 +63,18 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
         raise InputError("nothing to fit on: no whole answer to a question that is not held out")
     whole = [e for e in examples if e.kind == "whole"]
     several = [e.measured for e in whole if len(e.measured.sentences) > 1]
-    order = fit_order(
-        [m.sentences for m in several], [m.vectors for m in several], [m.openings for m in several]
+    texts = (
+        [m.sentences for m in several],
+        [m.vectors for m in several],
+        [m.openings for m in several],
     )
     sentences = SignalRater(
         data=data,
         data_sha256=_digest(examples),
         seed=SEED,
-        order=order,
+        order=fit_order(*texts),
+        opening=fit_order(*texts, first_of_all),
+        closing=fit_order(*texts, last_of_all, inverse_penalty=0.3),
         foreign=_fit_foreign(examples),
         scholarly=_fit_register(examples),
     )
