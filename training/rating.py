@@ -64,13 +64,16 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
     """
     if not examples:
         raise InputError("nothing to fit on: no whole answer to a question that is not held out")
+    order, opening, closing = _fit_places(examples)
     sentences = SignalRater(
         data=data,
         data_sha256=_digest(examples),
         seed=SEED,
+        order=order,
+        opening=opening,
+        closing=closing,
         foreign=_fit_foreign(examples),
         scholarly=_fit_register(examples),
-        **_fit_places(examples),
     )
     rows = _signals(examples, sentences)
     words = load_signals()
@@ -88,19 +91,19 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
     return sentences.model_copy(update={"rubrics": rubrics})
 
 
-def _fit_places(examples: Sequence[Example]) -> dict[str, LinearScorer]:
-    """Fit the scorers of a sentence's place on whole answers."""
+def _fit_places(examples: Sequence[Example]) -> tuple[LinearScorer, LinearScorer, LinearScorer]:
+    """Fit the scorers of a sentence's place, `order`, `opening` and `closing`, on whole answers."""
     several = [e.measured for e in examples if _is_ordered(e)]
     texts = (
         [m.sentences for m in several],
         [m.vectors for m in several],
         [m.openings for m in several],
     )
-    return {
-        "order": fit_order(*texts),
-        "opening": fit_order(*texts, first_of_all),
-        "closing": fit_order(*texts, last_of_all, inverse_penalty=0.3),
-    }
+    return (
+        fit_order(*texts),
+        fit_order(*texts, first_of_all),
+        fit_order(*texts, last_of_all, inverse_penalty=0.3),
+    )
 
 
 def _is_ordered(example: Example) -> bool:
@@ -119,7 +122,10 @@ def _signals(examples: Sequence[Example], fitted: SignalRater) -> dict[int, Mapp
     for number in range(N_FOLDS):
         inside = {id(e) for e in examples if fold[question[e.original]] == number}
         others = [e for e in examples if _is_ordered(e) and id(e) not in inside]
-        rater = fitted.model_copy(update=_fit_places(others)) if len(others) > 1 else fitted
+        rater = fitted
+        if len(others) > 1:
+            places = zip(("order", "opening", "closing"), _fit_places(others), strict=True)
+            rater = fitted.model_copy(update=dict(places))
         rows |= {id(e): signals_of(e.measured, rater).values for e in examples if id(e) in inside}
     return rows
 

@@ -19,7 +19,6 @@ from ragassay.instruments.signals.style import (
 from ragassay.models.entailment import CONTRADICTS, N_SENTENCES, SUPPORTS
 from ragassay.records import AnswerSentence, Case, Document, SourceGap
 from ragassay.text.sentences import sentences_of
-from ragassay.text.words import tokenize
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +51,6 @@ class Measured:
         vectors: The sentences' vectors, shape (n_sentences, n_dimensions).
         openings: The first words of each sentence.
         register: The features of each sentence's register, from its spelling.
-        stems: For each sentence, the word stems that the question does not have.
         twins: For each sentence, the number of the most similar one.
         gaps: The source sentences that the answer covers least.
     """
@@ -62,7 +60,6 @@ class Measured:
     vectors: NDArray[np.float32]
     openings: tuple[tuple[str, ...], ...]
     register: tuple[Row, ...]
-    stems: tuple[frozenset[str], ...]
     twins: tuple[int | None, ...]
     gaps: tuple[SourceGap, ...] = ()
 
@@ -81,14 +78,12 @@ def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Measur
         passages = _passages(placed, lines)
         _add_grounding(rows, case, texts, passages)
         _add_entailment(rows, texts, passages, verifier)
-    asked = frozenset(tokenize(case.question))
     return Measured(
         sentences=tuple(rows),
         answer=_answer_row(case, texts, placed),
         vectors=placed.sentences,
         openings=tuple(tuple(opening(text)) for text in texts),
         register=tuple(register_features(text) for text in texts),
-        stems=tuple(frozenset(tokenize(text)) - asked for text in texts),
         twins=tuple(twins(placed)),
         gaps=_gaps(case.sources, placed, lines),
     )

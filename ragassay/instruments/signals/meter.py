@@ -48,9 +48,6 @@ REDUNDANT = 0.6
 LEAST_CONNECTIVES = 0.1
 """Added before the logarithm: the last connectives to go are missed most."""
 
-ENOUGH = 50
-"""Different words of an answer beyond which further ones are no reason to call it informative."""
-
 N_DIGITS = 6
 """Digits to which a signal is rounded."""
 
@@ -94,8 +91,6 @@ def signals_of(measured: Measured, rater: SignalRater) -> Signals:
             answer[f"mean_{name}"] = float(np.mean(values))
     answer["all_foreign"] = float(np.logaddexp.reduce(foreign))
     answer["log_connectives"] = math.log(LEAST_CONNECTIVES + answer["connectives"])
-    answer["said"] = said(measured.stems, foreign)
-    answer["said_enough"] = min(answer["said"], math.log1p(ENOUGH))
     answer["clearly_foreign"] = float(np.maximum(foreign, 0).sum())
     redundant = [row["redundancy"] - REDUNDANT for row in rows if "redundancy" in row]
     answer["all_redundancy"] = math.log1p(float(np.maximum(redundant, 0).sum()))
@@ -111,23 +106,6 @@ def signals_of(measured: Measured, rater: SignalRater) -> Signals:
         ),
         gaps=measured.gaps,
     )
-
-
-def said(stems: Sequence[frozenset[str]], foreign: Sequence[float] | NDArray[np.float64]) -> float:
-    """Return how much sentences say, as log(1 + n) of their different words.
-
-    Each word counts with the probability that its sentence is not from another text, the highest
-    where several have it.
-
-    Args:
-        stems: The words of each sentence.
-        foreign: Log-odds that it is from another text.
-    """
-    own: dict[str, float] = {}
-    for words, odds in zip(stems, foreign, strict=True):
-        share = 1 / (1 + math.exp(min(float(odds), 700.0)))
-        own |= {word: max(share, own.get(word, 0.0)) for word in words}
-    return math.log1p(math.fsum(own.values()))
 
 
 def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from fakes import WordEmbedder
 
 from ragassay.agents.context import build_case
 from ragassay.instruments.signals import SignalMeter
-from ragassay.instruments.signals.meter import log_share, order_score, said
+from ragassay.instruments.signals.meter import log_share, order_score
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.records import Case, Document, Record, Signals
 from ragassay.text.segmenter import segment
@@ -128,14 +128,6 @@ def test_a_sentence_is_first_or_last_as_surely_as_its_score_stands_out():
     assert log_share([1, 1], 0) == pytest.approx(math.log(0.5))
     assert log_share([0, 0, math.log(2)], -1) == pytest.approx(math.log(0.5))
     assert log_share([5], 0) == 0
-
-
-def test_what_is_said_counts_different_words_and_those_of_another_text_hardly():
-    lowers, rises = frozenset({"aspirin", "lower"}), frozenset({"aspirin", "rise"})
-    assert said([lowers, rises], [-50, -50]) == pytest.approx(math.log(4))
-    assert said([lowers, rises], [-50, 50]) == pytest.approx(math.log(3))
-    assert said([lowers, rises], [0, 1000]) == pytest.approx(math.log(2))
-    assert said([], []) == 0
 
 
 def test_an_answer_that_gives_none_says_so():
