@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
@@ -23,7 +23,14 @@ from ragassay.optimizers.finetuning.yescieval import SEED
 from ragassay.prompts.signals import load_signals
 from ragassay.settings import load_settings
 from training.rating_examples import Example, examples_of
-from training.signal_rating import FOREIGN_FEATURES, fit_order, fit_rubric, fit_sentences
+from training.signal_rating import (
+    FOREIGN_FEATURES,
+    first_of_all,
+    fit_order,
+    fit_rubric,
+    fit_sentences,
+    last_of_all,
+)
 
 HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")
 """Attacks whose result another system might have written. It is worse than its original, but alone
@@ -32,8 +39,11 @@ it should not be rated low."""
 HARDLY_SEEN_SHARE = 0.2
 """Weight of these, and of clinical damage, among the ratings."""
 
-KIND_SHARES = {"whole": 3.6, "extreme": 4.5}
+KIND_SHARES = {"whole": 2.6, "extreme": 4.5}
 """Weight of a kind of answers among the ratings; 1 for the others."""
+
+N_FOLDS = 5
+"""Parts of the questions, each scored by models of places that were fitted on the others."""
 
 INFORMAL = ("blog", "tweet")
 """Attacks that add informal text, which is not scholarly."""
@@ -54,33 +64,70 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
     """
     if not examples:
         raise InputError("nothing to fit on: no whole answer to a question that is not held out")
-    whole = [e for e in examples if e.kind == "whole"]
-    several = [e.measured for e in whole if len(e.measured.sentences) > 1]
-    order = fit_order(
-        [m.sentences for m in several], [m.vectors for m in several], [m.openings for m in several]
-    )
+    order, opening, closing = _fit_places(examples)
     sentences = SignalRater(
         data=data,
         data_sha256=_digest(examples),
         seed=SEED,
         order=order,
+        opening=opening,
+        closing=closing,
         foreign=_fit_foreign(examples),
         scholarly=_fit_register(examples),
     )
-    values = [signals_of(e.measured, sentences).values for e in examples]
+    rows = _signals(examples, sentences)
     words = load_signals()
     rubrics = {}
     for rubric, signals in words.rubrics.items():
-        chosen = [i for i, e in enumerate(examples) if rubric in e.ratings]
+        chosen = [e for e in examples if rubric in e.ratings]
         better = {name: words.answer[name].better == "high" for name in signals.rated}
         rubrics[rubric] = fit_rubric(
-            [values[i] for i in chosen],
-            [examples[i].ratings[rubric] for i in chosen],
-            _shares([examples[i] for i in chosen]),
+            [rows[id(e)] for e in chosen],
+            [e.ratings[rubric] for e in chosen],
+            _shares(chosen),
             better,
-            _pairs([examples[i] for i in chosen]),
+            _pairs(chosen),
         )
     return sentences.model_copy(update={"rubrics": rubrics})
+
+
+def _fit_places(examples: Sequence[Example]) -> tuple[LinearScorer, LinearScorer, LinearScorer]:
+    """Fit the scorers of a sentence's place, `order`, `opening` and `closing`, on whole answers."""
+    several = [e.measured for e in examples if _is_ordered(e)]
+    texts = (
+        [m.sentences for m in several],
+        [m.vectors for m in several],
+        [m.openings for m in several],
+    )
+    return (
+        fit_order(*texts),
+        fit_order(*texts, first_of_all),
+        fit_order(*texts, last_of_all, inverse_penalty=0.3),
+    )
+
+
+def _is_ordered(example: Example) -> bool:
+    return example.kind == "whole" and len(example.measured.sentences) > 1
+
+
+def _signals(examples: Sequence[Example], fitted: SignalRater) -> dict[int, Mapping[str, float]]:
+    """Compute each example's signals, by its identity.
+
+    The scorers of places know the whole answers that they were fitted on by heart, so those that
+    score an example here were fitted on answers to other questions.
+    """
+    question = {e.original: e.question for e in examples if e.kind == "whole"}
+    fold = {e: n % N_FOLDS for n, e in enumerate(sorted(set(question.values())))}
+    rows: dict[int, Mapping[str, float]] = {}
+    for number in range(N_FOLDS):
+        inside = {id(e) for e in examples if fold[question[e.original]] == number}
+        others = [e for e in examples if _is_ordered(e) and id(e) not in inside]
+        rater = fitted
+        if len(others) > 1:
+            places = zip(("order", "opening", "closing"), _fit_places(others), strict=True)
+            rater = fitted.model_copy(update=dict(places))
+        rows |= {id(e): signals_of(e.measured, rater).values for e in examples if id(e) in inside}
+    return rows
 
 
 def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:

@@ -21,10 +21,22 @@ from ragassay.optimizers.finetuning.yescieval import (
     some_systems,
 )
 from ragassay.perturbations import ATTACKS, damage_answers
-from ragassay.records import DamagedAnswer
+from ragassay.records import DamagedAnswer, Record
 
 OTHER_GENRE = {"off_topic": {"readability": 2}, "off_topic_inside": {"readability": 2}}
 """A further desired rating of an attack: a passage of another genre breaks a scholarly text."""
+
+
+NOTHING = (
+    "The given context does not provide information about this question.",
+    "There is not enough information available to answer this. Please provide more details.",
+    "No relevant documents were found for this question.",
+    "I cannot answer this question based on the abstracts. They do not mention what is asked.",
+)
+"""Answers that give none."""
+
+SAYS_SOMETHING: tuple[str, ...] = ("relevancy", "completeness", "informativeness")
+"""Rubrics on which these are rated lowest."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +51,7 @@ class Example:
         attack: The attack's name; "" for a whole answer.
         added: Numbers of the sentences that the attack added or changed.
         pool: The kind of text they are from.
+        question: Id of the question.
     """
 
     measured: Measured
@@ -48,6 +61,7 @@ class Example:
     attack: str = ""
     added: tuple[int, ...] = ()
     pool: str = ""
+    question: str = ""
 
 
 def examples_of(
@@ -56,36 +70,49 @@ def examples_of(
     n_systems: int = 1,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Example]:
-    """Measure whole answers to questions that are not held out, and their damaged versions.
+    """Measure whole answers to questions that are not held out, and damaged versions of some.
 
     Args:
         answers: YESciEval files.
         tools: Cuts and embeds.
-        n_systems: Number of systems drawn for each question.
+        n_systems: Number of systems drawn for each question, whose answers are damaged.
         say: Receives progress messages.
 
     Raises:
         InputError: A file cannot be read.
     """
-    verifier, given = Remembered(signals_verifier()), (tools.settings, tools.retrieval.corpus)
+    verifier = Remembered(signals_verifier())
+
+    def measured(record: Record) -> Measured:
+        case = case_of(record, tools.settings, tools.retrieval.corpus)
+        return measure(case, tools.models.embedder, verifier)
+
     for path in answers:
         records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
         fit = [record for record in records if record.metadata.get("variant") == "benign"]
         rated = ratings_of(path)
         chosen = some_systems(fit, n_systems)
+        drawn = {record.id for record in chosen}
         damaged = [
             *damage_answers(chosen, attacks=ATTACKS, pools="fit", seed=SEED, among=fit).answers,
             *redundant(records, chosen),
         ]
-        for n, record in enumerate(chosen, 1):
-            say(f"{path.name}: {n} of {len(chosen)}")
-            found = measure(case_of(record, *given), tools.models.embedder, verifier)
-            yield Example(found, rated.get(record.id, {}), record.id)
+        for n, record in enumerate(sorted(fit, key=lambda r: r.topic or r.id), 1):
+            say(f"{path.name}: {n} of {len(fit)}")
+            yield Example(
+                measured(record),
+                rated.get(record.id, {}),
+                record.id,
+                question=record.topic or record.id,
+            )
             for one in damaged:
                 wanted = DESIRED.get((one.family, one.severity))
                 if one.original == record.id and wanted is not None:
-                    found = measure(case_of(one.record, *given), tools.models.embedder, verifier)
-                    yield _example(one, found, wanted)
+                    yield _example(one, measured(one.record), wanted)
+            if record.id in drawn:
+                empty = record.model_copy(update={"answer": NOTHING[n % len(NOTHING)]})
+                wanted = dict.fromkeys(SAYS_SOMETHING, DESIRED["rubric", "extreme"])
+                yield Example(measured(empty), wanted, record.id, "extreme", "nothing")
 
 
 def _example(one: DamagedAnswer, measured: Measured, wanted: int) -> Example:

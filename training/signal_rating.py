@@ -6,7 +6,7 @@ it, an answer's desired rating is YESciEval's (section 5).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+
+Pairs = list[tuple[int, int, float]]
+"""Sentences of an answer, of which the second is to score higher, and the pair's weight."""
 
 ORDER_FEATURES = ("question_relevance", "belonging", "length", "digits", "defines", "uses_defined")
 FOREIGN_FEATURES = (
@@ -46,11 +49,27 @@ LEAST_WEIGHT = 0.02
 """Least weight of each signal of a rubric, so that none is ignored."""
 
 
+def each_later(n: int) -> Pairs:
+    """Pair each sentence with each later one."""
+    return [(i, j, 1.0) for i in range(n) for j in range(i + 1, n)]
+
+
+def last_of_all(n: int) -> Pairs:
+    """Pair each sentence with the last; the one before it counts most, for it is most alike."""
+    return [(i, n - 1, 2.0 if i == n - 2 else 1 / (n - 1)) for i in range(n - 1)]
+
+
+def first_of_all(n: int) -> Pairs:
+    """Pair each sentence with the first."""
+    return [(i, 0, 1 / (n - 1)) for i in range(1, n)]
+
+
 def fit_order(
     answers: Sequence[Sequence[Mapping[str, float]]],
     vectors: Sequence[NDArray[np.float32]],
     openings: Sequence[Sequence[Sequence[str]]],
-    inverse_penalty: float = 0.3,
+    pairs: Callable[[int], Pairs] = each_later,
+    inverse_penalty: float = 0.1,
 ) -> LinearScorer:
     """Fit a scorer of a sentence's place in its answer: logistic regression on an answer's pairs.
 
@@ -58,6 +77,7 @@ def fit_order(
         answers: The measures of the sentences of each answer, in their order.
         vectors: The same sentences' vectors, shape (n_sentences, n_dimensions) each.
         openings: The opening of each of them.
+        pairs: The pairs of an answer of so many sentences.
         inverse_penalty: scikit-learn's C.
     """
     from scipy import sparse
@@ -73,11 +93,11 @@ def fit_order(
             if word in known:
                 starts[i, known[word]] = 1.0
     table = sparse.hstack([np.vstack(vectors), table, starts.tocsr()]).tocsr()
-    first, second = _pairs([len(answer) for answer in answers])
+    low, high, weight = _all_pairs(pairs, [len(answer) for answer in answers])
     # Half the pairs are reversed: without a bias both classes carry the same information.
-    sign = np.where(np.arange(len(first)) % 2, 1.0, -1.0)
+    sign = np.where(np.arange(len(low)) % 2, 1.0, -1.0)
     model = LogisticRegression(C=inverse_penalty, fit_intercept=False, max_iter=2000)
-    model.fit(sparse.diags(sign) @ (table[second] - table[first]), sign > 0)
+    model.fit(sparse.diags(sign) @ (table[high] - table[low]), sign > 0, weight)
     weights = model.coef_[0]
     n, m = vectors[0].shape[1], len(ORDER_FEATURES)
     return LinearScorer(
@@ -216,17 +236,18 @@ def _common(openings: Sequence[Sequence[str]]) -> dict[str, int]:
     return {word: column for column, word in enumerate(sorted(common))}
 
 
-def _pairs(lengths: Sequence[int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Pair each sentence of an answer with each later one, counted over all answers."""
-    first: list[int] = []
-    second: list[int] = []
+def _all_pairs(
+    pairs: Callable[[int], Pairs], lengths: Sequence[int]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    """Return the lower and the higher sentence of each pair, counted over all answers; weights."""
+    found: Pairs = []
     start = 0
     for n in lengths:
-        for i in range(n):
-            first += [start + i] * (n - i - 1)
-            second += range(start + i + 1, start + n)
+        found += [(start + low, start + high, weight) for low, high, weight in pairs(n)]
         start += n
-    return np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
+    low, high, weight = zip(*found, strict=True)
+    weights = np.array(weight, dtype=np.float64)
+    return np.array(low, np.intp), np.array(high, np.intp), weights / weights.mean()
 
 
 def _rounded(values: Floats) -> tuple[float, ...]:

@@ -1,9 +1,9 @@
 """Rate an answer from its measurements: small linear models, stored as JSON.
 
-Three of them read sentences: where in an answer a sentence belongs, whether it is from another
-text, whether it is scholarly prose. One for each rubric turns the answer's signals into
-probabilities of the five ratings. A worse signal can only lower a rating, never raise it, whatever
-the data suggested.
+Five of them read sentences: how late in an answer a sentence comes, whether it is the first or the
+last, whether it is from another text, whether it is scholarly prose. One for each rubric turns the
+answer's signals into probabilities of the five ratings. A worse signal can only lower a rating,
+never raise it, whatever the data suggested.
 """
 
 from __future__ import annotations
@@ -124,6 +124,8 @@ class SignalRater(Frozen):
         data_sha256: Hash of the measured answers that it was fitted on.
         seed: Seed of the damage and of the splits.
         order: Scores how late in an answer a sentence comes.
+        opening: Scores whether a sentence is the first of its answer.
+        closing: Scores whether it is the last.
         foreign: Scores whether a sentence is from another text.
         scholarly: Scores whether a sentence is scholarly prose.
         rubrics: By the rubric's name.
@@ -134,6 +136,8 @@ class SignalRater(Frozen):
     data_sha256: str = ""
     seed: int = 0
     order: LinearScorer
+    opening: LinearScorer = LinearScorer()
+    closing: LinearScorer = LinearScorer()
     foreign: LinearScorer
     scholarly: LinearScorer
     rubrics: dict[str, RubricRater] = Field(default_factory=dict)

@@ -14,6 +14,7 @@ from ragassay.instruments.signals.style import (
     opening,
     register_features,
     repeated_runs,
+    says_nothing,
 )
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS
 from ragassay.records import AnswerSentence, Case, Document, SourceGap
@@ -209,6 +210,7 @@ def _answer_row(case: Case, texts: Sequence[str], placed: Placed) -> Row:
     row: Row = {
         "connectives": connective_rate(texts),
         "repeated_words": repeated_runs(texts),
+        "nothing": sum(says_nothing(text) for text in texts) / len(texts),
         "cited": sum(bool(s.citations) for s in case.sentences) / len(texts),
         "n_paragraphs": float(sum(bool(p.strip()) for p in case.answer.split("\n"))),
     }

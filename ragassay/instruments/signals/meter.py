@@ -75,7 +75,8 @@ def signals_of(measured: Measured, rater: SignalRater) -> Signals:
     """Compute signals from measurements with the rater's models."""
     import numpy as np
 
-    place = rater.order.logits(measured.sentences, measured.vectors, measured.openings)
+    texts = (measured.sentences, measured.vectors, measured.openings)
+    place = rater.order.logits(*texts)
     foreign = rater.foreign.logits(measured.sentences)
     register = rater.scholarly.logits(measured.register, measured.vectors)
     rows = [
@@ -95,6 +96,8 @@ def signals_of(measured: Measured, rater: SignalRater) -> Signals:
     answer["all_redundancy"] = math.log1p(float(np.maximum(redundant, 0).sum()))
     if len(rows) > 1:
         answer["order"] = order_score(place)
+        answer["opening"] = log_share(rater.opening.logits(*texts), 0)
+        answer["closing"] = log_share(rater.closing.logits(*texts), -1)
     return Signals(
         values=_rounded(answer),
         sentences=tuple(
@@ -118,6 +121,14 @@ def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
 
     places = np.asarray(place, dtype=np.float64)
     return _concordance(places) - _concordance(np.sort(places))
+
+
+def log_share(logits: NDArray[np.float64] | Sequence[float], number: int) -> float:
+    """Return the log-probability that of all sentences this one is chosen (softmax)."""
+    import numpy as np
+
+    scores = np.asarray(logits, dtype=np.float64)
+    return float(scores[number] - np.logaddexp.reduce(scores))
 
 
 def _concordance(place: NDArray[np.float64]) -> float:

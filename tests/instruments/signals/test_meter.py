@@ -11,7 +11,7 @@ from fakes import WordEmbedder
 
 from ragassay.agents.context import build_case
 from ragassay.instruments.signals import SignalMeter
-from ragassay.instruments.signals.meter import order_score
+from ragassay.instruments.signals.meter import log_share, order_score
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.records import Case, Document, Record, Signals
 from ragassay.text.segmenter import segment
@@ -47,8 +47,8 @@ def measured(answer: str, sources: tuple[Document, ...] = SOURCES) -> Signals:
     # Vectors of another length than the shipped weights are for.
     plain = rater.model_copy(
         update={
-            "order": rater.order.model_copy(update={"vector_weights": ()}),
-            "scholarly": rater.scholarly.model_copy(update={"vector_weights": ()}),
+            name: getattr(rater, name).model_copy(update={"vector_weights": ()})
+            for name in ("order", "opening", "closing", "scholarly")
         }
     )
     return SignalMeter(embedder, verifier, plain).signals(case_of(answer, sources))
@@ -95,7 +95,8 @@ def test_without_sources_nothing_is_said_of_them():
 def test_the_verifier_reads_each_sentence_with_the_closest_of_the_sources():
     embedder, verifier = WordEmbedder(), CountingVerifier()
     rater = shipped_rater()
-    bare = rater.model_copy(update={"order": rater.foreign, "scholarly": rater.foreign})
+    places = ("order", "opening", "closing", "scholarly")
+    bare = rater.model_copy(update=dict.fromkeys(places, rater.foreign))
     SignalMeter(embedder, verifier, bare).signals(case_of("Aspirin lowers fever."))
     ((claim, passage),) = verifier.pairs
     assert claim == "Aspirin lowers fever."
@@ -121,3 +122,14 @@ def test_order_agrees_with_a_slow_count_over_all_permutations(places):
     for order in itertools.permutations(places):
         assert order_score(order) == pytest.approx(likelihood(order) - best)
         assert order_score(order) <= 1e-12
+
+
+def test_a_sentence_is_first_or_last_as_surely_as_its_score_stands_out():
+    assert log_share([1, 1], 0) == pytest.approx(math.log(0.5))
+    assert log_share([0, 0, math.log(2)], -1) == pytest.approx(math.log(0.5))
+    assert log_share([5], 0) == 0
+
+
+def test_an_answer_that_gives_none_says_so():
+    assert measured("The context does not provide information on it.").values["nothing"] == 1
+    assert measured("Aspirin lowers fever [1].").values["nothing"] == 0
