@@ -1,12 +1,13 @@
 """Find from which confidence on the verifiers are right often enough, and write their bounds.
 
-    python -m training.bounds --shared ../shared --model ragassay/minilm-verifier
+    python -m training.bounds --shared ../shared --model ragassay/minilm-verifier --work shares.npy
 
 Three kinds of data that nothing was trained on: undamaged answers to YESciEval's development
 questions, each with one cited sentence edited (number, direction or negation), as a user's answers
-come; documents that these sentences do not cite; and SciFact's held-out claims. What contradicts is
-bounded on the answers; what supports, or is neutral, on answers and on claims, and the higher
-threshold counts. One verdict of an answer is drawn, as one of a claim.
+come; documents that these sentences do not cite, of the same and of other questions; and SciFact's
+held-out claims. What contradicts, or is about something else, is bounded on the answers; what
+supports, or is neutral, on answers and on claims, and the higher threshold counts. One verdict of
+an answer is drawn, as one of a claim.
 
 It prints what the bounds come to: findings on answers as written, edited sentences found.
 """
@@ -23,22 +24,26 @@ from pathlib import Path
 
 import numpy as np
 
+from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.metrics.risk import bound_of, risk_bound
 from ragassay.models import adapters
-from ragassay.models.entailment import COLUMNS, CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.models.embeddings import Embedder
+from ragassay.models.entailment import COLUMNS, CONTRADICTS, NEUTRAL, SUPPORTS, EntailmentModel
 from ragassay.models.verifiers import entailment_model
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED
-from ragassay.records import Bound
+from ragassay.records import Bound, BoundLevel, Comparison
 from ragassay.settings import load_settings
 from ragassay.text.reading import passage_of_sentences
 from training.cited import CitedSentence, cited_sentences, is_dev, whole_answers
 from training.claims import SEED, split_scifact
 from training.edits import edited
 
-RISK, RISK_ON_CLAIMS, DELTA = 0.2, 0.35, 0.1
-"""Largest share of wrong verdicts among those on answers, and on SciFact's claims, which are harder
-and few."""
+RISK, RISK_OF_FINDINGS, RISK_ON_CLAIMS, DELTA = 0.2, 0.15, 0.35, 0.1
+"""Largest share of wrong verdicts among those on answers, of those that lead a report, and on
+SciFact's claims, which are harder and few."""
+
+THRESHOLDS = tuple(round(0.98 - 0.02 * step, 2) for step in range(30))
 
 EDITS = ("number", "direction", "negation")
 N_NOT_CITED = 2
@@ -52,12 +57,14 @@ class Case:
     Attributes:
         claim: Labelled; `NOT_CONTRADICTED` where only a contradiction would be wrong.
         cluster: The answer or claim that it belongs to.
-        kind: "written", an edit, "not cited" or "claim".
+        kind: "written", an edit, "not cited", "foreign" or "claim".
+        beside: The other documents that the sentence cites.
     """
 
     claim: LabelledClaim
     cluster: str
     kind: str
+    beside: str = ""
 
 
 def answer_cases(shared: Path) -> list[Case]:
@@ -68,12 +75,14 @@ def answer_cases(shared: Path) -> list[Case]:
         if is_dev(pair.claim.group.removeprefix("yescieval ")):
             by_answer[pair.answer].append(pair)
     cases: list[Case] = []
+    answers = sorted(by_answer)
     for answer, pairs in by_answer.items():
         for pair in (pair for pair in pairs if pair.is_cited):
             label = SUPPORTS if pair.is_clear else NOT_CONTRADICTED
-            cases.append(Case(replace(pair.claim, label=label), answer, "written"))
+            claim = replace(pair.claim, label=label)
+            cases.append(Case(claim, answer, "written", _beside(pair, pairs)))
         edits = [
-            Case(made.claim, answer, made.kind)
+            Case(made.claim, answer, made.kind, _beside(pair, pairs))
             for pair in pairs
             if pair.is_cited and pair.is_clear
             for made in edited(pair.claim, pair.closest, rng)
@@ -87,7 +96,19 @@ def answer_cases(shared: Path) -> list[Case]:
         others = [pair for pair in pairs if not pair.is_cited and pair.is_clear]
         for pair in rng.sample(others, min(N_NOT_CITED, len(others))):
             cases.append(Case(pair.claim, answer, "not cited"))
+        other = rng.choice(by_answer[rng.choice(answers)]).claim
+        if other.group != pairs[0].claim.group:
+            foreign = replace(pairs[0].claim, title=other.title, sentences=other.sentences)
+            cases.append(Case(replace(foreign, label=NEUTRAL), answer, "foreign"))
     return cases
+
+
+def _beside(pair: CitedSentence, pairs: Sequence[CitedSentence]) -> str:
+    """Return the other documents that a sentence cites, as one text."""
+    claim = pair.claim
+    others = (p.claim for p in pairs if p.is_cited and p.claim.claim == claim.claim)
+    texts = (" ".join([o.title, *o.sentences]) for o in others if o.title != claim.title)
+    return " ".join(texts)
 
 
 def claim_cases(shared: Path) -> list[Case]:
@@ -95,84 +116,136 @@ def claim_cases(shared: Path) -> list[Case]:
     return [Case(c, f"{c.group} {c.claim}", "claim") for c in split_scifact(shared)[1]]
 
 
-def bounds_from(cases: Sequence[Case], shares: np.ndarray) -> tuple[Bound, ...]:
-    """Return the bounds of a verifier by its probabilities, shape (n_cases, 3)."""
-    found: list[Bound] = []
-    for label in (SUPPORTS, CONTRADICTS, NEUTRAL):
-        of_answers = _bound(cases, shares, label, RISK, "sentences of answers")
-        if label == CONTRADICTS:
-            found += [of_answers, of_answers.model_copy(update={"level": "finding"})]
-            continue
-        on_claims = _bound(cases, shares, label, RISK_ON_CLAIMS, "SciFact's held-out claims")
-        # None is above any threshold: such a verdict never counts.
-        found.append(max(of_answers, on_claims, key=lambda one: one.threshold or 2.0))
-    return tuple(found)
+def verdicts_of(
+    cases: Sequence[Case], model: EntailmentModel, embedder: Embedder, work: Path
+) -> list[Comparison]:
+    """Return what the verifier says, without bounds but with its rules.
 
-
-def _bound(cases: Sequence[Case], shares: np.ndarray, label: int, risk: float, data: str) -> Bound:
-    best, sure = shares.argmax(axis=1), shares.max(axis=1).round(4)
-    is_claims = risk == RISK_ON_CLAIMS
-    places = [
-        place
-        for place, case in enumerate(cases)
-        if best[place] == label
-        and (case.kind == "claim") == is_claims
-        and (case.claim.label != NOT_CONTRADICTED or label == CONTRADICTS)
-        and (label != CONTRADICTS or case.kind != "not cited")
+    Args:
+        cases: The cases.
+        model: The inference model.
+        embedder: Detects passages about another subject.
+        work: Keeps the probabilities; read if it exists.
+    """
+    verifier = EncoderVerifier(model, embedder, by_rule=True)
+    verifier.bounds = ()
+    if work.exists():
+        shares = np.load(work)
+    else:
+        shares = model.probabilities([(c.claim.claim, _passage(c.claim)) for c in cases])
+        np.save(work, shares)
+    return [
+        verifier.judged(
+            row.tolist(), c.claim.claim, "\n".join(c.claim.sentences), c.claim.title, c.beside
+        )
+        for c, row in zip(cases, shares, strict=True)
     ]
+
+
+def _passage(claim: LabelledClaim) -> str:
+    return passage_of_sentences(claim.claim, claim.sentences, claim.title)
+
+
+def bounds_from(cases: Sequence[Case], found: Sequence[Comparison]) -> tuple[Bound, ...]:
+    """Return the bounds of a verifier by its verdicts."""
+    answers = [(c, v) for c, v in zip(cases, found, strict=True) if c.kind != "claim"]
+    claims = [(c, v) for c, v in zip(cases, found, strict=True) if c.kind == "claim"]
+    bounds = [
+        _bound(answers, "contradicts", RISK),
+        _bound(answers, "contradicts", RISK_OF_FINDINGS, "finding"),
+        _bound(answers, "not_relevant", RISK_OF_FINDINGS, "finding"),
+    ]
+    for label in ("supports", "neutral"):
+        stricter = (_bound(answers, label, RISK), _bound(claims, label, RISK_ON_CLAIMS))
+        # None is above any threshold: such a verdict never counts.
+        bounds.append(max(stricter, key=lambda one: one.threshold or 2.0))
+    return tuple(bounds)
+
+
+_RIGHT = {
+    "supports": SUPPORTS,
+    "contradicts": CONTRADICTS,
+    "neutral": NEUTRAL,
+    "not_relevant": NEUTRAL,
+}
+
+
+def _bound(
+    rows: Sequence[tuple[Case, Comparison]], label: str, risk: float, level: BoundLevel = "verdict"
+) -> Bound:
+    of_label = [
+        (case, verdict)
+        for case, verdict in rows
+        if label == _label_of(verdict, level)
+        and (level == "finding" or label == "contradicts" or case.claim.label != NOT_CONTRADICTED)
+        and (label != "contradicts" or case.kind not in ("not cited", "foreign"))
+    ]
+    is_claims = bool(rows) and rows[0][0].kind == "claim"
     return risk_bound(
-        COLUMNS[label],
-        [float(sure[place]) for place in places],
-        [cases[place].claim.label == label for place in places],
+        label,
+        [verdict.confidence or 0.0 for _, verdict in of_label],
+        [case.claim.label == _RIGHT[label] for case, _ in of_label],
         risk=risk,
         delta=DELTA,
-        clusters=[cases[place].cluster for place in places],
-        data=data,
+        clusters=[case.cluster for case, _ in of_label],
+        level=level,
+        thresholds=THRESHOLDS,
+        data="SciFact's held-out claims" if is_claims else "sentences of answers",
     )
 
 
-def report(cases: Sequence[Case], shares: np.ndarray, bounds: Sequence[Bound]) -> str:
+def _label_of(verdict: Comparison, level: BoundLevel) -> str:
+    """Return the label as bounds name it: irrelevant passages are neutral, but for findings."""
+    said = verdict.verdict or ""
+    return "neutral" if said == "not_relevant" and level == "verdict" else said
+
+
+def report(cases: Sequence[Case], found: Sequence[Comparison], bounds: Sequence[Bound]) -> str:
     """Return what the bounds come to."""
-    best, sure = shares.argmax(axis=1), shares.max(axis=1)
-    head = bound_of(bounds, "contradicts", "finding")
-    leads = np.array(
-        [
-            b == CONTRADICTS and bool(head and head.admits(s))
-            for b, s in zip(best, sure, strict=True)
-        ]
-    )
-    kinds = np.array([case.kind for case in cases])
-    labels = np.array([case.claim.label for case in cases])
-    answers = {case.cluster for case in cases if case.kind == "written"}
+    rows = list(zip(cases, found, strict=True))
+    written = [row for row in rows if row[0].kind == "written"]
+    n_answers = len({case.cluster for case, _ in written})
+    led = sum(_leads(v, bounds) for _, v in written)
+    leaning = sum("contradicts" in (v.verdict, v.leaning) for _, v in written)
     lines = [
-        f"{len(answers)} answers as written: {leads[kinds == 'written'].sum() / len(answers):.3f} "
-        f"findings an answer lead, {(best[kinds == 'written'] == CONTRADICTS).sum() / len(answers):.3f} "
-        "lean to contradicts"
+        f"{n_answers} answers as written: {led / n_answers:.3f} contradictions an answer lead, "
+        f"{leaning / n_answers:.3f} lead or lean"
     ]
+    edits = [row for row in rows if row[0].kind in EDITS]
     for kind in EDITS:
-        of_kind = kinds == kind
-        lines.append(
-            f"{kind}: {of_kind.sum()} edited, {leads[of_kind].mean():.3f} lead, "
-            f"{(best[of_kind] == CONTRADICTS).mean():.3f} lead or lean"
-        )
-    is_edit = np.isin(kinds, EDITS)
-    n_led = leads[is_edit].sum() + leads[kinds == "written"].sum()
-    lines.append(f"precision of what leads: {leads[is_edit].sum() / max(1, n_led):.3f} of {n_led}")
-    claims = kinds == "claim"
-    decided = np.array(
-        [_decides(bounds, int(b), float(s)) for b, s in zip(best, sure, strict=True)]
-    )
-    right = best == labels
+        own = [verdict for case, verdict in edits if case.kind == kind]
+        leads = np.mean([_leads(v, bounds) for v in own])
+        leans = np.mean(["contradicts" in (v.verdict, v.leaning) for v in own])
+        lines.append(f"{kind}: {len(own)} edited, {leads:.3f} lead, {leans:.3f} lead or lean")
+    right = sum(_leads(v, bounds) for _, v in edits)
+    share = right / max(1, right + led)
+    lines.append(f"of {right + led} contradictions that lead {share:.3f} are right")
+    for kind in ("written", "foreign"):
+        other = [_leads(v, bounds, "not_relevant") for c, v in rows if c.kind == kind]
+        lines.append(f"{kind}: {np.mean(other):.3f} of {len(other)} lead as about something else")
+    claims = [(case, v) for case, v in rows if case.kind == "claim"]
+    is_right = [_column(v) == case.claim.label for case, v in claims]
+    decided = [ok for ok, (_, v) in zip(is_right, claims, strict=True) if _is_decided(v, bounds)]
     lines.append(
-        f"SciFact: {right[claims].mean():.3f} of {claims.sum()}; of the {decided[claims].mean():.3f} "
-        f"decided {right[claims & decided].mean():.3f}"
+        f"SciFact: {np.mean(is_right):.3f} of {len(claims)} right; of the "
+        f"{len(decided) / len(claims):.3f} decided {np.mean(decided):.3f}"
     )
     return "\n".join(lines)
 
 
-def _decides(bounds: Sequence[Bound], label: int, sure: float) -> bool:
-    bound = bound_of(bounds, COLUMNS[label], "verdict")
-    return bound is None or bound.admits(round(sure, 4))
+def _column(verdict: Comparison) -> int:
+    label = verdict.verdict or verdict.leaning or ""
+    return COLUMNS.index("neutral" if label == "not_relevant" else label)  # type: ignore[arg-type]
+
+
+def _is_decided(verdict: Comparison, bounds: Sequence[Bound]) -> bool:
+    bound = bound_of(bounds, COLUMNS[_column(verdict)], "verdict")
+    return verdict.verdict is not None and bool(bound and bound.admits(verdict.confidence))
+
+
+def _leads(verdict: Comparison, bounds: Sequence[Bound], label: str = "contradicts") -> bool:
+    bound = bound_of(bounds, label, "finding")
+    return verdict.verdict == label and bool(bound and bound.admits(verdict.confidence))
 
 
 def main() -> None:
@@ -180,24 +253,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the bounds of a verifier.")
     parser.add_argument("--shared", type=Path, required=True, help="holds data/")
     parser.add_argument("--model", required=True, help="a shipped verifier, ragassay/...")
+    parser.add_argument("--work", type=Path, required=True, help="keeps probabilities, a .npy")
     given = parser.parse_args()
     cases = [*answer_cases(given.shared), *claim_cases(given.shared)]
     model = entailment_model(given.model, load_settings().cache_dir)
     print(f"{len(cases)} pairs", flush=True)
-    shares = model.probabilities(
-        [
-            (c.claim.claim, passage_of_sentences(c.claim.claim, c.claim.sentences, c.claim.title))
-            for c in cases
-        ]
-    )
-    bounds = bounds_from(cases, shares)
+    found = verdicts_of(cases, model, Embedder(), given.work)
+    bounds = bounds_from(cases, found)
     path = Path(adapters.__file__).with_name("bounds.json")
     known = json.loads(path.read_text("utf-8"))
     known[given.model] = [bound.model_dump(mode="json") for bound in bounds]
     path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
     for bound in bounds:
         print(bound.model_dump_json())
-    print(report(cases, shares, bounds))
+    print(report(cases, found, bounds))
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Found, Task, Wording, Words
-from ragassay.evaluators.comparing import compare
-from ragassay.evaluators.leading import Weight, weight_of
+from ragassay.evaluators.comparing import compare, text_read, texts_beside
+from ragassay.evaluators.leading import Weight, irrelevance, weight_of
 from ragassay.metrics.citations import citation_scores, merged_citations
 from ragassay.metrics.scores import evidence_scores
 from ragassay.records import (
@@ -83,8 +83,10 @@ class _ClaimEvaluator(Evaluator[Claim]):
         self, subject: Claim, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[VerdictBase]:
         """Compare a sentence with a passage."""
-        passage, text = subject.passage, file.case.sentences[subject.sentence - 1].text
-        found = await compare(tools, file.case, text, passage.text, passage.title)
+        passage, sentence = subject.passage, file.case.sentences[subject.sentence - 1]
+        read = text_read(passage, file.case, tools)
+        beside = texts_beside(passage, sentence, file.case)
+        found = await compare(tools, file.case, sentence.text, read, passage.title, beside)
         return _verdicts(subject, file, **vars(found))
 
     def unscored(
@@ -99,6 +101,8 @@ class _ClaimEvaluator(Evaluator[Claim]):
         """Return the passage, what it stands for, and what compares."""
         passage = subject.passage
         yield from (passage.document, passage.title, passage.text, str(passage.start))
+        yield text_read(passage, file.case, tools)
+        yield texts_beside(passage, file.case.sentences[subject.sentence - 1], file.case)
         yield from (str(passage.relevance_score), *subject.markers)
         yield from (str(tools.settings.verdict_labels), *tools.verifier_identity)
 
@@ -194,13 +198,18 @@ class EvidenceEvaluator(_ClaimEvaluator):
         supported = {one.sentence for one in evidence if one.verdict == "supports"}
         against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
         for one in evidence:
-            if weight := weight_of(one, outcome.tools):
+            weight = weight_of(one, outcome.tools)
+            cited = {c.document for c in outcome.file.case.sentences[one.sentence - 1].citations}
+            cited.discard(None)
+            # What a citation says of the same document is not said twice.
+            if weight and not ("citations" in outcome.parts and _document(one) in cited):
+                weight = weight.beside_others if cited else weight
                 against.setdefault(one.sentence, []).append((weight, one))
         found: list[Finding] = []
         for n, weighed in against.items():
             weight, one = min(weighed, key=lambda pair: pair[0].rank)
             other = "; another supports it." if n in supported else "."
-            message = f"A passage {weight.word} sentence {n}{_in(one)}{other}"
+            message = f"A passage {weight.word} sentence {n}{_in(one)}{_as(one)}{other}"
             found.append(weight.finding("contradicted_sentence", n, message))
         return found
 
@@ -214,8 +223,16 @@ class EvidenceEvaluator(_ClaimEvaluator):
         return tools.settings.evidence_passages * sides * len(file.case.sentences)
 
 
+def _as(verdict: EvidenceVerdict | CitationVerdict) -> str:
+    return f": {verdict.difference}" if verdict.difference else ""
+
+
+def _document(verdict: EvidenceVerdict) -> str:
+    return verdict.evidence.document if verdict.evidence else ""
+
+
 def _in(verdict: EvidenceVerdict) -> str:
-    return f" (in {verdict.evidence.document})" if verdict.evidence else ""
+    return f" (in {_document(verdict)})" if verdict.evidence else ""
 
 
 class CitationEvaluator(_ClaimEvaluator):
@@ -288,16 +305,24 @@ class CitationEvaluator(_ClaimEvaluator):
         )
 
     def findings(self, outcome: Outcome) -> list[Finding]:
-        """Name citations that contradict their sentence, or point nowhere."""
+        """Name citations that contradict their sentence, miss its subject, or point nowhere."""
+        citations = outcome.of(CitationVerdict)
+        supported = {one.sentence for one in citations if one.verdict == "supports"}
         found: list[Finding] = []
-        for one in outcome.of(CitationVerdict):
+        for one in citations:
             n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
             if one.verdict == "invalid":
                 message = f"{cites} points nowhere."
                 found.append(Finding(kind="invalid_citation", sentence=n, message=message))
             elif weight := weight_of(one, outcome.tools):
-                message = f"{cites} {weight.word} it."
+                weight = weight.beside_others if n in supported else weight
+                message = f"{cites} {weight.word} it{_as(one)}."
                 found.append(weight.finding("contradicted_citation", n, message))
+            elif one.verdict == "not_relevant":
+                weight = irrelevance(one, outcome.tools)
+                is_sure = "is" if weight.level == "head" else "may be"
+                message = f"{cites} {is_sure} about something else."
+                found.append(weight.finding("irrelevant_citation", n, message))
         return found
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:

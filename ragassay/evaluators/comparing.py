@@ -6,7 +6,14 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ragassay.records import VERDICT_SETS, Case, Comparison, Verdict
+from ragassay.records import (
+    VERDICT_SETS,
+    AnswerSentence,
+    Case,
+    Comparison,
+    EvidenceSpan,
+    Verdict,
+)
 from ragassay.text.sentences import sentences_of
 from ragassay.threads import in_thread
 
@@ -14,7 +21,26 @@ if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox
 
 
-async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str = "") -> Comparison:
+def text_read(passage: EvidenceSpan, case: Case, tools: Toolbox) -> str:
+    """Return what is read of a passage's document.
+
+    An encoder reads all of a document that came with the answer or is cited in it, so that a
+    sentence may rest on several of its passages; others read the passage.
+    """
+    reads_all = tools.models.encoder is not None and tools.settings.citation_evidence == "passage"
+    known = (source.text for source in case.sources if source.id == passage.document)
+    return next(known, passage.text) if reads_all else passage.text
+
+
+def texts_beside(passage: EvidenceSpan, sentence: AnswerSentence, case: Case) -> str:
+    """Return the other documents that a sentence cites."""
+    cited = {citation.document for citation in sentence.citations} - {passage.document}
+    return "\n".join(f"{s.title}\n{s.text}" for s in case.sources if s.id in cited)
+
+
+async def compare(
+    tools: Toolbox, case: Case, claim: str, text: str, title: str = "", beside: str = ""
+) -> Comparison:
     """Compare a claim with a text, by an encoder, a fine-tuned verifier, or the judge.
 
     Args:
@@ -23,6 +49,7 @@ async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str 
         claim: A sentence, or a fact of one.
         text: A passage.
         title: Of the passage's document.
+        beside: Other documents that the claim rests on; an encoder's rules know them.
 
     Raises:
         ModelError: A model gave no usable reply.
@@ -32,7 +59,7 @@ async def compare(tools: Toolbox, case: Case, claim: str, text: str, title: str 
     from ragassay.agents.tuned_verifier import passage_for
 
     if tools.models.encoder is not None:
-        return await asyncio.to_thread(tools.models.encoder.compare, claim, text, title)
+        return await asyncio.to_thread(tools.models.encoder.compare, claim, text, title, beside)
     if tools.models.verifier_lm is None:
         with dspy.context(lm=tools.jury.judge):
             return await tools.agents.verifier.compare(case, claim, text)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
 from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
+from ragassay.evaluators.comparing import text_read
 from ragassay.metrics.scores import correctness_scores
-from ragassay.models.correctness import identity_of
+from ragassay.models.correctness import EntailmentCorrectness, identity_of
 from ragassay.records import (
     CORRECTNESS,
     NOTHING_TO_JUDGE,
@@ -76,7 +77,8 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     ) -> Sequence[SentenceCorrectness]:
         """Ask the model about a sentence with each of its passages."""
         assert tools.models.correctness is not None  # else there are no subjects
-        return [await in_thread(_correctness, subject, tools.models.correctness)]
+        texts = _texts(subject, file, tools)
+        return [await in_thread(_correctness, subject, texts, tools.models.correctness)]
 
     def unscored(
         self,
@@ -95,7 +97,8 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         """Return the model and the passages."""
         model = tools.models.correctness
         identity = [*identity_of(model), str(model.threshold)] if model else []
-        return [*identity, *(part for p in subject.passages for part in (p.title, p.text))]
+        titles = [passage.title for passage in subject.passages]
+        return [*identity, *titles, *_texts(subject, file, tools)]
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[SentenceCorrectness]:
         """Return one a sentence: the model's, the evidence's, or that there was no passage."""
@@ -129,9 +132,21 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         return 0
 
 
-def _correctness(subject: SentencePassages, model: CorrectnessModel) -> SentenceCorrectness:
+def _texts(subject: SentencePassages, file: CaseFile, tools: Toolbox) -> list[str]:
+    """Return what is read: an inference model reads what the verifier reads, others passages."""
+    if isinstance(tools.models.correctness, EntailmentCorrectness):
+        return [text_read(passage, file.case, tools) for passage in subject.passages]
+    return [passage.text for passage in subject.passages]
+
+
+def _correctness(
+    subject: SentencePassages, texts: Sequence[str], model: CorrectnessModel
+) -> SentenceCorrectness:
     passages = subject.passages
-    pairs = [(subject.text, passage_of(subject.text, p.text, p.title)) for p in passages]
+    pairs = [
+        (subject.text, passage_of(subject.text, text, passage.title))
+        for passage, text in zip(passages, texts, strict=True)
+    ]
     scores = model.scores(pairs).tolist()
     best = max(range(len(scores)), key=scores.__getitem__)
     is_correct, doubt = scores[best] >= model.threshold, model.doubt(pairs)

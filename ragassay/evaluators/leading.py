@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ragassay.metrics.risk import bound_of
@@ -42,6 +42,11 @@ class Weight:
         return self.level != "head", not self.is_said
 
     @property
+    def beside_others(self) -> Weight:
+        """The weight beside documents that the sentence cites instead: no bound was found there."""
+        return replace(self, level="look") if self.precision is not None else self
+
+    @property
     def word(self) -> str:
         """The verb of a finding: does the text contradict, or may it?"""
         return "contradicts" if self.level == "head" else "may contradict"
@@ -72,11 +77,20 @@ def weight_of(verdict: EvidenceVerdict | CitationVerdict, tools: Toolbox) -> Wei
     return Weight("look", is_said=False) if verdict.leaning == CONTRADICTS else None
 
 
-def _said(verdict: EvidenceVerdict | CitationVerdict | NuggetVerdict, tools: Toolbox) -> Weight:
+def irrelevance(verdict: CitationVerdict, tools: Toolbox) -> Weight:
+    """Weigh that a citation is about something else."""
+    return _said(verdict, tools, "not_relevant")
+
+
+def _said(
+    verdict: EvidenceVerdict | CitationVerdict | NuggetVerdict,
+    tools: Toolbox,
+    label: str = CONTRADICTS,
+) -> Weight:
     encoder, second = tools.models.encoder, verdict.escalation
     if encoder is None or not encoder.bounds or (second and second.failure is None):
         return Weight("head")
-    bound = bound_of(encoder.bounds, CONTRADICTS, "finding")
+    bound = bound_of(encoder.bounds, label, "finding")
     if bound is None or not bound.admits(verdict.confidence):
         return Weight("look")
     return Weight("head", precision=bound.precision, data=bound.data)

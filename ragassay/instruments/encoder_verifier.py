@@ -13,16 +13,36 @@ from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     COLUMNS,
     CONTRADICTS,
+    NEUTRAL,
     SUPPORTS,
     EntailmentModel,
     bounds_of,
 )
-from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Usage, Verdict
+from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Usage, Verdict
+from ragassay.text.differences import Difference, difference_of
 from ragassay.text.reading import passage_of
+from ragassay.text.sentences import sentences_of
 
 RELEVANT = 0.3
 """Cosine of claim and passage below which a neutral passage is not relevant. Inference models
 know three labels; this threshold makes the fourth."""
+
+
+UNWITNESSED = Failure(
+    reason="undecided",
+    detail="leans to contradicts, but no number, direction or negation differs",
+)
+
+
+def weighed(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
+    """Return the probabilities of the labels in the light of a difference that a rule found.
+
+    A claim with a number that no source has is not supported, however alike the rest is: the share
+    of support goes to contradiction.
+    """
+    if difference is None or difference.kind != "number":
+        return shares
+    return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
 
 
 class EncoderVerifier:
@@ -32,12 +52,21 @@ class EncoderVerifier:
         model: The inference model.
         embedder: Detects passages about another subject.
         n_labels: The number of verdicts; the finest available of the 4 is given.
+        by_rule: Whether rules weigh what it says; None for a model with bounds, which were found
+            with them.
     """
 
-    def __init__(self, model: EntailmentModel, embedder: Embedder, n_labels: int = 4) -> None:
+    def __init__(
+        self,
+        model: EntailmentModel,
+        embedder: Embedder,
+        n_labels: int = 4,
+        by_rule: bool | None = None,
+    ) -> None:
         self.model, self._embedder = model, embedder
         self._labels = VERDICT_SETS[n_labels]
         self.bounds = bounds_of(model)
+        self._by_rule = bool(self.bounds) if by_rule is None else by_rule
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -48,20 +77,39 @@ class EncoderVerifier:
         """Verify a sentence against a passage."""
         return self.compare(claim, passage.text, passage.title)
 
-    def compare(self, claim: str, text: str, title: str = "") -> Comparison:
+    def compare(self, claim: str, text: str, title: str = "", beside: str = "") -> Comparison:
         """Verify any claim against any text of a titled document.
 
-        Undecided where the model is less sure than its bound for this label.
+        Undecided where the model is less sure than its bound for this label, and where it says
+        "contradicts" of a claim that differs from the text in no number, direction or negation.
+
+        Args:
+            claim: The claim.
+            text: The text.
+            title: The document's title.
+            beside: Texts of other documents that the claim rests on.
         """
         shares = self.model.probabilities([(claim, passage_of(claim, text, title))])[0].tolist()
+        return self.judged(shares, claim, text, title, beside)
+
+    def judged(
+        self, shares: Sequence[float], claim: str, text: str, title: str = "", beside: str = ""
+    ) -> Comparison:
+        """Return the verdict by the model's probabilities: see `compare`."""
+        difference = difference_of(claim, sentences_of(text), title, beside)
+        if self._by_rule:
+            shares = weighed(shares, difference)
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict, bits = self._verdict(best, claim, text), rounded_bits(self._by_label(shares))
         confidence = round(shares[best], 4)
         bound = bound_of(self.bounds, COLUMNS[best], "verdict")
         doubt = undecided(bound, verdict, confidence) if bound else None
-        if doubt:
-            return Comparison(None, confidence, Usage(), bits, leaning=verdict, failure=doubt)
-        return Comparison(verdict, confidence, Usage(), bits)
+        if self._by_rule and verdict == "contradicts" and difference is None:
+            doubt = doubt or UNWITNESSED
+        words = difference.words if difference and best == CONTRADICTS else ""
+        said = None if doubt else verdict
+        leaning = verdict if doubt else None
+        return Comparison(said, confidence, Usage(), bits, leaning, doubt, words)
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
         """Return the probability of each label; neutral and not relevant share one."""

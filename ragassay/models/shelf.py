@@ -11,10 +11,28 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.model_names import EMBEDDED_BASE, MEAN_VERIFIER, PROVIDER
+from ragassay.model_names import (
+    ASSIGNER,
+    EMBEDDED_BASE,
+    MEAN_VERIFIER,
+    MINILM_VERIFIER,
+    PROVIDER,
+    SIGNALS_VERIFIER,
+    SMOLLM2_VERIFIER,
+)
 from ragassay.model_names import SMOLLM2 as SMOLLM2_BASE
 from ragassay.models import tuned
-from ragassay.models.adapters import MINILM, SHAPE, SMOLLM2, WEIGHTS, Adapter, adapter_of
+from ragassay.models.adapters import (
+    ASSIGNMENT,
+    CLOSEST,
+    SHAPE,
+    SIGNALS,
+    SMOLLM2,
+    WEIGHTS,
+    WHOLE,
+    Adapter,
+    adapter_of,
+)
 from ragassay.models.cards import load_card
 from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.weights import (
@@ -139,25 +157,24 @@ def _bases() -> tuple[ShelfItem, ...]:
 
 
 def _verifiers() -> tuple[ShelfItem, ...]:
-    """Return the models that compare a claim with a passage."""
-    return (
+    """Return the models that compare a claim with a passage, or a nugget with an answer."""
+    says = "says whether a passage supports a claim"
+    parts: dict[str, tuple[str, tuple[Adapter, ...]]] = {
+        MINILM_VERIFIER: (f"{says}, over {EMBEDDED}: two adapters, averaged", (WHOLE, CLOSEST)),
+        SMOLLM2_VERIFIER: (f"{says}, over {SMOLLM2_BASE}", (SMOLLM2,)),
+        MEAN_VERIFIER: (f"{says}: the two others, averaged", (WHOLE, CLOSEST, SMOLLM2)),
+        SIGNALS_VERIFIER: ("compares sentences with passages for the signals", (SIGNALS,)),
+        ASSIGNER: ("says whether an answer states a gold nugget", (ASSIGNMENT,)),
+    }
+    return tuple(
         ShelfItem(
-            MEAN_VERIFIER,
-            "says whether a passage supports a claim: the two others, averaged",
+            name,
+            role,
             SHIPPED,
-            (*_adapter_files(MINILM), *_adapter_files(SMOLLM2)),
-            load_card(MEAN_VERIFIER),
-        ),
-        *(
-            ShelfItem(
-                adapter.model,
-                f"says whether a passage supports a claim, over {base}",
-                SHIPPED,
-                _adapter_files(adapter),
-                load_card(adapter.model),
-            )
-            for adapter, base in ((MINILM, EMBEDDED), (SMOLLM2, SMOLLM2_BASE))
-        ),
+            tuple(file for adapter in adapters for file in _adapter_files(adapter)),
+            load_card(name),
+        )
+        for name, (role, adapters) in parts.items()
     )
 
 

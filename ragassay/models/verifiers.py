@@ -24,7 +24,7 @@ from ragassay.model_names import (
 )
 from ragassay.models import adapters
 from ragassay.models.embeddings import EMBEDDED as MINILM
-from ragassay.models.entailment import EntailmentModel, Pair
+from ragassay.models.entailment import EntailmentModel, Pair, Remembered
 from ragassay.models.nli import NliModel
 from ragassay.models.pair_encoders import PACKAGED, pair_encoder
 
@@ -98,9 +98,10 @@ def _base_below(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
 
 
 @functools.cache
-def minilm_verifier() -> MeanVerifier:
-    """Load one a process: verdicts and correctness share its weights."""
-    return MeanVerifier(MINILM_VERIFIER, (_on_minilm(adapters.WHOLE), _on_minilm(adapters.CLOSEST)))
+def minilm_verifier() -> Remembered:
+    """Load one a process: verdicts and correctness share its weights and what it found."""
+    parts = (_on_minilm(adapters.WHOLE), _on_minilm(adapters.CLOSEST))
+    return Remembered(MeanVerifier(MINILM_VERIFIER, parts))
 
 
 @functools.cache

@@ -97,6 +97,7 @@ class Comparison:
         entropy_bits: Entropy of the distribution over the labels; None where not given.
         leaning: The likeliest label, where that is not enough for a verdict.
         failure: Why it is not enough.
+        difference: The claim's words that the text does not bear out, if a rule found some.
     """
 
     verdict: Verdict | None
@@ -105,6 +106,7 @@ class Comparison:
     entropy_bits: float | None = None
     leaning: Verdict | None = None
     failure: Failure | None = None
+    difference: str = ""
 
 
 class VerdictBase(Frozen):
@@ -241,6 +243,7 @@ class NuggetVerdict(VerdictBase):
         document: The cited document's id.
         nugget: The nugget's text.
         verdict: None where unscored.
+        difference: The nugget's words that the document does not bear out, if a rule found some.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
@@ -249,6 +252,7 @@ class NuggetVerdict(VerdictBase):
     document: str
     nugget: str
     verdict: Verdict | None = None
+    difference: str = ""
     escalated_from: NuggetVerdict | None = None
 
     @property
@@ -321,6 +325,7 @@ class CitationVerdict(VerdictBase):
         citation: The citation.
         verdict: "invalid" where the citation resolves to no document; None where unscored.
         evidence: The parts of the document that were checked.
+        difference: The sentence's words that the document does not bear out, if a rule found some.
         nuggets: The verdicts on the sentence's nuggets that it merges, if any.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
@@ -330,6 +335,7 @@ class CitationVerdict(VerdictBase):
     citation: Citation
     verdict: CitationLabel | None = None
     evidence: EvidenceSpan | None = None
+    difference: str = ""
     nuggets: tuple[NuggetVerdict, ...] = ()
     escalated_from: CitationVerdict | None = None
 
@@ -353,6 +359,7 @@ class EvidenceVerdict(VerdictBase):
         rank: Its place among the passages of its side, 1 for the best.
         verdict: None where unscored.
         evidence: The passage; None where nothing was found.
+        difference: The sentence's words that the passage does not bear out, if a rule found some.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
@@ -362,6 +369,7 @@ class EvidenceVerdict(VerdictBase):
     rank: int = Field(default=1, ge=1)
     verdict: Verdict | None = None
     evidence: EvidenceSpan | None = None
+    difference: str = ""
     escalated_from: EvidenceVerdict | None = None
 
     @property

@@ -113,7 +113,7 @@ def adapter_of(name: str) -> Adapter | None:
     Args:
         name: A shipped adapter's name, or `ragassay/FOLDER`.
     """
-    for shipped in (SMOLLM2, SIGNALS):
+    for shipped in (SMOLLM2, SIGNALS, ASSIGNMENT):
         if name == shipped.model:
             return shipped
     folder = Path(name.removeprefix(f"{PROVIDER}/"))

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import PROVIDER
-from ragassay.models.adapters import adapter_of, read_shape
+from ragassay.models.adapters import adapter_of, bounds_of_means, read_shape
 from ragassay.records import ModelCard
 
 CARD = "card.yaml"
@@ -45,7 +45,8 @@ def load_card(model: str) -> ModelCard | None:
 def _bounded(card: ModelCard) -> ModelCard:
     """Return a card with the bounds that its adapter's note has: they stand there alone."""
     adapter = adapter_of(card.model)
-    bounds = read_shape(adapter.folder).bounds if adapter else ()
+    own = read_shape(adapter.folder).bounds if adapter else ()
+    bounds = own or bounds_of_means().get(card.model, ())
     return card.model_copy(update={"bounds": bounds}) if bounds else card
 
 
