@@ -32,9 +32,6 @@ SMOLLM2_VERIFIER = f"{PROVIDER}/smollm2-verifier"
 MEAN_VERIFIER = f"{PROVIDER}/mean-verifier"
 """The mean of the two."""
 
-ASSIGNER = f"{PROVIDER}/assignment"
-"""Holds gold nuggets against an answer where no judge does."""
-
 SHIPPED_VERIFIERS = (MINILM_VERIFIER, SMOLLM2_VERIFIER, MEAN_VERIFIER)
 """Models that compare a claim with a passage and write nothing: no chat model has these names."""
 

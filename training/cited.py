@@ -49,7 +49,8 @@ class Overlap:
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._vectorizer = TfidfVectorizer(analyzer=tokenize, sublinear_tf=True).fit(texts)
+        analyzer: Any = tokenize  # its types know names only
+        self._vectorizer = TfidfVectorizer(analyzer=analyzer, sublinear_tf=True).fit(texts)
 
     def shares(self, claim: str, sentences: list[str]) -> Any:
         """Return the share of the claim's words in each sentence and in all, shape (n + 1,)."""

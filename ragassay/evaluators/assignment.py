@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
 from ragassay.metrics.nuggetizer import assignment_scores
 from ragassay.records import Failure, Nugget, NuggetAssignment, Score
-from ragassay.threads import in_thread
 
 if TYPE_CHECKING:
     from ragassay.evaluators.outcome import Outcome
@@ -41,7 +40,7 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
 
     def is_wanted(self, tools: Toolbox) -> bool:
         """Return whether nuggets are wanted, and somebody can assign them."""
-        known = (tools.jury.lm, tools.models.assignment, tools.second)
+        known = (tools.jury.lm, tools.second)
         return super().is_wanted(tools) and any(one is not None for one in known)
 
     def is_reported(self, tools: Toolbox) -> bool:
@@ -60,9 +59,6 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
         import dspy
 
         position, nugget = subject
-        if tools.models.assignment is not None:
-            assign = tools.models.assignment.assign
-            return [await in_thread(assign, file.case, position, nugget.text)]
         if tools.jury.lm is None:
             return [NuggetAssignment(gold=position, failure=NO_JUDGE)]
         with dspy.context(lm=tools.jury.lm):
@@ -85,11 +81,8 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
     def depends_on(
         self, subject: tuple[int, Nugget], task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[str]:
-        """Return the nugget, and what assigns it in a judge's place."""
-        return [
-            subject[1].text,
-            *(tools.models.assignment.identity if tools.models.assignment else ()),
-        ]
+        """Return the nugget."""
+        return [subject[1].text]
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[NuggetAssignment]:
         """Return one a gold nugget; an empty answer states none."""
@@ -100,8 +93,7 @@ class AssignmentEvaluator(Evaluator[tuple[int, Nugget]]):
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name what assigns."""
-        own = tools.models.assignment
-        return tools.or_second(own.model.name if own else tools.jury.name)
+        return tools.or_second(tools.jury.name)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the nuggetizer's four scores."""

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from ragassay.errors import SettingsError
-from ragassay.instruments.assigner import EncoderAssigner
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.instruments.signals import SignalMeter
 from ragassay.model_names import is_local
-from ragassay.models.adapters import ASSIGNMENT, SHAPE
 from ragassay.models.embeddings import EMBEDDED, Embedder
 from ragassay.models.entailment import Remembered
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.signal_rater import shipped_rater
 from ragassay.models.tuned import note_of
 from ragassay.models.verifiers import (
-    adapted_verifier,
     entailment_model,
     is_pair_verifier,
     signals_verifier,
 )
-from ragassay.records import ASSIGNMENTS
 from ragassay.settings import Settings
 
 
@@ -47,16 +43,6 @@ def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | N
         return None
     model = entailment_model(name, settings.cache_dir)
     return EncoderVerifier(model, embedder, settings.verdict_labels)
-
-
-def build_assigner(settings: Settings) -> EncoderAssigner | None:
-    """The assigner of gold nuggets; None where a judge assigns them, or nothing is fitted."""
-    if settings.has_judge or not (ASSIGNMENT.folder / SHAPE).is_file():
-        return None
-    model = adapted_verifier(ASSIGNMENT, settings.cache_dir)
-    found = [one for one in getattr(model, "bounds", ()) if one.level == "verdict"]
-    bounds = {one.label: one.threshold for one in found if one.threshold is not None}
-    return EncoderAssigner(model, {name: bounds[name] for name in ASSIGNMENTS if name in bounds})
 
 
 def build_verifier_lm(settings: Settings) -> JudgeLM | None:

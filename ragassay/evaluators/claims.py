@@ -197,13 +197,15 @@ class EvidenceEvaluator(_ClaimEvaluator):
         evidence = outcome.of(EvidenceVerdict)
         supported = {one.sentence for one in evidence if one.verdict == "supports"}
         against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
+        given = {document.id for document in outcome.file.record.sources}
         for one in evidence:
             weight = weight_of(one, outcome.tools)
-            cited = {c.document for c in outcome.file.case.sentences[one.sentence - 1].citations}
-            cited.discard(None)
+            citations = outcome.file.case.sentences[one.sentence - 1].citations
             # What a citation says of the same document is not said twice.
-            if weight and not ("citations" in outcome.parts and _document(one) in cited):
-                weight = weight.beside_others if cited else weight
+            is_cited = _document(one) in {citation.document for citation in citations}
+            if weight and not ("citations" in outcome.parts and is_cited):
+                is_own = not citations and _document(one) in given
+                weight = weight if is_own else weight.beside_others
                 against.setdefault(one.sentence, []).append((weight, one))
         found: list[Finding] = []
         for n, weighed in against.items():

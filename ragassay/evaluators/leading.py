@@ -43,7 +43,7 @@ class Weight:
 
     @property
     def beside_others(self) -> Weight:
-        """The weight beside documents that the sentence cites instead: no bound was found there."""
+        """The weight of a document that the sentence does not rest on: no bound was found there."""
         return replace(self, level="look") if self.precision is not None else self
 
     @property

@@ -6,12 +6,10 @@ import functools
 from dataclasses import dataclass
 
 from ragassay.evaluators.building import (
-    build_assigner,
     build_encoder,
     build_meter,
     build_verifier_lm,
 )
-from ragassay.instruments.assigner import EncoderAssigner
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.instruments.signals import SignalMeter
 from ragassay.models.correctness import CorrectnessModel, correctness_model, identity_of
@@ -37,7 +35,6 @@ class Models:
         correctness: Says whether sentences are correct; None where the verdicts on evidence do.
         matcher: Says when two nuggets are one fact; None where a threshold does.
         meter: Measures answers before their rubrics are rated; None where that is not wanted.
-        assignment: Holds gold nuggets against answers; None where the judge does, or nobody can.
     """
 
     embedder: Embedder
@@ -46,7 +43,6 @@ class Models:
     correctness: CorrectnessModel | None = None
     matcher: NuggetMatcher | None = None
     meter: SignalMeter | None = None
-    assignment: EncoderAssigner | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> Models:
@@ -63,14 +59,12 @@ class Models:
             correctness=correctness_model(settings.correctness, embedder, settings.cache_dir),
             matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
             meter=build_meter(settings, embedder),
-            assignment=build_assigner(settings),
         )
 
     @property
     def digests(self) -> tuple[str, ...]:
         """Names, digests and bounds of those that decide."""
-        decide = (self.encoder, self.assignment)
-        own = (text for one in decide if one is not None for text in one.identity)
+        own = self.encoder.identity if self.encoder else ()
         return (*own, *(identity_of(self.correctness) if self.correctness else ()))
 
 

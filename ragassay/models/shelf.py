@@ -12,7 +12,6 @@ from typing import Any
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.model_names import (
-    ASSIGNER,
     EMBEDDED_BASE,
     MEAN_VERIFIER,
     MINILM_VERIFIER,
@@ -23,7 +22,6 @@ from ragassay.model_names import (
 from ragassay.model_names import SMOLLM2 as SMOLLM2_BASE
 from ragassay.models import tuned
 from ragassay.models.adapters import (
-    ASSIGNMENT,
     CLOSEST,
     SHAPE,
     SIGNALS,
@@ -157,14 +155,13 @@ def _bases() -> tuple[ShelfItem, ...]:
 
 
 def _verifiers() -> tuple[ShelfItem, ...]:
-    """Return the models that compare a claim with a passage, or a nugget with an answer."""
+    """Return the models that compare a claim with a passage."""
     says = "says whether a passage supports a claim"
     parts: dict[str, tuple[str, tuple[Adapter, ...]]] = {
         MINILM_VERIFIER: (f"{says}, over {EMBEDDED}: two adapters, averaged", (WHOLE, CLOSEST)),
         SMOLLM2_VERIFIER: (f"{says}, over {SMOLLM2_BASE}", (SMOLLM2,)),
         MEAN_VERIFIER: (f"{says}: the two others, averaged", (WHOLE, CLOSEST, SMOLLM2)),
         SIGNALS_VERIFIER: ("compares sentences with passages for the signals", (SIGNALS,)),
-        ASSIGNER: ("says whether an answer states a gold nugget", (ASSIGNMENT,)),
     }
     return tuple(
         ShelfItem(

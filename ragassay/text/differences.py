@@ -13,9 +13,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.text.bm25 import rank
+from ragassay.text.words import tokenize
 
 N_CLOSEST = 2
 """Sentences of a document in which directions are looked for."""
+
+_SPELLED = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+        "fifteen sixteen seventeen eighteen nineteen twenty".split()
+    )
+}
+
+N_AROUND = 3
+"""Words on either side of a direction, of which one must be the same."""
 
 _NUMBER = re.compile(r"(?<![\w.^])\d+(?:[.,\u00b7]\d+)*")
 _REFERENCE = re.compile(
@@ -29,14 +41,17 @@ _NEGATION = re.compile(
     r"\b(?:not|no|never|cannot|without|nor|neither|fail(?:s|ed)?|unable|absence)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
+_COMPARED = (
+    "higher highest greater more longer larger stronger better",
+    "lower lowest fewer less shorter smaller weaker worse",
+)
 _OPPOSITES = (
+    _COMPARED,
     (
-        "increas rais rise rising rose elevat higher highest greater more enhanc improv upregulat "
-        "up-regulat longer prolonged accelerat stronger larger better gain promot stimulat activat "
-        "overexpress majority above",
-        "decreas reduc lower lowest fewer less declin fall fell drop diminish impair worse "
-        "downregulat down-regulat shorter shorten delay weaker smaller loss suppress inhibit block "
-        "underexpress minority below",
+        "increas rais rise rising rose elevat enhanc improv upregulat up-regulat prolonged accelerat "
+        "gain promot stimulat activat overexpress majority above",
+        "decreas reduc declin fall fell drop diminish impair worsen downregulat down-regulat shorten "
+        "delay loss suppress inhibit block underexpress minority below",
     ),
     ("effectiv beneficial protect", "ineffectiv harmful"),
     ("superior", "inferior"),
@@ -78,7 +93,8 @@ def difference_of(
         claim: The claim.
         sentences: The document's.
         title: The document's.
-        beside: Other documents that the claim rests on: their numbers are known, too.
+        beside: Other documents that the claim rests on. Their numbers are known, too; which of the
+            documents a direction or a negation is from cannot be told, so that these do not count.
 
     Example:
         >>> difference_of("It fell by 5 mm.", ["It fell by 2 mm."])
@@ -89,35 +105,67 @@ def difference_of(
     if not sentences:
         return None
     closest = [sentences[place] for place, _ in rank(claim, sentences)[:N_CLOSEST]]
-    return (
-        _number(claim, " ".join([title, *sentences, beside]))
-        or _direction(claim.lower(), " ".join(closest).lower())
-        or _negation(claim, closest[0])
-    )
+    number = _number(claim, " ".join([title, *sentences, beside]))
+    if number or beside:
+        return number
+    return _direction(claim.lower(), " ".join(closest).lower()) or _negation(claim, closest)
 
 
 def _number(claim: str, whole: str) -> Difference | None:
-    missing = sorted(_numbers(_REFERENCE.sub("", claim)) - _numbers(whole))
+    stated = {n.replace(",", "") for n in _NUMBER.findall(_REFERENCE.sub("", claim))}
+    missing = sorted(stated - _numbers(whole))
     return Difference("number", f"it has no {' and no '.join(missing)}") if missing else None
 
 
 def _numbers(text: str) -> set[str]:
-    return {n.replace(",", "").replace("\u00b7", ".") for n in _NUMBER.findall(text)}
+    spelled = (_SPELLED.get(word) for word in _WORD.findall(text.lower()))
+    figures = (n.replace(",", "").replace("\u00b7", ".") for n in _NUMBER.findall(text))
+    return {*figures, *(figure for figure in spelled if figure)}
 
 
 def _direction(claim: str, near: str) -> Difference | None:
     ours, theirs = _WORD.findall(claim), _WORD.findall(near)
-    for pair in _SIDES:
+    for pair in _SIDES if _same_comparator(ours, theirs) else _SIDES[1:]:
         for side, other in (pair, pair[::-1]):
-            said = next((word for word in ours if word.startswith(side)), None)
-            against = next((word for word in theirs if word.startswith(other)), None)
-            if said and against and not any(word.startswith(side) for word in theirs):
-                return Difference("direction", f'"{said}" here, "{against}" there')
+            if any(word.startswith(side) for word in theirs):
+                continue
+            for place, against in enumerate(theirs):
+                said = against.startswith(other) and _in_place_of(ours, side, theirs, place)
+                if said:
+                    return Difference("direction", f'"{said}" here, "{against}" there')
     return None
 
 
-def _negation(claim: str, closest: str) -> Difference | None:
-    ours, theirs = _NEGATION.search(claim), _NEGATION.search(closest)
+def _same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Return whether "than" leads to the same word: "less than A" may say what "more than B" does."""
+    ends = [
+        {word for n, one in enumerate(words) if one == "than" for word in words[n + 1 : n + 4]}
+        for words in (ours, theirs)
+    ]
+    return not any(ends) or bool(
+        set(tokenize(" ".join(ends[0]))) & set(tokenize(" ".join(ends[1])))
+    )
+
+
+def _in_place_of(
+    ours: Sequence[str], side: tuple[str, ...], theirs: Sequence[str], place: int
+) -> str | None:
+    """Return our word of a sense that stands among the same words as theirs of the opposite one."""
+    around = _around(theirs, place)
+    for own, word in enumerate(ours):
+        if word.startswith(side) and around & _around(ours, own):
+            return word
+    return None
+
+
+def _around(words: Sequence[str], place: int) -> set[str]:
+    near = [*words[max(0, place - N_AROUND) : place], *words[place + 1 : place + 1 + N_AROUND]]
+    return set(tokenize(" ".join(near)))
+
+
+def _negation(claim: str, closest: Sequence[str]) -> Difference | None:
+    ours = _NEGATION.search(claim)
+    theirs = _NEGATION.search(" ".join(closest) if ours else closest[0])
     if bool(ours) == bool(theirs):
         return None
     found = ours or theirs

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fakes import WordEmbedder
+from ragassay.instruments.assigner import EncoderAssigner
 
 import ragassay
 from ragassay.errors import SettingsError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
-from ragassay.instruments.assigner import EncoderAssigner
 from ragassay.model_names import INSTRUMENTS
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import Document, Evaluation, Nugget, Record

@@ -18,7 +18,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import (
-    ASSIGNER,
     MINILM_VERIFIER,
     PROVIDER,
     SIGNALS_VERIFIER,
@@ -104,7 +103,6 @@ WHOLE = Adapter(f"{MINILM_VERIFIER}-whole", _ROOM / "verifier_whole")
 CLOSEST = Adapter(f"{MINILM_VERIFIER}-closest", _ROOM / "verifier_closest")
 SIGNALS = Adapter(SIGNALS_VERIFIER, _ROOM / "signals_verifier")
 SMOLLM2 = Adapter(SMOLLM2_VERIFIER, _ROOM / "smollm2_verifier")
-ASSIGNMENT = Adapter(ASSIGNER, _ROOM / "assignment")
 
 
 def adapter_of(name: str) -> Adapter | None:
@@ -113,7 +111,7 @@ def adapter_of(name: str) -> Adapter | None:
     Args:
         name: A shipped adapter's name, or `ragassay/FOLDER`.
     """
-    for shipped in (SMOLLM2, SIGNALS, ASSIGNMENT):
+    for shipped in (SMOLLM2, SIGNALS):
         if name == shipped.model:
             return shipped
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
