@@ -3,8 +3,8 @@
     python benchmarks/verifier.py --shared ../shared
 
 Three labels, supports, contradicts and neutral, on Citation-Integrity dev, HealthVer dev (for
-measuring only) and the fifth of SciFact's groups that training left out. The baselines are fitted
-to the same training claims: the commonest label; two thresholds on the cosine of claim and passage;
+measuring only), the fifth of SciFact's groups that training left out, and Evidence Inference dev.
+The baselines are fitted to the same training claims: the commonest label; two thresholds on the cosine of claim and passage;
 a linear support vector machine on the words of both. Then their rates, on two cores. `--model`
 measures others in their place: of the hub, or those that `ragassay finetune verifier` made
 (`ragassay/FOLDER`).
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import random
 import sys
 import time
 from collections import Counter
@@ -41,7 +42,8 @@ from ragassay.settings import load_settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
 
-from training.claims import read_citation_integrity, read_healthver, split_scifact
+from training.claims import SEED, read_citation_integrity, read_healthver, split_scifact
+from training.findings import finding_claims, read_findings
 
 LABELS = ("supports", "contradicts", "neutral")
 N_TIMED = 200
@@ -208,6 +210,12 @@ def main() -> None:
         "Citation-Integrity dev": read_citation_integrity(arguments.shared, "dev"),
         "HealthVer dev": read_healthver(arguments.shared),
         "SciFact, held out of training": held,
+        "Evidence Inference dev": [
+            made.claim
+            for made in finding_claims(
+                read_findings(arguments.shared, "dev"), random.Random(SEED), 1
+            )
+        ],
     }
     for name, claims in sets.items():
         rows, groups = claim_examples(claims), [claim.group for claim in claims]

@@ -39,9 +39,10 @@ from training.cited import CitedSentence, cited_sentences, is_dev, whole_answers
 from training.claims import SEED, split_scifact
 from training.edits import edited
 
-RISK, RISK_ON_CLAIMS, DELTA = 0.2, 0.35, 0.1
-"""Largest share of wrong verdicts among those on answers, and on SciFact's claims, which are harder
-and few."""
+RISK, RISK_ON_CLAIMS, RISK_OF_IRRELEVANT, DELTA = 0.2, 0.35, 0.35, 0.1
+"""Largest share of wrong verdicts among those on answers; on SciFact's claims, which are harder and
+few; and of documents said to be about something else, where every citation counts as right, though
+models often cite the wrong number."""
 
 THRESHOLDS: dict[BoundLevel, tuple[float, ...]] = {
     "verdict": (0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65),
@@ -157,7 +158,7 @@ def bounds_from(cases: Sequence[Case], found: Sequence[Comparison]) -> tuple[Bou
     bounds = [
         _bound(answers, "contradicts", RISK),
         _bound(answers, "contradicts", RISK, "finding"),
-        _bound(answers, "not_relevant", RISK, "finding"),
+        _bound(answers, "not_relevant", RISK_OF_IRRELEVANT, "finding"),
     ]
     for label in ("supports", "neutral"):
         stricter = (_bound(answers, label, RISK), _bound(claims, label, RISK_ON_CLAIMS))
@@ -180,9 +181,7 @@ def _bound(
     of_label = [
         (case, verdict)
         for case, verdict in rows
-        if label == _label_of(verdict, level)
-        and (label == "contradicts" or case.claim.label != NOT_CONTRADICTED)
-        and (label != "contradicts" or case.kind not in ("not cited", "foreign"))
+        if label == _label_of(verdict, level) and _counts(case, label)
     ]
     is_claims = bool(rows) and rows[0][0].kind == "claim"
     return risk_bound(
@@ -196,6 +195,15 @@ def _bound(
         thresholds=THRESHOLDS[level],
         data="SciFact's held-out claims" if is_claims else "sentences of answers",
     )
+
+
+def _counts(case: Case, label: str) -> bool:
+    """Return whether a case can tell if a verdict of this label is right."""
+    if label == "contradicts":
+        return case.kind not in ("not cited", "foreign")
+    if label == "not_relevant":
+        return case.kind in ("written", "foreign")
+    return case.claim.label != NOT_CONTRADICTED
 
 
 def _label_of(verdict: Comparison, level: BoundLevel) -> str:

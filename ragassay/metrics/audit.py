@@ -35,6 +35,7 @@ JUDGED_BY = {
     "sentences": "sentence_label",
     "nuggets": "assignment",
     "contradicted_citation": "citation",
+    "irrelevant_citation": "citation",
     "contradicted_sentence": "evidence",
     "inappropriate_sentence": "sentence_label",
 }

@@ -71,6 +71,9 @@ FINDINGS: dict[str, FindingWording] = {
         "Citation of a retracted article", "Citations of retracted articles", "serious"
     ),
     "invalid_citation": FindingWording("Invalid citation", "Invalid citations", "serious"),
+    "irrelevant_citation": FindingWording(
+        "Citation about something else", "Citations about something else", "serious"
+    ),
     "later_citation": FindingWording(
         "Citation of an article younger than the answer",
         "Citations of articles younger than the answer",
@@ -118,6 +121,7 @@ JUDGED = frozenset(
         "contradicted_citation",
         "contradicted_sentence",
         "contradicted_evidence",
+        "irrelevant_citation",
     }
 )
 """Kinds of findings that somebody judged, and may be wrong about."""

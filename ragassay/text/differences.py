@@ -26,8 +26,8 @@ _SPELLED = {
     )
 }
 
-N_AROUND = 3
-"""Words on either side of a direction, of which one must be the same."""
+N_AROUND, N_AROUND_COMPARED = 3, 2
+"""Words on either side of a direction, or of a comparative, of which one must be the same."""
 
 _NUMBER = re.compile(r"(?<![\w.^])\d+(?:[.,\u00b7]\d+)*")
 _REFERENCE = re.compile(
@@ -48,10 +48,10 @@ _COMPARED = (
 _OPPOSITES = (
     _COMPARED,
     (
-        "increas rais rise rising rose elevat enhanc improv upregulat up-regulat prolonged accelerat "
-        "gain promot stimulat activat overexpress majority above",
-        "decreas reduc declin fall fell drop diminish impair worsen downregulat down-regulat shorten "
-        "delay loss suppress inhibit block underexpress minority below",
+        "increas rais rise rising rose elevat enhanc improv upregulat up-regulat prolonged gain "
+        "accelerat promot stimulat activat overexpress majority above",
+        "decreas reduc declin fall fell drop diminish impair worsen downregulat down-regulat loss "
+        "shorten delay suppress inhibit block underexpress minority below",
     ),
     ("effectiv beneficial protect", "ineffectiv harmful"),
     ("superior", "inferior"),
@@ -129,15 +129,18 @@ def _direction(claim: str, near: str) -> Difference | None:
         for side, other in (pair, pair[::-1]):
             if any(word.startswith(side) for word in theirs):
                 continue
+            n = N_AROUND_COMPARED if pair is _SIDES[0] else N_AROUND
             for place, against in enumerate(theirs):
-                said = against.startswith(other) and _in_place_of(ours, side, theirs, place)
+                if not against.startswith(other):
+                    continue
+                said = _in_place_of(ours, side, _around(theirs, place, n), n)
                 if said:
                     return Difference("direction", f'"{said}" here, "{against}" there')
     return None
 
 
 def _same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether "than" leads to the same word: "less than A" may say what "more than B" does."""
+    """Return whether "than" leads to the same: "less than A" may say what "more than B" says."""
     ends = [
         {word for n, one in enumerate(words) if one == "than" for word in words[n + 1 : n + 4]}
         for words in (ours, theirs)
@@ -148,18 +151,17 @@ def _same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _in_place_of(
-    ours: Sequence[str], side: tuple[str, ...], theirs: Sequence[str], place: int
+    ours: Sequence[str], side: tuple[str, ...], around: set[str], n: int
 ) -> str | None:
     """Return our word of a sense that stands among the same words as theirs of the opposite one."""
-    around = _around(theirs, place)
     for own, word in enumerate(ours):
-        if word.startswith(side) and around & _around(ours, own):
+        if word.startswith(side) and around & _around(ours, own, n):
             return word
     return None
 
 
-def _around(words: Sequence[str], place: int) -> set[str]:
-    near = [*words[max(0, place - N_AROUND) : place], *words[place + 1 : place + 1 + N_AROUND]]
+def _around(words: Sequence[str], place: int, n: int) -> set[str]:
+    near = [*words[max(0, place - n) : place], *words[place + 1 : place + 1 + n]]
     return set(tokenize(" ".join(near)))
 
 
