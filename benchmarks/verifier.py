@@ -4,10 +4,10 @@
 
 Three labels, supports, contradicts and neutral, on Citation-Integrity dev, HealthVer dev (for
 measuring only), the fifth of SciFact's groups that training left out, and Evidence Inference dev.
-The baselines are fitted to the same training claims: the commonest label; two thresholds on the cosine of claim and passage;
-a linear support vector machine on the words of both. Then their rates, on two cores. `--model`
-measures others in their place: of the hub, or those that `ragassay finetune verifier` made
-(`ragassay/FOLDER`).
+The baselines are fitted to labelled claims: the commonest label; two thresholds on the cosine of
+claim and passage; a linear support vector machine on the words of both. Then their rates, on two
+cores. `--model` measures others in their place: of the hub, or those that `ragassay finetune
+verifier` made (`ragassay/FOLDER`).
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ragassay.model_names import SMOLLM2
 from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.pair_encoders import PACKAGED, pair_encoder
@@ -51,6 +52,8 @@ the share of words which these must have."""
 
 ELSEWHERE = 0.3
 """Share of the edited sentences that are also read beside a document on something else."""
+
+BATCH = {EMBEDDED: 128, SMOLLM2: 32}
 
 FEWER_NEGATIONS = 0.4
 """Share of the negated titles and conclusions that is left out: there are so many."""
@@ -183,7 +186,7 @@ def main() -> None:
     claims = verifier_claims(given.shared)
     print(f"{len(claims)} examples: {_counts(claims)}", flush=True)
     examples: list[Example] = claim_examples([one.claim for one in claims])
-    tuning = dataclasses.replace(TUNINGS[given.base], reads=given.reads)
+    tuning = dataclasses.replace(TUNINGS[given.base], reads=given.reads, batch=BATCH[given.base])
     if given.rate:
         tuning = dataclasses.replace(tuning, learning_rate=given.rate, head_rate=given.rate)
     torch.manual_seed(SEED)  # the head starts at random

@@ -37,6 +37,11 @@ _REFERENCE = re.compile(
 """What looks like a figure and names a source."""
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
+_THAN_NUMBER = re.compile(
+    r"\b(?:more|less|fewer|greater|higher|lower|longer|shorter)\sthan\s\d", re.IGNORECASE
+)
+"""A bound, and no direction."""
+
 _NEGATION = re.compile(
     r"\b(?:not|no|never|cannot|without|nor|neither|fail(?:s|ed)?|unable|absence)\b|n['\u2019]t\b",
     re.IGNORECASE,
@@ -124,7 +129,7 @@ def _numbers(text: str) -> set[str]:
 
 
 def _direction(claim: str, near: str) -> Difference | None:
-    ours, theirs = _WORD.findall(claim), _WORD.findall(near)
+    ours, theirs = (_WORD.findall(_THAN_NUMBER.sub("", text)) for text in (claim, near))
     for pair in _SIDES if _same_comparator(ours, theirs) else _SIDES[1:]:
         for side, other in (pair, pair[::-1]):
             if any(word.startswith(side) for word in theirs):

@@ -1,4 +1,4 @@
-"""What a verifier reads of a document: all of it where it fits, else what is closest to the claim.
+"""Choose the passage of a document to compare a claim with: all of it where it fits.
 
 A passage is one text: its first line is the title, empty for none, then one sentence a line.
 """

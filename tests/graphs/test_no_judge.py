@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fakes import WordEmbedder
-from ragassay.instruments.assigner import EncoderAssigner
 
 import ragassay
 from ragassay.errors import SettingsError
@@ -89,19 +88,6 @@ async def test_what_only_a_judge_can_tell_is_undecided_or_not_said():
     assert [query.side for query in queries] == ["for", "for"], "the sentence and its question"
     assert all(query.text.endswith(RECORD.question) for query in queries)
     assert all(verdict.evidence for verdict in found.evidence)
-
-
-async def test_a_fitted_instrument_assigns_nuggets():
-    chosen, model = tools(only=("nuggets",)), Fixed()
-    found = await evaluate(chosen.using(assignment=EncoderAssigner(model, {"support": 0.8})))
-    assert [one.value for one in found.by("assignment")] == ["support"]
-    assert found.scores["nuggets.strict_vital"].value == 1.0
-    assert found.scores["nuggets.strict_vital"].judge == "ragassay/assignment"
-    unsure = await evaluate(chosen.using(assignment=EncoderAssigner(model, {"support": 0.95})))
-    [assignment] = unsure.by("assignment")
-    assert assignment.failure is not None and assignment.failure.reason == "undecided"
-    assert assignment.leaning == "support"
-    assert unsure.scores["nuggets.strict_vital"].n_unscored == 1
 
 
 async def test_facts_of_cited_documents_are_their_sentences():

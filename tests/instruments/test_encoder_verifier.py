@@ -64,7 +64,6 @@ def bound(label: str, threshold: float | None, level: BoundLevel = "verdict") ->
     ("shares", "n_labels", "threshold", "leaning"),
     [
         (CONTRADICTION, 4, 0.71, "contradicts"),
-        (CONTRADICTION, 4, 0.7, None),
         (CONTRADICTION, 4, None, "contradicts"),
         # What is merged into another label needs what it needed before.
         (CONTRADICTION, 2, 0.71, "not_attributable"),
@@ -94,10 +93,41 @@ def test_neutral_and_not_relevant_share_a_bound():
         )
 
 
-def test_of_a_long_passage_the_closest_sentences_are_read_in_their_order():
+def test_all_sentences_of_a_passage_that_fits_are_read_in_their_order():
     model = Fixed(*SUPPORT)
     near = ["Alpha lowers it.", "Pressure falls.", "Alpha is new.", "It lowers pressure."]
     text = f"Trains run. {near[0]} Winter ended. {near[1]} {near[2]} Rain fell. {near[3]}"
     EncoderVerifier(model, WordEmbedder()).verify(CLAIM, span(text, "On alpha"))  # type: ignore[arg-type]
-    lines = "\n".join(near)
-    assert model.asked == [(CLAIM, f"On alpha. {lines}")]
+    (asked,) = model.asked
+    title, *lines = asked[1].split("\n")
+    assert (asked[0], title) == (CLAIM, "On alpha.")
+    assert [line for line in lines if line in near] == near and len(lines) == 7
+
+
+@pytest.mark.parametrize(
+    ("claim", "shares", "beside", "said", "difference"),
+    [
+        ("Alpha lowers pressure by 5 mm.", SUPPORT, "", "contradicts", "it has no 5"),
+        ("Alpha lowers pressure by 5 mm.", SUPPORT, "By 5 mm.", "supports", ""),
+        ("Alpha lowers pressure by 2 mm.", SUPPORT, "", "supports", ""),
+        ("Alpha moves pressure.", CONTRADICTION, "", None, ""),
+        (
+            "Alpha increases pressure.",
+            CONTRADICTION,
+            "",
+            "contradicts",
+            '"increases" here, "reduces" there',
+        ),
+        ("Alpha does not move pressure.", CONTRADICTION, "", "contradicts", '"not" here alone'),
+        # Which of several documents it is from cannot be told.
+        ("Alpha does not move pressure.", CONTRADICTION, "Beta.", None, ""),
+    ],
+)
+def test_a_contradiction_needs_a_witness_and_a_number_is_one(
+    claim: str, shares: tuple[float, ...], beside: str, said: Verdict | None, difference: str
+):
+    verifier = EncoderVerifier(Fixed(*shares), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
+    text = "Alpha reduces pressure by 2 mm."
+    found = verifier.compare(claim, text, beside=beside)
+    assert (found.verdict, found.difference) == (said, difference)
+    assert (found.leaning == "contradicts") == (said is None)

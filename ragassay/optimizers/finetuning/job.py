@@ -81,7 +81,7 @@ def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -
         SettingsError: TRL is not installed, or the base is unavailable.
     """
     _check_start(job)
-    settings = load_settings(evidence_rounds=0)
+    settings = load_settings(evidence_rounds=0, only=("sentences",))
     examples, n_rejected = _examples(job, settings, say)
     if job.limit:
         examples = examples[: job.limit]

@@ -47,7 +47,6 @@ TUNINGS: Mapping[str, Tuning] = {
         head_rate=6e-4,
         schedule="cosine",
         smoothing=0.05,
-        batch=128,
     ),
     SMOLLM2: Tuning(
         untouched=0.4,
@@ -57,7 +56,6 @@ TUNINGS: Mapping[str, Tuning] = {
         head_rate=1e-3,
         schedule="cosine",
         smoothing=0.0,
-        batch=32,
     ),
 }
 """Training settings of each packaged base model."""

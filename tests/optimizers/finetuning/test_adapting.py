@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.models.adapters import MINILM, SMOLLM2, Adapter, read_shape
+from ragassay.models.adapters import SMOLLM2, WHOLE, Adapter, read_shape
 from ragassay.models.cross_encoder import CrossEncoder, save_adapter
 from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
@@ -81,20 +81,20 @@ def test_a_training_begins_with_the_adapter_that_it_is_given(tmp_path: Path):
     still = replace(TUNINGS[EMBEDDED], learning_rate=0.0, head_rate=0.0)
     example = Example("Alpha raises pressure.", "Alpha lowered pressure.", CONTRADICTS)
     encoder = pair_encoder(EMBEDDED, tmp_path)
-    train(encoder, [example], still, tmp_path / "work", 1, seed=0, start=MINILM.folder)
+    train(encoder, [example], still, tmp_path / "work", 1, seed=0, start=WHOLE.folder)
     with torch.inference_mode():
         rows = [encoder.row(example.claim, example.passage, still.n_tokens)]
         logits = encoder(encoder.batch(rows)).cpu()
-    shipped = CrossEncoder.load(MINILM, pair_encoder(EMBEDDED, tmp_path))
+    shipped = CrossEncoder.load(WHOLE, pair_encoder(EMBEDDED, tmp_path))
     wanted = shipped.probabilities([(example.claim, example.passage)])[0]
-    temperature = read_shape(MINILM.folder).temperature
+    temperature = read_shape(WHOLE.folder).temperature
     found = (logits[0] / temperature).double().softmax(-1).numpy()
     assert found == pytest.approx(wanted, abs=1e-4)
 
 
 @pytest.mark.parametrize(
     ("start", "rank", "problem"),
-    [(SMOLLM2, 32, "of another base"), (MINILM, 8, "of rank 32: name it with --rank")],
+    [(SMOLLM2, 32, "of another base"), (WHOLE, 8, "of rank 64: name it with --rank")],
 )
 def test_an_adapter_that_does_not_fit_is_refused(
     start: Adapter, rank: int, problem: str, tmp_path: Path

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from bases import ARCHITECTURES, save_base
-from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 from ragassay.cli import app
@@ -51,14 +50,14 @@ def claim(text: str, label: int, rationale: tuple[int, ...]) -> LabelledClaim:
 def test_only_claims_whose_deciding_sentences_are_marked_are_turned_over():
     text = "Alpha gave higher pressure."
     for marks, expected in (((0,), [SUPPORTS, CONTRADICTS]), ((), [SUPPORTS])):
-        found = head_examples([[claim(text, SUPPORTS, marks)]], WordEmbedder(), seed=0)
+        found = head_examples([[claim(text, SUPPORTS, marks)]], seed=0)
         assert [example.label for example in found] == expected
 
 
 def test_a_set_that_comes_twice_weighs_twice_with_the_same_contraries():
     once = [claim("Alpha was safe and gave 3 times higher pressure.", SUPPORTS, (0,))]
     other = [claim("Beta.", NEUTRAL, ())]
-    found = head_examples([once, once, other], WordEmbedder(), seed=0)
+    found = head_examples([once, once, other], seed=0)
     assert len(found) == 5 and found[:2] == found[2:4]
 
 
