@@ -43,7 +43,8 @@ _THAN_NUMBER = re.compile(
 """A bound, and no direction."""
 
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|cannot|without|nor|neither|fail(?:s|ed)?|unable|absence)\b|n['\u2019]t\b",
+    r"\b(?:not|no|never|cannot|without|nor|neither|fail(?:s|ed)?|unable|absence|avoid(?:s|ed)?"
+    r"|contraindicated|(?:advis|recommend)\w*\sagainst)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
 _COMPARED = (
