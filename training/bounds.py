@@ -28,13 +28,20 @@ from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.metrics.risk import bound_of, risk_bound
 from ragassay.models import adapters
 from ragassay.models.embeddings import Embedder
-from ragassay.models.entailment import COLUMNS, CONTRADICTS, NEUTRAL, SUPPORTS, EntailmentModel
+from ragassay.models.entailment import (
+    COLUMNS,
+    CONTRADICTS,
+    NEUTRAL,
+    SUPPORTS,
+    EntailmentModel,
+    Pair,
+)
 from ragassay.models.verifiers import entailment_model
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.optimizers.finetuning.pairs import NOT_CONTRADICTED
 from ragassay.records import Bound, BoundLevel, Comparison
 from ragassay.settings import load_settings
-from ragassay.text.reading import passage_of_sentences
+from ragassay.text.reading import passage_of
 from training.cited import CitedSentence, cited_sentences, is_dev, whole_answers
 from training.claims import SEED, split_scifact
 from training.edits import edited
@@ -69,7 +76,7 @@ class Case:
     claim: LabelledClaim
     cluster: str
     kind: str
-    beside: str = ""
+    beside: tuple[str, ...] = ()
 
 
 def answer_cases(shared: Path) -> list[Case]:
@@ -108,12 +115,11 @@ def answer_cases(shared: Path) -> list[Case]:
     return cases
 
 
-def _beside(pair: CitedSentence, pairs: Sequence[CitedSentence]) -> str:
-    """Return the other documents that a sentence cites, as one text."""
+def _beside(pair: CitedSentence, pairs: Sequence[CitedSentence]) -> tuple[str, ...]:
+    """Return the other documents that a sentence cites."""
     claim = pair.claim
     others = (p.claim for p in pairs if p.is_cited and p.claim.claim == claim.claim)
-    texts = (" ".join([o.title, *o.sentences]) for o in others if o.title != claim.title)
-    return " ".join(texts)
+    return tuple(" ".join([o.title, *o.sentences]) for o in others if o.title != claim.title)
 
 
 def claim_cases(shared: Path) -> list[Case]:
@@ -121,34 +127,40 @@ def claim_cases(shared: Path) -> list[Case]:
     return [Case(c, f"{c.group} {c.claim}", "claim") for c in split_scifact(shared)[1]]
 
 
-def verdicts_of(
-    cases: Sequence[Case], model: EntailmentModel, embedder: Embedder, work: Path
-) -> list[Comparison]:
-    """Return what the verifier says, without bounds but with its rules.
+class Kept:
+    """An inference model without bounds, whose probabilities are kept in a file.
 
     Args:
-        cases: The cases.
-        model: The inference model.
-        embedder: Detects passages about another subject.
-        work: Keeps the probabilities; read if it exists.
+        model: Asked where there is no file yet.
+        pairs: All pairs that there will be.
+        file: A .npy file, of these pairs in this order.
     """
-    verifier = EncoderVerifier(model, embedder, by_rule=True)
-    verifier.bounds = ()
-    if work.exists():
-        shares = np.load(work)
-    else:
-        shares = model.probabilities([(c.claim.claim, _passage(c.claim)) for c in cases])
-        np.save(work, shares)
-    return [
-        verifier.judged(
-            row.tolist(), c.claim.claim, "\n".join(c.claim.sentences), c.claim.title, c.beside
-        )
-        for c, row in zip(cases, shares, strict=True)
+
+    bounds = ()
+
+    def __init__(self, model: EntailmentModel, pairs: Sequence[Pair], file: Path) -> None:
+        self.name, self.digest = model.name, model.digest
+        if not file.exists():
+            np.save(file, model.probabilities(pairs))
+        self._known = dict(zip(pairs, np.load(file), strict=True))
+
+    def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
+        """Return what is kept, shape (n_pairs, 3)."""
+        return np.array([self._known[pair] for pair in pairs])
+
+
+def verdicts_of(cases: Sequence[Case], model: EntailmentModel, work: Path) -> list[Comparison]:
+    """Return what the verifier says, without bounds but with its rules."""
+    texts = [("\n".join(case.claim.sentences), case.claim.title) for case in cases]
+    pairs = [
+        (case.claim.claim, passage_of(case.claim.claim, *text))
+        for case, text in zip(cases, texts, strict=True)
     ]
-
-
-def _passage(claim: LabelledClaim) -> str:
-    return passage_of_sentences(claim.claim, claim.sentences, claim.title)
+    verifier = EncoderVerifier(Kept(model, pairs, work), Embedder(), by_rule=True)
+    return [
+        verifier.compare(case.claim.claim, *text, case.beside)
+        for case, text in zip(cases, texts, strict=True)
+    ]
 
 
 def bounds_from(cases: Sequence[Case], found: Sequence[Comparison]) -> tuple[Bound, ...]:
@@ -270,7 +282,7 @@ def main() -> None:
     cases = [*answer_cases(given.shared), *claim_cases(given.shared)]
     model = entailment_model(given.model, load_settings().cache_dir)
     print(f"{len(cases)} pairs", flush=True)
-    found = verdicts_of(cases, model, Embedder(), given.work)
+    found = verdicts_of(cases, model, given.work)
     bounds = bounds_from(cases, found)
     path = Path(adapters.__file__).with_name("bounds.json")
     known = json.loads(path.read_text("utf-8"))

@@ -9,7 +9,6 @@ Words count by their inverse document frequency.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +22,7 @@ from ragassay.formats import read_records
 from ragassay.models.entailment import NEUTRAL, SUPPORTS
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import Record
+from ragassay.text.numbers import numbers_of
 from ragassay.text.segmenter import segment
 from ragassay.text.sentences import sentences_of
 from ragassay.text.words import tokenize
@@ -38,7 +38,6 @@ LEAST_CHARS = 400
 """A shorter answer broke off."""
 
 N_WORDS = (8, 60)
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class Overlap:
@@ -85,8 +84,8 @@ class CitedSentence:
         """Whether the label is trusted enough to train on."""
         if not self.is_cited:
             return self.covered < FOREIGN
-        known = set(_NUMBER.findall(" ".join([self.claim.title, *self.claim.sentences])))
-        return self.covered >= COVERED and set(_NUMBER.findall(self.claim.claim)) <= known
+        known = numbers_of(" ".join([self.claim.title, *self.claim.sentences]))
+        return self.covered >= COVERED and numbers_of(self.claim.claim) <= known
 
 
 def is_dev(question: str) -> bool:

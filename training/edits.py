@@ -17,6 +17,7 @@ from ragassay.perturbations.negation import turn_negation
 from ragassay.perturbations.numbers import change_number
 from ragassay.perturbations.swaps import Change, swap_drug, swap_population, turn_direction
 from ragassay.perturbations.words import any_of, load_words
+from ragassay.text.numbers import numbers_of
 from ragassay.text.words import tokenize
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -69,9 +70,9 @@ def _bears(kind: str, before: str, after: str, near: str, whole: str) -> bool:
     if kind == "negation":
         return True
     if kind == "number":
-        gone = set(_NUMBER.findall(before)) - set(_NUMBER.findall(after))
-        new = set(_NUMBER.findall(after)) - set(_NUMBER.findall(before))
-        known = set(_NUMBER.findall(whole))
+        gone = numbers_of(before) - numbers_of(after)
+        new = numbers_of(after) - numbers_of(before)
+        known = numbers_of(whole)
         return bool(gone) and gone <= known and not new & known
     gone, text = (
         set(tokenize(before)) - set(tokenize(after)),
@@ -98,7 +99,7 @@ def _in_document(
 
 
 def _terms(text: str) -> set[str]:
-    return {*_NUMBER.findall(text), *(word for word in tokenize(text) if not word[0].isdigit())}
+    return {*numbers_of(text), *(word for word in tokenize(text) if not word[0].isdigit())}
 
 
 def _without(claim: LabelledClaim, gone: set[str], place: int, text: str) -> tuple[str, ...]:

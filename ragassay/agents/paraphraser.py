@@ -12,6 +12,7 @@ from ragassay.agents.base import Agent, Request
 from ragassay.agents.context import fence_mark, fenced
 from ragassay.prompts import load_prompts
 from ragassay.records import Paraphrase, Usage
+from ragassay.text.numbers import numbers_of
 from ragassay.text.words import tokenize
 
 _MOST_CHARS = load_prompts().agents["paraphraser"].restatement_chars
@@ -28,7 +29,6 @@ _INTRODUCED = re.compile(
     rf"|(?:an? |the |my )?(?:\w+ ){{0,3}}{_ABOUT}(?: \w+){{0,4}}\s*:)",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class Restate(dspy.Signature):
@@ -87,7 +87,7 @@ def is_restatement(text: str, sentence: str) -> bool:
     words = re.findall(r"\w+", text.lower())
     if not words or words == re.findall(r"\w+", sentence.lower()) or _INTRODUCED.match(text):
         return False
-    if not set(_NUMBER.findall(text)) <= set(_NUMBER.findall(sentence)):
+    if not numbers_of(text) <= numbers_of(sentence):
         return False
     content = set(tokenize(sentence))
     return not content or not content.isdisjoint(tokenize(text))

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Found, Task, Wording, Words
-from ragassay.evaluators.comparing import compare, text_read, texts_beside
-from ragassay.evaluators.leading import Weight, irrelevance, weight_of
+from ragassay.evaluators.claim_findings import citation_findings, evidence_findings
+from ragassay.evaluators.comparing import compare, read_of
 from ragassay.metrics.citations import citation_scores, merged_citations
 from ragassay.metrics.scores import evidence_scores
 from ragassay.records import (
@@ -84,9 +84,10 @@ class _ClaimEvaluator(Evaluator[Claim]):
     ) -> Sequence[VerdictBase]:
         """Compare a sentence with a passage."""
         passage, sentence = subject.passage, file.case.sentences[subject.sentence - 1]
-        read = text_read(passage, file.case, tools)
-        beside = texts_beside(passage, sentence, file.case)
-        found = await compare(tools, file.case, sentence.text, read, passage.title, beside)
+        read = read_of(passage, sentence, file.case, tools)
+        found = await compare(
+            tools, file.case, sentence.text, read.text, passage.title, read.beside
+        )
         return _verdicts(subject, file, **vars(found))
 
     def unscored(
@@ -101,8 +102,8 @@ class _ClaimEvaluator(Evaluator[Claim]):
         """Return the passage, what it stands for, and what compares."""
         passage = subject.passage
         yield from (passage.document, passage.title, passage.text, str(passage.start))
-        yield text_read(passage, file.case, tools)
-        yield texts_beside(passage, file.case.sentences[subject.sentence - 1], file.case)
+        read = read_of(passage, file.case.sentences[subject.sentence - 1], file.case, tools)
+        yield from (read.text, *(read.beside or ()))
         yield from (str(passage.relevance_score), *subject.markers)
         yield from (str(tools.settings.verdict_labels), *tools.verifier_identity)
 
@@ -193,27 +194,8 @@ class EvidenceEvaluator(_ClaimEvaluator):
         return evidence_scores(outcome.of(EvidenceVerdict), outcome.judged_by(self))
 
     def findings(self, outcome: Outcome) -> list[Finding]:
-        """Name each sentence that a passage contradicts, and say if another supports it."""
-        evidence = outcome.of(EvidenceVerdict)
-        supported = {one.sentence for one in evidence if one.verdict == "supports"}
-        against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
-        given = {document.id for document in outcome.file.record.sources}
-        for one in evidence:
-            weight = weight_of(one, outcome.tools)
-            citations = outcome.file.case.sentences[one.sentence - 1].citations
-            # What a citation says of the same document is not said twice.
-            is_cited = _document(one) in {citation.document for citation in citations}
-            if weight and not ("citations" in outcome.parts and is_cited):
-                is_own = not citations and _document(one) in given
-                weight = weight if is_own else weight.beside_others
-                against.setdefault(one.sentence, []).append((weight, one))
-        found: list[Finding] = []
-        for n, weighed in against.items():
-            weight, one = min(weighed, key=lambda pair: pair[0].rank)
-            other = "; another supports it." if n in supported else "."
-            message = f"A passage {weight.word} sentence {n}{_in(one)}{_as(one)}{other}"
-            found.append(weight.finding("contradicted_sentence", n, message))
-        return found
+        """Name each sentence that a passage contradicts."""
+        return evidence_findings(outcome)
 
     def questions(self, evaluation: Evaluation) -> Iterable[EvidenceVerdict]:
         """Leave out sentences without a passage."""
@@ -223,18 +205,6 @@ class EvidenceEvaluator(_ClaimEvaluator):
         """Each sentence has its passages, on both sides where there is a corpus."""
         sides = 2 if tools.retrieval.has_corpus else 1
         return tools.settings.evidence_passages * sides * len(file.case.sentences)
-
-
-def _as(verdict: EvidenceVerdict | CitationVerdict) -> str:
-    return f": {verdict.difference}" if verdict.difference else ""
-
-
-def _document(verdict: EvidenceVerdict) -> str:
-    return verdict.evidence.document if verdict.evidence else ""
-
-
-def _in(verdict: EvidenceVerdict) -> str:
-    return f" (in {_document(verdict)})" if verdict.evidence else ""
 
 
 class CitationEvaluator(_ClaimEvaluator):
@@ -308,24 +278,7 @@ class CitationEvaluator(_ClaimEvaluator):
 
     def findings(self, outcome: Outcome) -> list[Finding]:
         """Name citations that contradict their sentence, miss its subject, or point nowhere."""
-        citations = outcome.of(CitationVerdict)
-        supported = {one.sentence for one in citations if one.verdict == "supports"}
-        found: list[Finding] = []
-        for one in citations:
-            n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
-            if one.verdict == "invalid":
-                message = f"{cites} points nowhere."
-                found.append(Finding(kind="invalid_citation", sentence=n, message=message))
-            elif weight := weight_of(one, outcome.tools):
-                weight = weight.beside_others if n in supported else weight
-                message = f"{cites} {weight.word} it{_as(one)}."
-                found.append(weight.finding("contradicted_citation", n, message))
-            elif one.verdict == "not_relevant":
-                weight = irrelevance(one, outcome.tools)
-                is_sure = "is" if weight.level == "head" else "may be"
-                message = f"{cites} {is_sure} about something else."
-                found.append(weight.finding("irrelevant_citation", n, message))
-        return found
+        return citation_findings(outcome)
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
         """Leave out what was asked as evidence, and what was merged or not asked at all.

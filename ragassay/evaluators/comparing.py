@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ragassay.records import (
@@ -21,25 +22,42 @@ if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox
 
 
-def text_read(passage: EvidenceSpan, case: Case, tools: Toolbox) -> str:
-    """Return what is read of a passage's document.
+@dataclass(frozen=True)
+class Read:
+    """The text that a sentence is compared with, for a passage.
+
+    Attributes:
+        text: The whole document, or the passage.
+        beside: The other documents that the sentence cites; None for a passage alone.
+    """
+
+    text: str
+    beside: tuple[str, ...] | None = None
+
+
+def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, tools: Toolbox) -> Read:
+    """Return what is read for a passage.
 
     An encoder reads all of a document that came with the answer or is cited in it, so that a
-    sentence may rest on several of its passages; others read the passage.
+    sentence may rest on several of its passages; others read the passage, and an encoder what
+    `citation_evidence` names.
     """
-    reads_all = tools.models.encoder is not None and tools.settings.citation_evidence == "passage"
-    known = (source.text for source in case.sources if source.id == passage.document)
-    return next(known, passage.text) if reads_all else passage.text
-
-
-def texts_beside(passage: EvidenceSpan, sentence: AnswerSentence, case: Case) -> str:
-    """Return the other documents that a sentence cites."""
+    wanted = tools.settings.citation_evidence in ("passage", "document")
+    whole = [source for source in case.sources if source.id == passage.document]
+    if tools.models.encoder is None or not wanted or not whole:
+        return Read(passage.text)
     cited = {citation.document for citation in sentence.citations} - {passage.document}
-    return "\n".join(f"{s.title}\n{s.text}" for s in case.sources if s.id in cited)
+    beside = (f"{s.title}\n{s.text}" for s in case.sources if s.id in cited)
+    return Read(whole[0].text, tuple(beside))
 
 
 async def compare(
-    tools: Toolbox, case: Case, claim: str, text: str, title: str = "", beside: str = ""
+    tools: Toolbox,
+    case: Case,
+    claim: str,
+    text: str,
+    title: str = "",
+    beside: Sequence[str] | None = None,
 ) -> Comparison:
     """Compare a claim with a text, by an encoder, a fine-tuned verifier, or the judge.
 
@@ -49,7 +67,7 @@ async def compare(
         claim: A sentence, or a fact of one.
         text: A passage.
         title: Of the passage's document.
-        beside: Other documents that the claim rests on; an encoder's rules know them.
+        beside: See `EncoderVerifier.compare`.
 
     Raises:
         ModelError: A model gave no usable reply.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
 from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
-from ragassay.evaluators.comparing import text_read
+from ragassay.evaluators.comparing import read_of
 from ragassay.metrics.scores import correctness_scores
 from ragassay.models.correctness import EntailmentCorrectness, identity_of
 from ragassay.records import (
@@ -134,9 +134,10 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
 
 def _texts(subject: SentencePassages, file: CaseFile, tools: Toolbox) -> list[str]:
     """Return what is read: an inference model reads what the verifier reads, others passages."""
-    if isinstance(tools.models.correctness, EntailmentCorrectness):
-        return [text_read(passage, file.case, tools) for passage in subject.passages]
-    return [passage.text for passage in subject.passages]
+    if not isinstance(tools.models.correctness, EntailmentCorrectness):
+        return [passage.text for passage in subject.passages]
+    sentence = file.case.sentences[subject.sentence - 1]
+    return [read_of(passage, sentence, file.case, tools).text for passage in subject.passages]
 
 
 def _correctness(

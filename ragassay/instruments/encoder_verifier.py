@@ -77,7 +77,9 @@ class EncoderVerifier:
         """Verify a sentence against a passage."""
         return self.compare(claim, passage.text, passage.title)
 
-    def compare(self, claim: str, text: str, title: str = "", beside: str = "") -> Comparison:
+    def compare(
+        self, claim: str, text: str, title: str = "", beside: Sequence[str] | None = None
+    ) -> Comparison:
         """Verify any claim against any text of a titled document.
 
         Undecided where the model is less sure than its bound for this label, and where it says
@@ -87,15 +89,10 @@ class EncoderVerifier:
             claim: The claim.
             text: The text.
             title: The document's title.
-            beside: Texts of other documents that the claim rests on.
+            beside: Other documents that the claim rests on; None where the text is not all of its
+                document: see `difference_of`.
         """
         shares = self.model.probabilities([(claim, passage_of(claim, text, title))])[0].tolist()
-        return self.judged(shares, claim, text, title, beside)
-
-    def judged(
-        self, shares: Sequence[float], claim: str, text: str, title: str = "", beside: str = ""
-    ) -> Comparison:
-        """Return the verdict by the model's probabilities: see `compare`."""
         difference = difference_of(claim, sentences_of(text), title, beside)
         if self._by_rule:
             shares = weighed(shares, difference)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragassay.instruments.signal_judge import SOURCED
-from ragassay.instruments.signals.grounded import numbers_of
 from ragassay.records import AnswerSentence, Failure, SentenceLabel, SentenceSignals, Signals
+from ragassay.text.numbers import numbers_of
 
 FOREIGN = 4.0
 """Logit from which a sentence is from another text. It took 619 of 655 inserted sentences for such,

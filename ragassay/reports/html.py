@@ -25,6 +25,19 @@ from ragassay.reports.text import AVERAGES_NOTE
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+SAID = {
+    "explanation": EXPLANATION,
+    "not_audited": NOT_AUDITED,
+    "averages_note": AVERAGES_NOTE,
+    "worth_a_look": WORTH_A_LOOK,
+    "bounds_note": BOUNDS_NOTE,
+    "bounds_titles": BOUNDS_TITLES,
+    "independent": INDEPENDENT,
+    "cascade_columns": CASCADE_COLUMNS,
+    "estimated": ESTIMATED,
+}
+"""The words that every page may say."""
+
 OPEN_UP_TO = 3
 PAGE, STYLE, SCRIPT = "report.html.j2", "style.html.j2", "script.html.j2"
 
@@ -54,19 +67,10 @@ def render_html(
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
     page = environment.get_template(PAGE).render(
         report=view_report(manifest, summary, evaluations, failures, rejections, audit),
-        explanation=EXPLANATION,
-        not_audited=NOT_AUDITED,
         style=style,
         script=script,
         policy=content_policy(style, script),
         unfold=len(evaluations) <= OPEN_UP_TO,
-        averages_note=AVERAGES_NOTE,
-        worth_a_look=WORTH_A_LOOK,
-        bounds_note=BOUNDS_NOTE,
-        bounds_titles=BOUNDS_TITLES,
-        independent=INDEPENDENT,
-        cascade_columns=CASCADE_COLUMNS,
-        estimated=ESTIMATED,
     )
     return without_controls(page)
 
@@ -101,4 +105,5 @@ def page_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["reason"] = reason_text
+    environment.globals |= SAID
     return environment

@@ -14,17 +14,12 @@ from typing import TYPE_CHECKING
 
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
 from ragassay.reports.answer_view import RubricView
-from ragassay.reports.cascade_view import CASCADE_COLUMNS, ESTIMATED
-from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED, CertificateView
+from ragassay.reports.certificate import EXPLANATION, CertificateView
 from ragassay.reports.chips import Chip
-from ragassay.reports.findings_view import WORTH_A_LOOK
 from ragassay.reports.html import page_environment
 from ragassay.reports.labels import one_line
-from ragassay.reports.panel_view import INDEPENDENT
-from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES
 from ragassay.reports.report_view import Cell, view_report
 from ragassay.reports.sentence_view import VerdictView
-from ragassay.reports.text import AVERAGES_NOTE
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -72,15 +67,6 @@ def render_markdown(
         .get_template(REPORT)
         .render(
             report=view_report(manifest, summary, evaluations, failures, rejections, audit),
-            explanation=EXPLANATION,
-            not_audited=NOT_AUDITED,
-            averages_note=AVERAGES_NOTE,
-            worth_a_look=WORTH_A_LOOK,
-            bounds_note=BOUNDS_NOTE,
-            bounds_titles=BOUNDS_TITLES,
-            independent=INDEPENDENT,
-            cascade_columns=CASCADE_COLUMNS,
-            estimated=ESTIMATED,
         )
     )
     return page.rstrip("\n") + "\n"

@@ -13,28 +13,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.text.bm25 import rank
+from ragassay.text.numbers import numbers_of, spelled_numbers, stated_numbers
 from ragassay.text.words import tokenize
 
 N_CLOSEST = 2
 """Sentences of a document in which directions are looked for."""
 
-_SPELLED = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-        "fifteen sixteen seventeen eighteen nineteen twenty".split()
-    )
-}
-
 N_AROUND, N_AROUND_COMPARED = 3, 2
 """Words on either side of a direction, or of a comparative, of which one must be the same."""
-
-_NUMBER = re.compile(r"(?<![\w.^])\d+(?:[.,\u00b7]\d+)*")
-_REFERENCE = re.compile(
-    r"\b(?:papers?|stud(?:y|ies)|ref(?:erence)?s?\.?|articles?|sources?)\s\d+(?:(?:,|\sand)?\s\d+)*",
-    re.IGNORECASE,
-)
-"""What looks like a figure and names a source."""
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 _THAN_NUMBER = re.compile(
@@ -91,7 +77,7 @@ class Difference:
 
 
 def difference_of(
-    claim: str, sentences: Sequence[str], title: str = "", beside: str = ""
+    claim: str, sentences: Sequence[str], title: str = "", beside: Sequence[str] | None = None
 ) -> Difference | None:
     """Return the first difference of a claim from a document; None where there is none.
 
@@ -99,34 +85,29 @@ def difference_of(
         claim: The claim.
         sentences: The document's.
         title: The document's.
-        beside: Other documents that the claim rests on. Their numbers are known, too; which of the
-            documents a direction or a negation is from cannot be told, so that these do not count.
+        beside: Other documents that the claim rests on; empty for none. A number counts that none
+            of them has. With any, directions and negations do not count: which document they are
+            from cannot be told. None where the sentences are not all of the document: what they
+            do not have may stand in the rest, so that no number counts.
 
     Example:
-        >>> difference_of("It fell by 5 mm.", ["It fell by 2 mm."])
+        >>> difference_of("It fell by 5 mm.", ["It fell by 2 mm."], beside=[])
         Difference(kind='number', words='it has no 5')
         >>> difference_of("It raised pressure.", ["It reduced pressure."])
         Difference(kind='direction', words='"raised" here, "reduced" there')
     """
     if not sentences:
         return None
-    closest = [sentences[place] for place, _ in rank(claim, sentences)[:N_CLOSEST]]
-    number = _number(claim, " ".join([title, *sentences, beside]))
+    number = None if beside is None else _number(claim, " ".join([title, *sentences, *beside]))
     if number or beside:
         return number
+    closest = [sentences[place] for place, _ in rank(claim, sentences)[:N_CLOSEST]]
     return _direction(claim.lower(), " ".join(closest).lower()) or _negation(claim, closest)
 
 
 def _number(claim: str, whole: str) -> Difference | None:
-    stated = {n.replace(",", "") for n in _NUMBER.findall(_REFERENCE.sub("", claim))}
-    missing = sorted(stated - _numbers(whole))
+    missing = sorted(stated_numbers(claim) - numbers_of(whole) - spelled_numbers(whole))
     return Difference("number", f"it has no {' and no '.join(missing)}") if missing else None
-
-
-def _numbers(text: str) -> set[str]:
-    spelled = (_SPELLED.get(word) for word in _WORD.findall(text.lower()))
-    figures = (n.replace(",", "").replace("\u00b7", ".") for n in _NUMBER.findall(text))
-    return {*figures, *(figure for figure in spelled if figure)}
 
 
 def _direction(claim: str, near: str) -> Difference | None:
@@ -174,8 +155,7 @@ def _around(words: Sequence[str], place: int, n: int) -> set[str]:
 def _negation(claim: str, closest: Sequence[str]) -> Difference | None:
     ours = _NEGATION.search(claim)
     theirs = _NEGATION.search(" ".join(closest) if ours else closest[0])
-    if bool(ours) == bool(theirs):
+    if ours and theirs:
         return None
     found = ours or theirs
-    where = "here" if ours else "there"
-    return Difference("negation", f'"{found[0]}" {where} alone') if found else None
+    return found and Difference("negation", f'"{found[0]}" {"here" if ours else "there"} alone')

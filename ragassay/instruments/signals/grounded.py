@@ -5,15 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ragassay.text.numbers import numbers_of
 from ragassay.text.words import tokenize
 
-_NUMBER = re.compile(r"\d+(?:[.,\u00b7]\d+)*")
 _NAME = re.compile(r"\b(?:[A-Za-z]*\d[\w-]*|[A-Z]{2,}[\w-]*|[a-z]+[A-Z]\w*)\b")
-
-
-def numbers_of(text: str) -> set[str]:
-    """Return the numbers of a text, decimal points unified, without signs and units."""
-    return {n.replace(",", "").replace("\u00b7", ".") for n in _NUMBER.findall(text)}
 
 
 def names_of(text: str) -> set[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from fakes import WordEmbedder
 
-from ragassay.evaluators.leading import weight_of
+from ragassay.evaluators.claim_findings import weight_of
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.records import (

@@ -1,4 +1,4 @@
-"""Tell contradictions that lead a report from those that are only worth a look."""
+"""Findings on sentences and citations: what leads a report, and what is only worth a look."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ragassay.records import (
 )
 
 if TYPE_CHECKING:
+    from ragassay.evaluators.outcome import Outcome
     from ragassay.evaluators.toolbox import Toolbox
 
 CONTRADICTS = "contradicts"
@@ -43,7 +44,7 @@ class Weight:
 
     @property
     def beside_others(self) -> Weight:
-        """The weight of a document that the sentence does not rest on: no bound was found there."""
+        """The weight of a document that is not what the sentence cites: it has no bound there."""
         return replace(self, level="look") if self.precision is not None else self
 
     @property
@@ -94,3 +95,59 @@ def _said(
     if bound is None or not bound.admits(verdict.confidence):
         return Weight("look")
     return Weight("head", precision=bound.precision, data=bound.data)
+
+
+def evidence_findings(outcome: Outcome) -> list[Finding]:
+    """Name each sentence that a passage contradicts, and say if another supports it."""
+    evidence = outcome.of(EvidenceVerdict)
+    supported = {one.sentence for one in evidence if one.verdict == "supports"}
+    against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
+    for one in evidence:
+        weight = weight_of(one, outcome.tools)
+        citations = outcome.file.case.sentences[one.sentence - 1].citations
+        # What a citation says of the same document is not said twice.
+        is_cited = _document(one) in {citation.document for citation in citations}
+        if weight and not ("citations" in outcome.parts and is_cited):
+            weight = weight if is_cited else weight.beside_others
+            against.setdefault(one.sentence, []).append((weight, one))
+    found: list[Finding] = []
+    for n, weighed in against.items():
+        weight, one = min(weighed, key=lambda pair: pair[0].rank)
+        other = "; another supports it." if n in supported else "."
+        message = f"A passage {weight.word} sentence {n}{_in(one)}{_as(one)}{other}"
+        found.append(weight.finding("contradicted_sentence", n, message))
+    return found
+
+
+def citation_findings(outcome: Outcome) -> list[Finding]:
+    """Name citations that contradict their sentence, miss its subject, or point nowhere."""
+    citations = outcome.of(CitationVerdict)
+    supported = {one.sentence for one in citations if one.verdict == "supports"}
+    found: list[Finding] = []
+    for one in citations:
+        n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
+        if one.verdict == "invalid":
+            message = f"{cites} points nowhere."
+            found.append(Finding(kind="invalid_citation", sentence=n, message=message))
+        elif weight := weight_of(one, outcome.tools):
+            weight = weight.beside_others if n in supported else weight
+            message = f"{cites} {weight.word} it{_as(one)}."
+            found.append(weight.finding("contradicted_citation", n, message))
+        elif one.verdict == "not_relevant":
+            weight = irrelevance(one, outcome.tools)
+            is_sure = "is" if weight.level == "head" else "may be"
+            message = f"{cites} {is_sure} about something else."
+            found.append(weight.finding("irrelevant_citation", n, message))
+    return found
+
+
+def _as(verdict: EvidenceVerdict | CitationVerdict) -> str:
+    return f": {verdict.difference}" if verdict.difference else ""
+
+
+def _document(verdict: EvidenceVerdict) -> str:
+    return verdict.evidence.document if verdict.evidence else ""
+
+
+def _in(verdict: EvidenceVerdict) -> str:
+    return f" (in {_document(verdict)})" if verdict.evidence else ""
