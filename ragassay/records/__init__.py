@@ -46,6 +46,15 @@ from ragassay.records.evaluation import (
     FindingLevel,
     Score,
 )
+from ragassay.records.exam import (
+    MOST_EXAM_RATING,
+    DirectGrader,
+    ExamGrade,
+    ExamGrader,
+    ExamItem,
+    ItemKind,
+    RelevanceGrade,
+)
 from ragassay.records.inputs import (
     AnswerSentence,
     Case,
@@ -64,6 +73,7 @@ from ragassay.records.matching import (
     NuggetMatcher,
 )
 from ragassay.records.reading import FINE, MARKS, Mark, Reading
+from ragassay.records.review import BANK, Review
 from ragassay.records.run import (
     CardFigure,
     FileStamp,
@@ -102,10 +112,12 @@ from ragassay.records.verdicts import (
 
 __all__ = [
     "ASSIGNMENTS",
+    "BANK",
     "CORRECTNESS",
     "DESIRED_RATING",
     "FINE",
     "MARKS",
+    "MOST_EXAM_RATING",
     "NOTHING_TO_JUDGE",
     "NO_FAULT",
     "PARTS",
@@ -131,6 +143,7 @@ __all__ = [
     "CitationVerdict",
     "Comparison",
     "DamagedAnswer",
+    "DirectGrader",
     "Document",
     "DocumentFacts",
     "Escalation",
@@ -139,6 +152,9 @@ __all__ = [
     "EvidenceSide",
     "EvidenceSpan",
     "EvidenceVerdict",
+    "ExamGrade",
+    "ExamGrader",
+    "ExamItem",
     "Failure",
     "FailureReason",
     "FileStamp",
@@ -147,6 +163,7 @@ __all__ = [
     "Frozen",
     "HumanLabel",
     "Importance",
+    "ItemKind",
     "Judgment",
     "LabelTask",
     "LinkKind",
@@ -173,7 +190,9 @@ __all__ = [
     "Record",
     "RecordFailure",
     "Rejection",
+    "RelevanceGrade",
     "RelevanceLabel",
+    "Review",
     "Said",
     "Score",
     "SearchEnd",

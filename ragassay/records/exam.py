@@ -1,0 +1,101 @@
+"""Test banks' items, and grades of a passage by them or by its query (Dietz 2024)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ragassay.records.base import Frozen
+from ragassay.records.verdicts import VerdictBase
+
+ItemKind = Literal["question", "nugget"]
+
+ExamGrader = Literal["rating", "extraction"]
+"""How an item is graded: rated from 0 to 5, or by what was extracted for it."""
+
+DirectGrader = Literal["fagb", "fagb_few", "sun", "sun_few", "helm", "thomas"]
+"""How the relevance of a passage to its query is asked for, without a test bank."""
+
+MOST_EXAM_RATING = 5
+
+
+class ExamItem(Frozen):
+    """An exam question, or a nugget, that a good response to a query answers or mentions.
+
+    Attributes:
+        id: Unique in its bank; `query_id/` and the MD5 of the first text.
+        text: The question, or the nugget.
+        kind: Which of the two it is.
+        answers: Known correct answers of a question; empty where none are known.
+        facet: The part of the query that it covers; empty for the whole.
+    """
+
+    id: str = Field(min_length=1)
+    text: str = Field(min_length=1)
+    kind: ItemKind = "question"
+    answers: tuple[str, ...] = ()
+    facet: str = ""
+
+
+class ExamGrade(VerdictBase):
+    """A grade of a passage by one item of a test bank (Dietz 2024, section 3.2).
+
+    Attributes:
+        exam_item: The item's id.
+        grader: How it was graded.
+        rating: How well the passage covers the item, 0 to 5; None where unscored, or extracted.
+        score: The expectation over the rating tokens, 0 to 5; the rating where not given.
+        answer: The text that was extracted for the item; empty where there is none.
+        is_correct: Whether the passage covers the item: a rating of 1 or more, an answer that is
+            one of the known ones, or any answer where none are known; None where unscored.
+        escalated_from: The first judge's value, if the second judge gave this one.
+    """
+
+    evaluator: str = "exam_grade"
+    exam_item: str
+    grader: ExamGrader = "rating"
+    rating: int | None = Field(default=None, ge=0, le=MOST_EXAM_RATING)
+    score: float | None = Field(default=None, ge=0, le=MOST_EXAM_RATING)
+    answer: str = ""
+    is_correct: bool | None = None
+    escalated_from: ExamGrade | None = None
+
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return f"{self.grader}/{self.exam_item}"
+
+    @property
+    def value(self) -> float | str | None:
+        """See `VerdictBase`."""
+        if self.grader == "rating":
+            return self.score
+        return None if self.is_correct is None else ("no", "yes")[self.is_correct]
+
+
+class RelevanceGrade(VerdictBase):
+    """A grade of a passage's relevance to its query, without a test bank (Dietz 2024, 3.5).
+
+    Attributes:
+        grader: How it was asked for.
+        rating: On the grader's scale; None where unscored.
+        is_relevant: None where unscored.
+        escalated_from: The first judge's value, if the second judge gave this one.
+    """
+
+    evaluator: str = "relevance_grade"
+    grader: DirectGrader
+    rating: int | None = Field(default=None, ge=0)
+    is_relevant: bool | None = None
+    escalated_from: RelevanceGrade | None = None
+
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return self.grader
+
+    @property
+    def value(self) -> str | None:
+        """See `VerdictBase`."""
+        return None if self.is_relevant is None else ("no", "yes")[self.is_relevant]

@@ -1,0 +1,48 @@
+"""A person's word on a verdict or on an item of a test bank. It stands beside what it is about."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from pydantic import Field, JsonValue
+
+from ragassay.records.base import Frozen
+
+BANK = "testbank"
+"""In place of an evaluator's name: the review is about an item of a test bank."""
+
+
+class Review(Frozen):
+    """What a person said of one thing. Reviews are added, never changed: see `runs/journal.py`.
+
+    Attributes:
+        id: Unique; adding the same again changes nothing.
+        who: The person.
+        when: UTC, ISO 8601.
+        why: The reason; may be empty.
+        evaluator: Name of the verdict's evaluator, or "testbank".
+        record: The evaluation's record; of an item, its query.
+        item: The verdict's item, or the id of the bank's item.
+        field: What is said: "label", "rating", "text", "answers", "removed", "note", ...
+        was: What the model or the bank said.
+        value: What the person says; None takes nothing for granted: no opinion.
+        undoes: Id of the review that this one takes back; then `value` counts for nothing.
+    """
+
+    id: str = Field(default_factory=lambda: uuid4().hex, min_length=1)
+    who: str = Field(min_length=1)
+    when: str = Field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    why: str = ""
+    evaluator: str = Field(min_length=1)
+    record: str = ""
+    item: str
+    field: str = "label"
+    was: JsonValue = None
+    value: JsonValue = None
+    undoes: str = ""
+
+    @property
+    def about(self) -> tuple[str, str, str, str]:
+        """What it is about: evaluator, record, item, field."""
+        return self.evaluator, self.record, self.item, self.field
