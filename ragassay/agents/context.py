@@ -35,6 +35,11 @@ def build_context(question: str, answer: str, sources: Sequence[Document], mark:
     return "\n".join(parts)
 
 
+def passage_context(case: Case) -> str:
+    """Return the common beginning of all prompts that grade an answer as a passage."""
+    return "\n".join((load_prompts().context.passage, fenced(case.answer, mark_of(case))))
+
+
 def source_lines(sources: Sequence[Document]) -> str:
     """Return sources as a prompt lists them, numbered from 1."""
     return "\n".join(

@@ -83,6 +83,7 @@ class AgentPrompt(Frozen):
         nugget_chars: Longest nugget.
         query_chars: Longest search query.
         restatement_chars: Longest paraphrase of a sentence.
+        answer_chars: Longest answer that is taken from a passage.
     """
 
     task: str
@@ -93,6 +94,7 @@ class AgentPrompt(Frozen):
     nugget_chars: int = Field(default=0, ge=0)
     query_chars: int = Field(default=0, ge=0)
     restatement_chars: int = Field(default=0, ge=0)
+    answer_chars: int = Field(default=0, ge=0)
 
 
 class Prompts(Frozen):
