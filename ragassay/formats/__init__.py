@@ -35,6 +35,8 @@ from ragassay.formats.workbench.banks import (
     BankResult,
     RubricBank,
     bank_item_id,
+    exam_items,
+    item_id,
     read_test_banks,
     write_test_banks,
 )
@@ -86,6 +88,8 @@ __all__ = [
     "SelfRating",
     "WriteResult",
     "bank_item_id",
+    "exam_items",
+    "item_id",
     "read_assignments",
     "read_corpus",
     "read_graded_paragraphs",

@@ -2,15 +2,17 @@
 
     {"query_id", "query_text", "info", "items": [{"query_id", "nugget_id", "nugget_text"}]} a line
 
-Exam questions have `question_id` and `question_text` instead (Dietz 2024, figures 2 and 3). The
-software also writes `facet_id` and `test_collection`.
+Exam questions have `question_id` and `question_text` instead (Dietz 2024, figures 2 and 3), and
+`gold_answers` where answers are known. The software also writes `facet_id`, `facet_text` and
+`test_collection`. Its `info` is any JSON: an item that is secret, or that people changed, says so
+there, under "secret" and "history". Unknown fields are kept.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,10 +22,12 @@ from pydantic import Field
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, iter_items, read_once
 from ragassay.formats.output import JsonRow, write_values
-from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.problems import Problem, found, found_text, validate
 from ragassay.formats.rows import IdText, Row
+from ragassay.formats.shapes import is_object
 from ragassay.formats.sniff import Format, sniff
-from ragassay.records import Rejection
+from ragassay.formats.workbench.notes import parsed, read_notes, written_notes
+from ragassay.records import ExamItem, Rejection, Review
 
 BankKind = Literal["nuggets", "questions"]
 
@@ -36,11 +40,25 @@ class BankItem:
         text: The nugget, or the question.
         id: Unique; `query_id/` and the MD5 of the text, as `bank_item_id` gives it, where empty.
         info: Its origin, as JSON; empty where unknown.
+        answers: Known correct answers, a set: sorted, each once.
+        facet: Id of the part of the query that it covers, where that is not the bank's.
+        is_secret: Whether systems under evaluation must not see it.
+        history: What people changed in it, the oldest first.
+        rest: The file's other fields, as a JSON object; empty where there are none.
     """
 
     text: str
     id: str = ""
     info: str = ""
+    answers: tuple[str, ...] = ()
+    facet: str = ""
+    is_secret: bool = False
+    history: tuple[Review, ...] = ()
+    rest: str = ""
+
+    def __post_init__(self) -> None:
+        """Sort the answers: the original keeps a set, whose order is none."""
+        object.__setattr__(self, "answers", tuple(sorted(set(self.answers))))
 
 
 @dataclass(frozen=True)
@@ -55,6 +73,9 @@ class RubricBank:
         facet_id: The part of the query that the bank covers; empty for the whole.
         test_collection: The query's collection; may be empty.
         info: How the items were made, as JSON; empty where unknown.
+        facet_text: The part's heading or text; may be empty.
+        history: What people changed that no item of the bank tells: items that they removed.
+        rest: The file's other fields, as a JSON object; empty where there are none.
     """
 
     query_id: str
@@ -64,6 +85,14 @@ class RubricBank:
     facet_id: str = ""
     test_collection: str = ""
     info: str = ""
+    facet_text: str = ""
+    history: tuple[Review, ...] = ()
+    rest: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, BankKind]:
+        """What no two banks of a file share: query, facet, kind."""
+        return self.query_id, self.facet_id, self.kind
 
 
 @dataclass(frozen=True)
@@ -88,6 +117,7 @@ class BankItemRow(Row):
     nugget_text: str | None = Field(default=None, min_length=1)
     question_id: IdText | None = None
     question_text: str | None = Field(default=None, min_length=1)
+    gold_answers: list[str] | None = None
     info: object = None
 
 
@@ -96,6 +126,7 @@ class BankRow(Row):
 
     query_id: IdText
     facet_id: IdText | None = None
+    facet_text: str = ""
     test_collection: str = ""
     query_text: str = ""
     info: object = None
@@ -125,18 +156,14 @@ def bank_item_id(query_id: str, text: str, facet_id: str = "") -> str:
 def read_test_banks(path: Path) -> BankResult:
     """Read test banks of nuggets or of exam questions, plain or gzip.
 
-    A query may have several banks, of several facets. Unknown fields are dropped.
+    A query may have several banks, of several facets.
 
     Raises:
         InputError: the file cannot be opened, is empty, or has no test bank.
     """
     _, items = sniff(iter_items(path), (TEST_BANK,), str(path))
-    banks, rejections = read_once(items, read_bank, _key, _repeated)
+    banks, rejections = read_once(items, read_bank, lambda bank: bank.key, _repeated)
     return BankResult(banks, tuple(rejections))
-
-
-def _key(bank: RubricBank) -> tuple[str, str, str]:
-    return bank.query_id, bank.facet_id, bank.kind
 
 
 def _repeated(bank: RubricBank, line: int) -> Problem:
@@ -155,6 +182,11 @@ def read_bank(item: Item) -> RubricBank | Problem:
         text = "neither a nugget nor a question" if None in kinds else "nuggets beside questions"
         return Problem(f"items.{i}", text, '"nugget_text" in each item, or "question_text" in each')
     kind: BankKind = "questions" if "questions" in kinds else "nuggets"
+    stray = next((i for i, point in enumerate(row.items) if _is_stray(point, row)), None)
+    if stray is not None:
+        text = f"found {found(row.items[stray].query_id)}, another query than its bank's"
+        return Problem(f"items.{stray}.query_id", text, found_text(row.query_id))
+    noted = read_notes(row.info)
     return RubricBank(
         query_id=row.query_id,
         query_text=row.query_text,
@@ -162,7 +194,10 @@ def read_bank(item: Item) -> RubricBank | Problem:
         items=tuple(_point(point, row) for point in row.items),
         facet_id=row.facet_id or "",
         test_collection=row.test_collection,
-        info=_info(row.info),
+        info=noted.info,
+        facet_text=row.facet_text,
+        history=noted.history,
+        rest=_json(row.model_extra),
     )
 
 
@@ -172,18 +207,58 @@ def _kind(row: BankItemRow) -> BankKind | None:
     return "questions" if row.question_text is not None and row.nugget_text is None else None
 
 
+def _is_stray(row: BankItemRow, bank: BankRow) -> bool:
+    return row.query_id not in (None, bank.query_id)
+
+
 def _point(row: BankItemRow, bank: BankRow) -> BankItem:
     text = row.nugget_text or row.question_text or ""
-    given = row.nugget_id or row.question_id
-    name = given or bank_item_id(bank.query_id, text, bank.facet_id or "")
-    return BankItem(text=text, id=name, info=_info(row.info))
+    facet = row.facet_id or bank.facet_id or ""
+    noted = read_notes(row.info)
+    rest = dict(row.model_extra or {})
+    if row.gold_answers == []:  # The original tells it from no set of answers.
+        rest["gold_answers"] = []
+    return BankItem(
+        text=text,
+        id=row.nugget_id or row.question_id or bank_item_id(bank.query_id, text, facet),
+        info=noted.info,
+        answers=tuple(row.gold_answers or ()),
+        facet="" if facet == bank.facet_id else facet,
+        is_secret=noted.is_secret,
+        history=noted.history,
+        rest=_json(rest),
+    )
 
 
-def _info(value: object) -> str:
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
+def _json(fields: dict[str, object] | None) -> str:
+    return json.dumps(fields, ensure_ascii=False) if fields else ""
 
 
-def write_test_banks(banks: Sequence[RubricBank], path: Path) -> None:
+def _parsed(rest: str) -> JsonRow:
+    value = parsed(rest) if rest else None
+    return value if is_object(value) else {}
+
+
+def exam_items(bank: RubricBank) -> tuple[ExamItem, ...]:
+    """Return the items of a bank as what grades are given by; those without an id get theirs."""
+    return tuple(
+        ExamItem(
+            id=item_id(item, bank),
+            text=item.text,
+            kind="nugget" if bank.kind == "nuggets" else "question",
+            answers=item.answers,
+            facet=item.facet or bank.facet_id,
+        )
+        for item in bank.items
+    )
+
+
+def item_id(item: BankItem, bank: RubricBank) -> str:
+    """Return the id of a bank's item: its own, else the one that `bank_item_id` gives it."""
+    return item.id or bank_item_id(bank.query_id, item.text, item.facet or bank.facet_id)
+
+
+def write_test_banks(banks: Iterable[RubricBank], path: Path) -> None:
     """Write test banks; the Workbench reads gzip only, so end the name in `.gz`.
 
     `read_test_banks` returns equal banks, with ids for the items that had none.
@@ -195,21 +270,20 @@ def write_test_banks(banks: Sequence[RubricBank], path: Path) -> None:
     seen: set[tuple[str, str, str]] = set()
     rows: list[JsonRow] = []
     for bank in banks:
-        key = _key(bank)
-        if not bank.query_id.strip() or key in seen:
-            problem = "appeared before" if key in seen else "has no query"
+        if not bank.query_id.strip() or bank.key in seen:
+            problem = "appeared before" if bank.key in seen else "has no query"
             raise InputError(f"the test bank {bank.query_id!r} cannot be written: it {problem}")
-        seen.add(key)
+        seen.add(bank.key)
         rows.append(_bank_row(bank))
     write_values(rows, path)
 
 
 def _bank_row(bank: RubricBank) -> JsonRow:
     row: JsonRow = {"query_id": bank.query_id}
-    if bank.facet_id:
-        row["facet_id"] = bank.facet_id
+    texts = {"facet_id": bank.facet_id, "facet_text": bank.facet_text}
+    row |= {name: text for name, text in texts.items() if text}
     row |= {"test_collection": bank.test_collection, "query_text": bank.query_text}
-    row |= _parsed(bank.info)
+    row |= _parsed(bank.rest) | written_notes(bank.info, bank.history)
     items = [_point_row(point, bank) for point in bank.items]
     key = "nugget_id" if bank.kind == "nuggets" else "question_id"
     ids = [str(item[key]) for item in items]
@@ -222,18 +296,12 @@ def _bank_row(bank: RubricBank) -> JsonRow:
 
 
 def _point_row(point: BankItem, bank: RubricBank) -> JsonRow:
-    name = point.id or bank_item_id(bank.query_id, point.text, bank.facet_id)
     stem = bank.kind.removesuffix("s")
     row: JsonRow = {"query_id": bank.query_id}
-    if bank.facet_id:
-        row["facet_id"] = bank.facet_id
-    return row | {f"{stem}_id": name, f"{stem}_text": point.text} | _parsed(point.info)
-
-
-def _parsed(info: str) -> JsonRow:
-    if not info:
-        return {}
-    try:
-        return {"info": json.loads(info)}
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the test bank cannot be written: info is not JSON ({error})") from error
+    facet = point.facet or bank.facet_id
+    if facet:
+        row["facet_id"] = facet
+    row |= {f"{stem}_id": item_id(point, bank), f"{stem}_text": point.text} | _parsed(point.rest)
+    if point.answers:
+        row["gold_answers"] = list(point.answers)
+    return row | written_notes(point.info, point.history, point.is_secret)

@@ -1,0 +1,229 @@
+"""Test banks beside the original's data model: theirs are read, ours are, and nothing is lost."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from ragassay.formats import (
+    BankItem,
+    RubricBank,
+    exam_items,
+    read_test_banks,
+    write_test_banks,
+)
+from ragassay.records import BANK, Review
+
+
+class TestPoint(BaseModel):
+    """What the original reads of an item; unknown fields are ignored."""
+
+    __test__ = False
+    query_id: str
+    facet_id: str | None = None
+    info: Any | None = None
+
+
+class ExamQuestion(TestPoint):
+    question_id: str
+    question_text: str
+    gold_answers: set[str] | None = None
+
+
+class Nugget(TestPoint):
+    nugget_id: str
+    nugget_text: str
+
+
+class QueryTestBank(BaseModel):
+    """What the original reads of a line."""
+
+    query_id: str
+    facet_id: str | None = None
+    facet_text: str | None = None
+    test_collection: str
+    query_text: str
+    info: Any | None = None
+    hash: int = 1243234
+
+
+class QueryQuestionBank(QueryTestBank):
+    items: list[ExamQuestion]
+
+
+class QueryNuggetBank(QueryTestBank):
+    items: list[Nugget]
+
+
+def theirs(path: Path) -> list[QueryTestBank]:
+    """Read a file as the original does: one model a line, gzip only."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        lines = [line for line in file if line.strip()]
+    return [
+        (QueryQuestionBank if '"question_text"' in line else QueryNuggetBank).model_validate_json(
+            line
+        )
+        for line in lines
+    ]
+
+
+def write_theirs(banks: list[QueryTestBank], path: Path) -> None:
+    """Write a file as the original does: all fields, a set of answers in any order."""
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(bank.model_dump_json() + "\n" for bank in banks)
+
+
+CHANGE = Review(who="Ada", evaluator=BANK, record="q", item="q/1", field="text", was="a", value="b")
+QUESTION = QueryQuestionBank(
+    query_id="q",
+    facet_id="f",
+    facet_text="Birth of a genre",
+    test_collection="car",
+    query_text="When did it begin?",
+    info={"gpt_model": "m", "hash": "2024", "secret": "what they call secret"},
+    hash=9999,
+    items=[
+        ExamQuestion(
+            query_id="q",
+            facet_id="f",
+            question_id="q/f/1",
+            question_text="Who began it?",
+            gold_answers={"Elvis Presley", "Bill Haley", "Chuck Berry"},
+            info=[1, None, {"a": 2.5}],
+        ),
+        ExamQuestion(
+            query_id="q", facet_id="f", question_id="2", question_text="?", gold_answers=set()
+        ),
+    ],
+)
+NUGGETS = QueryNuggetBank(
+    query_id="q",
+    test_collection="",
+    query_text="When?",
+    items=[
+        Nugget(query_id="q", facet_id="g", nugget_id="n", nugget_text="In 1951", info="by hand")
+    ],
+)
+
+
+def test_their_banks_pass_through_ours_unchanged(tmp_path: Path):
+    first, second = tmp_path / "theirs.jsonl.gz", tmp_path / "ours.jsonl.gz"
+    write_theirs([QUESTION, NUGGETS], first)
+    found = read_test_banks(first)
+    assert not found.rejections
+    write_test_banks(found.banks, second)
+    assert theirs(second) == [QUESTION, NUGGETS]
+    assert read_test_banks(second) == found
+
+
+OURS = RubricBank(
+    "q",
+    "When?",
+    "questions",
+    (
+        BankItem("Who?", "q/1", "[1]", ("b", "a"), is_secret=True, history=(CHANGE,)),
+        BankItem("Where?", "q/2", '{"by": "hand"}', facet="g", history=(CHANGE,)),
+        BankItem("What?", "q/3", '{"secret": true}'),
+        BankItem("How?", "q/4", '{"info": 1}', is_secret=True, rest='{"score": 2}'),
+        BankItem("Why?", "q/5", "{}", is_secret=True),
+    ),
+    test_collection="dl20",
+    history=(CHANGE,),
+)
+
+
+def test_our_banks_pass_through_theirs_unchanged(tmp_path: Path):
+    first, second = tmp_path / "ours.jsonl.gz", tmp_path / "theirs.jsonl.gz"
+    write_test_banks([OURS], first)
+    write_theirs(theirs(first), second)
+    again = read_test_banks(second).banks[0]
+    # They drop unknown fields, and write the ones that they know.
+    kept = [json.loads(item.rest or "{}").get("score") for item in again.items]
+    assert kept == [None] * 5 and json.loads(again.rest) == {"hash": 1243234}
+    for ours, back in zip(OURS.items, again.items, strict=True):
+        assert (back.text, back.id, back.answers, back.facet) == (
+            *(ours.text, ours.id, ours.answers, ours.facet),
+        )
+        assert (back.info, back.is_secret, back.history) == (
+            *(ours.info, ours.is_secret, ours.history),
+        )
+    assert (again.history, again.test_collection) == (OURS.history, "dl20")
+    assert read_test_banks(first).banks == (OURS,)
+
+
+def test_known_answers_are_written_in_the_same_order_each_time(tmp_path: Path):
+    path = tmp_path / "bank.jsonl"
+    write_test_banks(
+        [RubricBank("q", "", "questions", (BankItem("Q?", answers=("b", "a")),))], path
+    )
+    assert json.loads(path.read_text())["items"][0]["gold_answers"] == ["a", "b"]
+
+
+JSONS = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "x"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["secret", "history", "info", "a"]), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@given(JSONS, st.booleans(), st.booleans())
+def test_any_info_comes_back_with_what_people_did(
+    tmp_path_factory: pytest.TempPathFactory, info: object, is_secret: bool, is_changed: bool
+):
+    item = BankItem(
+        "Q?",
+        "1",
+        "" if info is None else json.dumps(info),
+        is_secret=is_secret,
+        history=(CHANGE,) if is_changed else (),
+    )
+    path = tmp_path_factory.mktemp("bank") / "bank.jsonl"
+    bank = RubricBank("q", "", "questions", (item,), info=item.info, history=item.history)
+    write_test_banks([bank], path)
+    assert read_test_banks(path).banks == (bank,)
+
+
+def test_items_are_handed_to_grading(tmp_path: Path):
+    first, second, *_ = exam_items(OURS)
+    assert (first.id, first.kind, first.answers, first.facet) == ("q/1", "question", ("a", "b"), "")
+    assert second.facet == "g"
+    (nugget,) = exam_items(
+        RubricBank("940547", "", "nuggets", (BankItem("In 1951"),), facet_id="f")
+    )
+    assert (nugget.kind, nugget.facet) == ("nugget", "f")
+    assert nugget.id.startswith("940547/f/")
+
+
+def test_an_item_of_another_query_is_named(tmp_path: Path):
+    path = tmp_path / "bank.jsonl"
+    path.write_text(
+        '{"query_id": "q", "items": [{"question_text": "A?"}, '
+        '{"query_id": "r", "question_text": "B?"}]}\n'
+        '{"query_id": "s", "items": []}\n'
+    )
+    (rejection,) = read_test_banks(path).rejections
+    assert (rejection.line, rejection.field) == (1, "items.1.query_id")
+
+
+@pytest.mark.parametrize("kind", ["questions", "nuggets"])
+def test_the_released_banks_come_back_whole(shared_data: Path, tmp_path: Path, kind: str):
+    path, out = shared_data / f"workbench/dl20-{kind}.jsonl.gz", tmp_path / "bank.jsonl.gz"
+    found = read_test_banks(path)
+    assert (len(found.banks), found.rejections) == (54, ())
+    write_test_banks(found.banks, out)
+    rows = [
+        [json.loads(line) for line in gzip.open(one, "rt", encoding="utf-8")] for one in (path, out)
+    ]
+    assert rows[0] == rows[1]
+    assert theirs(path) == theirs(out)
+    assert sum(len(exam_items(bank)) for bank in found.banks) == 540
