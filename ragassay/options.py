@@ -28,7 +28,7 @@ from typing import (
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.prompts import Criteria, Rubric, RubricSet, Strategy, is_rubric_file
-from ragassay.records import PARTS, Document, Nugget, Record
+from ragassay.records import PARTS, Document, ExamItem, Nugget, Record
 from ragassay.settings import (
     CitationEvidence,
     Look,
@@ -156,6 +156,17 @@ class Keywords(TypedDict, total=False):
             kind=Path,
         ),
     ]
+    testbank: Annotated[
+        str | Path | Sequence[ExamItem] | None,
+        Option(
+            "Test bank that grades the answers: a file by `ragassay testbank`, or the Rubric "
+            "workbench's; from Python also a list of items, for all answers.",
+            kind=Path,
+        ),
+    ]
+    grades: Annotated[str | Sequence[str] | None, Option(flags=("--grade",), metavar="WAY")]
+    grader: Annotated[str | None, Option(metavar="NAME")]
+    items_per_call: int | None
     concurrency: int | None
     retry_failed: Annotated[
         bool | None, Option("Try unscored verdicts and failed answers in `out` again.", kind=bool)

@@ -24,7 +24,7 @@ from ragassay.model_names import (
     split_endpoint,
 )
 from ragassay.prompts import RubricSet, Strategy
-from ragassay.records import PARTS
+from ragassay.records import PARTS, GradeWay
 
 SOURCE_CHARS_LOCAL = 9_000
 """About 2,200 tokens: five abstracts, on which the embedded judge spends seconds."""
@@ -134,6 +134,26 @@ class Settings(BaseSettings):
         min_length=1,
         description="The model that decides whether sentences are correct: embedded or another "
         "verifier by its name, judge, cosine, or a fitted classifier (.json).",
+    )
+    grades: tuple[GradeWay, ...] = Field(
+        default=("rating",),
+        description="How a passage is graded: rating (0 to 5 by each item of a test bank), "
+        "extraction (what it says on each item), or its relevance to the query without a bank: "
+        "fagb, fagb_few, sun, sun_few, helm, thomas.",
+    )
+    grader: str = Field(
+        default="auto",
+        min_length=1,
+        description="The model that grades passages: judge, embedded (installed with ragassay), or "
+        "an encoder-decoder such as google/flan-t5-large or a SQuAD2 reader on Hugging Face's hub "
+        "or in a folder; auto is embedded without a hosted judge, else that judge.",
+    )
+    items_per_call: int = Field(
+        default=1,
+        ge=1,
+        le=50,
+        description="Items of a test bank that a judge rates in one call: more is cheaper, and a "
+        "rating may lean on its neighbours.",
     )
     concurrency: int = Field(
         default=0,
@@ -334,6 +354,7 @@ class Settings(BaseSettings):
             "signals": False,
             "verifier": "judge",
             "correctness": "judge",
+            "grader": "judge",
             "nugget_matcher": "",
             "evidence": "search",
         }
@@ -351,6 +372,13 @@ class Settings(BaseSettings):
         if chosen == "auto":
             chosen = EMBEDDED if is_ours(self.model) else "judge"
         return MINILM_VERIFIER if chosen == EMBEDDED else chosen
+
+    @property
+    def chosen_grader(self) -> str:
+        """The grader of passages, with "auto" resolved."""
+        if self.grader != "auto":
+            return self.grader
+        return EMBEDDED if is_ours(self.model) else "judge"
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -430,6 +458,9 @@ RESULT_FIELDS = (
     "verdict_labels",
     "citation_evidence",
     "correctness",
+    "grades",
+    "chosen_grader",
+    "items_per_call",
     "max_reply_tokens",
     "source_chars",
     "max_sentences",

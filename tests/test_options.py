@@ -63,6 +63,10 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "prompts": (("--prompts", "a.json", "--prompts", "b.json"), ["a.json", Path("b.json")]),
     "questions": (("--questions", "{folder}/topics.json"), "{folder}/topics.json"),
     "nuggets": (("--nuggets", "{folder}/gold.json"), "{folder}/gold.json"),
+    "testbank": (("--testbank", "{folder}/bank.jsonl"), "{folder}/bank.jsonl"),
+    "grades": (("--grade", "rating", "--grades", "fagb"), ["rating", "fagb"]),
+    "grader": (("--grader", "judge", "--judge", "openai/a"), "judge"),
+    "items_per_call": (("--items-per-call", "5"), 5),
     "concurrency": (("--concurrency", "3"), 3),
     "retry_failed": (("--retry-failed", "--out", "{folder}/run"), True),
 }
@@ -79,6 +83,7 @@ CASES = {
 }
 BESIDE: dict[str, dict[str, Any]] = {
     "when": {"escalate": "openai/a"},
+    "grader": {"model": ["openai/a"]},
     "retry_failed": {"out": "{folder}/run"},
 }
 """What an option takes besides."""
@@ -178,6 +183,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     topics = {"topics": [{"id": 116, "topic": "t", "question": "Why?", "narrative": "n"}]}
     (tmp_path / "topics.json").write_text(json.dumps(topics), encoding="utf-8")
     (tmp_path / "gold.json").write_text('{"b": ["a fact"]}', encoding="utf-8")
+    bank = {"query_id": "b", "items": [{"question_text": "Why?"}]}
+    (tmp_path / "bank.jsonl").write_text(json.dumps(bank), encoding="utf-8")
     documents = '{"id": "1", "text": "Aspirin."}\n{"text": 3}\n'
     (tmp_path / "corpus.jsonl").write_text(documents, encoding="utf-8")
     return tmp_path

@@ -110,6 +110,7 @@ def build_case(
         sources=tuple(sources),
         reference_sentences=tuple(reference_sentences),
         gold=record.nuggets,
+        exam=record.exam,
         rubrics=record.rubrics,
         n_source_chars_cut=max(0, n_all - n_shown),
     )

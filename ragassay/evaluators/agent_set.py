@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from ragassay.agents.answer_reader import AnswerReader
 from ragassay.agents.asker import Asker
@@ -10,15 +11,18 @@ from ragassay.agents.base import Agent
 from ragassay.agents.evidence_searcher import EvidenceSearcher
 from ragassay.agents.fact_lister import FactLister
 from ragassay.agents.importance_scorer import ImportanceScorer
+from ragassay.agents.item_grader import AnswerChecker, ItemExtractor, ItemRater
 from ragassay.agents.nugget_assigner import NuggetAssigner
 from ragassay.agents.nugget_creator import NuggetCreator
 from ragassay.agents.nugget_writer import NuggetWriter
 from ragassay.agents.query_writer import QueryWriter
+from ragassay.agents.relevance_grader import RelevanceGrader
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
 from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.agents.tuned_verifier import TunedVerifier
 from ragassay.agents.verifier import Verifier
+from ragassay.records import ItemKind
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,21 @@ class Agents:
     fact_lister: FactLister = field(default_factory=FactLister)
     query_writer: QueryWriter = field(default_factory=QueryWriter)
     searcher: EvidenceSearcher = field(default_factory=EvidenceSearcher)
+    question_rater: ItemRater = field(default_factory=partial(ItemRater, "question"))
+    nugget_rater: ItemRater = field(default_factory=partial(ItemRater, "nugget"))
+    answer_extractor: ItemExtractor = field(default_factory=partial(ItemExtractor, "question"))
+    nugget_extractor: ItemExtractor = field(default_factory=partial(ItemExtractor, "nugget"))
+    answer_checker: AnswerChecker = field(default_factory=AnswerChecker)
+    relevance_grader: RelevanceGrader = field(default_factory=RelevanceGrader)
     asker: Asker = field(default_factory=Asker)
+
+    def rater(self, kind: ItemKind) -> ItemRater:
+        """Return the agent that rates a passage by items of a kind."""
+        return self.question_rater if kind == "question" else self.nugget_rater
+
+    def extractor(self, kind: ItemKind) -> ItemExtractor:
+        """Return the agent that takes from a passage what it says on items of a kind."""
+        return self.answer_extractor if kind == "question" else self.nugget_extractor
 
     @property
     def all(self) -> tuple[Agent, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragassay.errors import SettingsError
 from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.instruments.exam import ExamInstrument
 from ragassay.instruments.signals import SignalMeter
 from ragassay.model_names import is_local
 from ragassay.models.embeddings import EMBEDDED, Embedder
@@ -60,3 +61,10 @@ def build_verifier_lm(settings: Settings) -> JudgeLM | None:
             f"{name} was not fine-tuned to verify: name an adapter of `ragassay finetune verifier`"
         )
     return JudgeLM(settings.model_copy(update={"model": name, "panel": (), "api_base": None}))
+
+
+def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | None:
+    """The grader of passages beside the judge; None where the judge grades."""
+    if settings.chosen_grader == "judge":
+        return None
+    return None

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from ragassay.evaluators.building import (
     build_encoder,
+    build_grader,
     build_meter,
     build_verifier_lm,
 )
 from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.instruments.exam import ExamInstrument
 from ragassay.instruments.signals import SignalMeter
 from ragassay.models.correctness import CorrectnessModel, correctness_model, identity_of
 from ragassay.models.embeddings import Embedder
@@ -35,6 +37,7 @@ class Models:
         correctness: Says whether sentences are correct; None where the verdicts on evidence do.
         matcher: Says when two nuggets are one fact; None where a threshold does.
         meter: Measures answers before their rubrics are rated; None where that is not wanted.
+        grader: Grades passages by test banks in the judge's place; None where the judge does.
     """
 
     embedder: Embedder
@@ -43,6 +46,7 @@ class Models:
     correctness: CorrectnessModel | None = None
     matcher: NuggetMatcher | None = None
     meter: SignalMeter | None = None
+    grader: ExamInstrument | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> Models:
@@ -59,6 +63,7 @@ class Models:
             correctness=correctness_model(settings.correctness, embedder, settings.cache_dir),
             matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
             meter=build_meter(settings, embedder),
+            grader=build_grader(settings, embedder),
         )
 
     @property

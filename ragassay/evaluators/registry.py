@@ -9,7 +9,9 @@ from ragassay.evaluators.base import Evaluator
 from ragassay.evaluators.cited_nugget import CITED_NUGGET, FACTS
 from ragassay.evaluators.claims import CITATION, EVIDENCE
 from ragassay.evaluators.correctness import CorrectnessEvaluator
+from ragassay.evaluators.exam_grade import ExamGradeEvaluator
 from ragassay.evaluators.nuggets import NuggetsEvaluator
+from ragassay.evaluators.relevance_grade import RelevanceGradeEvaluator
 from ragassay.evaluators.rubric import RUBRIC
 from ragassay.evaluators.sentence_label import SentenceLabelEvaluator
 
@@ -23,5 +25,7 @@ OURS: tuple[Evaluator[Any], ...] = (
     FACTS,
     CITED_NUGGET,
     CITATION,
+    ExamGradeEvaluator(),
+    RelevanceGradeEvaluator(),
 )
 """In the order of the report."""

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from langgraph.runtime import Runtime
 
@@ -38,7 +38,7 @@ from ragassay.prompts import (
     read_rubrics,
 )
 from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256, read_all_compiled
-from ragassay.records import PARTS
+from ragassay.records import PARTS, DirectGrader, ExamGrader
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import RESULT_FIELDS, Settings, load_settings
@@ -156,6 +156,7 @@ class Toolbox:
         chosen = chosen_rubrics(settings.rubrics, settings.rubric_set, known, rated)
         asked_of = {name: known[name] for name in chosen if settings.wants("rubrics")}
         jury, models = Jury.of(settings, tuple(asked_of)), Models.of(settings)
+        _refuse_grading(settings, models)
         if not settings.has_judge:
             _refuse_asking(settings, asked)
         if settings.evidence == "agent" and not (jury.lm and jury.lm.calls_tools):
@@ -233,6 +234,40 @@ class Toolbox:
             return joint_name(model.name, other) if leaves_open else model.name
         return self.or_second(self.verifier_name)
 
+    @property
+    def grader_name(self) -> str:
+        """Name of what grades passages by test banks."""
+        return self.models.grader.name if self.models.grader else self.jury.name
+
+    @property
+    def grader_identity(self) -> tuple[str, ...]:
+        """All that grades depend on besides the texts and the prompts."""
+        return self.models.grader.identity if self.models.grader else (self.jury.name,)
+
+    @functools.cached_property
+    def item_graders(self) -> tuple[ExamGrader, ...]:
+        """How passages are graded by items of a test bank; the instrument may not know all ways."""
+        known = self.models.grader.graders if self.models.grader else get_args(ExamGrader)
+        return tuple(way for way in self._grades if way in known)
+
+    @functools.cached_property
+    def direct_graders(self) -> tuple[DirectGrader, ...]:
+        """How the relevance of passages is graded without a test bank."""
+        grader = self.models.grader
+        known = grader.direct_graders if grader else get_args(DirectGrader)
+        return tuple(way for way in self._grades if way in known)
+
+    @property
+    def _grades(self) -> tuple[Any, ...]:
+        has_grader = self.models.grader is not None or self.jury.lm is not None
+        return self.settings.grades if has_grader else ()
+
+    def n_items_of(self, grader: ExamGrader) -> int:
+        """Return how many items one call grades; 0 for all of a kind."""
+        if self.models.grader is not None:
+            return 0
+        return self.settings.items_per_call if grader == "rating" else 1
+
     @functools.cached_property
     def identity(self) -> str:
         """Hash of all that the verdicts depend on: judge, settings, prompts, corpus, models."""
@@ -264,6 +299,23 @@ class Toolbox:
         return tuple(note.weights_sha256 for note in notes if note)
 
 
+def _refuse_grading(settings: Settings, models: Models) -> None:
+    """Refuse ways to grade that the chosen grader does not know.
+
+    Raises:
+        SettingsError: Names the first.
+    """
+    if models.grader is None:
+        return
+    known = models.grader.graders | models.grader.direct_graders
+    for way in settings.grades:
+        if way not in known:
+            raise SettingsError(
+                f"grades {way}: {models.grader.name} knows {', '.join(sorted(known))}; name a "
+                "judge for others (--model openai/gpt-4.1-mini)"
+            )
+
+
 def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]]) -> None:
     """Refuse what only a judge can answer.
 
@@ -272,6 +324,8 @@ def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]]) -> None:
     """
     if settings.chosen_verifier == "judge":
         raise SettingsError(f"verifier judge: {NEEDS_JUDGE}")
+    if settings.chosen_grader == "judge":
+        raise SettingsError(f"grader judge: {NEEDS_JUDGE}")
     for one in asked:
         is_wanted = not settings.only or one.part in settings.only
         if isinstance(one, OwnEvaluator) and one.is_weighed and is_wanted:

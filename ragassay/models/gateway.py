@@ -29,7 +29,7 @@ from ragassay.errors import (
     UnparsableReplyError,
 )
 from ragassay.garbage import patient_collector
-from ragassay.model_names import INSTRUMENTS, is_local, is_ours
+from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.local.provider import register_provider
 from ragassay.records import Usage
 
@@ -55,8 +55,10 @@ _NO_KEY = re.compile(
 
 
 def import_litellm() -> Any:
-    """Import LiteLLM with its telemetry off and its price list read from the package."""
+    """Import LiteLLM with its telemetry off, its price list of the package, its own client."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    # OpenAI's client takes as much processor time as all the rest of a call.
+    os.environ.setdefault("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER", "True")
     with patient_collector():
         litellm: Any = importlib.import_module("litellm")
     litellm.telemetry = False
@@ -111,6 +113,8 @@ class JudgeLM(dspy.LM):
             options = {"temperature": None, "max_tokens": None}
         elif {"logprobs", "top_logprobs"} <= supported:
             options |= {"logprobs": True, "top_logprobs": 5}
+        if provider_of(settings.model).startswith("azure"):
+            options["max_retries"] = 0  # OpenAI's client, which retries by itself, is used there.
         if settings.api_base:
             options["api_base"] = settings.api_base
         super().__init__(
@@ -126,6 +130,9 @@ class JudgeLM(dspy.LM):
         self.fatal: FatalModelError | None = None
         """The error that dooms all further calls; each of them fails with it at once."""
         self._acompletion = litellm.acompletion
+        self._lacks_key = provider_of(settings.model) == "openai" and not (
+            litellm.api_key or litellm.openai_key or _has_key(settings.model)
+        )
 
     async def acall(
         self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
@@ -148,14 +155,14 @@ class JudgeLM(dspy.LM):
             options["response_format"] = _portable(options["response_format"])
         async with self._slots:
             await self._cool_down()
+            if self._lacks_key:  # LiteLLM's own client would ask without one.
+                self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
             if self.fatal is not None:
                 raise self.fatal
             try:
                 response = await self._acompletion(
                     model=self.model,
                     messages=messages or [{"role": "user", "content": prompt}],
-                    num_retries=0,
-                    max_retries=0,
                     drop_params=True,
                     **options,
                 )
@@ -210,6 +217,10 @@ class JudgeLM(dspy.LM):
 
 def _has_no_key(error: Exception) -> bool:
     return _NO_KEY.search(str(error)) is not None
+
+
+def _has_key(model: str) -> bool:
+    return bool(import_litellm().validate_environment(model)["keys_in_environment"])
 
 
 def _wanted_key(model: str) -> str:

@@ -32,6 +32,7 @@ from ragassay.records.base import (
     FailureReason,
     Frozen,
     Importance,
+    ItemKind,
     NuggetMethod,
     NuggetOrigin,
     RelevanceLabel,
@@ -51,8 +52,7 @@ from ragassay.records.exam import (
     DirectGrader,
     ExamGrade,
     ExamGrader,
-    ExamItem,
-    ItemKind,
+    GradeWay,
     RelevanceGrade,
 )
 from ragassay.records.inputs import (
@@ -60,6 +60,7 @@ from ragassay.records.inputs import (
     Case,
     Citation,
     Document,
+    ExamItem,
     Nugget,
     Record,
     SentenceInput,
@@ -161,6 +162,7 @@ __all__ = [
     "Finding",
     "FindingLevel",
     "Frozen",
+    "GradeWay",
     "HumanLabel",
     "Importance",
     "ItemKind",

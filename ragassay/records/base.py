@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict
 Importance = Literal["vital", "okay"]
 NuggetOrigin = Literal["gold", "answer", "reference"]
 NuggetMethod = Literal["given", "model", "extractive", "clause"]
+ItemKind = Literal["question", "nugget"]
+"""The kinds of items of a test bank."""
 RelevanceLabel = Literal["required", "unnecessary", "borderline", "inappropriate"]
 Verdict = Literal["supports", "contradicts", "neutral", "not_relevant", "not_attributable"]
 CitationLabel = Literal[
@@ -52,7 +54,7 @@ RELEVANCE_LABELS: tuple[RelevanceLabel, ...] = (
     "unnecessary",
     "inappropriate",
 )
-PARTS = ("nuggets", "rubrics", "sentences", "evidence", "correctness", "citations")
+PARTS = ("nuggets", "rubrics", "sentences", "evidence", "correctness", "citations", "grades")
 """The parts of an evaluation; a user's evaluator is a part of its own."""
 
 ASSIGNMENTS: tuple[Assignment, ...] = ("support", "partial_support", "not_support")

@@ -6,10 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ragassay.records.base import Frozen
 from ragassay.records.verdicts import VerdictBase
-
-ItemKind = Literal["question", "nugget"]
 
 ExamGrader = Literal["rating", "extraction"]
 """How an item is graded: rated from 0 to 5, or by what was extracted for it."""
@@ -17,25 +14,10 @@ ExamGrader = Literal["rating", "extraction"]
 DirectGrader = Literal["fagb", "fagb_few", "sun", "sun_few", "helm", "thomas"]
 """How the relevance of a passage to its query is asked for, without a test bank."""
 
+GradeWay = Literal[ExamGrader, DirectGrader]
+"""How a passage is graded."""
+
 MOST_EXAM_RATING = 5
-
-
-class ExamItem(Frozen):
-    """An exam question, or a nugget, that a good response to a query answers or mentions.
-
-    Attributes:
-        id: Unique in its bank; `query_id/` and the MD5 of the first text.
-        text: The question, or the nugget.
-        kind: Which of the two it is.
-        answers: Known correct answers of a question; empty where none are known.
-        facet: The part of the query that it covers; empty for the whole.
-    """
-
-    id: str = Field(min_length=1)
-    text: str = Field(min_length=1)
-    kind: ItemKind = "question"
-    answers: tuple[str, ...] = ()
-    facet: str = ""
 
 
 class ExamGrade(VerdictBase):

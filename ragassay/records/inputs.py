@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ragassay.records.base import Frozen, Importance, NuggetMethod, NuggetOrigin
+from ragassay.records.base import Frozen, Importance, ItemKind, NuggetMethod, NuggetOrigin
 
 
 class Document(Frozen):
@@ -40,6 +40,24 @@ class Nugget(Frozen):
     sentence: int | None = Field(default=None, ge=1)
 
 
+class ExamItem(Frozen):
+    """An exam question, or a nugget, that a good response to a query answers or mentions.
+
+    Attributes:
+        id: Unique in its bank; `query_id/` and the MD5 of the first text.
+        text: The question, or the nugget.
+        kind: Which of the two it is.
+        answers: Known correct answers of a question; empty where none are known.
+        facet: The part of the query that it covers; empty for the whole.
+    """
+
+    id: str = Field(min_length=1)
+    text: str = Field(min_length=1)
+    kind: ItemKind = "question"
+    answers: tuple[str, ...] = ()
+    facet: str = ""
+
+
 class SentenceInput(Frozen):
     """A sentence of a pre-cut answer, with its citations.
 
@@ -60,6 +78,7 @@ class Record(Frozen):
         answer: Plain text with citation markers, or sentences with explicit citations.
         sources: The documents that the answer was written from, numbered `[1]`, `[2]` in order.
         nuggets: Gold nuggets, if any.
+        exam: Items of a test bank that grade the answer, if any.
         reference: A reference answer, if any.
         system: The name of the system that wrote the answer.
         topic: The question's id, shared by the answers of several systems.
@@ -73,6 +92,7 @@ class Record(Frozen):
     answer: str | tuple[SentenceInput, ...]
     sources: tuple[Document, ...] = ()
     nuggets: tuple[Nugget, ...] = ()
+    exam: tuple[ExamItem, ...] = ()
     reference: str | None = None
     system: str | None = None
     topic: str | None = None
@@ -122,6 +142,7 @@ class Case(Frozen):
         sources: Numbered from 1: the given sources, then cited documents found in the corpus.
         reference_sentences: The reference answer's sentences; empty without one.
         gold: Gold nuggets.
+        exam: Items of a test bank.
         rubrics: The rubrics for this answer; empty for those of the run.
         context: The question, sources and answer, fenced; byte-identical in every prompt of
             this case.
@@ -135,6 +156,7 @@ class Case(Frozen):
     sources: tuple[Document, ...] = ()
     reference_sentences: tuple[str, ...] = ()
     gold: tuple[Nugget, ...] = ()
+    exam: tuple[ExamItem, ...] = ()
     rubrics: tuple[str, ...] = ()
     context: str = ""
     n_source_chars_cut: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,11 @@ from ragassay.errors import InputError
 from ragassay.formats import ReadResult, read_records, records_from_rows, with_gold
 from ragassay.models.weights import sha256_of
 from ragassay.options import Keywords, Spelling, settings_of
-from ragassay.records import Document, FileStamp, Record, Rejection
+from ragassay.records import Document, ExamItem, FileStamp, Record, Rejection
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.opening import Opened, open_literature
+from ragassay.runs.exams import with_exam
 from ragassay.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def prepared(
         limit=limit,
         questions=options.get("questions"),
         nuggets=nuggets,
+        testbank=options.get("testbank"),
         settings=chosen,
     )
     return job, chosen
@@ -90,6 +92,7 @@ def read_job(
     limit: int | None = None,
     questions: str | Path | None = None,
     nuggets: str | Path | None = None,
+    testbank: str | Path | Sequence[ExamItem] | None = None,
     settings: Settings | None = None,
 ) -> Job:
     """Read the answers and the corpus of a run.
@@ -100,6 +103,7 @@ def read_job(
         limit: Number of answers to take, from the first.
         questions: File of topics.
         nuggets: File of gold nuggets.
+        testbank: File of a test bank, or items for all answers.
         settings: How the corpus is searched.
 
     Raises:
@@ -117,6 +121,9 @@ def read_job(
         records, form = found.records[:limit], "records"
         name, sha256 = IN_MEMORY, _sha256(found.records)
     stamp = FileStamp(name=name, sha256=sha256, n_items=len(records), format=form)
+    if testbank is not None:
+        records, rejected = with_exam(records, testbank)
+        found = replace(found, rejections=(*found.rejections, *rejected))
     if corpus is None:
         return Job(records, found.rejections, stamp, Corpus())
     opened = _opened(corpus, settings or load_settings())

@@ -32,6 +32,7 @@ from ragassay.records import (
     Escalation,
     Evaluation,
     EvidenceSpan,
+    ExamItem,
     Failure,
     Nugget,
     SentenceNuggets,
@@ -57,6 +58,7 @@ CASE = Case(
     ),
     sources=(Document(id="d", text="Text."),),
     gold=(Nugget(text="Gold"),),
+    exam=(ExamItem(id="q/1", text="What?"),),
     context="context",
 )
 WRITTEN: list[VerdictBase] = [
@@ -77,6 +79,7 @@ def toolbox(evaluator: Evaluator[Any], **options: object) -> Toolbox:
         "only": (evaluator.part,),
         "citation_evidence": "nuggets" if by_nuggets else "passage",
         "correctness": "cosine",
+        "grades": ("rating", "fagb"),
     }
     return Toolbox.of(load_settings(**(given | options)))
 
