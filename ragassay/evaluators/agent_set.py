@@ -8,6 +8,7 @@ from ragassay.agents.answer_reader import AnswerReader
 from ragassay.agents.asker import Asker
 from ragassay.agents.base import Agent
 from ragassay.agents.evidence_searcher import EvidenceSearcher
+from ragassay.agents.exam_writer import ExamWriter
 from ragassay.agents.fact_lister import FactLister
 from ragassay.agents.importance_scorer import ImportanceScorer
 from ragassay.agents.nugget_assigner import NuggetAssigner
@@ -39,6 +40,7 @@ class Agents:
     query_writer: QueryWriter = field(default_factory=QueryWriter)
     searcher: EvidenceSearcher = field(default_factory=EvidenceSearcher)
     asker: Asker = field(default_factory=Asker)
+    exam_writer: ExamWriter = field(default_factory=ExamWriter)
 
     @property
     def all(self) -> tuple[Agent, ...]:
