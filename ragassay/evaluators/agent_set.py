@@ -9,6 +9,7 @@ from ragassay.agents.answer_reader import AnswerReader
 from ragassay.agents.asker import Asker
 from ragassay.agents.base import Agent
 from ragassay.agents.evidence_searcher import EvidenceSearcher
+from ragassay.agents.exam_writer import ExamWriter
 from ragassay.agents.fact_lister import FactLister
 from ragassay.agents.importance_scorer import ImportanceScorer
 from ragassay.agents.item_grader import AnswerChecker, ItemExtractor, ItemRater
@@ -49,6 +50,7 @@ class Agents:
     answer_checker: AnswerChecker = field(default_factory=AnswerChecker)
     relevance_grader: RelevanceGrader = field(default_factory=RelevanceGrader)
     asker: Asker = field(default_factory=Asker)
+    exam_writer: ExamWriter = field(default_factory=ExamWriter)
 
     def rater(self, kind: ItemKind) -> ItemRater:
         """Return the agent that rates a passage by items of a kind."""

@@ -60,6 +60,9 @@ class ContextWords(Frozen):
     facts: str
     claim: str
     passage: str
+    query: str
+    title: str
+    subtopic: str
 
 
 class PanelWords(Frozen):
@@ -80,7 +83,7 @@ class AgentPrompt(Frozen):
         reasoning_chars: Longest reasoning before a rating, where the agent is asked to reason
             first.
         max_nuggets: Most nuggets of one sentence.
-        nugget_chars: Longest nugget.
+        nugget_chars: Longest nugget or exam question.
         query_chars: Longest search query.
         restatement_chars: Longest paraphrase of a sentence.
         answer_chars: Longest answer that is taken from a passage.

@@ -86,7 +86,7 @@ async def run_records(
             except* FatalModelError as errors:
                 for record in waiting:
                     await runner.forget(record)
-                raise _first(errors) from None
+                raise first_error(errors) from None
     return outcome
 
 
@@ -210,7 +210,9 @@ def _failure(record: Record, error: Exception) -> RecordFailure:
     )
 
 
-def _first(errors: BaseExceptionGroup[FatalModelError]) -> BaseException:
+def first_error(errors: BaseExceptionGroup[FatalModelError]) -> BaseException:
+    """Return the first error of a group, whose members may be groups."""
+    """Return the first error of a group of errors, which may hold groups itself."""
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -20,7 +20,7 @@ from ragassay.graphs.nugget_state import NuggetJob, NuggetList
 from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
 from ragassay.graphs.persistence import Saver, opened_checkpointer
 from ragassay.records import Document, Record, Usage
-from ragassay.runs.engine import Event, Listener
+from ragassay.runs.engine import Event, Listener, first_error
 from ragassay.runs.nugget_edit import EditRequest, as_text, edit_request, from_text
 from ragassay.text.segmenter import segment
 
@@ -121,7 +121,7 @@ async def write_nuggets(
                 started = [group.create_task(writer.start(job)) for job in jobs]
         except* FatalModelError as errors:
             await writer.forget_unfinished(jobs)
-            raise _first(errors) from None
+            raise first_error(errors) from None
         written = [task.result() for task in started]
         done = [
             one if isinstance(one, Written) else await writer.ask(*one, edit, tell)
@@ -217,10 +217,3 @@ def edited_rows(asked: EditRequest, edit: Editor, tell: Callable[[str], None]) -
 
 
 PROBLEM = "# PROBLEM: "
-
-
-def _first(errors: BaseExceptionGroup[FatalModelError]) -> BaseException:
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

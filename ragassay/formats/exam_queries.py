@@ -1,0 +1,161 @@
+"""Read the queries that test banks are made for, in any form that queries come in.
+
+{"q1": "when did it begin?"}                                     JSON, as the Workbench reads it
+{"topics": [{"id", "question"}]}, CSV topic_id,title,question    topics of TREC
+{"id", "text"} a line, or `id TAB text`                          queries of a retrieval task
+{"query_id", "title", "facets": [{"id", "text"}]} a line         pages with their sections
+answers in any form that `read_records` knows                    their questions, by topic
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AliasChoices, BeforeValidator, Field
+
+from ragassay.errors import InputError
+from ragassay.formats.items import Item, iter_items, read_once
+from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.qrels import read_queries
+from ragassay.formats.read import FORMATS, read_records
+from ragassay.formats.rows import IdText, Row
+from ragassay.formats.shapes import is_object
+from ragassay.formats.topics import read_topics, whole_bytes
+from ragassay.formats.workbench.paragraphs import is_paragraph_file
+from ragassay.records import Record, Rejection
+
+SHAPES = __doc__.split("\n\n")[1]
+
+
+@dataclass(frozen=True)
+class ExamQuery:
+    """A query, and the parts that it has.
+
+    Attributes:
+        id: Unique in its file.
+        text: The query, or the title of its parts.
+        facets: Id and heading of each part; empty where it has none.
+    """
+
+    id: str
+    text: str
+    facets: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class QueryFile:
+    """The queries of a file.
+
+    Attributes:
+        queries: In the file's order.
+        records: The answers that they were taken from; empty where the file has queries only.
+        rejections: Lines that could not be read.
+    """
+
+    queries: tuple[ExamQuery, ...]
+    records: tuple[Record, ...] = ()
+    rejections: tuple[Rejection, ...] = ()
+
+
+def _text_as_facet(value: object) -> object:
+    return {"id": value, "text": value} if isinstance(value, str) else value
+
+
+class FacetRow(Row):
+    """A part of a query: plain text, or an object."""
+
+    id: IdText = Field(validation_alias=AliasChoices("id", "facet_id", "heading_id"))
+    text: str = Field(
+        min_length=1, validation_alias=AliasChoices("text", "facet_text", "heading", "title")
+    )
+
+
+class ExamQueryRow(Row):
+    """A query on a line."""
+
+    id: IdText = Field(validation_alias=AliasChoices("query_id", "id", "_id", "qid", "topic_id"))
+    text: str = Field(
+        min_length=1,
+        validation_alias=AliasChoices(
+            *("text", "query", "question", "query_text", "claim", "narrative", "title")
+        ),
+    )
+    facets: list[Annotated[FacetRow, BeforeValidator(_text_as_facet)]] = Field(
+        default_factory=list[FacetRow]
+    )
+
+
+def read_exam_queries(path: Path) -> QueryFile:
+    """Read queries; the form is recognised by the content.
+
+    Raises:
+        InputError: the file cannot be opened, is empty, or is in no known form.
+    """
+    head = whole_bytes(path)[:4096].lstrip()
+    if not head.startswith((b"{", b"[")):
+        if b"\t" in head.partition(b"\n")[0]:
+            return _plain(read_queries(path))
+        return _plain(*read_topics(path))
+    if is_paragraph_file(path):
+        return _of_records(path)
+    items = iter_items(path)
+    first = list(islice(items, 1))
+    keys = first[0].keys if first and isinstance(first[0], Item) else frozenset[str]()
+    if any(form.is_complete(keys) for form in FORMATS):
+        return _of_records(path)
+    if not _is_query(first):
+        return _plain(*read_topics(path))
+    return _of_rows(path, chain(first, items))
+
+
+def _is_query(first: list[Item | Rejection]) -> bool:
+    """Return whether a file's first item is one query, not a mapping of ids to queries."""
+    if not first or not isinstance(first[0], Item) or is_object(first[0].fields.get("topics")):
+        return bool(first) and isinstance(first[0], Rejection)
+    names = {"query_id", "id", "_id", "qid", "topic_id"}
+    return bool(names & first[0].fields.keys())
+
+
+def _plain(queries: dict[str, str], rejections: Iterable[Rejection] = ()) -> QueryFile:
+    found = tuple(ExamQuery(name, text) for name, text in queries.items())
+    return QueryFile(found, rejections=tuple(rejections))
+
+
+def _of_rows(path: Path, items: Iterable[Item | Rejection]) -> QueryFile:
+    queries, rejections = read_once(
+        items,
+        read=_query,
+        key_of=lambda query: query.id,
+        repeated=lambda query, line: Problem(
+            "id", f"the query {found_text(query.id)} is already on line {line}", "unique ids"
+        ),
+    )
+    if not queries:
+        first = f" ({rejections[0].problem})" if rejections else ""
+        raise InputError(f"{path} has no query{first}; expected:\n{SHAPES}")
+    return QueryFile(queries, rejections=tuple(rejections))
+
+
+def _query(item: Item) -> ExamQuery | Problem:
+    row = validate(ExamQueryRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    ids = [facet.id for facet in row.facets]
+    twice = next((i for i, name in enumerate(ids) if name in ids[:i]), None)
+    if twice is not None:
+        text = f"the facet {found_text(ids[twice])} appeared before"
+        return Problem(f"facets.{twice}.id", text, "unique ids")
+    return ExamQuery(row.id, row.text, tuple((facet.id, facet.text) for facet in row.facets))
+
+
+def _of_records(path: Path) -> QueryFile:
+    found = read_records(path)
+    queries: dict[str, ExamQuery] = {}
+    for record in found.records:
+        name = record.topic or record.id
+        queries.setdefault(name, ExamQuery(name, record.question))
+    return QueryFile(tuple(queries.values()), found.records, found.rejections)

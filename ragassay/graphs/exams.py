@@ -1,0 +1,81 @@
+"""The exam graph: from a query to the items of its test bank, in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import NodeError
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from ragassay.evaluators.toolbox import Toolbox, toolbox
+from ragassay.graphs.exam_state import ExamItems, ExamJob, ExamState
+from ragassay.graphs.failures import failure_of, retry_policies
+from ragassay.records import Document
+from ragassay.retrievers.passages import condense
+
+ExamGraph = CompiledStateGraph[ExamState, Toolbox, ExamJob, ExamItems]
+
+
+def build_exam_graph(
+    max_attempts: int = 5, checkpointer: BaseCheckpointSaver[Any] | None = None
+) -> ExamGraph:
+    """Compile the graph.
+
+    Args:
+        max_attempts: Most attempts of a model call that fails for a temporary reason.
+        checkpointer: Stores states: needed to resume after a kill.
+    """
+    builder = StateGraph(
+        ExamState, context_schema=Toolbox, input_schema=ExamJob, output_schema=ExamItems
+    )
+    on_failure: Any = leave_unwritten  # LangGraph's types do not allow for it.
+    builder.add_node(
+        "write_exam",
+        write_exam,
+        retry_policy=retry_policies(max_attempts),
+        error_handler=on_failure,
+    )
+    builder.add_edge(START, "write_exam")
+    builder.add_edge("write_exam", END)
+    return builder.compile(checkpointer=checkpointer, name="write_exam")
+
+
+async def write_exam(state: ExamState, runtime: Runtime[Toolbox]) -> dict[str, Any]:
+    """Write the items."""
+    tools = toolbox(runtime)
+    # LangGraph's own tools pass plain JSON.
+    sources = [Document.model_validate(source) for source in state.sources]
+    facet = state.facet_text or state.facet
+    with dspy.context(lm=tools.jury.judge):
+        found = await tools.agents.exam_writer.acall(
+            query=state.text,
+            kind=state.kind,
+            facet=facet,
+            sources=condense(sources, f"{state.text} {facet}", tools.settings.source_chars),
+            wants_answers=state.wants_answers,
+            number=state.number,
+        )
+    runtime.stream_writer({"done": 1, "usage": found.usage})
+    return {
+        "texts": found.texts,
+        "answers": found.answers,
+        "n_unfounded": found.n_unfounded,
+        "usage": found.usage,
+    }
+
+
+def leave_unwritten(state: ExamState, error: NodeError, runtime: Runtime[Toolbox]) -> Command[Any]:
+    """Count a failed call: the query has no items.
+
+    Raises:
+        FatalModelError: The run cannot go on.
+    """
+    failure = failure_of(error)
+    runtime.stream_writer({"done": 1, "failed": 1})
+    nothing = {"texts": (), "answers": (), "n_unfounded": 0}
+    return Command(update=nothing | {"failures": [failure]}, goto=END)

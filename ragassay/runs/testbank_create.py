@@ -1,0 +1,255 @@
+"""Write test banks for queries: the fan-out over queries, parts and kinds, with resume."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from langchain_core.runnables import RunnableConfig
+
+from ragassay.errors import FatalModelError
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
+from ragassay.formats.exam_queries import ExamQuery, QueryFile
+from ragassay.formats.workbench.banks import BankKind
+from ragassay.graphs.exam_state import ExamItems, ExamJob
+from ragassay.graphs.exams import ExamGraph, build_exam_graph
+from ragassay.graphs.persistence import Saver, opened_checkpointer
+from ragassay.records import Document, Failure
+from ragassay.runs.engine import Event, Listener, first_error
+from ragassay.runs.nuggets import nugget_jobs
+from ragassay.runs.testbank_meaning import Encode, repeats
+from ragassay.threads import in_thread
+
+Origin = Literal["query", "documents", "reference"]
+"""What the items are written from."""
+
+
+@dataclass(frozen=True)
+class ExamPlan:
+    """What is to be written for each query.
+
+    Attributes:
+        kinds: Kinds of items.
+        number: Items of a query, or of each of its parts.
+        origin: What they are written from.
+        with_facets: Whether queries that have parts get items by part.
+        with_answers: Whether questions come with answers.
+        n_documents: Documents of the corpus that are read for a query.
+    """
+
+    kinds: tuple[BankKind, ...] = ("questions",)
+    number: int = 10
+    origin: Origin = "query"
+    with_facets: bool = True
+    with_answers: bool = False
+    n_documents: int = 5
+
+
+@dataclass(frozen=True)
+class WrittenBank:
+    """What came of a job: items, or why there are none."""
+
+    job: ExamJob
+    found: ExamItems | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class CreatedBanks:
+    """What was written.
+
+    Attributes:
+        banks: Those that have items, in the order of the queries.
+        written: One a job.
+        folded: Query and text of items that repeated another one's meaning.
+    """
+
+    banks: tuple[RubricBank, ...]
+    written: tuple[WrittenBank, ...]
+    folded: tuple[tuple[str, str], ...]
+
+
+def exam_jobs(file: QueryFile, plan: ExamPlan, tools: Toolbox) -> list[ExamJob]:
+    """Return a job for each query, part and kind, in the file's order."""
+    known: dict[str, tuple[Document, ...]] = {}
+    if file.records and plan.origin != "query":
+        found = nugget_jobs(file.records, plan.origin, tools, n_window=1, n_most=1)
+        known = {job.topic: job.sources for job in found}
+    jobs: list[ExamJob] = []
+    for query in file.queries:
+        for facet, heading in _parts(query, plan):
+            sources: tuple[Document, ...] = known.get(query.id, ())
+            if plan.origin == "documents" and not sources:
+                hits = tools.retrieval.corpus.search(f"{query.text} {heading}", plan.n_documents)
+                sources = tuple(hit.document for hit in hits)
+            jobs += [
+                ExamJob(
+                    *(query.id, query.text, kind, facet, heading, sources),
+                    wants_answers=plan.with_answers and kind == "questions",
+                    number=plan.number,
+                )
+                for kind in plan.kinds
+            ]
+    return jobs
+
+
+def _parts(query: ExamQuery, plan: ExamPlan) -> Sequence[tuple[str, str]]:
+    return query.facets if plan.with_facets and query.facets else [("", "")]
+
+
+async def write_testbanks(
+    jobs: Sequence[ExamJob],
+    plan: ExamPlan,
+    tools: Toolbox,
+    out: Path,
+    *,
+    collection: str = "",
+    listen: Listener = lambda event: None,
+) -> CreatedBanks:
+    """Write the banks of all jobs into a file.
+
+    States are kept next to `out`: a killed run continues, and what failed is tried again.
+
+    Args:
+        jobs: From `exam_jobs`.
+        plan: What the jobs were made by.
+        tools: The graph's toolbox.
+        out: The file.
+        collection: Name of the queries' collection.
+        listen: Receives progress events.
+
+    Raises:
+        FatalModelError: The model is unavailable.
+        InputError: The file cannot be written.
+        SettingsError: There is no judge to write them.
+    """
+    _ = tools.jury.judge  # refuses at once, not query by query
+    async with opened_checkpointer(out.with_name(f"{out.name}.state.sqlite")) as saver:
+        writer = _Writer(build_exam_graph(tools.settings.max_attempts, saver), saver, tools, listen)
+        try:
+            async with asyncio.TaskGroup() as group:
+                started = [group.create_task(writer.write(job, plan.origin)) for job in jobs]
+        except* FatalModelError as errors:
+            raise first_error(errors) from None
+    written = tuple(task.result() for task in started)
+    banks = [bank_of(one, plan.origin, tools, collection) for one in written if one.found]
+    embedder, matcher = tools.models.embedder, tools.models.matcher
+    least = matcher.similarity_threshold if matcher else None
+    kept, folded = await in_thread(folded_banks, banks, embedder.encode, least)
+    write_test_banks(kept, out)
+    return CreatedBanks(kept, written, folded)
+
+
+class _Writer:
+    """Runs jobs through the graph; any number may be in progress."""
+
+    def __init__(self, graph: ExamGraph, saver: Saver, tools: Toolbox, listen: Listener) -> None:
+        self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
+        self._slots = asyncio.Semaphore(tools.settings.n_slots)
+
+    async def write(self, job: ExamJob, origin: Origin) -> WrittenBank:
+        """Bring a job to its end; one that failed before is tried again."""
+        if origin != "query" and not job.sources:
+            self._listen(Event(n_records=1))
+            return WrittenBank(job, problem=f"there is no {origin.rstrip('s')} to write from")
+        async with self._slots:
+            thread = self._thread(job)
+            config: RunnableConfig = {"configurable": {"thread_id": thread}}
+            state = await self._graph.aget_state(config)
+            if state.values.get("failures"):
+                await self._saver.adelete_thread(thread)
+            if not state.values.get("texts"):
+                await self._run(job, config)
+                state = await self._graph.aget_state(config)
+            self._listen(Event(n_records=1))
+        names = ("texts", "answers", "n_unfounded", "failures", "usage")
+        found = ExamItems(**{name: state.values[name] for name in names})
+        if found.texts:
+            return WrittenBank(job, found)
+        failures: list[Failure] = found.failures
+        return WrittenBank(job, problem="; ".join(f"{f.reason}: {f.detail}" for f in failures))
+
+    async def _run(self, job: ExamJob, config: RunnableConfig) -> None:
+        self._listen(Event(n_expected=1))
+        stream = self._graph.astream(job, config, context=self._tools, stream_mode="custom")
+        async for chunk in stream:
+            told = dict(chunk)
+            self._listen(Event(n_calls=told.get("done", 0), usage=told.get("usage", Event().usage)))
+
+    def _thread(self, job: ExamJob) -> str:
+        """Return a hash of everything that the items of a job depend on."""
+        parts: list[object] = [self._tools.identity, asdict(replace(job, sources=()))]
+        parts += [source.model_dump(mode="json") for source in job.sources]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def bank_of(
+    written: WrittenBank, origin: Origin, tools: Toolbox, collection: str = ""
+) -> RubricBank:
+    """Return what was written as a bank that says by what it was made."""
+    job, found = written.job, written.found
+    info: dict[str, object] = {
+        "gpt_model": tools.jury.judge.model,
+        "prompt_target": job.kind,
+        "prompts_sha256": tools.prompts_sha256,
+        "written_from": origin,
+    }
+    if job.sources:
+        info["documents"] = [source.id for source in job.sources]
+    pairs = zip(found.texts, found.answers, strict=True) if found else ()
+    items = tuple(
+        BankItem(text, bank_item_id(job.query, text, job.facet), answers=(key,) if key else ())
+        for text, key in pairs
+    )
+    return RubricBank(
+        *(job.query, job.text, job.kind, items, job.facet, collection),
+        info=json.dumps(info),
+        facet_text=job.facet_text,
+    )
+
+
+def folded_banks(
+    banks: Sequence[RubricBank], encode: Encode, least: float | None = None
+) -> tuple[tuple[RubricBank, ...], tuple[tuple[str, str], ...]]:
+    """Leave out items that say what an earlier one of their query and kind does.
+
+    Args:
+        banks: In their order; the parts of a query are compared with each other.
+        encode: The embedder's.
+        least: Least similarity of nuggets; see `repeats`.
+
+    Returns:
+        The banks, and the query and text of each item that was left out. What a folded question
+        knew of answers goes to the one that stays.
+    """
+    groups: dict[tuple[str, BankKind], list[int]] = {}
+    for i, bank in enumerate(banks):
+        groups.setdefault((bank.query_id, bank.kind), []).append(i)
+    result, folded = list(banks), list[tuple[str, str]]()
+    for (query, kind), members in groups.items():
+        items = [item for i in members for item in banks[i].items]
+        first = repeats([item.text for item in items], kind, encode, least)
+        answers: dict[int, set[str]] = {}
+        for later, one in first.items():
+            answers.setdefault(one, set()).update(items[later].answers)
+            folded.append((query, items[later].text))
+        kept = iter(
+            replace(item, answers=(*item.answers, *answers.get(i, ()))) if i not in first else None
+            for i, item in enumerate(items)
+        )
+        for i in members:
+            result[i] = replace(banks[i], items=tuple(_taken(kept, len(banks[i].items))))
+    return tuple(bank for bank in result if bank.items), tuple(folded)
+
+
+def _taken(items: Iterator[BankItem | None], number: int) -> Iterator[BankItem]:
+    for _ in range(number):
+        item = next(items)
+        if item is not None:
+            yield item

@@ -1,0 +1,171 @@
+"""Verify an extracted answer against known ones, by rule (Dietz 2024, section 3.2).
+
+The rules are the original's, with these differences. It drops "no" and "not" as stop words, cuts
+the point out of "3.5", and lets 1950 pass for 1960 where the rest is alike: here negations and
+numbers must agree. It takes "no" for a refusal whatever was asked: here it answers a question that
+can be answered by it. It wants an answer to a true/false key to be one word: here its first word
+counts.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import string
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+from ragassay.text.numbers import numbers_of
+
+LEAST_RATIO = 80
+"""Two texts that are more alike than this, in percent, are the same: rounded, as the original."""
+
+FEWEST_CHARS = 4
+"""Shorter normalised texts are only compared exactly."""
+
+_TRUE = frozenset({"true", "yes", "correct", "right"})
+_FALSE = frozenset({"false", "no", "incorrect", "wrong"})
+_NEGATIONS = frozenset({"no", "not", "nor", "never", "none", "neither", "without", "cannot"})
+_STOP_WORDS = frozenset(
+    {
+        *("a", "an", "the", "this", "that", "these", "those", "it", "its", "they", "them"),
+        *("their", "he", "him", "his", "she", "her", "we", "us", "our", "you", "your", "i"),
+        *("my", "me", "who", "whom", "which", "what", "is", "am", "are", "was", "were", "be"),
+        *("been", "being", "has", "have", "had", "having", "do", "does", "did", "doing", "can"),
+        *("will", "just", "should", "and", "but", "or", "if", "because", "as", "until", "while"),
+        *("of", "at", "by", "for", "with", "about", "into", "through", "to", "from", "in", "on"),
+        *("then", "here", "there", "when", "where", "why", "how", "all", "both", "each", "few"),
+        *("some", "such", "own", "same", "so", "than", "too", "very", "s", "t", "now"),
+    }
+)
+_REFUSALS = (
+    "unanswerable",
+    "no answer",
+    "not answerable",
+    "cannot be answered",
+    "not enough information",
+    "insufficient information",
+    "no information",
+    "no relevant information",
+    "unknown",
+    "not known",
+    "not mentioned",
+    "not stated",
+    "not specified",
+    "it is not possible to tell",
+    "cannot tell",
+    "it does not say",
+    "the passage does not say",
+    "the context does not say",
+    "none",
+    "n/a",
+)
+_ASKS_WHETHER = re.compile(
+    r"\s*(?:is|are|was|were|am|do|does|did|can|could|may|might|must|shall|should|will|would|has"
+    r"|have|had)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_]+(?:[.,\u00b7'\u2019]\w+)*")
+_CANNOT = re.compile(r"\bcan(?:['\u2019]t| not)\b")
+_SHORT_NOT = re.compile(r"n['\u2019]t\b")
+
+
+def normalized(text: str) -> str:
+    """Return a text without case, punctuation and stop words, its words stemmed (Porter).
+
+    Of stop words alone, all are kept.
+
+    Example:
+        >>> normalized("The trials didn't lower Blood Pressure by 3.5 mmHg.")
+        'trial not lower blood pressur 3.5 mmhg'
+    """
+    lowered = _CANNOT.sub("cannot", unicodedata.normalize("NFKC", text).casefold())
+    lowered = _SHORT_NOT.sub(" not", lowered)
+    words = [word.removesuffix("'s").removesuffix("\u2019s") for word in _WORD.findall(lowered)]
+    kept = [word for word in words if word not in _STOP_WORDS] or words
+    return " ".join(map(_stem, kept))
+
+
+@functools.cache
+def _stem(word: str) -> str:
+    return word if any(c.isdigit() for c in word) else _stemmer().stemWord(word)
+
+
+@functools.cache
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("porter")
+
+
+def is_unanswered(answer: str, question: str = "") -> bool:
+    """Return whether an extracted answer says that there is none.
+
+    So does an empty one, and "no" where the question cannot be answered by it.
+
+    Example:
+        >>> is_unanswered("No."), is_unanswered("No.", "Does it lower blood pressure?")
+        (True, False)
+    """
+    plain = normalized(answer)
+    if not plain:
+        return True
+    if plain in ("no", "not"):
+        return _ASKS_WHETHER.match(question) is None
+    return any(_is_alike(plain, normalized(refusal)) for refusal in _REFUSALS)
+
+
+def is_known_answer(answer: str, known: Iterable[str], question: str = "") -> bool:
+    """Return whether an extracted answer is one of the known ones.
+
+    A lone key "true" or "false" is met by the answer's first word. Otherwise the normalised texts
+    must be equal, or of `FEWEST_CHARS` and more than `LEAST_RATIO` % alike, with the same numbers
+    and the same negations.
+
+    Args:
+        answer: The extracted answer.
+        known: The known ones; without any, none is.
+        question: What was asked.
+
+    Example:
+        >>> is_known_answer("migraine attacks", ["Migraine attack."])
+        True
+        >>> is_known_answer("in 1960", ["in 1950"])
+        False
+    """
+    keys = [key for key in known if key.strip()]
+    truths = {_truth(key) for key in keys} if len(keys) == 1 else set()
+    if truths and None not in truths:
+        return _truth(_first_word(answer)) in truths
+    if is_unanswered(answer, question) and not any(is_unanswered(key) for key in keys):
+        return False
+    plain = normalized(answer)
+    return any(_is_alike(plain, normalized(key)) for key in keys)
+
+
+def _truth(text: str) -> bool | None:
+    word = text.strip().strip(string.punctuation).casefold()
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def _first_word(text: str) -> str:
+    found = _WORD.search(text)
+    return found.group() if found else ""
+
+
+def _is_alike(ours: str, theirs: str) -> bool:
+    """Compare normalised texts."""
+    if ours == theirs:
+        return bool(ours)
+    if min(len(ours), len(theirs)) < FEWEST_CHARS or numbers_of(ours) != numbers_of(theirs):
+        return False
+    if _negations(ours) != _negations(theirs):
+        return False
+    from rapidfuzz import fuzz
+
+    return round(fuzz.ratio(ours, theirs)) > LEAST_RATIO
+
+
+def _negations(text: str) -> bool:
+    return not _NEGATIONS.isdisjoint(text.split())

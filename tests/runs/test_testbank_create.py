@@ -1,0 +1,224 @@
+"""Writing test banks: kinds, parts, answers; kills, failures, duplicates."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.errors import FatalModelError, SettingsError
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.formats import BankItem, RubricBank, bank_item_id, read_test_banks
+from ragassay.formats.exam_queries import ExamQuery, QueryFile, read_exam_queries
+from ragassay.records import Document, Record
+from ragassay.retrievers.memory import Corpus
+from ragassay.runs.testbank_create import ExamPlan, exam_jobs, folded_banks, write_testbanks
+from ragassay.settings import load_settings
+from ragassay.testing import Fault, ScriptedModel
+
+pytestmark = pytest.mark.integration
+
+QUERIES = QueryFile(
+    (
+        ExamQuery("q1", "when did jazz begin?"),
+        ExamQuery("q2", "what is brelozant?"),
+        ExamQuery("q3", "Tides", (("q3/1", "Spring tides"), ("q3/2", "Tidal power"))),
+    )
+)
+BUILT = "When was the old railway bridge over the Tay built?"
+BUILT_TOO = "In what year was the old railway bridge over the Tay built?"
+PLAN = ExamPlan()
+SOURCE = "Brelozant was found in 1999 by Mira Holt. It lowers pain."
+
+
+def reply(messages, schema):
+    """Items that name what the prompt is about; an answer that the source states, and one not."""
+    text = messages[-1]["content"]
+    about = next(w for w in ("Spring", "power", "brelozant", "jazz") if w in text)
+    if "nuggets" in schema["properties"]:
+        return {"nuggets": [f"{about} fact one", f"{about} another thing"]}
+    questions = [f"Who discovered {about}?", f"Why does {about} matter?"]
+    answers = {"answers": ["Mira Holt", "Nobody knows"]}
+    return {"questions": questions} | (answers if "answers" in schema["properties"] else {})
+
+
+def tools_for(model: ScriptedModel, corpus: Corpus | None = None) -> Toolbox:
+    settings = load_settings(model=model.model_name, api_base=model.base_url)
+    return Toolbox.of(settings, corpus).using(embedder=WordEmbedder())  # type: ignore[arg-type]
+
+
+async def created(model: ScriptedModel, out: Path, plan: ExamPlan = PLAN, **given):
+    tools = tools_for(model, given.pop("corpus", None))
+    file = given.pop("file", QUERIES)
+    return await write_testbanks(exam_jobs(file, plan, tools), plan, tools, out, **given)
+
+
+async def test_a_bank_for_each_query_part_and_kind(tmp_path: Path):
+    out, events = tmp_path / "bank.jsonl.gz", []
+    plan = ExamPlan(kinds=("questions", "nuggets"), number=2)
+    with ScriptedModel(reply) as model:
+        found = await created(model, out, plan, collection="sample", listen=events.append)
+        prompts = [request.messages[-1]["content"] for request in model.requests]
+    banks = read_test_banks(out).banks
+    assert banks == found.banks
+    assert [(b.query_id, b.facet_id, b.kind) for b in banks] == [
+        (query, facet, kind)
+        for query, facet in (("q1", ""), ("q2", ""), ("q3", "q3/1"), ("q3", "q3/2"))
+        for kind in ("questions", "nuggets")
+    ]
+    first, part = banks[0], banks[4]
+    assert (first.query_text, first.test_collection) == ("when did jazz begin?", "sample")
+    assert first.items[0].id == bank_item_id("q1", "Who discovered jazz?")
+    assert json.loads(first.info)["prompt_target"] == "questions"
+    assert json.loads(first.info)["written_from"] == "query"
+    assert part.facet_text == "Spring tides"
+    assert part.items[0].id == bank_item_id("q3", "Who discovered Spring?", "q3/1")
+    in_parts = [prompt for prompt in prompts if "Subtopic:" in prompt]
+    assert len(in_parts) == 4 and all("Topic:" in prompt for prompt in in_parts)
+    assert all("number: 2" in prompt for prompt in prompts)
+    assert sum(event.n_records for event in events) == len(prompts) == 8
+
+
+async def test_without_parts_a_query_gets_one_bank(tmp_path: Path):
+    with ScriptedModel(lambda m, s: {"questions": ["What is it?"]}) as model:
+        found = await created(model, tmp_path / "bank", ExamPlan(with_facets=False))
+    assert [(b.query_id, b.facet_id) for b in found.banks] == [("q1", ""), ("q2", ""), ("q3", "")]
+
+
+async def test_answers_that_the_documents_state_become_known_answers(tmp_path: Path):
+    corpus = Corpus([Document(id="d1", text=SOURCE), Document(id="d2", text="On jazz.")])
+    plan = ExamPlan(origin="documents", with_answers=True)
+    file = QueryFile((QUERIES.queries[1],))
+    with ScriptedModel(reply) as model:
+        found = await created(model, tmp_path / "bank", plan, corpus=corpus, file=file)
+        assert SOURCE in model.requests[0].messages[-1]["content"]
+    (bank,) = found.banks
+    assert [item.answers for item in bank.items] == [("Mira Holt",), ()]
+    assert json.loads(bank.info)["documents"] == ["d1"]
+    assert found.written[0].found and found.written[0].found.n_unfounded == 1
+
+
+async def test_known_answers_of_records_are_written_from(tmp_path: Path):
+    record = Record(id="r", topic="t", question="what is brelozant?", answer="x", reference=SOURCE)
+    other = Record(id="s", question="jazz?", answer="x")
+    file = QueryFile((ExamQuery("t", record.question), ExamQuery("s", "jazz?")), (record, other))
+    plan = ExamPlan(origin="reference")
+    with ScriptedModel(reply) as model:
+        found = await created(model, tmp_path / "bank", plan, file=file)
+        assert model.n_requests == 1 and SOURCE in model.requests[0].messages[-1]["content"]
+    assert [bank.query_id for bank in found.banks] == ["t"]
+    assert found.written[1].problem == "there is no reference to write from"
+
+
+async def test_unparsable_replies_are_counted_and_tried_again_by_the_same_command(tmp_path: Path):
+    out = tmp_path / "bank"
+    with ScriptedModel(reply, faults=[Fault("junk", contains="jazz", attempts=None)]) as model:
+        found = await created(model, out)
+        n_asked = model.n_requests
+    failed = [one for one in found.written if one.found is None]
+    assert [one.job.query for one in failed] == ["q1"] and "unparsable" in failed[0].problem
+    assert [bank.query_id for bank in read_test_banks(out).banks] == ["q2", "q3", "q3"]
+    assert n_asked == 3 + 2
+    with ScriptedModel(reply) as model:
+        again = await created(model, out)
+        assert model.n_requests == 1
+    assert [bank.query_id for bank in again.banks] == ["q1", "q2", "q3", "q3"]
+
+
+async def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path):
+    out = tmp_path / "bank"
+    with ScriptedModel(reply, faults=[Fault("unauthorized", contains="Tidal power")]) as model:
+        with pytest.raises(FatalModelError):
+            await created(model, out)
+    assert not out.exists()
+    with ScriptedModel(reply) as model:
+        await created(model, out)
+        first, n_asked = out.read_bytes(), model.n_requests
+        await created(model, out)
+        assert (out.read_bytes(), model.n_requests) == (first, n_asked)
+    assert 1 <= n_asked <= 4
+
+
+async def test_duplicates_of_a_query_are_folded_across_its_parts(tmp_path: Path):
+    def same(messages, schema):
+        return {"questions": [BUILT, BUILT_TOO, "Why?"]}
+
+    with ScriptedModel(same) as model:
+        found = await created(model, tmp_path / "bank")
+    texts = [(b.facet_id or b.query_id, [i.text for i in b.items]) for b in found.banks]
+    assert texts == [(name, [BUILT, "Why?"]) for name in ("q1", "q2", "q3/1")]
+    assert len(found.folded) == 2 + 1 + 3
+    assert ("q3", "Why?") in found.folded
+
+
+def test_nobody_writes_without_a_judge(tmp_path: Path):
+    tools = Toolbox.of(load_settings(only=("nuggets",)))
+    jobs = exam_jobs(QUERIES, ExamPlan(), tools)
+    with pytest.raises(SettingsError, match="--model"):
+        asyncio.run(write_testbanks(jobs, ExamPlan(), tools, tmp_path / "bank"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folded_question_leaves_its_answer_with_the_one_that_stays():
+    items = (
+        BankItem(BUILT, "1", answers=("1901",)),
+        BankItem(BUILT_TOO, "2", answers=("in 1901",)),
+    )
+    (bank,), folded = folded_banks([RubricBank("q", "", "questions", items)], WordEmbedder().encode)
+    assert [(i.id, i.answers) for i in bank.items] == [("1", ("1901", "in 1901"))]
+    assert folded == (("q", BUILT_TOO),)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{"q1": "when?", "q2": "where?"}'),
+        (
+            "b.json",
+            '{"topics": [{"id": "q1", "question": "when?"}, {"id": "q2", "question": "where?"}]}',
+        ),
+        (
+            "c.jsonl",
+            '{"query_id": "q1", "query_text": "when?"}\n{"query_id": "q2", "query": "where?"}\n',
+        ),
+        ("d.tsv", "q1\twhen?\nq2\twhere?\n"),
+        ("e.csv", "topic_id,title,question,narrative\nq1,t,when?,n\nq2,t,where?,n\n"),
+        (
+            "f.jsonl",
+            '{"id": "1", "topic": "q1", "question": "when?", "answer": "then", "system": "s"}\n'
+            '{"id": "2", "topic": "q1", "question": "when?", "answer": "now", "system": "t"}\n'
+            '{"id": "q2", "question": "where?", "answer": "here"}\n',
+        ),
+    ],
+)
+def test_queries_are_read_in_any_form(tmp_path: Path, name: str, text: str):
+    path = tmp_path / name
+    path.write_text(text)
+    found = read_exam_queries(path)
+    assert [(q.id, q.text) for q in found.queries] == [("q1", "when?"), ("q2", "where?")]
+    assert not found.rejections and bool(found.records) == (name == "f.jsonl")
+
+
+def test_titles_with_parts_are_read_and_bad_lines_named(tmp_path: Path):
+    path = tmp_path / "car.jsonl"
+    rows = [
+        {"query_id": "p", "title": "Tides", "facets": [{"id": "p/1", "text": "Springs"}, "Neaps"]},
+        {"query_id": "r", "title": "", "facets": []},
+        {"query_id": "p", "title": "Again"},
+        {
+            "query_id": "s",
+            "title": "Moon",
+            "facets": [{"id": "x", "text": "a"}, {"id": "x", "text": "b"}],
+        },
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = read_exam_queries(path)
+    assert found.queries == (ExamQuery("p", "Tides", (("p/1", "Springs"), ("Neaps", "Neaps"))),)
+    assert [(r.line, r.field) for r in found.rejections] == [
+        (2, "title"),
+        (3, "id"),
+        (4, "facets.1.id"),
+    ]
