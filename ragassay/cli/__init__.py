@@ -10,6 +10,7 @@ from ragassay.cli.convert import convert
 from ragassay.cli.corpus import app as corpus_app
 from ragassay.cli.evaluate import evaluate
 from ragassay.cli.finetune import finetune
+from ragassay.cli.grade import grade
 from ragassay.cli.matrix import matrix
 from ragassay.cli.meta_evaluate import meta_evaluate
 from ragassay.cli.models import app as models_app
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 app.command()(evaluate)
 app.command()(audit)
+app.command()(grade)
 app.command()(report)
 app.command()(compare)
 app.command()(meta_evaluate)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ragassay.retrievers.disk.corpus import DiskCorpus
     from ragassay.retrievers.literature import Hit
     from ragassay.runs.evaluate import Plan
+    from ragassay.runs.grading import Graded
 
 
 def print_run(
@@ -56,6 +57,19 @@ def print_run(
         line = f"Compiled prompt: {', '.join((stamp.agent, *stamp.rubrics))} ({stamp.optimizer})"
         console.print(line, markup=False, highlight=False)
     where = f"Report: {folder / 'report.html'}"
+    console.print(where, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_graded(graded: Graded, folder: Path) -> None:
+    """Print what passages were graded at, system by system, and where to go on."""
+    from rich.console import Console
+
+    console = Console()
+    counts = {"given": graded.n_grades, "undecided": graded.n_undecided}
+    counts["unscored"] = graded.n_unscored
+    told = ", ".join(f"{n} {name}" for name, n in counts.items() if n or name == "given")
+    console.print(f"Grades: {told}.", markup=False, highlight=False)
+    where = f"Written to {folder / 'graded.jsonl.gz'}"
     console.print(where, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -16,6 +16,7 @@ from ragassay.records import (
     Failure,
     Score,
 )
+from ragassay.text.answer_match import is_known_answer
 from ragassay.threads import in_thread
 
 if TYPE_CHECKING:
@@ -155,10 +156,9 @@ async def _extracted(item: ExamItem, case: Case, tools: Toolbox) -> ExamGrade:
 
     A rule does; where it sees no match, the judge is asked: other words may mean the same.
     """
-    from ragassay.text.answer_match import is_known_answer
-
     grade: Any = await tools.agents.extractor(item.kind).acall(case=case, item=item)
-    if not (grade.is_correct and item.answers) or is_known_answer(grade.answer, item.answers):
+    is_open = grade.is_correct and bool(item.answers)
+    if not is_open or is_known_answer(grade.answer, item.answers, item.text):
         return grade
     checked: Any = await tools.agents.answer_checker.acall(
         case=case, item=item, answer=grade.answer

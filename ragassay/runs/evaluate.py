@@ -151,9 +151,21 @@ def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float |
 
 
 async def run(
-    job: Job, tools: Toolbox, folder: RunFolder | None, listen: Listener = lambda event: None
+    job: Job,
+    tools: Toolbox,
+    folder: RunFolder | None,
+    listen: Listener = lambda event: None,
+    *,
+    has_reports: bool = True,
 ) -> RunResult:
     """Run a job; with a folder, resume an earlier start of the same run.
+
+    Args:
+        job: The answers.
+        tools: What judges them.
+        folder: Where finished work is kept.
+        listen: Receives progress events.
+        has_reports: Whether the folder gets reports of its answers.
 
     Raises:
         RunMismatchError: The folder contains another run.
@@ -170,7 +182,8 @@ async def run(
         write_lines(folder.evaluations_file, result.evaluations)
         write_lines(folder.failures_file, result.failures)
         write_whole(folder.summary_file, result.summary.model_dump_json(indent=2))
-        folder.write_reports(result.summary)
+        if has_reports:
+            folder.write_reports(result.summary)
     return result
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ragassay.formats import exam_items, read_test_banks
+from ragassay.formats import exam_items
 from ragassay.formats.workbench.banks import RubricBank
 from ragassay.records import ExamItem, Record, Rejection
+from ragassay.runs.testbanks import read_bank_file
 
 
 def with_exam(
@@ -30,7 +31,7 @@ def with_exam(
         items = tuple(testbank)
         return tuple(_given(record, items) for record in records), ()
     path = Path(testbank)
-    found = read_test_banks(path)
+    found = read_bank_file(path)
     by_query = items_by_query(found.banks)
     given = tuple(_given(record, by_query.get(_key(record, by_query), ())) for record in records)
     return given, (*found.rejections, *([] if any(r.exam for r in given) else [_unused(path)]))

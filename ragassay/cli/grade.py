@@ -1,0 +1,108 @@
+"""`ragassay grade`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import DryRun, Json, Quiet, takes
+from ragassay.options import EvaluateKeywords
+
+if TYPE_CHECKING:
+    from ragassay.runs.grading import Graded
+
+
+@takes(
+    EvaluateKeywords,
+    *("testbank", "grades", "grader", "items_per_call", "model", "api_base", "escalate", "when"),
+    *("corpus", "questions", "out", "embedder", "prompts", "concurrency", "retry_failed"),
+)
+def grade(
+    responses: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Passages: graded files of the Rubric workbench, rankings of trec_eval (with "
+            "--corpus), or answers in any format that `ragassay evaluate` reads."
+        ),
+    ],
+    *,
+    words: Annotated[
+        int, typer.Option(min=1, help="Longer texts are cut at ends of sentences.")
+    ] = 400,
+    depth: Annotated[
+        int, typer.Option(min=0, help="Documents of a ranking that are graded; 0 for all.")
+    ] = 20,
+    like_original: Annotated[
+        bool,
+        typer.Option(
+            "--like-original",
+            help="Make a grade that could not be had 1 and correct, as the original does; by "
+            "default it is unscored.",
+        ),
+    ] = False,
+    as_json: Json = False,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    **options: Unpack[EvaluateKeywords],
+) -> None:
+    """Grade passages by the questions and nuggets of a test bank, or by their query alone.
+
+    The grades are added to what the passages had, and written to graded.jsonl.gz in the run's
+    folder, in the form of the Rubric workbench. `ragassay grades` turns them into oversight,
+    qrels and leaderboards; `ragassay review` shows them to people.
+
+    Without --model the embedded instruments grade, and leave open what they cannot tell. The same
+    command again resumes a stopped run.
+
+    For example:
+
+      ragassay grade responses.jsonl.gz --testbank bank.jsonl.gz
+
+      ragassay grade run-a.txt run-b.txt --corpus passages.jsonl --testbank bank.jsonl.gz
+
+      ragassay grade answers.jsonl --testbank bank.jsonl.gz --model openai/gpt-4.1-mini
+      --grade rating --grade extraction
+
+      ragassay grade answers.jsonl --grade thomas --model openai/gpt-4.1-mini
+
+      ragassay grade answers.jsonl --testbank bank.jsonl.gz --grader google/flan-t5-large
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a grade failed.
+    """
+    with errors_as_lines():
+        from ragassay.api import folder_at
+        from ragassay.cli.output import print_plan, print_rejections
+        from ragassay.runs.evaluate import plan, run_sync
+        from ragassay.runs.grading import default_folder, grade_passages, prepared_grading
+        from ragassay.runs.job import job_of
+        from ragassay.runs.progress import shown_progress
+
+        passages, tools = prepared_grading(
+            responses, options, most_words=words, depth=depth, spelled="flag"
+        )
+        print_rejections(passages.rejections)
+        if dry_run:
+            found = plan(job_of(passages.records, tools.retrieval.corpus), tools)
+            print_plan(found, tools.settings.judges, as_json, tools.settings.escalated_to or "")
+            return
+        folder = folder_at(options.get("out") or default_folder(responses), options)
+        n_passages = len(passages.records)
+        with shown_progress(n_passages, not quiet, "grading passages") as listen:
+            graded = run_sync(
+                grade_passages(passages, tools, folder, listen, like_original=like_original)
+            )
+        _show(graded, folder.path, as_json, quiet)
+    if graded.is_partial:
+        raise typer.Exit(PARTIAL)
+
+
+def _show(graded: Graded, folder: Path, as_json: bool, quiet: bool) -> None:
+    from ragassay.cli.output import print_graded
+
+    if as_json:
+        typer.echo(graded.run.summary.model_dump_json(indent=2))
+    elif not quiet:
+        print_graded(graded, folder)

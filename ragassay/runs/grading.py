@@ -1,0 +1,163 @@
+"""Grade passages by test banks or by their queries; write the graded file (Dietz 2024, 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from ragassay.errors import InputError
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.formats.workbench.graded import graded
+from ragassay.formats.workbench.paragraphs import QueryParagraphs, write_graded_paragraphs
+from ragassay.options import EvaluateKeywords, Spelling, settings_of
+from ragassay.records import DirectGrader, Evaluation, ExamGrade, ExamGrader, RelevanceGrade
+from ragassay.retrievers.opening import open_literature
+from ragassay.runs.engine import Listener
+from ragassay.runs.evaluate import RunResult, run
+from ragassay.runs.folder import RunFolder
+from ragassay.runs.job import job_of
+from ragassay.runs.passages import Passages, passage_id, read_passages
+from ragassay.settings import Settings
+from ragassay.text.cutting import PASSAGE_WORDS
+
+PART = "grades"
+
+GRADED_FILE = "graded.jsonl.gz"
+
+
+@dataclass(frozen=True)
+class Graded:
+    """Passages with their grades.
+
+    Attributes:
+        queries: As they were read, grades added; a passage that failed has no new ones.
+        run: The run behind them.
+        n_grades: Grades that were given.
+        n_unscored: Grades that failed.
+        n_undecided: Grades that the grader left open.
+    """
+
+    queries: tuple[QueryParagraphs, ...]
+    run: RunResult
+    n_grades: int
+    n_unscored: int
+    n_undecided: int
+
+    @property
+    def is_partial(self) -> bool:
+        """Return whether something failed or could not be read."""
+        return bool(self.n_unscored or self.run.failures or self.run.rejections)
+
+
+def prepared_grading(
+    responses: Sequence[Path],
+    options: EvaluateKeywords,
+    *,
+    most_words: int = PASSAGE_WORDS,
+    depth: int = 0,
+    settings: Settings | None = None,
+    spelled: Spelling = "keyword",
+) -> tuple[Passages, Toolbox]:
+    """Return what is to be graded, and the tools, from a user's input.
+
+    Args:
+        responses: As for `read_passages`.
+        options: The given options.
+        most_words: As for `read_passages`.
+        depth: As for `read_passages`.
+        settings: The settings that the options change.
+        spelled: Returns an option's name for an error.
+
+    Raises:
+        InputError: The data cannot be used, or there is nothing to grade by.
+        SettingsError: A setting is wrong.
+    """
+    only_grades = {**options, "only": (PART,)}
+    chosen = settings_of(only_grades, settings, spelled)
+    testbank, questions = options.get("testbank"), options.get("questions")
+    if testbank is None and any(way in get_args(ExamGrader) for way in chosen.grades):
+        raise InputError(
+            "name what the passages are graded by: a test bank (--testbank FILE), or a direct "
+            f"grader (--grade {' | '.join(get_args(DirectGrader))})"
+        )
+    if testbank is not None and not isinstance(testbank, str | Path):
+        raise InputError("several passages take a file of test banks")
+    corpus = options.get("corpus")
+    opened = open_literature(corpus, chosen) if isinstance(corpus, str | Path) else None
+    passages = read_passages(
+        responses,
+        testbank=Path(testbank) if testbank else None,
+        corpus=opened.literature if opened else None,
+        questions=Path(questions) if questions else None,
+        most_words=most_words,
+        depth=depth,
+    )
+    return passages, Toolbox.of(chosen)
+
+
+async def grade_passages(
+    passages: Passages,
+    tools: Toolbox,
+    folder: RunFolder | None = None,
+    listen: Listener = lambda event: None,
+    *,
+    like_original: bool = False,
+) -> Graded:
+    """Grade passages; with a folder, resume an earlier start and write `graded.jsonl.gz` there.
+
+    Args:
+        passages: What is graded, and by what.
+        tools: What grades; its settings ask for grades only.
+        folder: The run's folder.
+        listen: Receives progress events.
+        like_original: Whether grades that could not be had become 1 and correct, as the
+            original makes them.
+
+    Raises:
+        RunMismatchError: The folder has another run.
+        FatalModelError: The judge is unavailable.
+    """
+    job = job_of(passages.records, tools.retrieval.corpus, passages.rejections)
+    found = await run(job, tools, folder, listen, has_reports=False)
+    by_id = {evaluation.record_id: evaluation for evaluation in found.evaluations}
+    queries = tuple(
+        _with_grades(query, passages, by_id, tools.grader_name, like_original)
+        for query in passages.queries
+    )
+    if folder is not None:
+        write_graded_paragraphs(queries, folder.path / GRADED_FILE)
+    verdicts = [verdict for one in found.evaluations for verdict in one.verdicts]
+    n_undecided = sum(verdict.is_undecided for verdict in verdicts)
+    n_lost = sum(verdict.failure is not None for verdict in verdicts)
+    return Graded(queries, found, len(verdicts) - n_lost, n_lost - n_undecided, n_undecided)
+
+
+def _with_grades(
+    query: QueryParagraphs,
+    passages: Passages,
+    evaluations: dict[str, Evaluation],
+    model: str,
+    like_original: bool,
+) -> QueryParagraphs:
+    items = passages.items.get(query.query_id, ())
+    found = []
+    for one in query.paragraphs:
+        evaluation = evaluations.get(passage_id(query.query_id, one.paragraph_id))
+        if evaluation is not None:
+            one = graded(
+                one,
+                items,
+                evaluation.of(ExamGrade),
+                evaluation.of(RelevanceGrade),
+                model,
+                like_original=like_original,
+            )
+        found.append(one)
+    return QueryParagraphs(query.query_id, tuple(found))
+
+
+def default_folder(paths: Sequence[Path]) -> Path:
+    """Return where a run is kept if the user names no folder: in runs/, named after the input."""
+    return Path("runs") / f"{paths[0].name.split('.')[0]}-graded"
