@@ -1,0 +1,112 @@
+"""Passages to grade, from any form in which users have them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from ragassay.errors import InputError
+from ragassay.records import Document
+from ragassay.retrievers.memory import Corpus
+from ragassay.runs.passages import read_passages
+
+LONG = " ".join(f"Sentence number {n} says what it says." for n in range(1, 41))
+"""40 sentences of 7 words."""
+
+
+def bank(folder: Path, *queries: str) -> Path:
+    path = folder / "bank.jsonl"
+    rows = (
+        {"query_id": q, "query_text": f"what of {q}?", "items": [{"question_text": f"Why {q}?"}]}
+        for q in queries
+    )
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def run_file(folder: Path, tag: str, *documents: str) -> Path:
+    path = folder / f"{tag}.run"
+    lines = (f"q1 Q0 {d} {n} {10 - n} {tag}" for n, d in enumerate(documents, 1))
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+CORPUS = Corpus([Document(id="d1", text="One."), Document(id="d2", text="Two.", title="Title")])
+
+
+def test_rankings_of_several_systems_give_each_passage_once(tmp_path: Path):
+    runs = [run_file(tmp_path, "a", "d1", "d2"), run_file(tmp_path, "b", "d2", "d9")]
+    found = read_passages(runs, testbank=bank(tmp_path, "q1"), corpus=CORPUS)
+    (query,) = found.queries
+    assert [one.paragraph_id for one in query.paragraphs] == ["d1", "d2"]
+    assert query.paragraphs[1].text == "Title\nTwo."
+    places = [(p.method, p.rank) for p in query.paragraphs[1].paragraph_data.rankings]
+    assert places == [("a", 2), ("b", 1)]
+    (missing,) = found.rejections
+    assert "d9 is not in the corpus" in missing.problem
+    (first, _) = found.records
+    assert (first.id, first.question, first.answer) == ("q1/d1", "what of q1?", "One.")
+    assert [item.text for item in first.exam] == ["Why q1?"]
+
+
+def test_only_the_first_of_a_ranking_are_graded(tmp_path: Path):
+    runs = [run_file(tmp_path, "a", "d1", "d2")]
+    found = read_passages(runs, corpus=CORPUS, depth=1)
+    assert [one.paragraph_id for one in found.queries[0].paragraphs] == ["d1"]
+
+
+def test_an_answer_is_its_systems_response_in_passages(tmp_path: Path):
+    path = tmp_path / "answers.jsonl"
+    row = {"id": "a1", "topic": "q1", "system": "gpt", "question": "Why?", "answer": LONG}
+    path.write_text(json.dumps(row), encoding="utf-8")
+    found = read_passages([path], testbank=bank(tmp_path, "q1"), most_words=100)
+    (query,) = found.queries
+    assert [one.paragraph_id for one in query.paragraphs] == ["a1#1", "a1#2", "a1#3"]
+    assert " ".join(one.text for one in query.paragraphs) == LONG
+    ranks = [one.paragraph_data.rankings[0] for one in query.paragraphs]
+    assert [(r.method, r.rank, r.paragraph_id) for r in ranks] == [
+        ("gpt", 1, "a1#1"),
+        ("gpt", 2, "a1#2"),
+        ("gpt", 3, "a1#3"),
+    ]
+    # The answer's own question is what was asked.
+    assert found.records[0].question == "Why?"
+
+
+def test_graded_passages_stay_whole_and_keep_what_they_have(tmp_path: Path):
+    path = tmp_path / "graded.jsonl.gz"
+    grade = {"correctAnswered": True, "llm": "x", "answer": "yes"}
+    one = {"paragraph_id": "p", "text": LONG, "paragraph_data": {}, "grades": [grade]}
+    with gzip.open(path, "wt") as file:
+        file.write(json.dumps(["q1", [one]]))
+    found = read_passages([path], testbank=bank(tmp_path, "q1"), most_words=10)
+    assert [p.paragraph_id for p in found.queries[0].paragraphs] == ["p"]
+    assert found.records[0].question == "what of q1?"
+
+
+def test_what_people_changed_in_the_bank_is_what_grades(tmp_path: Path):
+    from ragassay.records import BANK, Review
+    from ragassay.runs.journal import journal_of
+    from ragassay.runs.testbanks import read_bank_file
+
+    path = bank(tmp_path, "q1")
+    (item,) = read_bank_file(path).banks[0].items
+    said = Review(
+        who="Ada", evaluator=BANK, record="q1", item=item.id, field="text", value="How come?"
+    )
+    journal_of(path).add(said)
+    found = read_passages([run_file(tmp_path, "a", "d1")], testbank=path, corpus=CORPUS)
+    assert [(one.id, one.text) for one in found.records[0].exam] == [(item.id, "How come?")]
+
+
+def test_what_cannot_be_graded_is_said(tmp_path: Path):
+    run = run_file(tmp_path, "a", "d1")
+    with pytest.raises(InputError, match="ranks documents by id: name where their texts are"):
+        read_passages([run])
+    with pytest.raises(InputError, match=r"has queries q7, and none of the passages' \(q1"):
+        read_passages([run], testbank=bank(tmp_path, "q7"), corpus=CORPUS)
+    with pytest.raises(InputError, match=r"no passage to grade: .*d1 is not in the corpus"):
+        read_passages([run], corpus=Corpus())
