@@ -11,6 +11,7 @@ from ragassay.cli.corpus import app as corpus_app
 from ragassay.cli.evaluate import evaluate
 from ragassay.cli.finetune import finetune
 from ragassay.cli.grade import grade
+from ragassay.cli.grades import app as grades_app
 from ragassay.cli.matrix import matrix
 from ragassay.cli.meta_evaluate import meta_evaluate
 from ragassay.cli.models import app as models_app
@@ -50,6 +51,7 @@ app.command()(finetune)
 app.command()(serve)
 app.add_typer(corpus_app)
 app.add_typer(nuggets_app)
+app.add_typer(grades_app)
 app.add_typer(models_app)
 app.add_typer(prompts_app)
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from ragassay.errors import InputError
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.scoring import build_score
 from ragassay.records import Score
+
+if TYPE_CHECKING:
+    from ir_measures.measures import Measure
+
+Qrels = Mapping[str, Mapping[str, int]]
+"""Query to document to grade."""
 
 MEASURES = ("nDCG@10", "R@100", "RR", "AP")
 """In the notation of ir_measures: RR is the mean reciprocal rank, AP mean average precision."""
 
 
-def retrieval_scores(
-    qrels: Mapping[str, Mapping[str, int]], run: Mapping[str, Mapping[str, float]]
-) -> dict[str, Score]:
+def retrieval_scores(qrels: Qrels, run: Mapping[str, Mapping[str, float]]) -> dict[str, Score]:
     """Score a ranking.
 
     Args:
@@ -31,15 +39,89 @@ def retrieval_scores(
         >>> found["RR"].value
         0.5
     """
+    values = run_values(qrels, {"": run}, MEASURES)
+    return {name: _score(list(by_run[""].values())) for name, by_run in values.items()}
+
+
+def run_values(
+    qrels: Qrels,
+    runs: Mapping[str, Mapping[str, Mapping[str, float]]],
+    measures: Sequence[str],
+    level: int = 1,
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Return each measure of each run for each query.
+
+    Args:
+        qrels: Grades of documents, query by query.
+        runs: Run to query to document to score; higher is better. A query of the qrels that is
+            missing from a run is 0.
+        measures: Names in the notation of ir_measures.
+        level: The least grade that is relevant, as trec_eval's -l; for measures that take gains,
+            such as nDCG, it says only which queries count. A measure's own `rel=` goes first.
+
+    Returns:
+        Measure to run to query to value. A query without a relevant document is left out.
+
+    Raises:
+        InputError: A measure is unknown, or cannot be computed here.
+    """
     import ir_measures
 
-    wanted = {q: dict(grades) for q, grades in qrels.items() if max(grades.values()) > 0}
-    measures = [ir_measures.parse_measure(name) for name in MEASURES]
-    values: dict[str, dict[str, float]] = {name: dict.fromkeys(wanted, 0.0) for name in MEASURES}
-    found = {q: dict(run[q]) for q in wanted if run.get(q)}
-    for metric in ir_measures.iter_calc(measures, wanted, found) if found else ():
-        values[str(metric.measure)][metric.query_id] = metric.value
-    return {name: _score(list(of_query.values())) for name, of_query in values.items()}
+    parsed = {name: _measure(name, level) for name in dict.fromkeys(measures)}
+    wanted = {name: _wanted(qrels, measure, level) for name, measure in parsed.items()}
+    used = {q: dict(qrels[q]) for q in qrels if any(q in found for found in wanted.values())}
+    values = {
+        name: {run: dict.fromkeys(found, 0.0) for run in runs} for name, found in wanted.items()
+    }
+    if not used:
+        return values
+    names = {measure: name for name, measure in parsed.items()}
+    with _unusable_measures():
+        evaluator = ir_measures.evaluator(list(names), used)
+        for system, run in runs.items():
+            ranked = {q: dict(run[q]) for q in used if run.get(q)}
+            for metric in evaluator.iter_calc(ranked) if ranked else ():
+                of_run = values[names[metric.measure]][system]
+                if metric.query_id in of_run:
+                    of_run[metric.query_id] = metric.value
+    return values
+
+
+def parse_measure(name: str) -> Measure:
+    """Return a measure by its name in the notation of ir_measures.
+
+    Raises:
+        InputError: The name is unknown or malformed.
+    """
+    import ir_measures
+
+    try:
+        return ir_measures.parse_measure(name)
+    except (NameError, ValueError) as error:
+        raise InputError(
+            f"{name!r} is not a measure ({error}): give one of ir_measures, as nDCG@10"
+        ) from error
+
+
+@contextmanager
+def _unusable_measures() -> Generator[None]:
+    """Turn the errors of ir_measures' programs into one that says what to do."""
+    try:
+        yield
+    except (ValueError, KeyError, AssertionError, subprocess.CalledProcessError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"the measures cannot be computed: {reason}") from error
+
+
+def _measure(name: str, level: int) -> Measure:
+    measure = parse_measure(name)
+    takes = "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params
+    return measure(rel=level) if takes and level > 1 else measure
+
+
+def _wanted(qrels: Qrels, measure: Measure, level: int) -> list[str]:
+    least = measure.params.get("rel", level)
+    return [query for query, grades in qrels.items() if max(grades.values(), default=0) >= least]
 
 
 def _score(values: list[float]) -> Score:

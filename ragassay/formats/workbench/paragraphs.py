@@ -80,7 +80,12 @@ class SelfRating(ParagraphPart):
 
 
 class ExamGrade(ParagraphPart):
-    """A model's grade of a paragraph by a test bank."""
+    """A model's grade of a paragraph by a test bank.
+
+    Attributes:
+        llm_response_errors: What went wrong, by the id of each item that has no grade.
+        prompt_type: "question" or "nugget".
+    """
 
     correct_answered: Names = Field(default=(), alias="correctAnswered")
     wrong_answered: Names = Field(default=(), alias="wrongAnswered")
@@ -92,10 +97,16 @@ class ExamGrade(ParagraphPart):
     llm_options: dict[str, object] = Field(default_factory=dict)
     prompt_info: dict[str, object] | None = None
     exam_ratio: float | None = None
+    llm_response_errors: dict[str, object] | None = None
+    prompt_type: str | None = None
 
 
 class DirectGrade(ParagraphPart):
-    """A model's direct grade of a paragraph, without a test bank."""
+    """A model's direct grade of a paragraph, without a test bank.
+
+    Attributes:
+        llm_response_error: What went wrong; the grade says nothing then.
+    """
 
     correct_answered: bool = Field(alias="correctAnswered")
     self_ratings: int | None = None
@@ -103,6 +114,7 @@ class DirectGrade(ParagraphPart):
     llm: str = ""
     llm_options: dict[str, object] = Field(default_factory=dict)
     prompt_info: dict[str, object] | None = None
+    llm_response_error: str | None = None
 
 
 class GradedParagraph(ParagraphPart):

@@ -1,0 +1,121 @@
+"""Options of the commands on graded files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ragassay.cli.exits import PARTIAL
+
+if TYPE_CHECKING:
+    from ragassay.formats.workbench.grades import GradeFilter, GradeKind
+    from ragassay.metrics.oversight import Relevance
+    from ragassay.runs.grades import GradedFile
+
+ItemKind = Literal["question", "nugget", "direct"]
+
+GradesArgument = Annotated[
+    Path,
+    typer.Argument(metavar="GRADES", help="Graded passages, as `ragassay grade` writes them."),
+]
+Model = Annotated[str, typer.Option(help="Only grades of this model.")]
+PromptClass = Annotated[str, typer.Option(help="Only grades of this class of prompts.")]
+Items = Annotated[
+    ItemKind | None, typer.Option(help="Only grades by questions, by nuggets, or direct ones.")
+]
+SelfRated = Annotated[
+    bool | None,
+    typer.Option("--self-rated/--not-self-rated", help="Only grades with ratings, or without."),
+]
+Banks = Annotated[
+    list[Path] | None,
+    typer.Option("--bank", help="Test bank: the items' texts and facets. Repeat for more."),
+]
+MinRating = Annotated[
+    int | None,
+    typer.Option(
+        min=0, max=5, help="Least rating that covers an item; by default what is marked correct."
+    ),
+]
+Csv = Annotated[Path | None, typer.Option(help="Write all columns and rows as CSV.")]
+Limit = Annotated[int, typer.Option(min=0, help="Most rows of a table shown; 0 for all.")]
+OneQuery = Annotated[str | None, typer.Option("--query", help="Only this query.")]
+MinRelevant = Annotated[int, typer.Option(help="Least judgment that is relevant; 2 for TREC DL.")]
+RelevantFrom = Annotated[
+    int | None,
+    typer.Option(
+        metavar="MIN", help="Take direct grades rated MIN or more as relevant, not judgments."
+    ),
+]
+DirectClass = Annotated[
+    str, typer.Option(help="The direct grades' class of prompts, for --relevant-from.")
+]
+Official = Annotated[
+    Path | None,
+    typer.Option(
+        help='Official leaderboard: JSON {"system": rank}, or two columns, system and score. '
+        "Prints Spearman's rho and Kendall's tau."
+    ),
+]
+Runs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--runs",
+        metavar="RUN",
+        help="Run file of a system; repeat for more. Without it the rankings in GRADES count.",
+    ),
+]
+
+
+def grade_filter(
+    model: str = "",
+    prompt_class: str = "",
+    items: GradeKind | None = None,
+    self_rated: bool | None = None,
+) -> GradeFilter:
+    """Return the filter that the options ask for."""
+    from ragassay.formats.workbench.grades import GradeFilter
+
+    return GradeFilter(model, prompt_class, items, self_rated)
+
+
+def relevance_of(min_relevant: int, relevant_from: int | None, direct_class: str) -> Relevance:
+    """Return what makes a passage relevant by the options."""
+    from ragassay.formats.workbench.grades import GradeFilter
+    from ragassay.metrics.oversight import Relevance
+
+    if relevant_from is None:
+        return Relevance(min_relevant)
+    return Relevance(relevant_from, GradeFilter(prompt_class=direct_class, items="direct"))
+
+
+def graded_file(path: Path, banks: list[Path] | None, chosen: GradeFilter | None) -> GradedFile:
+    """Read a graded file, report what could not be read, and whose grades count.
+
+    Args:
+        path: The file.
+        banks: Test banks.
+        chosen: Where given, several graders that it accepts are worth a note.
+    """
+    from ragassay.cli.output import print_rejections
+    from ragassay.runs.grades import read_graded
+
+    file = read_graded(path, banks or ())
+    print_rejections(file.rejections)
+    if chosen is not None:
+        graders = file.graders(chosen)
+        if len(graders) > 1:
+            typer.echo(
+                f"note: {len(graders)} graders; of a passage's grades the first counts, "
+                f"{graders[0]}: choose with --prompt-class, --model, --items",
+                err=True,
+            )
+    return file
+
+
+def exit_code(*files: GradedFile | None) -> None:
+    """Exit with `PARTIAL` where some of a file could not be read."""
+    if any(file is not None and file.rejections for file in files):
+        raise typer.Exit(PARTIAL)

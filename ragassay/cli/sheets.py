@@ -1,0 +1,52 @@
+"""Print sheets on the terminal, write them as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from ragassay.reports.sheets import Sheet
+
+
+def show_sheets(
+    sheets: Sequence[Sheet],
+    csv: Path | None,
+    as_json: bool,
+    limit: int,
+    shown: Sequence[Sheet] | None = None,
+) -> None:
+    """Print sheets as tables, or as JSON; write them as CSV where a file is given.
+
+    Args:
+        sheets: What was found; may be empty.
+        csv: The file; sheets of the same columns become one table, others stand below each other.
+        as_json: Whether to print JSON.
+        limit: Most rows of a table on the terminal; 0 for all.
+        shown: Other sheets for the terminal.
+    """
+    from ragassay.reports.sheets import joined, sheet_csv, sheet_rows, sheet_table
+
+    if csv is not None:
+        from ragassay.runs.folder import write_whole
+
+        is_alike = len(sheets) > 1 and len({sheet.columns for sheet in sheets}) == 1
+        tables = [joined(sheets, "table")] if is_alike else sheets
+        write_whole(csv, "\n".join(map(sheet_csv, tables)))
+        typer.echo(f"wrote {csv}", err=True)
+    if as_json:
+        import json
+
+        found = [{"title": one.title, "rows": sheet_rows(one)} for one in sheets]
+        typer.echo(json.dumps(found, indent=2))
+        return
+    from rich.console import Console
+
+    console = Console()
+    for sheet in sheets if shown is None else shown:
+        console.print(sheet_table(sheet, limit or None))
+    if not sheets:
+        typer.echo("nothing found")

@@ -1,0 +1,205 @@
+"""Rank systems by labels of their passages, and compare with an official leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from ragassay.formats.workbench.systems import Rankings
+from ragassay.metrics.correlation import RankCorrelation, correlate_scores
+from ragassay.metrics.diversity import alpha_ndcg
+from ragassay.metrics.exam_cover import standard_error
+from ragassay.metrics.intervals import mean_interval
+from ragassay.metrics.retrieval import parse_measure, run_values
+from ragassay.metrics.scoring import build_score
+from ragassay.records import Score
+
+ALPHA_NDCG = "alpha_nDCG"
+"""ir_measures' name of the one measure that counts items as subtopics."""
+
+N_DIGITS = 12
+"""Equal means must stay equal, in whatever order they were summed."""
+
+JUDGED_DEPTH = 20
+"""How far down a ranking passages without a label are counted."""
+
+
+@dataclass(frozen=True)
+class RubricRow:
+    """A system's place.
+
+    Attributes:
+        system: Its name.
+        rank: 1 is the best; equal means share a rank. None without a mean.
+        score: Mean over queries that have a relevant passage; `n` counts them.
+        score_se: Its standard error; None for fewer than two queries.
+        official: Its official score; None where it has none.
+        n_unlabelled: Passages among the first `JUDGED_DEPTH` of each query that have no label, and
+            count as not relevant.
+    """
+
+    system: str
+    rank: int | None
+    score: Score
+    score_se: float | None
+    official: float | None = None
+    n_unlabelled: int = 0
+
+
+@dataclass(frozen=True)
+class RubricBoard:
+    """One measure of several systems.
+
+    Attributes:
+        measure: In the notation of ir_measures.
+        rows: The best first.
+        correlation: Of the means with the official scores; None without these. Systems that only
+            one of the two has are left out, and counted as unscored.
+        only_official: Systems that only the official leaderboard has.
+    """
+
+    measure: str
+    rows: tuple[RubricRow, ...]
+    correlation: RankCorrelation | None
+    only_official: tuple[str, ...]
+
+
+def rubric_boards(
+    labels: Mapping[str, Mapping[str, int]],
+    rankings: Rankings,
+    measures: Sequence[str],
+    *,
+    level: int = 1,
+    subtopics: Mapping[str, Mapping[str, Collection[str]]] | None = None,
+    official: Mapping[str, float] | None = None,
+) -> tuple[RubricBoard, ...]:
+    """Rank systems by each measure (Dietz 2024, section 6, table 4).
+
+    A query for which a system ranks nothing is 0. The original leaves it out, as trec_eval does by
+    default: a system could gain by answering its best queries only.
+
+    Args:
+        labels: Query to passage to label.
+        rankings: Of the systems.
+        measures: Names in the notation of ir_measures. `alpha_nDCG@k` is computed here, with
+            `subtopics`.
+        level: The least label that is relevant, as trec_eval's -l.
+        subtopics: Query to passage to the items that it covers; without them a passage with a
+            relevant label has one subtopic, its query.
+        official: Official scores; higher is better.
+
+    Raises:
+        InputError: A measure is unknown, or cannot be computed here.
+    """
+    runs = {
+        system: {query: _descending(ranks) for query, ranks in by_query.items()}
+        for system, by_query in rankings.items()
+    }
+    plain = [name for name in measures if parse_measure(name).NAME != ALPHA_NDCG]
+    values = run_values(labels, runs, plain, level) if plain else {}
+    items = _subtopics(labels, level) if subtopics is None else subtopics
+    for name in measures:
+        if name not in values:
+            values[name] = _alpha_values(name, items, rankings)
+    holes = {system: _unlabelled(by_query, labels) for system, by_query in rankings.items()}
+    return tuple(board(name, values[name], official, holes) for name in dict.fromkeys(measures))
+
+
+def board(
+    measure: str,
+    values: Mapping[str, Mapping[str, float]],
+    official: Mapping[str, float] | None = None,
+    n_unlabelled: Mapping[str, int] | None = None,
+) -> RubricBoard:
+    """Rank systems by their means.
+
+    Args:
+        measure: The measure's name.
+        values: System to query to value.
+        official: Official scores; higher is better.
+        n_unlabelled: See `RubricRow`.
+
+    Example:
+        >>> [row.rank for row in board("RR", {"a": {"q": 0.5}, "b": {"q": 1.0}}).rows]
+        [1, 2]
+    """
+    means = {
+        system: round(fmean(found.values()), N_DIGITS) if found else None
+        for system, found in values.items()
+    }
+    order = sorted(means, key=lambda name: (_place(means[name]), name))
+    known = [mean for mean in means.values() if mean is not None]
+    rows = [
+        RubricRow(
+            system=name,
+            rank=None if (own := means[name]) is None else 1 + sum(mean > own for mean in known),
+            score=build_score(
+                own, len(values[name]), interval=mean_interval(list(values[name].values()))
+            ),
+            score_se=standard_error(list(values[name].values())),
+            official=(official or {}).get(name),
+            n_unlabelled=(n_unlabelled or {}).get(name, 0),
+        )
+        for name in order
+    ]
+    return RubricBoard(
+        measure=measure,
+        rows=tuple(rows),
+        correlation=None if official is None else with_official(means, official),
+        only_official=tuple(sorted((official or {}).keys() - means.keys())),
+    )
+
+
+def with_official(
+    means: Mapping[str, float | None], official: Mapping[str, float]
+) -> RankCorrelation:
+    """Correlate means with official scores; systems that only one of them has are left out.
+
+    The original stops where an official system has no mean.
+    """
+    systems = sorted(means.keys() | official.keys())
+    return correlate_scores([means.get(s) for s in systems], [official.get(s) for s in systems])
+
+
+def _place(mean: float | None) -> float:
+    return float("inf") if mean is None else -mean
+
+
+def _descending(ranks: Mapping[str, int]) -> dict[str, float]:
+    """Return scores that keep the order: trec_eval breaks ties of scores by id."""
+    return {name: float(-place) for place, name in enumerate(ranks)}
+
+
+def _subtopics(
+    labels: Mapping[str, Mapping[str, int]], level: int
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    return {
+        query: {name: (query,) if label >= level else () for name, label in found.items()}
+        for query, found in labels.items()
+    }
+
+
+def _alpha_values(
+    name: str, subtopics: Mapping[str, Mapping[str, Collection[str]]], rankings: Rankings
+) -> dict[str, dict[str, float]]:
+    params = {"cutoff": 20, "alpha": 0.5, **parse_measure(name).params}
+    found: dict[str, dict[str, float]] = {system: {} for system in rankings}
+    for query, passages in subtopics.items():
+        for system, by_query in rankings.items():
+            ranked = list(by_query.get(query, ()))
+            value = alpha_ndcg(ranked, passages, params["cutoff"], params["alpha"])
+            if value is not None:
+                found[system][query] = value
+    return found
+
+
+def _unlabelled(
+    by_query: Mapping[str, Mapping[str, int]], labels: Mapping[str, Mapping[str, int]]
+) -> int:
+    return sum(
+        name not in labels[query]
+        for query, ranks in by_query.items()
+        if query in labels
+        for name in list(ranks)[:JUDGED_DEPTH]
+    )

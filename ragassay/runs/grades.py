@@ -1,0 +1,279 @@
+"""Read graded files and evaluate systems by them: the work behind `ragassay grades`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ragassay.errors import InputError
+from ragassay.formats.qrels import read_qrels, write_columns, write_qrels
+from ragassay.formats.trec.runs import read_run
+from ragassay.formats.workbench.banks import RubricBank, read_test_banks
+from ragassay.formats.workbench.grades import GradeFilter, grades_of
+from ragassay.formats.workbench.paragraphs import QueryParagraphs, read_graded_paragraphs
+from ragassay.formats.workbench.systems import (
+    Rankings,
+    rankings_in,
+    rankings_of,
+    read_official,
+)
+from ragassay.metrics.exam_cover import OVERALL, rubric_cover
+from ragassay.metrics.exam_leaderboard import RubricBoard, rubric_boards, with_official
+from ragassay.metrics.exam_qrels import (
+    RubricQrels,
+    TopicOf,
+    covered_items,
+    facets_of_banks,
+    highest_rating,
+    number_covered,
+    whole_query,
+)
+from ragassay.records import Rejection
+from ragassay.reports.exam_evaluation import CoverTable
+
+LabelBy = Literal["rating", "covered"]
+"""How a passage is labelled: by its highest rating, or by the number of items it covers."""
+
+QrelsOf = Literal["rating", "covered", "items"]
+"""The same, or an item's cover each: diversity qrels."""
+
+DEFAULT_MEASURES = ("nDCG@10", "RR")
+
+
+@dataclass(frozen=True)
+class GradedFile:
+    """A graded file, and the test banks behind it.
+
+    Attributes:
+        queries: Graded passages.
+        banks: Test banks; empty where none were given.
+        rejections: Lines, passages and banks that could not be read.
+    """
+
+    queries: tuple[QueryParagraphs, ...]
+    banks: tuple[RubricBank, ...]
+    rejections: tuple[Rejection, ...]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return the items' texts by id."""
+        return {item.id: item.text for bank in self.banks for item in bank.items}
+
+    def only(self, query: str | None) -> tuple[QueryParagraphs, ...]:
+        """Return one query's passages, or all.
+
+        Raises:
+            InputError: The file does not have the query.
+        """
+        if query is None:
+            return self.queries
+        found = tuple(one for one in self.queries if one.query_id == query)
+        if not found:
+            raise InputError(f"there is no query {query!r}: there are {_some(self.queries)}")
+        return found
+
+    def graders(self, chosen: GradeFilter) -> tuple[str, ...]:
+        """Return the graders of the grades that a filter accepts, as "class by model".
+
+        Raises:
+            InputError: It accepts none.
+        """
+
+        def found(accepts: GradeFilter) -> tuple[str, ...]:
+            names = {
+                f"{grade.prompt_class or 'unnamed prompt'} by {grade.model or 'unnamed model'}": 0
+                for query in self.queries
+                for one in query.paragraphs
+                for grade in grades_of(one, accepts)
+            }
+            return tuple(names)
+
+        names = found(chosen)
+        if not names:
+            there = "; ".join(found(GradeFilter())) or "none at all"
+            raise InputError(f"no grade is {chosen}: there are grades of {there}")
+        return names
+
+
+def _some(queries: Sequence[QueryParagraphs]) -> str:
+    names = [query.query_id for query in queries]
+    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+
+
+def read_graded(path: Path, banks: Sequence[Path] = ()) -> GradedFile:
+    """Read a graded file and test banks.
+
+    Raises:
+        InputError: A file cannot be opened, or has nothing in it.
+    """
+    graded = read_graded_paragraphs(path)
+    found = [read_test_banks(bank) for bank in banks]
+    return GradedFile(
+        queries=graded.queries,
+        banks=tuple(bank for result in found for bank in result.banks),
+        rejections=graded.rejections + tuple(r for result in found for r in result.rejections),
+    )
+
+
+def system_rankings(queries: Sequence[QueryParagraphs], runs: Sequence[Path]) -> Rankings:
+    """Return the rankings of run files; without any, those in the graded file.
+
+    Raises:
+        InputError: There are none, or a run cannot be read.
+    """
+    found = rankings_of([read_run(path) for path in runs]) if runs else rankings_in(queries)
+    if not found:
+        raise InputError("the graded passages have no rankings: give --runs RUN, once for each")
+    return found
+
+
+def cover_tables(
+    file: GradedFile,
+    chosen: GradeFilter,
+    *,
+    ks: Sequence[int] = (20,),
+    min_ratings: Sequence[int] = (),
+    runs: Sequence[Path] = (),
+    official: Path | None = None,
+) -> tuple[CoverTable, ...]:
+    """Return Rubric-Cover for what is correct and for each minimum rating.
+
+    Args:
+        file: Graded passages.
+        chosen: The grades that count.
+        ks: The last ranks that count, one after the other.
+        min_ratings: The minimum ratings; by default what is marked as correct, and 1 to 5 where
+            items were rated.
+        runs: Run files; by default the rankings in the graded file.
+        official: The official leaderboard, which means are correlated with.
+
+    Raises:
+        InputError: A file cannot be read, or no grade counts.
+    """
+    file.graders(chosen)
+    rankings = system_rankings(file.queries, runs)
+    known = read_official(official) if official else None
+    found: list[CoverTable] = []
+    for k in ks:
+        for least in min_ratings or (None, *(range(1, 6) if _rated(file, chosen) else ())):
+            systems = rubric_cover(file.queries, chosen, k, least, rankings)
+            means = {one.system: one.cover.value for one in systems if one.system != OVERALL}
+            correlation = None if known is None else with_official(means, known)
+            found.append(CoverTable(k, least, systems, correlation))
+    return tuple(found)
+
+
+def _rated(file: GradedFile, chosen: GradeFilter) -> bool:
+    return any(
+        grade.ratings is not None
+        for query in file.queries
+        for one in query.paragraphs
+        for grade in grades_of(one, chosen)[:1]
+    )
+
+
+def rubric_qrels(
+    file: GradedFile,
+    chosen: GradeFilter,
+    by: LabelBy = "rating",
+    min_rating: int | None = None,
+    *,
+    by_facet: bool = False,
+) -> RubricQrels:
+    """Return the labels of passages.
+
+    Args:
+        file: Graded passages; its banks name the facets, else the items' ids do.
+        chosen: The grades that count.
+        by: How a passage is labelled.
+        min_rating: The least rating that covers an item; for "covered" only.
+        by_facet: Whether each facet is a topic of its own.
+
+    Raises:
+        InputError: No grade counts, or ratings are asked for that a grade does not have.
+    """
+    file.graders(chosen)
+    topic_of: TopicOf = facets_of_banks(file.banks) if by_facet else whole_query
+    if by == "covered":
+        return number_covered(file.queries, chosen, min_rating, topic_of)
+    return highest_rating(file.queries, chosen, topic_of)
+
+
+def write_rubric_qrels(found: RubricQrels, out: Path) -> int:
+    """Write labels as trec_eval reads them; return how many.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    write_qrels(found.labels, out)
+    return sum(map(len, found.labels.values()))
+
+
+def write_item_qrels(
+    file: GradedFile, chosen: GradeFilter, out: Path, min_rating: int | None = None
+) -> int:
+    """Write which items each passage covers, as ndeval reads it; return how many lines.
+
+    Raises:
+        InputError: No grade counts, or the file cannot be written.
+    """
+    file.graders(chosen)
+    rows = [
+        (query, item, passage, "1")
+        for query, passages in covered_items(file.queries, chosen, min_rating).items()
+        for passage, items in passages.items()
+        for item in sorted(items)
+    ]
+    write_columns(rows, out)
+    return len(rows)
+
+
+def leaderboards(
+    file: GradedFile | None,
+    chosen: GradeFilter,
+    *,
+    qrels: Path | None = None,
+    runs: Sequence[Path] = (),
+    measures: Sequence[str] = (),
+    by: LabelBy = "rating",
+    min_rating: int | None = None,
+    official: Path | None = None,
+) -> tuple[RubricBoard, ...]:
+    """Rank systems by labels of passages.
+
+    Args:
+        file: Graded passages; None where `qrels` are given.
+        chosen: The grades that count.
+        qrels: Labels, in place of grades.
+        runs: Run files; by default the rankings in the graded file.
+        measures: Names in the notation of ir_measures; by default `DEFAULT_MEASURES`.
+        by: How a passage is labelled.
+        min_rating: The least rating that is relevant.
+        official: The official leaderboard.
+
+    Raises:
+        InputError: A file cannot be read, there are no rankings, or a measure cannot be computed.
+    """
+    if (file is None) == (qrels is None):
+        raise InputError("give graded passages, or --qrels FILE in their place")
+    rankings = system_rankings(file.queries if file else (), runs)
+    subtopics = None
+    level = min_rating or 1
+    labels: Mapping[str, Mapping[str, int]]
+    if file is None or qrels is not None:
+        labels = read_qrels(qrels or Path())
+    else:
+        labels = rubric_qrels(file, chosen, by, min_rating).labels
+        least = level if by == "rating" else min_rating
+        subtopics = covered_items(file.queries, chosen, least)
+        level = level if by == "rating" else 1
+    return rubric_boards(
+        labels,
+        rankings,
+        list(measures or DEFAULT_MEASURES),
+        level=level,
+        subtopics=subtopics,
+        official=read_official(official) if official else None,
+    )
