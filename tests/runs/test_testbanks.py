@@ -1,0 +1,302 @@
+"""Test banks and what people change in them: edits, undo, history; split, merge, lint."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.errors import InputError
+from ragassay.formats import BankItem, RubricBank, read_test_banks, write_test_banks
+from ragassay.records import BANK, Document, Review
+from ragassay.retrievers.memory import Corpus
+from ragassay.runs.journal import journal_of
+from ragassay.runs.testbank_edit import (
+    Author,
+    addition,
+    bank_as_text,
+    change,
+    item_of,
+    reviews_of_text,
+    taken_back,
+)
+from ragassay.runs.testbank_lint import lint_banks
+from ragassay.runs.testbank_parts import merged_banks, split_banks
+from ragassay.runs.testbanks import BankFile, all_history, edited, read_bank_file
+
+ADA, BO = Author("Ada", "clearer"), Author("Bo")
+QUESTIONS = RubricBank(
+    "q1",
+    "when did jazz begin?",
+    "questions",
+    (
+        BankItem("Who began it?", "q1/aa", answers=("Buddy",)),
+        BankItem("Where?", "q1/ab"),
+        BankItem("Why then?", "q1/bb"),
+    ),
+    info='{"by": "hand"}',
+)
+NUGGETS = RubricBank("q1", "when did jazz begin?", "nuggets", (BankItem("New Orleans", "q1/n"),))
+OTHER = RubricBank("q2", "tides", "questions", (BankItem("What pulls?", "q2/aa"),), "f")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "bank.jsonl.gz"
+    write_test_banks([QUESTIONS, NUGGETS, OTHER], file)
+    return file
+
+
+def say(path: Path, *reviews: Review) -> BankFile:
+    journal_of(path).add(*reviews)
+    return read_bank_file(path)
+
+
+def first_text(file: BankFile) -> str:
+    return file.banks[0].items[0].text
+
+
+def test_an_item_keeps_its_id_and_tells_who_changed_it_and_why(path: Path):
+    before, file = path.read_bytes(), read_bank_file(path)
+    file = say(path, change(file, "q1/aa", "text", "Who began jazz?", ADA))
+    file = say(path, change(file, "q1/aa", "answers", ["Buddy Bolden", "Bolden"], BO))
+    item = file.banks[0].items[0]
+    assert (item.id, item.text, item.answers) == (
+        *("q1/aa", "Who began jazz?"),
+        ("Bolden", "Buddy Bolden"),
+    )
+    assert [(r.who, r.why, r.field, r.was, r.value) for r in item.history] == [
+        ("Ada", "clearer", "text", "Who began it?", "Who began jazz?"),
+        ("Bo", "", "answers", ["Buddy"], ["Buddy Bolden", "Bolden"]),
+    ]
+    assert all(review.when for review in item.history)
+    assert path.read_bytes() == before
+
+
+def test_the_later_word_wins_between_people_and_undo_gives_the_earlier_one_back(path: Path):
+    file = read_bank_file(path)
+    say(path, change(file, "q1/aa", "text", "By Ada", ADA))
+    file = say(path, change(file, "q1/aa", "text", "By Bo", BO))
+    assert first_text(file) == "By Bo"
+    file = say(path, taken_back(file, "last", BO))
+    assert first_text(file) == "By Ada"
+    file = say(path, taken_back(file, file.reviews[-1].id[:8], BO))  # takes the taking back back
+    assert first_text(file) == "By Bo"
+    assert len(file.banks[0].items[0].history) == 4
+
+
+def test_removed_items_are_gone_told_and_come_back(path: Path):
+    file = say(path, change(read_bank_file(path), "q1/ab", "removed", True, ADA))
+    assert [item.id for item in file.banks[0].items] == ["q1/aa", "q1/bb"]
+    assert [(r.item, r.who) for r in file.banks[0].history] == [("q1/ab", "Ada")]
+    file = say(path, taken_back(file, "last", ADA))
+    assert [item.id for item in file.banks[0].items] == ["q1/aa", "q1/ab", "q1/bb"]
+    assert not file.banks[0].history
+
+
+def test_added_items_get_an_id_of_the_originals_form(path: Path):
+    file = read_bank_file(path)
+    file = say(path, addition(file, "q1", "Which town?", ADA, answers=["New Orleans"]))
+    added = file.banks[0].items[-1]
+    assert (added.text, added.answers, len(added.history)) == ("Which town?", ("New Orleans",), 1)
+    assert added.id.startswith("q1/") and len(added.id) == 3 + 32
+    file = say(path, change(file, added.id, "text", "Which city?", BO))
+    again = addition(file, "q1", "Which town?", BO)
+    assert again.item == f"{added.id}-2"
+    file = say(path, addition(file, "q2", "gravity", ADA, kind="nuggets", facet="g"))
+    assert (file.banks[-1].key, file.banks[-1].query_text) == (("q2", "g", "nuggets"), "tides")
+    with pytest.raises(InputError, match="says this already"):
+        addition(file, "q1", "which CITY?", ADA)
+    with pytest.raises(InputError, match="no query 'q9'"):
+        addition(file, "q9", "Which?", ADA)
+
+
+def test_an_addition_that_was_taken_back_stays_told(path: Path):
+    file = say(path, addition(read_bank_file(path), "q1", "Which town?", ADA))
+    file = say(path, taken_back(file, "last", ADA))
+    assert [item.id for item in file.banks[0].items] == ["q1/aa", "q1/ab", "q1/bb"]
+    assert [r.field for r in all_history(file.banks[0])] == ["added", "added"]
+    assert file.n_stray == 0
+
+
+def test_a_new_file_carries_the_history_and_theirs_goes_on(path: Path, tmp_path: Path):
+    out = tmp_path / "new.jsonl.gz"
+    file = say(path, change(read_bank_file(path), "q1/aa", "text", "By Ada", ADA))
+    file = say(path, change(file, "q1/ab", "removed", True, BO))
+    write_test_banks(file.banks, out)
+    new = read_bank_file(out)
+    assert new.banks == file.banks and not new.reviews
+    new = say(out, change(new, "q1/aa", "secret", True, BO))
+    item = new.banks[0].items[0]
+    assert item.is_secret and [r.who for r in item.history] == ["Ada", "Bo"]
+    assert [r.item for r in new.banks[0].history] == ["q1/ab"]
+
+
+def test_what_is_said_of_other_things_and_of_unknown_items_changes_nothing(path: Path):
+    given = {"who": "Ada", "record": "q1", "item": "q1/zz", "field": "text", "value": "x"}
+    file = say(path, Review(**given, evaluator=BANK), Review(**given, evaluator="exam_grade"))
+    assert file.banks == edited(read_test_banks(path).banks, ())
+    assert (len(file.reviews), file.n_stray) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("what", "value"), [("text", 3), ("text", " "), ("answers", "one"), ("removed", "perhaps")]
+)
+def test_a_review_with_a_value_that_is_none_for_its_field_is_named(path: Path, what, value):
+    review = Review(who="Ada", evaluator=BANK, record="q1", item="q1/aa", field=what, value=value)
+    with pytest.raises(InputError, match="q1/aa"):
+        say(path, review)
+
+
+def test_items_are_found_by_the_beginning_of_their_id(path: Path):
+    file = read_bank_file(path)
+    assert item_of(file, "ab")[1].id == "q1/ab"
+    assert item_of(file, "q2/")[1].id == "q2/aa"
+    with pytest.raises(InputError, match="may be 3 items"):
+        item_of(file, "a")
+    with pytest.raises(InputError, match="has no item 'zz'"):
+        item_of(file, "zz")
+    with pytest.raises(InputError, match="empty"):
+        change(file, "ab", "text", " ", ADA)
+    with pytest.raises(InputError, match="no change"):
+        taken_back(file, "last", ADA)
+
+
+def test_an_edit_of_the_text_becomes_reviews_of_what_changed():
+    text = bank_as_text(QUESTIONS)
+    assert not reviews_of_text(text, QUESTIONS, ADA)
+    text = text.replace("2\tWhere?\n", "").replace("Why then?", "Why  just then?\n= no reason")
+    found = reviews_of_text(f"{text}+ Which town?\n= New Orleans\n", QUESTIONS, ADA)
+    assert [(r.item, r.field, r.value) for r in found[:3]] == [
+        ("q1/ab", "removed", True),
+        ("q1/bb", "text", "Why just then?"),
+        ("q1/bb", "answers", ["no reason"]),
+    ]
+    (now,) = edited([QUESTIONS], found)
+    assert [item.text for item in now.items] == ["Who began it?", "Why just then?", "Which town?"]
+    assert now.items[-1].answers == ("New Orleans",)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("x Who?", "line 1 starts with 'x'"),
+        ("4 Who?", "line 1 starts with '4'"),
+        ("1 Who?\n\n1 What?", "line 3 has the number 1 again"),
+        ("= Buddy", "line 1: write an item first"),
+        ("1", "line 1 has no text"),
+        ("1 Who began it?\n2 Where?\n3 Why then?\n+ where?", "says this already"),
+    ],
+)
+def test_an_edit_that_cannot_be_read_names_its_line(text: str, problem: str):
+    with pytest.raises(InputError, match=problem):
+        reviews_of_text(text, QUESTIONS, ADA)
+
+
+MANY = tuple(
+    RubricBank("q", "", "questions", tuple(BankItem(f"{f}{i}?", f"{f}{i}") for i in range(5)), f)
+    for f in ("f", "g")
+)
+
+
+def test_a_split_covers_each_query_and_part_on_both_sides_and_is_seeded():
+    one, again, other = (split_banks(MANY, share=0.4, seed=seed) for seed in (1, 1, 2))
+    assert one == again != other
+    assert [len(bank.items) for bank in one.public] == [3, 3]
+    assert [len(bank.items) for bank in one.secret] == [2, 2]
+    assert all(item.is_secret for bank in one.secret for item in bank.items)
+    assert not any(item.is_secret for bank in one.public for item in bank.items)
+    ids = [item.id for bank in (*one.public, *one.secret) for item in bank.items]
+    assert sorted(ids) == sorted(item.id for bank in MANY for item in bank.items)
+    for share in (0.01, 0.99):
+        found = split_banks(MANY, share=share)
+        assert len(found.public) == len(found.secret) == 2 and not found.one_sided
+
+
+def test_a_split_by_hand_names_what_one_side_does_not_cover():
+    found = split_banks(MANY, secret=["f0", "f3"])
+    assert [item.id for bank in found.secret for item in bank.items] == ["f0", "f3"]
+    assert found.one_sided == ("q/g (questions)",)
+    with pytest.raises(InputError, match="'zz'"):
+        split_banks(MANY, secret=["zz"])
+    with pytest.raises(InputError, match="share is 1"):
+        split_banks(MANY, share=1)
+
+
+def test_what_is_secret_stays_secret():
+    bank = replace(MANY[0], items=(replace(MANY[0].items[0], is_secret=True), *MANY[0].items[1:]))
+    found = split_banks([bank], share=0.4)
+    assert "f0" in [item.id for item in found.secret[0].items]
+    assert len(found.secret[0].items) == 2
+
+
+def test_the_parts_of_a_split_merge_to_the_whole():
+    found = split_banks(MANY)
+    merged = merged_banks([found.public, found.secret])
+    assert not merged.conflicts
+    for whole, bank in zip(merged.banks, MANY, strict=True):
+        assert {item.id for item in whole.items} == {item.id for item in bank.items}
+
+
+def test_a_merge_keeps_each_item_once_and_names_what_differs():
+    said = Review(who="Ada", evaluator=BANK, record="q1", item="q1/ab", field="text", value=["x"])
+    gone = Review(who="Bo", evaluator=BANK, record="q1", item="q1/bb", field="removed", value=True)
+    second = replace(
+        QUESTIONS,
+        query_text="jazz?",
+        info='{"by": "model"}',
+        items=(
+            BankItem("Who?", "q1/aa", answers=("Bolden",), is_secret=True),
+            BankItem("Where?", "q1/ab", history=(said,)),
+            BankItem("How?", "q1/cc"),
+        ),
+        history=(gone,),
+    )
+    merged = merged_banks([[QUESTIONS], [second, OTHER], [second]])
+    first, other = merged.banks
+    assert [item.id for item in first.items] == ["q1/aa", "q1/ab", "q1/bb", "q1/cc"]
+    assert first.items[0].answers == ("Bolden", "Buddy") and first.items[0].is_secret
+    assert first.items[0].text == "Who began it?"
+    assert first.items[1].history == (said,)
+    assert (first.info, first.items[3].info) == ('{"by": "hand"}', '{"by": "model"}')
+    assert other == OTHER
+    words = " | ".join(merged.conflicts[:3])
+    assert "query_text is" in words and "q1/aa: the text is" in words
+    assert any("Bo removed it" in one for one in merge_conflicts(second))
+
+
+def merge_conflicts(second: RubricBank) -> tuple[str, ...]:
+    return merged_banks([[second], [QUESTIONS]]).conflicts
+
+
+def test_lint_names_wording_duplicates_and_what_no_document_answers():
+    bank = RubricBank(
+        "q",
+        "jazz",
+        "questions",
+        (
+            BankItem("Jazz began in New Orleans, didn't it?", "1"),
+            BankItem("Who played the cornet in early jazz bands of New Orleans?", "2"),
+            BankItem("Who exactly played the cornet in early jazz bands of New Orleans?", "3"),
+            BankItem("Was it Buddy Bolden?", "4", answers=("Buddy Bolden",)),
+        ),
+    )
+    nuggets = RubricBank(
+        "q", "jazz", "nuggets", (BankItem("cornet bands", "5"), BankItem("Cornet bands.", "6"))
+    )
+    seen: list[int] = []
+    found = lint_banks([bank, nuggets], WordEmbedder().encode, on_bank=lambda: seen.append(1))
+    assert [(one.item, one.kind) for one in found] == [
+        ("1", "leading"),
+        ("3", "duplicate"),
+        ("4", "answer_told"),
+        ("6", "duplicate"),
+    ]
+    assert all(one.why and one.mend for one in found) and len(seen) == 2
+    corpus = Corpus([Document(id="d", text="They played the cornet in early jazz bands of town.")])
+    hints = lint_banks([bank], WordEmbedder().encode, corpus)
+    assert {one.item for one in hints if one.kind == "unanswerable"} == {"1", "4"}
+    assert all("hint" in one.why for one in hints if one.kind == "unanswerable")
+    assert not lint_banks([MANY[0]], WordEmbedder().encode)
