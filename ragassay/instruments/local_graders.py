@@ -1,0 +1,217 @@
+"""Grade passages with local models that are no chat models: FLAN-T5's family, SQuAD readers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ragassay.errors import SettingsError
+from ragassay.instruments.exam import ExamInstrument
+from ragassay.metrics.uncertainty import rounded_bits
+from ragassay.models.hub import loading
+from ragassay.models.span_reader import SpanReader
+from ragassay.models.text2text import Prompt, Text2Text
+from ragassay.prompts.graders import grader_prompts_sha256, item_prompt, relevance_prompt
+from ragassay.records import (
+    DirectGrader,
+    ExamGrade,
+    ExamGrader,
+    ExamItem,
+    Failure,
+    RelevanceGrade,
+)
+from ragassay.text.answer_match import is_known_answer, is_unanswered
+
+RATINGS = ("0", "1", "2", "3", "4", "5")
+THOMAS = ("0", "1", "2")
+YES_NO = ("no", "No", "yes", "Yes")
+
+LEAST_MASS = 0.5
+"""Share of all replies that the scale's must have. Below, the model would rather say something
+else, and what it says of the scale is no rating."""
+
+EMPTY = Failure(reason="empty_answer", detail="the passage has no text")
+TOO_LONG = Failure(reason="too_long", detail="the item leaves no room for the passage")
+OFF_SCALE = Failure(reason="unparsable", detail="the likeliest replies are not on the scale")
+NOT_ASKED = Failure(reason="undecided", detail="a reader answers questions; this is a nugget")
+
+
+def local_grader(name: str) -> ExamInstrument:
+    """Return the grader for a model of the hub or of a folder.
+
+    Args:
+        name: An encoder-decoder, or a model of extractive question answering.
+
+    Raises:
+        SettingsError: It is unavailable, or neither.
+    """
+    from transformers import AutoConfig
+
+    with loading(name):
+        config: Any = AutoConfig.from_pretrained(name)
+    if config.is_encoder_decoder:
+        return Text2TextGrader(Text2Text(name))
+    kinds = config.architectures or ()
+    if any(kind.endswith("ForQuestionAnswering") for kind in kinds):
+        return ReaderGrader(SpanReader(name))
+    raise SettingsError(
+        f"{name} is {', '.join(kinds) or 'of no known kind'}: name an encoder-decoder, such as "
+        "google/flan-t5-large, or a reader fine-tuned on SQuAD 2.0"
+    )
+
+
+class Text2TextGrader:
+    """Grades with an encoder-decoder (Dietz 2024, sections 3.2 and 3.5); our prompts.
+
+    A rating is read from the probabilities of the scale's points, not from a text. The original
+    takes a rating that it cannot read for a 1 and for correct; here it is unscored.
+
+    Args:
+        model: The model.
+    """
+
+    graders: frozenset[ExamGrader] = frozenset({"rating", "extraction"})
+    direct_graders: frozenset[DirectGrader] = frozenset(
+        {"fagb", "fagb_few", "sun", "sun_few", "helm", "thomas"}
+    )
+
+    def __init__(self, model: Text2Text) -> None:
+        self.name, self._model = model.name, model
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The model's name and the prompts' hash."""
+        return (self.name, grader_prompts_sha256())
+
+    def grade(
+        self,
+        items: Sequence[ExamItem],
+        passage: str,
+        query: str = "",
+        grader: ExamGrader = "rating",
+    ) -> list[ExamGrade]:
+        """See `ExamInstrument`; the query is not used."""
+        prompts = [_with_passage(item_prompt(item, grader), passage) for item in items]
+        failures = [self._unreadable(prompt) for prompt in prompts]
+        asked = [prompt for prompt, failure in zip(prompts, failures, strict=True) if not failure]
+        found = iter(self._rated(asked) if grader == "rating" else self._extracted(asked))
+        grades: list[ExamGrade] = []
+        for item, failure in zip(items, failures, strict=True):
+            told: dict[str, Any] = {"failure": failure} if failure else next(found)
+            if "answer" in told:
+                told = extracted(item, str(told["answer"]))
+            grades.append(ExamGrade(exam_item=item.id, grader=grader, **told))
+        return grades
+
+    def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
+        """See `ExamInstrument`."""
+        prompt = _with_passage(relevance_prompt(query, grader), passage)
+        failure = self._unreadable(prompt)
+        if failure:
+            return RelevanceGrade(grader=grader, failure=failure)
+        is_graded = grader == "thomas"
+        shares = self._model.shares([prompt], THOMAS if is_graded else YES_NO)[0].tolist()
+        points = shares if is_graded else [shares[0] + shares[1], shares[2] + shares[3]]
+        told = _on_scale(points)
+        told.pop("score", None)
+        told["is_relevant"] = told.pop("is_correct", None)
+        return RelevanceGrade(grader=grader, **told)
+
+    def _unreadable(self, prompt: Prompt) -> Failure | None:
+        if not prompt[1].strip():
+            return EMPTY
+        return None if self._model.fits(prompt) else TOO_LONG
+
+    def _rated(self, prompts: Sequence[Prompt]) -> list[dict[str, Any]]:
+        return [_on_scale(shares.tolist()) for shares in self._model.shares(prompts, RATINGS)]
+
+    def _extracted(self, prompts: Sequence[Prompt]) -> list[dict[str, Any]]:
+        return [{"answer": text} for text in self._model.written(prompts)]
+
+
+class ReaderGrader:
+    """Grades by the spans that a reader of SQuAD 2.0 finds; nuggets are no questions.
+
+    Args:
+        model: The reader.
+    """
+
+    graders: frozenset[ExamGrader] = frozenset({"extraction"})
+    direct_graders: frozenset[DirectGrader] = frozenset()
+
+    def __init__(self, model: SpanReader) -> None:
+        self.name, self._model = model.name, model
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The model's name."""
+        return (self.name,)
+
+    def grade(
+        self,
+        items: Sequence[ExamItem],
+        passage: str,
+        query: str = "",
+        grader: ExamGrader = "extraction",
+    ) -> list[ExamGrade]:
+        """See `ExamInstrument`; the query is not used."""
+        if grader not in self.graders:
+            _refuse(self.name, grader)
+        is_empty = not passage.strip()
+        questions = [] if is_empty else [item.text for item in items if item.kind == "question"]
+        spans = iter(self._model.read(questions, passage))
+        grades: list[ExamGrade] = []
+        for item in items:
+            if is_empty or item.kind != "question":
+                told: dict[str, Any] = {"failure": EMPTY if is_empty else NOT_ASKED}
+            else:
+                span = next(spans)
+                told = extracted(item, span.text if span.probability >= 0.5 else "")
+                told["confidence"] = round(max(span.probability, 1 - span.probability), 4)
+            grades.append(ExamGrade(exam_item=item.id, grader=grader, **told))
+        return grades
+
+    def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
+        """A reader does not grade relevance.
+
+        Raises:
+            SettingsError: Always.
+        """
+        _refuse(self.name, grader)
+
+
+def extracted(item: ExamItem, text: str) -> dict[str, Any]:
+    """Return the answer of a grade, and whether it is correct: known, or any where none is known.
+
+    Of a nugget, any text that is not a refusal is correct.
+    """
+    asked = item.text if item.kind == "question" else ""
+    if is_unanswered(text, asked):
+        # "unanswerable" may be what is known.
+        return {"answer": "", "is_correct": is_known_answer(text, item.answers, asked)}
+    is_correct = not item.answers or is_known_answer(text, item.answers, asked)
+    return {"answer": text, "is_correct": is_correct}
+
+
+def _on_scale(shares: Sequence[float]) -> dict[str, Any]:
+    """Return rating, expectation, confidence and entropy from the shares of a scale's points."""
+    mass = sum(shares)
+    if mass < LEAST_MASS:
+        return {"failure": OFF_SCALE}
+    points = [share / mass for share in shares]
+    best = max(range(len(points)), key=points.__getitem__)
+    return {
+        "rating": best,
+        "score": round(sum(point * share for point, share in enumerate(points)), 4),
+        "confidence": round(points[best], 4),
+        "entropy_bits": rounded_bits(points),
+        "is_correct": best > 0,
+    }
+
+
+def _with_passage(around: tuple[str, str], passage: str) -> Prompt:
+    return around[0], passage, around[1]
+
+
+def _refuse(name: str, grader: str) -> NoReturn:
+    raise SettingsError(f"{name} cannot grade by {grader}: it only extracts answers of questions")

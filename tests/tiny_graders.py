@@ -1,0 +1,104 @@
+"""Tiny random encoder-decoders and readers, with tokenizers of whole words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import (
+    BertConfig,
+    BertForQuestionAnswering,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from ragassay.prompts.graders import load_grader_prompts
+
+TEXT = "alpha lowers pressure in the trial . what does it lower ? zeta unanswerable yes no Yes No"
+T5_MARKS, BERT_MARKS = ("<pad>", "</s>", "<unk>"), ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+
+
+def words_tokenizer(marks: Sequence[str], unknown: str, text: str) -> Tokenizer:
+    splitter = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Digits(True)])
+    words = [word for word, _ in splitter.pre_tokenize_str(text)]
+    vocabulary = {word: n for n, word in enumerate(dict.fromkeys([*marks, *words]))}
+    inner = Tokenizer(models.WordLevel(vocabulary, unk_token=unknown))
+    inner.pre_tokenizer = splitter
+    return inner
+
+
+def tiny_t5(folder: Path, reply: str = "", steps: int = 60) -> str:
+    """A T5 in a folder, random, or trained to reply to whatever prompt with one text."""
+    inner = words_tokenizer(
+        T5_MARKS, "<unk>", f"{TEXT} {load_grader_prompts().model_dump_json()} 0 1 2 3 4 5"
+    )
+    inner.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+    )
+    torch.manual_seed(5)
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        d_model=16,
+        d_kv=8,
+        d_ff=16,
+        num_layers=1,
+        num_heads=2,
+        decoder_start_token_id=0,
+        dropout_rate=0.0,
+    )
+    model = T5ForConditionalGeneration(config)
+    if reply:
+        _teach(model, tokenizer, reply, steps)
+    model.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def _teach(
+    model: T5ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast, reply: str, steps: int
+) -> None:
+    batch = tokenizer(["alpha lowers pressure", "what does it lower ?"], padding=True)
+    inputs = {name: torch.tensor(batch[name]) for name in ("input_ids", "attention_mask")}
+    labels = torch.tensor([tokenizer(reply).input_ids] * 2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(steps):
+        model(**inputs, labels=labels).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def tiny_reader(folder: Path) -> str:
+    """A random reader in a folder."""
+    inner = words_tokenizer(BERT_MARKS, "[UNK]", TEXT)
+    inner.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=64,
+    )
+    torch.manual_seed(5)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        initializer_range=0.5,
+    )
+    BertForQuestionAnswering(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
