@@ -17,6 +17,7 @@ from ragassay.cli.nuggets import app as nuggets_app
 from ragassay.cli.optimize import optimize
 from ragassay.cli.prompts import app as prompts_app
 from ragassay.cli.report import report
+from ragassay.cli.review import review
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
 from ragassay.cli.strategies import strategies
@@ -37,6 +38,7 @@ app = typer.Typer(
 app.command()(evaluate)
 app.command()(audit)
 app.command()(report)
+app.command()(review)
 app.command()(compare)
 app.command()(meta_evaluate)
 app.command()(matrix)

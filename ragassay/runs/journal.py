@@ -7,7 +7,6 @@ out when the file is read, and closed off when the next one is added.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,7 +14,9 @@ from filelock import FileLock
 from pydantic import ValidationError
 
 from ragassay.errors import InputError
-from ragassay.records import Review
+from ragassay.records import Review, standing
+
+__all__ = ["Journal", "journal_of", "standing"]
 
 
 def journal_of(path: Path) -> Journal:
@@ -71,21 +72,6 @@ class Journal:
                     problem = error.errors()[0]["msg"]
                     raise InputError(f"{self.path}:{number}: no review: {problem}") from error
         return tuple(found)
-
-
-def standing(reviews: Iterable[Review]) -> tuple[Review, ...]:
-    """Return what stands: each person's last word on each thing that was not taken back."""
-    taken_back = set[str]()
-    known = tuple(reviews)
-    for review in reversed(known):
-        if review.undoes and review.id not in taken_back:
-            taken_back.add(review.undoes)
-    last: dict[tuple[str, ...], Review] = {}
-    for review in known:
-        if not review.undoes and review.id not in taken_back:
-            last.pop((review.who, *review.about), None)
-            last[(review.who, *review.about)] = review
-    return tuple(last.values())
 
 
 def _ends_whole(file: BinaryIO) -> bool:
