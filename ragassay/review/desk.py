@@ -51,6 +51,9 @@ class Desk:
 
     Args:
         source: What is reviewed.
+
+    Raises:
+        InputError: The journal is damaged.
     """
 
     def __init__(self, source: Source) -> None:
@@ -59,6 +62,7 @@ class Desk:
         self._numbers = {item.about: n for n, item in enumerate(self.items)}
         self._lock = threading.RLock()
         self._said = _Said((0, 0), (), {})
+        self.refresh()
 
     def number_of(self, about: tuple[str, str, str] | None) -> int | None:
         """Return the number of an item; None where there is none."""

@@ -58,9 +58,7 @@ def rubric_words(name: str) -> Rubrics:
     return {key: (rubric.question, {**rubric.scale}) for key, rubric in known.items()}
 
 
-def _items(
-    evaluations: Sequence[Evaluation], rubrics: Rubrics, n_labels: int
-) -> Iterator[Item]:
+def _items(evaluations: Sequence[Evaluation], rubrics: Rubrics, n_labels: int) -> Iterator[Item]:
     labels: dict[str, dict[str, None]] = {}
     for evaluation in evaluations:
         for verdict in evaluation.verdicts:

@@ -123,4 +123,5 @@ def _is_between(value: JsonValue, item: Item) -> bool:
 def _text_problem(value: JsonValue) -> str:
     if not isinstance(value, str) or not value.strip():
         return "a text is wanted"
-    return f"at most {LONGEST_TEXT:,} characters" if len(value) > LONGEST_TEXT else ""
+    is_long = len(value) > LONGEST_TEXT
+    return f"a text of at most {LONGEST_TEXT:,} characters is wanted" if is_long else ""

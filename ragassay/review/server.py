@@ -41,7 +41,6 @@ def serve_page(
     from ragassay.review.app import build_app
 
     desk = Desk(open_source(path, banks))
-    desk.refresh()
     with bound(HOST, port) as listener:
         door = Door(listener.getsockname()[1])
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from filelock import FileLock
-from pydantic import ValidationError
 
-from ragassay.errors import InputError
+from ragassay.formats.reviews import read_reviews
 from ragassay.records import Review, standing
 
 __all__ = ["Journal", "journal_of", "standing"]
@@ -61,17 +60,7 @@ class Journal:
         Raises:
             InputError: A whole line is no review.
         """
-        if not self.path.exists():
-            return ()
-        found: list[Review] = []
-        for number, line in enumerate(self.path.read_bytes().split(b"\n"), 1):
-            try:
-                found += [Review.model_validate_json(line)] if line.strip() else []
-            except ValidationError as error:
-                if line.endswith(b"}"):  # else it was torn
-                    problem = error.errors()[0]["msg"]
-                    raise InputError(f"{self.path}:{number}: no review: {problem}") from error
-        return tuple(found)
+        return read_reviews(self.path)
 
 
 def _ends_whole(file: BinaryIO) -> bool:
