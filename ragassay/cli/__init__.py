@@ -19,6 +19,7 @@ from ragassay.cli.nuggets import app as nuggets_app
 from ragassay.cli.optimize import optimize
 from ragassay.cli.prompts import app as prompts_app
 from ragassay.cli.report import report
+from ragassay.cli.review import review
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
 from ragassay.cli.strategies import strategies
@@ -40,6 +41,7 @@ app.command()(evaluate)
 app.command()(audit)
 app.command()(grade)
 app.command()(report)
+app.command()(review)
 app.command()(compare)
 app.command()(meta_evaluate)
 app.command()(matrix)

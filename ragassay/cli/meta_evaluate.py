@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 def meta_evaluate(
     run: RunFolderArgument,
-    human: Annotated[Path, typer.Option(help="File of labels that people gave to the answers.")],
+    human: Annotated[
+        Path,
+        typer.Option(
+            help="File of labels that people gave to the answers; or the run folder, where they "
+            "reviewed it."
+        ),
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -29,8 +35,9 @@ def meta_evaluate(
 
     The file contains people's labels of the same answers: which sentences are needed, which
     citations support their sentence, which gold nuggets are stated, how a rubric rates, whether an
-    answer is accurate. It is ragassay's own JSONL of labels, MedAESQA, or assignments of the
-    nuggetizer; the format is recognised by the content. A line of ragassay's own is, for instance,
+    answer is accurate. It is ragassay's own JSONL of labels, what people said in `ragassay review`,
+    MedAESQA, or assignments of the nuggetizer; the format is recognised by the content. A line of
+    ragassay's own is, for instance,
 
       {"task": "rubric", "label": "4", "record_id": "q1", "item": "cohesion"}
 
@@ -49,6 +56,8 @@ def meta_evaluate(
       ragassay evaluate answers.jsonl --out runs/first
 
       ragassay meta-evaluate runs/first --human labels.jsonl --out agreement
+
+      ragassay review runs/first; ragassay meta-evaluate runs/first --human runs/first
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some label could not be read or found no verdict.
     """
@@ -78,6 +87,8 @@ def _print(found: MetaEvaluation) -> None:
         console.print(table)
     for line in unaligned_lines(found.alignment):
         typer.echo(one_line(line), err=True)
+    if found.n_other:
+        typer.echo(f"{found.n_other} reviews are of verdicts that have no task here", err=True)
     for rejection in found.rejections[:10]:
         where = f"{rejection.file}:{rejection.line}"
         typer.echo(one_line(f"rejected {where}: {rejection.problem}"), err=True)

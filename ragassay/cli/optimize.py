@@ -24,7 +24,9 @@ def optimize(
             "query_writer."
         ),
     ],
-    data: Annotated[Path, typer.Option(help="What to learn from.")],
+    data: Annotated[
+        Path, typer.Option(help="What to learn from: a file, or a run folder that people reviewed.")
+    ],
     dev: Annotated[
         Path | None,
         typer.Option(help="What to measure on; by default half of the questions of --data."),

@@ -21,6 +21,7 @@ from ragassay.formats.medaesqa import MEDAESQA, read_medaesqa_labels
 from ragassay.formats.nuggetizer import ASSIGNED, read_assigned_labels
 from ragassay.formats.output import write_values
 from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format, sniff
 from ragassay.formats.summeval import SUMMEVAL, read_summeval_labels
@@ -94,13 +95,15 @@ class LabelResult:
     Attributes:
         labels: In the file's order.
         rejections: Labels that could not be read.
-        format: "ragassay-labels", "medaesqa", "nuggetizer-assign", "yescieval", "summeval", "usr",
-            "usr-means" or "rubric-workbench".
+        format: "ragassay-labels", "ragassay-reviews", "medaesqa", "nuggetizer-assign", "yescieval",
+            "summeval", "usr", "usr-means" or "rubric-workbench".
+        n_other: Reviews of what is no task: they are no labels.
     """
 
     labels: tuple[HumanLabel, ...]
     rejections: tuple[Rejection, ...]
     format: str
+    n_other: int = 0
 
 
 def read_labels(path: Path) -> LabelResult:
@@ -110,12 +113,15 @@ def read_labels(path: Path) -> LabelResult:
     records that `read_records` makes of the same file. Ratings of YESciEval's judges come as labels
     with the judge as annotator; from SummEval, only the experts' ratings are read. A judgment of
     the Rubric workbench is a grade of a whole response: a rubric label on "relevance", on the
-    collection's own scale.
+    collection's own scale. Of a run folder, what people said in `ragassay review` is read.
 
     Raises:
         InputError: the file cannot be opened, is empty, or has no labels: qrels judge documents,
             not answers.
     """
+    if file := reviews_file(path):
+        run = ReviewedRun(file)
+        return LabelResult(run.labels(), (), REVIEWS.name, run.n_other)
     if is_paragraph_file(path):
         return _read_workbench(path)
     match, items = sniff(iter_items(path), [form for form, _ in _READERS], str(path))

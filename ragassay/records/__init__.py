@@ -74,7 +74,7 @@ from ragassay.records.matching import (
     NuggetMatcher,
 )
 from ragassay.records.reading import FINE, MARKS, Mark, Reading
-from ragassay.records.review import BANK, Review
+from ragassay.records.review import BANK, Review, standing
 from ragassay.records.run import (
     CardFigure,
     FileStamp,
@@ -214,4 +214,5 @@ __all__ = [
     "Variant",
     "Verdict",
     "VerdictBase",
+    "standing",
 ]

@@ -55,6 +55,16 @@ class ExamGrade(VerdictBase):
             return self.score
         return None if self.is_correct is None else ("no", "yes")[self.is_correct]
 
+    @property
+    def said(self) -> int | str | None:
+        """See `VerdictBase`."""
+        return self.rating if self.grader == "rating" else self.value  # type: ignore[return-value]
+
+    @property
+    def choices(self) -> tuple[int, ...] | tuple[str, ...]:
+        """See `VerdictBase`."""
+        return tuple(range(MOST_EXAM_RATING + 1)) if self.grader == "rating" else ("yes", "no")
+
 
 class RelevanceGrade(VerdictBase):
     """A grade of a passage's relevance to its query, without a test bank (Dietz 2024, 3.5).
@@ -81,3 +91,8 @@ class RelevanceGrade(VerdictBase):
     def value(self) -> str | None:
         """See `VerdictBase`."""
         return None if self.is_relevant is None else ("no", "yes")[self.is_relevant]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """See `VerdictBase`."""
+        return "yes", "no"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -46,3 +47,18 @@ class Review(Frozen):
     def about(self) -> tuple[str, str, str, str]:
         """What it is about: evaluator, record, item, field."""
         return self.evaluator, self.record, self.item, self.field
+
+
+def standing(reviews: Iterable[Review]) -> tuple[Review, ...]:
+    """Return what stands: each person's last word on each thing that was not taken back."""
+    taken_back = set[str]()
+    known = tuple(reviews)
+    for review in reversed(known):
+        if review.undoes and review.id not in taken_back:
+            taken_back.add(review.undoes)
+    last: dict[tuple[str, ...], Review] = {}
+    for review in known:
+        if not review.undoes and review.id not in taken_back:
+            last.pop((review.who, *review.about), None)
+            last[(review.who, *review.about)] = review
+    return tuple(last.values())

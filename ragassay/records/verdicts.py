@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from pydantic import Field, model_validator
 
 from ragassay.records.base import (
+    ASSIGNMENTS,
+    RELEVANCE_LABELS,
     Assignment,
     CitationLabel,
     EvidenceSide,
@@ -154,6 +156,16 @@ class VerdictBase(Frozen):
         return None
 
     @property
+    def said(self) -> str | float | None:
+        """The value as one of `choices`; None where unscored."""
+        return self.value
+
+    @property
+    def choices(self) -> tuple[str | float, ...]:
+        """What a person may say in its place: labels, or numbers; empty where that is open."""
+        return ()
+
+    @property
     def is_undecided(self) -> bool:
         """Return whether the judge said that it cannot tell."""
         return self.failure is not None and self.failure.reason == "undecided"
@@ -209,6 +221,16 @@ class Judgment(VerdictBase):
         """See `VerdictBase`."""
         return self.score
 
+    @property
+    def said(self) -> int | None:
+        """See `VerdictBase`."""
+        return self.rating
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """See `VerdictBase`."""
+        return tuple(range(self.scale[0], self.scale[1] + 1))
+
 
 class SentenceLabel(VerdictBase):
     """A label for whether an answer needs a sentence (BioACE, figure 2).
@@ -233,6 +255,11 @@ class SentenceLabel(VerdictBase):
     def value(self) -> str | None:
         """See `VerdictBase`."""
         return self.label
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """See `VerdictBase`."""
+        return RELEVANCE_LABELS
 
 
 class NuggetVerdict(VerdictBase):
@@ -264,6 +291,11 @@ class NuggetVerdict(VerdictBase):
     def value(self) -> str | None:
         """See `VerdictBase`."""
         return self.verdict
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """See `VerdictBase`."""
+        return get_args(Verdict)
 
 
 class DocumentFacts(VerdictBase):
@@ -316,6 +348,11 @@ class SentenceCorrectness(VerdictBase):
         """See `VerdictBase`."""
         return CORRECTNESS[self.correct]
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """See `VerdictBase`."""
+        return tuple(label for label in CORRECTNESS.values() if label)
+
 
 class CitationVerdict(VerdictBase):
     """A verdict on whether a cited document supports the citing sentence.
@@ -349,6 +386,11 @@ class CitationVerdict(VerdictBase):
         """See `VerdictBase`."""
         return self.verdict
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """See `VerdictBase`."""
+        return get_args(CitationLabel)
+
 
 class EvidenceVerdict(VerdictBase):
     """A verdict on whether a passage, found in any document, supports a sentence.
@@ -381,6 +423,11 @@ class EvidenceVerdict(VerdictBase):
     def value(self) -> str | None:
         """See `VerdictBase`."""
         return self.verdict
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """See `VerdictBase`."""
+        return get_args(Verdict)
 
 
 class SentenceNuggets(VerdictBase):
@@ -426,6 +473,11 @@ class NuggetAssignment(VerdictBase):
     def value(self) -> str | None:
         """See `VerdictBase`."""
         return self.assignment
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """See `VerdictBase`."""
+        return ASSIGNMENTS
 
 
 class Said(Frozen):
@@ -479,6 +531,16 @@ class OwnVerdict(VerdictBase):
     def value(self) -> str | float | None:
         """See `VerdictBase`."""
         return self.label if self.label is not None else self.score
+
+    @property
+    def choices(self) -> tuple[float, ...]:
+        """Five numbers of the scale, or all whole ones of a short scale; open for a label."""
+        low, high = self.scale
+        if self.label is not None:
+            return ()
+        if low.is_integer() and high.is_integer() and 1 < high - low < 10:
+            return tuple(range(int(low), int(high) + 1))
+        return tuple(round(low + (high - low) * step / 4, 4) for step in range(5))
 
 
 class NuggetMatch(Frozen):

@@ -7,15 +7,15 @@ out when the file is read, and closed off when the next one is added.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
 from filelock import FileLock
-from pydantic import ValidationError
 
-from ragassay.errors import InputError
-from ragassay.records import Review
+from ragassay.formats.reviews import read_reviews
+from ragassay.records import Review, standing
+
+__all__ = ["Journal", "journal_of", "standing"]
 
 
 def journal_of(path: Path) -> Journal:
@@ -60,32 +60,7 @@ class Journal:
         Raises:
             InputError: A whole line is no review.
         """
-        if not self.path.exists():
-            return ()
-        found: list[Review] = []
-        for number, line in enumerate(self.path.read_bytes().split(b"\n"), 1):
-            try:
-                found += [Review.model_validate_json(line)] if line.strip() else []
-            except ValidationError as error:
-                if line.endswith(b"}"):  # else it was torn
-                    problem = error.errors()[0]["msg"]
-                    raise InputError(f"{self.path}:{number}: no review: {problem}") from error
-        return tuple(found)
-
-
-def standing(reviews: Iterable[Review]) -> tuple[Review, ...]:
-    """Return what stands: each person's last word on each thing that was not taken back."""
-    taken_back = set[str]()
-    known = tuple(reviews)
-    for review in reversed(known):
-        if review.undoes and review.id not in taken_back:
-            taken_back.add(review.undoes)
-    last: dict[tuple[str, ...], Review] = {}
-    for review in known:
-        if not review.undoes and review.id not in taken_back:
-            last.pop((review.who, *review.about), None)
-            last[(review.who, *review.about)] = review
-    return tuple(last.values())
+        return read_reviews(self.path)
 
 
 def _ends_whole(file: BinaryIO) -> bool:

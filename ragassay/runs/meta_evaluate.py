@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragassay.errors import InputError
@@ -37,6 +37,7 @@ class MetaEvaluation:
         rankings: Systems ranked by people and by the judge; empty for fewer than two systems.
         alignment: Labels and verdicts, and the labels without one.
         rejections: Lines of the label file that could not be read.
+        n_other: Reviews of verdicts that no task of these is about.
     """
 
     judge: str
@@ -45,6 +46,7 @@ class MetaEvaluation:
     rankings: tuple[Ranking, ...]
     alignment: Alignment
     rejections: tuple[Rejection, ...] = ()
+    n_other: int = 0
 
 
 def meta_evaluate(run: str | Path, human: str | Path) -> MetaEvaluation:
@@ -52,7 +54,8 @@ def meta_evaluate(run: str | Path, human: str | Path) -> MetaEvaluation:
 
     Args:
         run: A run folder.
-        human: Labels, in any format that `ragassay.formats.read_labels` knows.
+        human: Labels, in any format that `ragassay.formats.read_labels` knows; or a run folder
+            that people reviewed.
 
     Raises:
         InputError: There is no such run, the labels cannot be read, or none fits the run.
@@ -63,7 +66,7 @@ def meta_evaluate(run: str | Path, human: str | Path) -> MetaEvaluation:
     folder = RunFolder(Path(run))
     manifest = folder.manifest()
     found = read_labels(Path(human))
-    return measure(
+    measured = measure(
         folder.evaluations(),
         found.labels,
         judges_text(manifest),
@@ -71,6 +74,7 @@ def meta_evaluate(run: str | Path, human: str | Path) -> MetaEvaluation:
         found.rejections,
         n_verdict_labels=int(manifest.settings.get("verdict_labels") or 4),
     )
+    return replace(measured, n_other=found.n_other)
 
 
 def judges_text(manifest: Manifest) -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import signal
-import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragassay.errors import SettingsError
 from ragassay.model_names import PROVIDER, is_local, split_endpoint
 from ragassay.models.serving.keys import ServerKey, server_key
+from ragassay.models.serving.listening import bound, run_app
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
@@ -74,21 +72,10 @@ def serve(
     key = server_key(given.get_secret_value() if given is not None else None)
     endpoints = dict(split_endpoint(model) for model in models)
     _prepare_local_models(endpoints, settings)
-    with _bound(host, port) as listener, _ended_by_signals():
+    with bound(host, port) as listener:
         address = Address(host, listener.getsockname()[1], tuple(endpoints), key)
         app = _app(endpoints, key.value, settings)
-        _run(app, listener, settings.timeout_s, lambda: on_ready(address))
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=1024)
-    except OSError as error:
-        raise SettingsError(
-            f"cannot listen on {host} port {port}: {error.strerror}; "
-            "name another with --host and --port (0 has one chosen)"
-        ) from error
+        run_app(app, listener, settings.timeout_s, lambda: on_ready(address))
 
 
 def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
@@ -121,38 +108,3 @@ def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> A
     register_provider(settings.cache_dir, settings.local_dtype)
     gate = Gate(key, endpoints)
     return build_app(gate, Completions(gate, litellm.acompletion, settings.timeout_s))
-
-
-def _run(app: Any, listener: socket.socket, grace_s: float, on_ready: Callable[[], None]) -> None:
-    import uvicorn
-
-    class Server(uvicorn.Server):
-        """A server that reports when it accepts requests."""
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            if self.started:
-                on_ready()
-
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        ws="none",
-        lifespan="off",
-        timeout_graceful_shutdown=int(grace_s),
-    )
-    Server(config).run(sockets=[listener])
-
-
-@contextlib.contextmanager
-def _ended_by_signals() -> Any:
-    """Ignore the signal that uvicorn raises again after it has shut down."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, lambda *_: None)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -12,6 +12,7 @@ from ragassay.agents.verifier import Verifier
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.reviews import claim_items
 from ragassay.formats.rows import IdText, Row
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.metrics import Grade, macro_f1_figure, mark_label, mean_figure
@@ -62,8 +63,8 @@ class ClaimTask(CompileTask):
         return Verifier(self.n_labels)
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows of claim, evidence (or sentences) and label; see docs/optimizing.md."""
-        return read_rows(path, ClaimRow, self._item)
+        """Read rows of claim, evidence (or sentences) and label, or the reviews of a run."""
+        return read_rows(claim_items(path), ClaimRow, self._item)
 
     def _item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
         passage = row.evidence or " ".join(row.sentences)

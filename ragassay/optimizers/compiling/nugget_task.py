@@ -10,6 +10,7 @@ from pydantic import Field
 from ragassay.agents.base import Agent
 from ragassay.agents.nugget_writer import MOST_NUGGETS, NuggetWriter
 from ragassay.formats.items import Item
+from ragassay.formats.reviews import nugget_items
 from ragassay.formats.rows import IdText, Row
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.metrics import Grade, mark_nuggets, mean_figure
@@ -39,8 +40,8 @@ class NuggetTask(CompileTask):
         return NuggetWriter()
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows of sentence and nuggets."""
-        return read_rows(path, SentenceNuggetsRow, self._item)
+        """Read rows of sentence and nuggets, or the lists of a run that people found right."""
+        return read_rows(nugget_items(path), SentenceNuggetsRow, self._item)
 
     def _item(self, row: SentenceNuggetsRow, item: Item) -> CompileItem:
         case = plain_case(key_of(item), row.question or row.sentence, row.answer or row.sentence)

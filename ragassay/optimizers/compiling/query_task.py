@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.agents.base import Agent
 from ragassay.agents.query_writer import Queries, QueryWriter
-from ragassay.formats.items import Item
+from ragassay.formats.items import Item, iter_items
 from ragassay.formats.problems import Problem
 from ragassay.formats.rows import IdText, Row
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
@@ -52,7 +52,7 @@ class QueryWriterTask(CompileTask):
 
     def read(self, path: Path) -> ItemResult:
         """Read rows of question and pmids, perhaps with a claim; BioASQ's files have such rows."""
-        return read_rows(path, QueryWriterRow, self._item)
+        return read_rows(iter_items(path), QueryWriterRow, self._item)
 
     def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
         known = tuple(p for p in row.pmids if self.tools.retrieval.corpus.get(p) is not None)

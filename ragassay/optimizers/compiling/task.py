@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ragassay.agents.base import Agent
 from ragassay.agents.context import build_context, fence_mark
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.formats.items import Item, iter_items
+from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import Row
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
@@ -59,29 +59,33 @@ class CompileTask(ABC):
 
 
 def read_rows(
-    path: Path, row_type: type[Row], make: Callable[[Any, Item], CompileItem | Problem]
+    items: Iterable[Item | Rejection],
+    row_type: type[Row],
+    make: Callable[[Any, Item], CompileItem | Problem],
 ) -> ItemResult:
     """Read items from a file of JSON objects.
 
     Args:
-        path: JSON lines, an array or a document with rows, plain or gzip.
+        items: The objects of a file.
         row_type: The type of a row.
         make: Makes an item or a problem of a row and its place.
 
     Raises:
         InputError: The file cannot be opened.
     """
-    items: list[CompileItem] = []
+    made: list[CompileItem] = []
     rejections: list[Rejection] = []
-    for one in _made(path, row_type, make):
-        (rejections if isinstance(one, Rejection) else items).append(one)  # type: ignore[arg-type]
-    return ItemResult(tuple(items), tuple(rejections))
+    for one in _made(items, row_type, make):
+        (rejections if isinstance(one, Rejection) else made).append(one)  # type: ignore[arg-type]
+    return ItemResult(tuple(made), tuple(rejections))
 
 
 def _made(
-    path: Path, row_type: type[Row], make: Callable[[Any, Item], CompileItem | Problem]
+    items: Iterable[Item | Rejection],
+    row_type: type[Row],
+    make: Callable[[Any, Item], CompileItem | Problem],
 ) -> Iterator[CompileItem | Rejection]:
-    for item in iter_items(path):
+    for item in items:
         if isinstance(item, Rejection):
             yield item
             continue

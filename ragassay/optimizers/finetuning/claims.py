@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import AliasChoices, Field
 from scipy.cluster.hierarchy import DisjointSet
 
-from ragassay.formats.items import iter_items
 from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.reviews import claim_items
 from ragassay.formats.rows import Row
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.records import Rejection, Verdict
@@ -80,7 +80,8 @@ def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
 
     Args:
         path: JSON lines or an array, plain or gzip, of claim, evidence (or passage, abstract,
-            sentences), label, and perhaps title and evidence_sentences (0-based).
+            sentences), label, and perhaps title and evidence_sentences (0-based); or a run folder
+            whose verdicts people reviewed.
 
     Returns:
         The claims, and the rows that could not be read.
@@ -90,7 +91,7 @@ def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
     """
     claims: list[LabelledClaim] = []
     rejections: list[Rejection] = []
-    for item in iter_items(path):
+    for item in claim_items(path):
         if isinstance(item, Rejection):
             rejections.append(item)
             continue

@@ -1,0 +1,160 @@
+"""The routes of the review page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from ragassay.errors import InputError
+from ragassay.review import pages
+from ragassay.review.desk import Desk
+from ragassay.review.door import HEADERS, Door, page_policy
+from ragassay.review.queue import Filter, queue
+from ragassay.review.saying import LONGEST_NAME, read_said, review_of
+
+N_BYTES_MOST = 2**16
+N_ROWS_MOST = 200
+
+WHO = "ragassay-review-who"
+"""The cookie of a person's name, which the page sets."""
+
+
+def build_app(desk: Desk, door: Door, who: str = "") -> Starlette:
+    """Build the application.
+
+    Args:
+        desk: What is reviewed.
+        door: Who may come in.
+        who: A name to suggest to whoever opens the page.
+    """
+    routes = _Routes(desk, door, who)
+    return Starlette(
+        routes=[
+            Route("/", routes.show_page),
+            Route("/queue", routes.show_queue),
+            Route("/rows", routes.show_rows),
+            Route("/items/{n}", routes.show_item),
+            Route("/reviews", routes.add_review, methods=["POST"]),
+            Route("/news", routes.tell_news),
+        ],
+        middleware=[Middleware(BaseHTTPMiddleware, dispatch=routes.guard)],
+        exception_handlers={InputError: _refuse},
+    )
+
+
+@dataclass(frozen=True)
+class _Routes:
+    """What is served; see `build_app`. What takes long runs in a thread."""
+
+    desk: Desk
+    door: Door
+    who: str
+
+    async def guard(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        """Refuse who may not come in; tell the browser what it may do with any reply."""
+        token = request.query_params.get("token", "") if request.url.path == "/" else ""
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        problem = self.door.refusal(request.method, headers, request.cookies, token)
+        response = PlainTextResponse(problem, 403) if problem else await call_next(request)
+        for name, value in HEADERS.items():
+            response.headers[name] = value
+        response.headers.setdefault("content-security-policy", "default-src 'none'")
+        return response
+
+    async def show_page(self, request: Request) -> Response:
+        """Return the page."""
+        await run_in_threadpool(self.desk.refresh)
+        nonce = pages.nonce()
+        html = await run_in_threadpool(pages.page, self.desk, _who(request), self.who, nonce)
+        headers = {
+            "content-security-policy": page_policy(nonce),
+            "set-cookie": self.door.set_cookie(),
+        }
+        return HTMLResponse(html, headers=headers)
+
+    async def show_queue(self, request: Request) -> Response:
+        """Return the numbers of the items that fit the filters, in order."""
+        n = await run_in_threadpool(self.desk.refresh)
+        told = {"n": n, "undo": self.desk.last_of(_who(request))}
+        return JSONResponse(told | await self._in_numbers(request, with_order=True))
+
+    async def show_rows(self, request: Request) -> Response:
+        """Return rows of the queue, by their items' numbers."""
+        asked = request.query_params.get("n", "").split(",")[:N_ROWS_MOST]
+        numbers = [n for n in map(self._number, asked) if n is not None]
+        rows = await run_in_threadpool(pages.rows, self.desk, numbers, _who(request))
+        return JSONResponse(dict(zip(numbers, rows, strict=True)))
+
+    async def show_item(self, request: Request) -> Response:
+        """Return an item."""
+        n = self._number(request.path_params["n"])
+        if n is None:
+            return PlainTextResponse("there is no such item", 404)
+        return HTMLResponse(await run_in_threadpool(pages.item, self.desk, n, _who(request)))
+
+    async def add_review(self, request: Request) -> Response:
+        """Keep what a person said; the reply says that it is on disk."""
+        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+            return PlainTextResponse("JSON is wanted", 415)
+        body = await _body(request)
+        if body is None:
+            return PlainTextResponse(f"at most {N_BYTES_MOST:,} bytes", 413)
+        said = read_said(body)
+        if self._number(said.n) is None:
+            return PlainTextResponse("there is no such item", 404)
+        review = review_of(said, self.desk.items[said.n], self.desk.source)
+        await run_in_threadpool(self.desk.add, review)
+        return JSONResponse({"id": review.id, "n": self.desk.number_of(review.about[:3])})
+
+    async def tell_news(self, request: Request) -> Response:
+        """Tell which items somebody said something of after the first `since` reviews."""
+        n = await run_in_threadpool(self.desk.refresh)
+        given = request.query_params.get("since", "")
+        since = int(given) if _is_number(given) else n
+        told = {"n": n, "changed": sorted(self.desk.said_since(since))}
+        return JSONResponse(told if since >= n else told | await self._in_numbers(request))
+
+    async def _in_numbers(self, request: Request, *, with_order: bool = False) -> dict[str, Any]:
+        name = _who(request)
+        wanted = Filter.of(request.query_params)
+        numbers = await run_in_threadpool(queue, self.desk, wanted, name)
+        found = self.desk.progress(numbers, name)
+        told = {"total": found.n, "done": found.n_done, "left_s": found.left_s}
+        return {**told, "order": numbers} if with_order else told
+
+    def _number(self, given: object) -> int | None:
+        text = str(given)
+        return int(text) if _is_number(text) and int(text) < len(self.desk.items) else None
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(str(error), 400)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def _who(request: Request) -> str:
+    """Return the person's name; empty before the page asked for it."""
+    name = unquote(request.cookies.get(WHO, "")).strip()
+    return name[:LONGEST_NAME] if name.isprintable() else ""
+
+
+async def _body(request: Request) -> bytes | None:
+    """Return a request's body; None where it is too long."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > N_BYTES_MOST:
+            return None
+    return bytes(body)

@@ -1,0 +1,229 @@
+"""What a person reviews: one verdict, or one item of a test bank; and what stands beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import JsonValue
+
+from ragassay.records import Review
+from ragassay.reports.labels import Tone
+from ragassay.runs.journal import Journal
+
+Value = str | float | bool
+"""What can be said of an item with one key."""
+
+State = Literal["undecided", "unscored", "judges", "leads"]
+"""What makes an item worth a look: nobody could tell, nobody said, judges differ, or its finding
+leads the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Something to say with one key.
+
+    Attributes:
+        value: What the journal then holds.
+        word: How it is shown.
+        tone: Its colour.
+        hint: When to choose it; may be empty.
+    """
+
+    value: Value
+    word: str
+    tone: Tone = "plain"
+    hint: str = ""
+
+    @property
+    def key(self) -> str:
+        """The digit of a rating; empty where its place tells."""
+        return self.word if self.word.isdigit() and len(self.word) == 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What one judge, or one person, said of an item."""
+
+    who: str
+    word: str
+    tone: Tone = "plain"
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing in question.
+
+    Attributes:
+        evaluator: The verdict's evaluator, or `records.BANK`.
+        record: The answer, or the query of a bank.
+        item: The verdict's item, or the id of the bank's.
+        field: What a choice says: "label", "rating" or "removed".
+        kind: The evaluator in words.
+        place: Where it is: "sentence 2, citation 1"; empty for the whole.
+        subject: What is judged, as a line of text.
+        system: Who wrote the answer; may be empty.
+        said: What the model said, as one of the choices; None where it said nothing.
+        leaning: What it leant to instead.
+        word: What it said, as shown.
+        tone: The colour of that.
+        choices: What a person can say with one key.
+        edits: What a person can write: "label", "text", "answers".
+        confidence: The model's; empty where not given.
+        why: Its reason.
+        states: What makes it worth a look.
+        worth: How much; the highest comes first.
+        because: The same in words.
+        opinions: What each judge of a panel or grader said, where there are several.
+        sentence: 1-based; None for the whole.
+    """
+
+    evaluator: str
+    record: str
+    item: str
+    kind: str
+    subject: str
+    field: str = "label"
+    place: str = ""
+    system: str = ""
+    said: Value | None = None
+    leaning: Value | None = None
+    word: str = ""
+    tone: Tone = "plain"
+    choices: tuple[Choice, ...] = ()
+    edits: tuple[str, ...] = ("label",)
+    confidence: str = ""
+    why: str = ""
+    states: tuple[State, ...] = ()
+    worth: float = 0.0
+    because: tuple[str, ...] = ()
+    opinions: tuple[Opinion, ...] = ()
+    sentence: int | None = None
+
+    @property
+    def about(self) -> tuple[str, str, str]:
+        """What reviews of it name."""
+        return self.evaluator, self.record, self.item
+
+    def word_of(self, value: object) -> tuple[str, Tone]:
+        """Return how a value that somebody said of it is shown."""
+        known = next((one for one in self.choices if one.value == value), None)
+        return (known.word, known.tone) if known else (shown(value), "plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence of the answer or passage; `number` is 0 where sentences are not numbered."""
+
+    text: str
+    number: int = 0
+    cites: tuple[str, ...] = ()
+    is_asked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A row beside the text: another verdict, a nugget, a question.
+
+    Attributes:
+        text: What it is about.
+        place: Where.
+        word: What was said of it.
+        tone: The colour of that.
+        why: The reason.
+        about: Of the item that it is, to go there; None where it is none.
+        is_asked: Whether it is the one in question.
+    """
+
+    text: str
+    place: str = ""
+    word: str = ""
+    tone: Tone = "plain"
+    why: str = ""
+    about: tuple[str, str, str] | None = None
+    is_asked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage, and where it stands."""
+
+    text: str
+    title: str = ""
+    document: str = ""
+    url: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows of one kind."""
+
+    title: str
+    rows: tuple[Beside, ...]
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What stands around an item.
+
+    Attributes:
+        question: The question, or the query.
+        lines: The answer or passage.
+        passages: Evidence of the item.
+        sections: Everything else that was said of the answer.
+        notes: Facts beside the item, by name: definition of a rubric, known answers.
+    """
+
+    question: str
+    lines: tuple[Line, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    sections: tuple[Section, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is reviewed: a run, a graded file or a test bank.
+
+    Attributes:
+        name: Its name.
+        noun: What its texts are: "answer", "passage", "item".
+        items: In the file's order.
+        journal: What people said of it.
+    """
+
+    name: str
+    noun: str
+    items: Sequence[Item]
+    journal: Journal
+
+    def view(self, item: Item) -> View:
+        """Return what stands around an item."""
+        raise NotImplementedError
+
+    def addition(self, item: Item, text: str) -> tuple[str, JsonValue]:
+        """Return id and value of a new item beside another one."""
+        raise NotImplementedError
+
+    def added(self, review: Review) -> Item | None:
+        """Return the item that a review adds; None where it adds none."""
+        return None
+
+
+def shown(value: object) -> str:
+    """Return a value as text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return "; ".join(shown(one) for one in value)
+    if isinstance(value, dict):
+        return shown(value.get("text", "")) or "; ".join(shown(one) for one in value.values())
+    return "" if value is None else str(value).replace("_", " ") if _is_label(value) else str(value)
+
+
+def _is_label(value: object) -> bool:
+    return isinstance(value, str) and value.isascii() and " " not in value and value.islower()

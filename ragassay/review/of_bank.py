@@ -1,0 +1,112 @@
+"""Review the items of test banks: keep, remove, reword, add."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from ragassay.formats.workbench.banks import BankItem, RubricBank, bank_item_id, read_test_banks
+from ragassay.records import BANK, Review
+from ragassay.reports.text import humanise
+from ragassay.review.items import Beside, Choice, Item, Section, Source, View
+from ragassay.runs.journal import journal_of
+
+KEEP_OR_REMOVE = (Choice(False, "keep", "good"), Choice(True, "remove", "bad"))
+KINDS = {"questions": "Exam question", "nuggets": "Nugget"}
+
+
+def open_bank(path: Path) -> BankSource:
+    """Open a file of test banks.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    banks = tuple(_known(bank) for bank in read_test_banks(path).banks)
+    items = tuple(_item(one, bank) for bank in banks for one in bank.items)
+    by_item = {(bank.query_id, one.id): bank for bank in banks for one in bank.items}
+    return BankSource(path.name, "item", items, journal_of(path), by_item)
+
+
+def _known(bank: RubricBank) -> RubricBank:
+    """Return a bank whose items all have an id."""
+    items = tuple(
+        replace(one, id=one.id or bank_item_id(bank.query_id, one.text, bank.facet_id))
+        for one in bank.items
+    )
+    return replace(bank, items=items)
+
+
+def _item(item: BankItem, bank: RubricBank) -> Item:
+    return Item(
+        evaluator=BANK,
+        record=bank.query_id,
+        item=item.id,
+        field="removed",
+        kind=KINDS[bank.kind],
+        subject=item.text,
+        place=bank.query_text or bank.query_id,
+        said=False,
+        choices=KEEP_OR_REMOVE,
+        edits=("text", "answers"),
+    )
+
+
+@dataclass(frozen=True)
+class BankSource(Source):
+    """The items of banks; `banks` by query and item."""
+
+    banks: Mapping[tuple[str, str], RubricBank]
+
+    def view(self, item: Item) -> View:
+        """Return the query, and the other items of its bank."""
+        bank = self._bank_of(item)
+        rows = tuple(
+            Beside(
+                text=one.text,
+                about=(BANK, bank.query_id, one.id),
+                is_asked=one.id == item.item,
+            )
+            for one in bank.items
+        )
+        return View(
+            question=bank.query_text or bank.query_id,
+            sections=(Section(f"The bank of {bank.query_id}", rows, is_open=True),),
+            notes=tuple(_notes(item, bank)),
+        )
+
+    def addition(self, item: Item, text: str) -> tuple[str, JsonValue]:
+        """Return id and value of an item that a person adds to the bank of another one."""
+        bank = self._bank_of(item)
+        value = {"text": text, "kind": bank.kind, "facet": bank.facet_id, "answers": []}
+        return bank_item_id(bank.query_id, text, bank.facet_id), value
+
+    def _bank_of(self, item: Item) -> RubricBank:
+        known = self.banks.get((item.record, item.item))
+        return known or next(b for (query, _), b in self.banks.items() if query == item.record)
+
+    def added(self, review: Review) -> Item | None:
+        """Return the item that a person added to a bank."""
+        told = review.value
+        if review.field != "added" or not isinstance(told, dict) or not told.get("text"):
+            return None
+        bank = next((one for key, one in self.banks.items() if key[0] == review.record), None)
+        if bank is None or (review.record, review.item) in self.banks:
+            return None
+        return _item(BankItem(str(told["text"]), review.item), bank)
+
+
+def _notes(item: Item, bank: RubricBank) -> Iterator[tuple[str, str]]:
+    own = next((one for one in bank.items if one.id == item.item), None)
+    answers = getattr(own, "answers", ())
+    if answers:
+        yield "Known answers", "; ".join(answers)
+    yield "Id", item.item
+    for info in (own.info if own else "", bank.info):
+        told = json.loads(info) if info else {}
+        for key in told if isinstance(told, dict) else ():
+            if isinstance(told[key], str | int) and told[key] != "":
+                yield humanise(key), str(told[key])

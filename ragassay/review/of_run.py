@@ -1,0 +1,218 @@
+"""Review the verdicts of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ragassay.evaluators import OURS
+from ragassay.metrics.aggregates import question_of
+from ragassay.prompts.rubrics import load_rubrics
+from ragassay.records import NOTHING_TO_JUDGE, Evaluation, VerdictBase
+from ragassay.reports.labels import JUDGED
+from ragassay.reports.sentence_view import article_url
+from ragassay.reports.text import humanise, score_title, verdict_title
+from ragassay.review.items import Beside, Item, Line, Passage, Section, Source, Value, View
+from ragassay.review.verdicts import (
+    item_of,
+    place_of,
+    reason_of,
+    sentence_of,
+    spans_of,
+    texts_of,
+    tone_of,
+    word_of,
+)
+from ragassay.runs.folder import RunFolder
+from ragassay.runs.journal import journal_of
+
+
+def open_run(path: Path) -> RunSource:
+    """Open a run folder.
+
+    Raises:
+        InputError: There is no run, or it is damaged.
+    """
+    folder = RunFolder(path)
+    manifest = folder.manifest()
+    evaluations = {one.record_id: one for one in folder.evaluations()}
+    settings = manifest.settings
+    rubrics = rubric_words(str(settings.get("rubric_set") or "yescieval"))
+    n_labels = int(settings.get("verdict_labels") or 0)
+    items = tuple(_items(tuple(evaluations.values()), rubrics, n_labels))
+    return RunSource(path.resolve().name, "answer", items, journal_of(path), evaluations, rubrics)
+
+
+Rubrics = Mapping[str, tuple[str, dict[Value, str]]]
+"""The question of each rubric, and what each rating means."""
+
+
+def rubric_words(name: str) -> Rubrics:
+    """Return the words of a set of rubrics; none of an unknown set."""
+    try:
+        known = load_rubrics(name)  # type: ignore[arg-type]
+    except (KeyError, ValueError, OSError):
+        return {}
+    return {key: (rubric.question, {**rubric.scale}) for key, rubric in known.items()}
+
+
+def _items(evaluations: Sequence[Evaluation], rubrics: Rubrics, n_labels: int) -> Iterator[Item]:
+    labels: dict[str, dict[str, None]] = {}
+    for evaluation in evaluations:
+        for verdict in evaluation.verdicts:
+            if isinstance(verdict.value, str):
+                labels.setdefault(verdict.evaluator, {})[verdict.value] = None
+    for evaluation in evaluations:
+        heads = {finding.sentence for finding in evaluation.heads if finding.kind in JUDGED}
+        for verdict in evaluation.verdicts:
+            if verdict.failure and verdict.failure.reason in NOTHING_TO_JUDGE:
+                continue
+            yield item_of(
+                verdict,
+                evaluation.record_id,
+                subject_of(verdict, evaluation),
+                system=evaluation.system or "",
+                labels=sorted(labels.get(verdict.evaluator, ())),
+                hints=rubrics.get(verdict.item, ("", {}))[1],
+                n_labels=n_labels,
+                leads=tone_of(verdict) == "bad" and sentence_of(verdict) in heads,
+            )
+
+
+def subject_of(verdict: VerdictBase, evaluation: Evaluation) -> str:
+    """Return what a verdict is about, as text."""
+    gold, nugget = getattr(verdict, "gold", None), getattr(verdict, "nugget", "")
+    sentence = sentence_of(verdict)
+    if nugget:
+        return nugget
+    if gold is not None and gold < len(evaluation.gold_nuggets):
+        return evaluation.gold_nuggets[gold].text
+    if sentence is not None and getattr(verdict, "origin", "answer") == "answer":
+        return next((s.text for s in evaluation.sentences if s.index == sentence), "")
+    if hasattr(verdict, "rubric"):
+        return score_title(f"rubric.{verdict.item}")
+    return verdict.item or evaluation.question
+
+
+@dataclass(frozen=True)
+class RunSource(Source):
+    """A run's verdicts; `evaluations` by record."""
+
+    evaluations: Mapping[str, Evaluation]
+    rubrics: Rubrics
+
+    @cached_property
+    def _verdicts(self) -> dict[tuple[str, str, str], VerdictBase]:
+        return {
+            (one.evaluator, name, one.item): one
+            for name, evaluation in self.evaluations.items()
+            for one in evaluation.verdicts
+        }
+
+    def view(self, item: Item) -> View:
+        """Return the answer with its sentences, evidence and all verdicts."""
+        evaluation, verdict = self.evaluations[item.record], self._verdicts[item.about]
+        same = [
+            one
+            for one in evaluation.verdicts
+            if item.sentence is not None and sentence_of(one) == item.sentence
+        ]
+        sections = [*_sections(item, evaluation, same), *_gold(evaluation)]
+        return View(
+            question=evaluation.question,
+            lines=_lines(item, verdict, evaluation),
+            passages=_passages([verdict, *same], evaluation),
+            sections=tuple(section for section in sections if section.rows),
+            notes=tuple(self._notes(item, verdict, evaluation)),
+        )
+
+    def _notes(
+        self, item: Item, verdict: VerdictBase, evaluation: Evaluation
+    ) -> Iterator[tuple[str, str]]:
+        question = self.rubrics.get(item.item, ("", {}))[0] if item.field == "rating" else ""
+        if question:
+            yield "What is rated", question
+        for text in texts_of(verdict):
+            yield "Written", text
+        judge = verdict.judge or evaluation.judge
+        if judge:
+            yield "Judged by", judge
+        yield "Question id", question_of(evaluation)
+
+
+def _lines(item: Item, verdict: VerdictBase, evaluation: Evaluation) -> tuple[Line, ...]:
+    named = {item.sentence, *getattr(verdict, "sentences", ())}
+    if not evaluation.sentences:
+        return (Line(evaluation.answer),) if evaluation.answer else ()
+    return tuple(
+        Line(s.text, s.index, tuple(c.marker for c in s.citations), s.index in named)
+        for s in evaluation.sentences
+    )
+
+
+def _passages(verdicts: Sequence[VerdictBase], evaluation: Evaluation) -> tuple[Passage, ...]:
+    """Return the passages of verdicts, each once, those of the first one first."""
+    titles = {document.id: document.title for document in evaluation.sources}
+    found: dict[tuple[str, int], Passage] = {}
+    for verdict in verdicts:
+        for span in spans_of(verdict):
+            title = span.title or titles.get(span.document, "")
+            note = f"{verdict_title(verdict.evaluator)}: {word_of(verdict)}"
+            url = article_url(span.document)
+            passage = Passage(span.text, title, span.document, url, note)
+            found.setdefault((span.document, span.start), passage)
+    return tuple(found.values())
+
+
+def _sections(item: Item, evaluation: Evaluation, same: list[VerdictBase]) -> Iterator[Section]:
+    """Yield what was said of the same sentence, then the rest by evaluator, as the report does."""
+    if same:
+        rows = tuple(_row(one, item, evaluation, is_same=True) for one in same)
+        yield Section(f"Sentence {item.sentence}", rows, is_open=True)
+    names = [one.name for one in OURS]
+    others = dict.fromkeys(one.evaluator for one in evaluation.verdicts)
+    for name in dict.fromkeys([*(n for n in names if n in others), *others]):
+        rows = tuple(_row(one, item, evaluation) for one in evaluation.by(name))
+        is_own = name == item.evaluator and not same
+        yield Section(humanise(verdict_title(name, 2)), rows, is_open=is_own)
+
+
+def _row(
+    verdict: VerdictBase, item: Item, evaluation: Evaluation, *, is_same: bool = False
+) -> Beside:
+    about = (verdict.evaluator, evaluation.record_id, verdict.item)
+    is_open = verdict.failure is None or verdict.failure.reason not in NOTHING_TO_JUDGE
+    texts = "; ".join(texts_of(verdict))
+    text = (
+        humanise(verdict_title(verdict.evaluator)) if is_same else subject_of(verdict, evaluation)
+    )
+    return Beside(
+        text=text,
+        place=place_of(verdict),
+        word=word_of(verdict),
+        tone=tone_of(verdict),
+        why=texts or reason_of(verdict),
+        about=about if is_open else None,
+        is_asked=about == item.about,
+    )
+
+
+def _gold(evaluation: Evaluation) -> Iterator[Section]:
+    """Yield the gold nuggets, each with the nugget of the answer that states it, if any."""
+    matches = {match.gold: match for match in evaluation.matches}
+    rows = []
+    for position, nugget in enumerate(evaluation.gold_nuggets):
+        match = matches.get(position)
+        stated = evaluation.nuggets[match.nugget] if match else None
+        rows.append(
+            Beside(
+                text=nugget.text,
+                place=nugget.importance or "",
+                word="stated" if stated else "missed",
+                tone="good" if stated else "weak",
+                why=stated.text if stated else "",
+            )
+        )
+    yield Section("Gold nuggets", tuple(rows))

@@ -1,0 +1,149 @@
+"""The page and its parts as HTML. Everything that is reviewed is untrusted: all is escaped."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragassay.records import Review
+from ragassay.reports.labels import Tone, without_controls
+from ragassay.review.desk import Desk
+from ragassay.review.items import Item
+from ragassay.review.queue import ORDERS, STATES, Filter, options, queue
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+N_FIRST_ROWS = 60
+"""Rows of the queue that come with the page; the script asks for others."""
+
+FIELDS = {"removed": "remove", "text": "text", "answers": "known answers", "note": "note"}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a person said of an item, in words."""
+
+    id: str
+    who: str
+    when: str
+    word: str
+    tone: Tone
+    why: str
+    is_mine: bool
+
+
+@functools.cache
+def environment() -> Environment:
+    """Return the environment of the templates: they escape everything and refuse unknown names."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    rooms = ("ragassay.review", "ragassay.reports")
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(room) for room in rooms]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render(name: str, **known: object) -> str:
+    """Render a template, without characters that HTML forbids."""
+    return without_controls(environment().get_template(name).render(**known))
+
+
+def page(desk: Desk, who: str, suggested: str, nonce: str) -> str:
+    """Return the page: the first rows of the queue, and its first item.
+
+    Args:
+        desk: What is reviewed.
+        who: The person; empty where the page has to ask.
+        suggested: A name to suggest.
+        nonce: Of the content security policy.
+    """
+    order = queue(desk, Filter(), who)
+    first = next((n for n in order if not desk.is_done(desk.items[n], who)), order[0])
+    source = desk.source
+    start = max(0, order.index(first) - N_FIRST_ROWS // 2)
+    return render(
+        "page.html.j2",
+        source=source,
+        nonce=nonce,
+        who=who,
+        suggested=suggested,
+        order=order,
+        first=first,
+        target=hashlib.sha256(str(source.journal.path).encode()).hexdigest()[:16],
+        is_bank="text" in desk.items[0].edits,
+        options=options(desk),
+        states={key: word for key, (word, _) in STATES.items()},
+        orders=ORDERS,
+        rows=[(n, row_of(desk, n, who)) for n in order[start : start + N_FIRST_ROWS]],
+        item=item(desk, first, who),
+    )
+
+
+def nonce() -> str:
+    """Return a new nonce."""
+    return secrets.token_urlsafe(18)
+
+
+def row_of(desk: Desk, n: int, who: str) -> str:
+    """Return a row of the queue."""
+    one = desk.items[n]
+    said = desk.said_of(one)
+    return render(
+        "row.html.j2",
+        n=n,
+        item=one,
+        is_done=desk.is_done(one, who),
+        others=sorted({review.who for review in said if review.who != who}),
+        differs=desk.people_differ(one),
+    )
+
+
+def rows(desk: Desk, numbers: Sequence[int], who: str) -> list[str]:
+    """Return rows of the queue."""
+    return [row_of(desk, n, who) for n in numbers]
+
+
+def item(desk: Desk, n: int, who: str) -> str:
+    """Return an item with everything that stands around it."""
+    one = desk.items[n]
+    said = [told(review, one, who) for review in desk.said_of(one)]
+    return render(
+        "item.html.j2",
+        n=n,
+        item=one,
+        noun=desk.source.noun,
+        view=desk.source.view(one),
+        said=said,
+        mine=[review.value for review in desk.said_of(one) if review.who == who],
+        number_of=desk.number_of,
+        choices=[(_key(one, i), choice) for i, choice in enumerate(one.choices)],
+        texts={review.field: review.value for review in desk.said_of(one)},
+    )
+
+
+def _key(item: Item, place: int) -> str:
+    """Return the key of a choice: its digit, or its place from 1."""
+    if item.field == "removed":
+        return ("a", "x")[place]
+    return item.choices[place].key or (str(place + 1) if place < 9 else "")
+
+
+def told(review: Review, item: Item, who: str) -> Told:
+    """Return what a person said in words."""
+    word, tone = item.word_of(review.value)
+    if review.field != item.field:
+        name = FIELDS.get(review.field, review.field)
+        is_flag = review.field == "removed"
+        word = ("leave it out" if review.value else "keep it") if is_flag else f"{name}: {word}"
+        tone = "bad" if is_flag and review.value else "plain"
+    when = review.when.replace("T", " ")[:16]
+    return Told(review.id, review.who, when, word, tone, review.why, review.who == who)

@@ -1,0 +1,52 @@
+"""`ragassay review`: the page on a port of this machine."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ragassay.models.serving.listening import bound, run_app
+from ragassay.review.desk import Desk
+from ragassay.review.door import Door
+from ragassay.review.sources import open_source
+
+HOST = "127.0.0.1"
+GRACE_S = 5
+
+
+def serve_page(
+    path: Path,
+    banks: Sequence[Path] = (),
+    who: str = "",
+    port: int = 0,
+    *,
+    opens: bool = True,
+    on_ready: Callable[[Door, Desk], None],
+) -> None:
+    """Serve the page until SIGTERM or SIGINT.
+
+    Args:
+        path: A run folder, a graded file, or a file of test banks.
+        banks: Test banks with the texts of a graded file's items.
+        who: A name to suggest to whoever opens the page.
+        port: 0 has the operating system choose one.
+        opens: Whether to open the page in a browser.
+        on_ready: Called once requests are accepted.
+
+    Raises:
+        InputError: There is nothing to review, or the journal is damaged.
+        SettingsError: The port is taken.
+    """
+    from ragassay.review.app import build_app
+
+    desk = Desk(open_source(path, banks))
+    with bound(HOST, port) as listener:
+        door = Door(listener.getsockname()[1])
+
+        def ready() -> None:
+            on_ready(door, desk)
+            if opens:
+                webbrowser.open(door.url)
+
+        run_app(build_app(desk, door, who), listener, GRACE_S, ready)

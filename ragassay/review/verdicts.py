@@ -1,0 +1,209 @@
+"""A verdict of any evaluator as an item to review.
+
+No kind is named here: what a verdict is about is read from the fields that kinds share (`sentence`,
+`evidence`, `rationale`, `members`, ...), what can be said of it from its `choices`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import get_args
+
+from ragassay.records import VERDICT_SETS, EvidenceSpan, Verdict, VerdictBase
+from ragassay.reports.cascade_view import decided_text
+from ragassay.reports.labels import Tone, label_text, label_tone, reason_text
+from ragassay.reports.text import format_share, humanise, verdict_title
+from ragassay.review.items import Choice, Item, Opinion, Value
+from ragassay.review.worth import Doubt, spread_of
+
+RIGHT = (Choice(True, "right", "good"), Choice(False, "wrong", "bad"))
+"""What can be said of a list of texts, which has no label."""
+
+WRITTEN = ("nuggets", "facts")
+"""Fields of such lists."""
+
+LONGEST_PLACE = 24
+
+
+def item_of(
+    verdict: VerdictBase,
+    record: str,
+    subject: str,
+    *,
+    system: str = "",
+    labels: Sequence[str] = (),
+    hints: Mapping[Value, str] | None = None,
+    n_labels: int = 0,
+    leads: bool = False,
+    opinions: Sequence[tuple[str, VerdictBase]] = (),
+) -> Item:
+    """Return a verdict as an item.
+
+    Args:
+        verdict: The verdict that stands.
+        record: The answer's id.
+        subject: What is judged, as text.
+        system: Who wrote the answer.
+        labels: Labels of the evaluator, where the verdict does not know them.
+        hints: When to choose a value.
+        n_labels: Number of labels that verdicts on claims were chosen from; 0 where unknown.
+        leads: Whether a finding that leads the report is about it.
+        opinions: Several graders' verdicts with their names, in place of the panel's.
+    """
+    choices = choices_of(verdict, labels, hints or {}, n_labels)
+    said: Value | None = verdict.said
+    if choices == RIGHT and verdict.failure is None:
+        said = True
+    voices = tuple(opinions) or tuple(_voices(verdict))
+    doubt = Doubt(
+        confidence=verdict.confidence,
+        entropy_bits=verdict.entropy_bits,
+        n_choices=len(choices),
+        spread=_spread(verdict, [one for _, one in voices], len(choices)),
+        is_undecided=verdict.is_undecided,
+        is_unscored=verdict.failure is not None and not verdict.is_undecided,
+        leads=leads,
+    )
+    return Item(
+        evaluator=verdict.evaluator,
+        record=record,
+        item=verdict.item,
+        field=field_of(choices),
+        kind=humanise(verdict_title(verdict.evaluator)),
+        place=place_of(verdict),
+        subject=subject,
+        system=system,
+        said=said,
+        leaning=_leaning(verdict, choices),
+        word=word_of(verdict),
+        tone="undecided" if verdict.is_undecided else tone_of(verdict),
+        choices=choices,
+        edits=(field_of(choices),),
+        confidence="" if verdict.confidence is None else format_share(verdict.confidence),
+        why=reason_of(verdict),
+        states=doubt.states,
+        worth=doubt.worth,
+        because=doubt.because,
+        opinions=tuple(
+            Opinion(name, word_of(one), tone_of(one), reason_of(one)) for name, one in voices
+        ),
+        sentence=sentence_of(verdict),
+    )
+
+
+def _spread(verdict: VerdictBase, voices: Sequence[VerdictBase], n_choices: int) -> float:
+    """Return how far judges are apart on the same item, or on whether the passage covers it."""
+    same = [one.said for one in voices if one.item == verdict.item]
+    covered = [getattr(one, "is_correct", None) for one in voices]
+    return max(spread_of(same, n_choices), spread_of(covered))
+
+
+def choices_of(
+    verdict: VerdictBase, labels: Sequence[str], hints: Mapping[Value, str], n_labels: int = 0
+) -> tuple[Choice, ...]:
+    """Return what can be said of a verdict with one key; right or wrong of a list of texts."""
+    known: Sequence[Value] = verdict.choices or tuple(labels)
+    if not known:
+        return RIGHT
+    unused: Collection[Value] = set(get_args(Verdict)) - set(VERDICT_SETS.get(n_labels, known))
+    return tuple(
+        Choice(
+            value,
+            label_text(f"{value:g}" if isinstance(value, float) else str(value)),
+            tone_of_value(value),
+            hints.get(value, ""),
+        )
+        for value in known
+        if value not in unused
+    )
+
+
+def field_of(choices: Sequence[Choice]) -> str:
+    """Return what a choice says: "rating" for a number, "right" for a list, else "label"."""
+    kind = type(choices[0].value)
+    return {int: "rating", float: "rating", bool: "right"}.get(kind, "label")
+
+
+def word_of(verdict: VerdictBase) -> str:
+    """Return a verdict in a word or two: its label or rating, or why there is none."""
+    if verdict.failure is not None:
+        reason = verdict.failure.reason
+        return "undecided" if reason == "undecided" else f"unscored ({reason_text(reason)})"
+    if verdict.said is None:
+        texts = texts_of(verdict)
+        return f"{len(texts)} written" if texts else "none"
+    return label_text(f"{verdict.said:g}" if isinstance(verdict.said, float) else str(verdict.said))
+
+
+def tone_of(verdict: VerdictBase) -> Tone:
+    """Return the colour of a verdict."""
+    if verdict.failure is not None:
+        return "undecided" if verdict.is_undecided else "unscored"
+    return tone_of_value(verdict.said)
+
+
+def tone_of_value(value: Value | None) -> Tone:
+    """Return the colour of a value: numbers and unknown labels are plain."""
+    if value == "yes":
+        return "good"
+    return label_tone(value) if isinstance(value, str) else "plain"
+
+
+def _leaning(verdict: VerdictBase, choices: Sequence[Choice]) -> Value | None:
+    by_text = {str(choice.value): choice.value for choice in choices}
+    return by_text.get(verdict.leaning or "")
+
+
+def _voices(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
+    """Yield the judges behind a verdict: a panel's, or the first and the second one."""
+    for member in getattr(verdict, "members", ()):
+        yield member.judge or "judge", member
+    before = getattr(verdict, "escalated_from", None)
+    if before is not None:
+        yield "first judge", before
+        yield verdict.escalation.judge if verdict.escalation else "second judge", verdict
+
+
+def sentence_of(verdict: VerdictBase) -> int | None:
+    """Return the sentence (1-based) that a verdict is about; None for the whole answer."""
+    return getattr(verdict, "sentence", None)
+
+
+def place_of(verdict: VerdictBase) -> str:
+    """Return where a verdict is: "sentence 2", "sentence 2 · 1" for its citation."""
+    sentence = sentence_of(verdict)
+    if sentence is None:
+        return ""
+    rest = verdict.item.removeprefix(f"{sentence}").removeprefix("/")
+    marker = getattr(getattr(verdict, "citation", None), "marker", "")
+    rest = f"[{marker}]" if marker else rest.replace("/", " ")
+    parts = [f"sentence {sentence}", rest if len(rest) <= LONGEST_PLACE else ""]
+    return " · ".join(part for part in parts if part)
+
+
+def reason_of(verdict: VerdictBase) -> str:
+    """Return a verdict's reason, in the judge's words or by what it found."""
+    said = getattr(verdict, "rationale", "") or getattr(verdict, "reason", "")
+    difference = getattr(verdict, "difference", "")
+    answer = getattr(verdict, "answer", "")
+    parts = [
+        said,
+        f"not borne out: {difference}" if difference else "",
+        f"extracted: {answer}" if answer else "",
+        verdict.failure.detail if verdict.failure else "",
+        decided_text(verdict),
+    ]
+    return " ".join(part.strip() for part in parts if part.strip())
+
+
+def texts_of(verdict: VerdictBase) -> tuple[str, ...]:
+    """Return the texts that a verdict lists: nuggets, facts."""
+    lists = (getattr(verdict, name, ()) for name in WRITTEN)
+    listed = [one for texts in lists for one in texts]
+    return tuple(str(getattr(one, "text", None) or getattr(one, "nugget", one)) for one in listed)
+
+
+def spans_of(verdict: VerdictBase) -> tuple[EvidenceSpan, ...]:
+    """Return the passages that a verdict rests on."""
+    evidence = getattr(verdict, "evidence", None)
+    return (evidence,) if isinstance(evidence, EvidenceSpan) else ()

@@ -1,0 +1,95 @@
+"""Help for tests of the review page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from answers import answer
+from starlette.testclient import TestClient
+
+from ragassay.records import (
+    Citation,
+    CitationVerdict,
+    Evaluation,
+    EvidenceSpan,
+    EvidenceVerdict,
+    Failure,
+    Finding,
+    Judgment,
+    Nugget,
+    NuggetAssignment,
+    SentenceLabel,
+)
+from ragassay.review.app import WHO, build_app
+from ragassay.review.desk import Desk
+from ragassay.review.door import Door
+
+PORT = 8123
+HOSTILE = (
+    "<script>alert(1)</script> \"quoted\" 'single' {{ 7 * 7 }} </script><img src=x onerror=a()>"
+)
+
+
+def evaluations() -> list[Evaluation]:
+    """Two answers; the first has one verdict of each kind of doubt."""
+    undecided = Failure(reason="undecided", detail="leans to supports at 0.55")
+    timeout = Failure(reason="timeout", detail="no reply in 60 s")
+    span = EvidenceSpan(document="31452104", start=0, end=9, text="A passage.", title="A title")
+    members = tuple(
+        Judgment(rubric="coherence", rating=n, score=n, judge=f"judge{n}", rationale=f"says {n}")
+        for n in (1, 5)
+    )
+    verdicts = (
+        Judgment(rubric="cohesion", rating=4, score=3.6, confidence=0.95, rationale="It holds."),
+        Judgment(rubric="coherence", rating=3, score=3.0, members=members),
+        SentenceLabel(sentence=1, label="required", confidence=0.9),
+        SentenceLabel(sentence=2, failure=timeout),
+        NuggetAssignment(gold=0, assignment="partial_support", confidence=0.4),
+        EvidenceVerdict(
+            sentence=1, evidence=span, leaning="supports", confidence=0.55, failure=undecided
+        ),
+        CitationVerdict(
+            sentence=2,
+            citation=Citation(marker="1", document="31452104"),
+            verdict="contradicts",
+            confidence=0.97,
+            evidence=span,
+        ),
+    )
+    finding = Finding(kind="contradicted_citation", message="Sentence 2.", sentence=2)
+    first = answer(
+        "q1", "t1", "alpha", [("First sentence.", None), ("Second sentence.", None)]
+    ).model_copy(
+        update={
+            "verdicts": verdicts,
+            "findings": (finding,),
+            "gold_nuggets": (Nugget(text="A gold nugget."),),
+        }
+    )
+    second = answer("q2", "t1", "beta", [("Another answer.", "unnecessary")])
+    return [first, second]
+
+
+def client_of(desk: Desk, who: str = "ann") -> TestClient:
+    """Return a client with the token's cookie; `desk` and `door` are its state."""
+    door = Door(PORT)
+    client = TestClient(build_app(desk, door), base_url=f"http://127.0.0.1:{PORT}")
+    client.cookies.set(door.cookie, door.token)
+    client.cookies.set(WHO, who)
+    client.headers["origin"] = f"http://127.0.0.1:{PORT}"
+    client.desk, client.door = desk, door  # type: ignore[attr-defined]
+    return client
+
+
+def number(desk: Desk, evaluator: str, item: str, record: str = "q1") -> int:
+    """Return the number of an item."""
+    found = desk.number_of((evaluator, record, item))
+    assert found is not None
+    return found
+
+
+def say(client: Any, n: int, value: object, name: str = "", **fields: object) -> Any:
+    """Send what a person says; return the reply."""
+    body = {"id": fields.pop("id", f"said-{n}-{len(str(value))}-{name}00"), "who": "ann", "n": n}
+    body |= {"field": name, "value": value, **fields}
+    return client.post("/reviews", json=body)
