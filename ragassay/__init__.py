@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragassay.api import aaudit, aevaluate, audit, evaluate
+    from ragassay.api import aaudit, aevaluate, agrade, audit, evaluate, grade
     from ragassay.evaluators.own import Judge, evaluator
     from ragassay.prompts import Criteria, Criterion, Rubric
     from ragassay.records import Case, Document, Evaluation, Nugget, Record, Said
@@ -38,10 +38,12 @@ _HOMES = {
     "Settings": "ragassay.settings",
     "aaudit": "ragassay.api",
     "aevaluate": "ragassay.api",
+    "agrade": "ragassay.api",
     "audit": "ragassay.api",
     "compare": "ragassay.runs.compare",
     "evaluate": "ragassay.api",
     "evaluator": "ragassay.evaluators.own",
+    "grade": "ragassay.api",
     "meta_evaluate": "ragassay.runs.meta_evaluate",
 }
 
@@ -62,10 +64,12 @@ __all__ = [
     "Settings",
     "aaudit",
     "aevaluate",
+    "agrade",
     "audit",
     "compare",
     "evaluate",
     "evaluator",
+    "grade",
     "meta_evaluate",
 ]
 

@@ -1,9 +1,9 @@
-"""`evaluate`, `audit` and their async versions, which the command line also uses."""
+"""`evaluate`, `audit`, `grade` and their async versions, which the command line also uses."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -27,11 +27,23 @@ from ragassay.runs.audit import run_audit
 from ragassay.runs.audit_job import audit_job, audit_options
 from ragassay.runs.evaluate import Job, run, run_sync
 from ragassay.runs.folder import RunFolder
+from ragassay.runs.grading import Graded, grade_passages, prepared_grading
 from ragassay.runs.job import documents_of, prepared
 from ragassay.runs.paraphrasing import forget_failed_paraphrases
 from ragassay.settings import Settings
+from ragassay.text.cutting import PASSAGE_WORDS
 
-__all__ = ["Answers", "CorpusLike", "SourceLike", "aaudit", "aevaluate", "audit", "evaluate"]
+__all__ = [
+    "Answers",
+    "CorpusLike",
+    "SourceLike",
+    "aaudit",
+    "aevaluate",
+    "agrade",
+    "audit",
+    "evaluate",
+    "grade",
+]
 
 
 @shows(EvaluateKeywords)
@@ -156,6 +168,66 @@ async def aaudit(
     tools = Toolbox.of(chosen, job.corpus, *own_of(options))
     damaged = audit_job(job, tools, audit_options(options))
     return (await run_audit(damaged, tools, _folder(options))).audit
+
+
+@shows(EvaluateKeywords)
+def grade(
+    responses: str | Path | Sequence[str | Path],
+    *,
+    words: int = PASSAGE_WORDS,
+    depth: int = 20,
+    like_original: bool = False,
+    settings: Settings | None = None,
+    **options: Unpack[EvaluateKeywords],
+) -> Graded:
+    """Grade passages by the items of a test bank, or by their query alone (Dietz 2024).
+
+    Args:
+        responses: Files of passages: graded files of the Rubric workbench, rankings of trec_eval
+            with a `corpus`, or answers in any known format.
+        words: Longer texts are cut at ends of sentences.
+        depth: Documents of a ranking that are graded; 0 for all.
+        like_original: Whether a grade that could not be had becomes 1 and correct.
+        settings: As for `evaluate`.
+        options: See below; `testbank` and `grades` say what the passages are graded by.
+
+    Returns:
+        The passages with their grades, and the run; with `out`, they are written there.
+
+    Raises:
+        InputError: The data cannot be used.
+        SettingsError: A setting is wrong.
+        FatalModelError: The judge is unavailable.
+    """
+    return run_sync(
+        agrade(
+            responses,
+            words=words,
+            depth=depth,
+            like_original=like_original,
+            settings=settings,
+            **options,
+        )
+    )
+
+
+@shows(EvaluateKeywords)
+async def agrade(
+    responses: str | Path | Sequence[str | Path],
+    *,
+    words: int = PASSAGE_WORDS,
+    depth: int = 20,
+    like_original: bool = False,
+    settings: Settings | None = None,
+    **options: Unpack[EvaluateKeywords],
+) -> Graded:
+    """Run `grade` inside a running event loop; same arguments, result and errors."""
+    check_options(options, EvaluateKeywords)
+    paths = [responses] if isinstance(responses, str | Path) else responses
+    passages, tools = prepared_grading(
+        [Path(path) for path in paths], options, most_words=words, depth=depth, settings=settings
+    )
+    return await grade_passages(passages, tools, _folder(options), like_original=like_original)
 
 
 def folder_at(out: str | Path, options: Keywords) -> RunFolder:

@@ -61,16 +61,26 @@ def print_run(
 
 
 def print_graded(graded: Graded, folder: Path) -> None:
-    """Print what passages were graded at, system by system, and where to go on."""
+    """Print who graded, what each system covers, and where to go on."""
     from rich.console import Console
 
+    from ragassay.reports.exam_evaluation import cover_sheet
+    from ragassay.reports.sheets import sheet_table
+    from ragassay.runs.grading import GRADED_FILE, covers
+
     console = Console()
+    for _, table in covers(graded.queries):
+        console.print(sheet_table(cover_sheet(table)))
     counts = {"given": graded.n_grades, "undecided": graded.n_undecided}
     counts["unscored"] = graded.n_unscored
     told = ", ".join(f"{n} {name}" for name, n in counts.items() if n or name == "given")
     console.print(f"Grades: {told}.", markup=False, highlight=False)
-    where = f"Written to {folder / 'graded.jsonl.gz'}"
-    console.print(where, markup=False, highlight=False, soft_wrap=True)
+    card = graded.run.manifest.grader_card
+    if card is not None:
+        console.print(f"Grader: {card.description}", markup=False, highlight=False)
+    path = folder / GRADED_FILE
+    for line in (f"Written to {path}", f"To look at it: ragassay review {path}"):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_certificate(audit: Audit) -> None:

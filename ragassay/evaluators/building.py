@@ -5,7 +5,10 @@ from __future__ import annotations
 from ragassay.errors import SettingsError
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.instruments.exam import ExamInstrument
+from ragassay.instruments.exam_grader import EmbeddedExamGrader
+from ragassay.instruments.local_graders import local_grader
 from ragassay.instruments.signals import SignalMeter
+from ragassay.model_names import EMBEDDED as EMBEDDED_GRADER
 from ragassay.model_names import is_local
 from ragassay.models.embeddings import EMBEDDED, Embedder
 from ragassay.models.entailment import Remembered
@@ -15,6 +18,7 @@ from ragassay.models.tuned import note_of
 from ragassay.models.verifiers import (
     entailment_model,
     is_pair_verifier,
+    minilm_verifier,
     signals_verifier,
 )
 from ragassay.settings import Settings
@@ -64,7 +68,16 @@ def build_verifier_lm(settings: Settings) -> JudgeLM | None:
 
 
 def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | None:
-    """The grader of passages beside the judge; None where the judge grades."""
-    if settings.chosen_grader == "judge":
+    """The grader of passages beside the judge; None where the judge grades.
+
+    Raises:
+        SettingsError: The model is unavailable, or of another kind.
+    """
+    name = settings.chosen_grader
+    if name == "judge":
         return None
-    return None
+    if name != EMBEDDED_GRADER:
+        return local_grader(name)
+    # Its numbers were fitted to the packaged models, whatever else the settings choose.
+    own = embedder if embedder.name == EMBEDDED else Embedder(EMBEDDED)
+    return EmbeddedExamGrader(own, minilm_verifier())

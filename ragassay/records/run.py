@@ -138,6 +138,8 @@ class Manifest(Frozen):
         verifier: The model that compared sentences with passages: the judge or another one.
         verifier_digest: SHA-256 of its weights where they are known; else empty.
         correctness: The model that decided whether sentences are correct.
+        grader: The instrument that graded passages; empty where the judge did, or nothing was.
+        grader_digest: SHA-256 of its numbers or weights.
         embedder: Name of the embedding model.
         embedder_digest: SHA-256 of its weights where known.
         prompts_sha256: Hash of every prompt and rubric text.
@@ -150,6 +152,7 @@ class Manifest(Frozen):
         base_card: The card of `base`.
         rater_card: The rater's card.
         verifier_card: The card of a verifier other than the judge.
+        grader_card: The card of `grader`.
     """
 
     ragassay: str
@@ -164,6 +167,8 @@ class Manifest(Frozen):
     verifier: str = ""
     verifier_digest: str = ""
     correctness: str = ""
+    grader: str = ""
+    grader_digest: str = ""
     embedder: str = ""
     embedder_digest: str = ""
     prompts_sha256: str = ""
@@ -176,6 +181,7 @@ class Manifest(Frozen):
     base_card: ModelCard | None = None
     rater_card: ModelCard | None = None
     verifier_card: ModelCard | None = None
+    grader_card: ModelCard | None = None
 
 
 class PanelMember(Frozen):

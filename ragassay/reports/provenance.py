@@ -77,6 +77,8 @@ def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
         views.append(_judge(second.judge, "Where that was unsure, decided", second.card))
     if manifest.verifier not in ("", manifest.judge):
         views.append(_judge(manifest.verifier, "Verified", manifest.verifier_card))
+    if manifest.grader:
+        views.append(_judge(manifest.grader, "Graded", manifest.grader_card))
     return tuple(views)
 
 

@@ -213,6 +213,7 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 def manifest_of(job: Job, tools: Toolbox) -> Manifest:
     """Return everything that the run's result depends on."""
     settings, judge = tools.settings, tools.jury.name_of("")
+    grader = tools.models.grader if _grades(job, tools) else None
     is_tuned = judge != tools.jury.name
     return Manifest(
         ragassay=importlib.metadata.version("ragassay"),
@@ -231,6 +232,8 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         if tools.models.encoder
         else _digest_of(settings.chosen_verifier),
         correctness=tools.correctness_name,
+        grader=grader.name if grader else "",
+        grader_digest=grader.identity[1] if grader else "",
         embedder=tools.models.embedder.name,
         embedder_digest=tools.models.embedder.digest,
         prompts_sha256=tools.prompts_sha256,
@@ -245,7 +248,14 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         verifier_card=load_card(tools.verifier_name)
         if settings.chosen_verifier != "judge"
         else None,
+        grader_card=load_card(grader.name) if grader else None,
     )
+
+
+def _grades(job: Job, tools: Toolbox) -> bool:
+    """Return whether there is anything to grade."""
+    has_items = bool(tools.item_graders) and any(record.exam for record in job.records)
+    return tools.settings.wants("grades") and (has_items or bool(tools.direct_graders))
 
 
 def _digest_of(model: str) -> str:

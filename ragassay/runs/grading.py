@@ -10,13 +10,24 @@ from typing import get_args
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.workbench.graded import graded
+from ragassay.formats.workbench.grades import GradeFilter, grades_of
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, write_graded_paragraphs
+from ragassay.metrics.exam import COVERED_FROM
 from ragassay.options import EvaluateKeywords, Spelling, settings_of
-from ragassay.records import DirectGrader, Evaluation, ExamGrade, ExamGrader, RelevanceGrade
+from ragassay.records import (
+    DirectGrader,
+    Evaluation,
+    ExamGrade,
+    ExamGrader,
+    ItemKind,
+    RelevanceGrade,
+)
+from ragassay.reports.exam_evaluation import CoverTable
 from ragassay.retrievers.opening import open_literature
 from ragassay.runs.engine import Listener
 from ragassay.runs.evaluate import RunResult, run
 from ragassay.runs.folder import RunFolder
+from ragassay.runs.grades import GradedFile, cover_tables
 from ragassay.runs.job import job_of
 from ragassay.runs.passages import Passages, passage_id, read_passages
 from ragassay.settings import Settings
@@ -49,6 +60,19 @@ class Graded:
     def is_partial(self) -> bool:
         """Return whether something failed or could not be read."""
         return bool(self.n_unscored or self.run.failures or self.run.rejections)
+
+
+def covers(queries: Sequence[QueryParagraphs]) -> tuple[tuple[GradeFilter, CoverTable], ...]:
+    """Return what each system covers of the questions and of the nuggets, rated 4 or 5."""
+    file = GradedFile(tuple(queries), (), ())
+    has_ranks = any(one.paragraph_data.rankings for q in queries for one in q.paragraphs)
+    rated = [GradeFilter(items=kind, self_rated=True) for kind in get_args(ItemKind)]
+    return tuple(
+        (chosen, table)
+        for chosen in rated
+        if has_ranks and any(grades_of(one, chosen) for q in queries for one in q.paragraphs)
+        for table in cover_tables(file, chosen, min_ratings=(COVERED_FROM,))
+    )
 
 
 def prepared_grading(

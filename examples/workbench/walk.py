@@ -1,0 +1,91 @@
+"""From queries to a leaderboard: every step of the rubric workbench, on invented passages.
+
+    python examples/workbench/walk.py              with a scripted model, which writes the questions
+    python examples/workbench/walk.py --embedded   without a model: the embedded instruments grade
+
+The scripted model is a server on this machine that knows the lines of script.yaml and nothing else.
+What is written goes to --out, by default runs/workbench.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ragassay.testing import ScriptedModel, last_user_text
+
+HERE = Path(__file__).parent
+
+
+def scripted_reply(script: Mapping[str, Any]) -> Callable[[Sequence[Any], Any], dict[str, object]]:
+    """Reply to the prompts of test banks and grades by a script's lines."""
+
+    def reply(messages: Sequence[Any], schema: Any) -> dict[str, object]:
+        text, asked = last_user_text(messages), schema["properties"]
+        if "questions" in asked:
+            lists = script["questions"].items()
+            return {"questions": next(lines for phrase, lines in lists if phrase in text)}
+        line = next(
+            (g for g in script["grades"] if g["passage"] in text and g["item"] in text),
+            {"rating": 0, "answer": ""},
+        )
+        if "rating" in asked:
+            return {"rating": line["rating"]}
+        return {"answered": "yes" if line["answer"] else "no", "answer": line["answer"]}
+
+    return reply
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--embedded", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("runs") / "workbench")
+    given = parser.parse_args()
+    os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
+    given.out.mkdir(parents=True, exist_ok=True)
+    script = yaml.safe_load((HERE / "script.yaml").read_text(encoding="utf-8"))
+    with nullcontext() if given.embedded else ScriptedModel(scripted_reply(script)) as model:
+        asked = ["--model", model.model_name, "--api-base", model.base_url] if model else []
+        for command in steps(given.out, asked):
+            print(f"\n$ ragassay {shlex.join(command)}", flush=True)
+            subprocess.run([sys.executable, "-m", "ragassay", *command], check=True)
+
+
+def steps(out: Path, asked: Sequence[str]) -> list[list[str]]:
+    """Return the commands: a test bank, its grades, oversight, evaluation."""
+    passages, bank = str(HERE / "passages.jsonl"), str(HERE / "bank.jsonl")
+    graded = str(out / "graded.jsonl.gz")
+    commands: list[list[str]] = []
+    if asked:
+        bank = str(out / "bank.jsonl.gz")
+        created = ["testbank", "create", str(HERE / "queries.json"), "--out", bank]
+        commands += [[*created, "--per-query", "5", *asked], ["testbank", "lint", bank]]
+    ways = ["--grade", "rating", "--grade", "extraction"] if asked else []
+    least = ["--min-rating", "4"]
+    rated = [*least, "--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices"]
+    return [
+        *commands,
+        ["testbank", "show", bank],
+        ["grade", passages, "--testbank", bank, *ways, *asked, "--out", str(out)],
+        ["grades", "verify", graded, "--testbank", bank, "--query", "rock"],
+        ["grades", "grid", graded, "--testbank", bank, "--query", "rock"],
+        ["grades", "missing", graded, *least],
+        ["grades", "spurious", graded, "--testbank", bank, *least],
+        ["grades", "cover", graded, *least],
+        ["grades", "qrels", graded, "--out", str(out / "rubric.qrels"), *rated],
+        ["grades", "leaderboard", graded, *rated, "--official", str(HERE / "official.json")],
+        ["grades", "annotators", graded, *rated],
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""Passages are graded by a scripted model: every item once, killed or not, failures unscored."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragassay
+from ragassay.errors import InputError, SettingsError
+from ragassay.formats import read_graded_paragraphs
+from ragassay.formats.workbench.paragraphs import GradedParagraph
+from ragassay.runs.folder import RunFolder
+from ragassay.testing import Fault, ScriptedModel, last_user_text
+
+pytestmark = pytest.mark.integration
+
+TEXTS = {"p1": "It began in 1950.", "p2": "Rocks are hard.", "p3": "Elvis was the first star."}
+ITEMS = [
+    {"question_id": "q/who", "question_text": "Who was first?"},
+    {"question_id": "q/when", "question_text": "When did it begin?", "gold_answers": ["1950"]},
+]
+NUGGETS = [{"nugget_id": "q/n", "nugget_text": "Elvis"}]
+
+
+def said(messages: Sequence[Any], schema: Any) -> dict[str, object]:
+    """Rate what stands in the passage, and take it from there."""
+    text, asked = last_user_text(messages), schema["properties"]
+    right = ("1950" in text and "When" in text) or ("Elvis was" in text and "When" not in text)
+    if "same" in asked:
+        return {"same": "yes"}
+    if "relevance" in asked:
+        return {"relevance": 2 if 2 in asked["relevance"]["enum"] else "yes"}
+    if "answered" in asked:
+        return {"answered": "yes" if right else "no", "answer": "it was fifty" if right else ""}
+    return dict.fromkeys(asked, 5 if right else 0)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """Three passages of two systems, and a bank of two questions and a nugget."""
+    found = [
+        {
+            "paragraph_id": name,
+            "text": text,
+            "paragraph_data": {
+                "judgments": [],
+                "rankings": [
+                    {"method": "ab"[n % 2], "paragraphId": name, "queryId": "q", "rank": 1, "score": 1}
+                ],
+            },
+        }
+        for n, (name, text) in enumerate(TEXTS.items())
+    ]
+    passages, bank = tmp_path / "passages.jsonl", tmp_path / "bank.jsonl"
+    passages.write_text(json.dumps(["q", found]), encoding="utf-8")
+    rows = [{"query_id": "q", "query_text": "when?", "items": items} for items in (ITEMS, NUGGETS)]
+    bank.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return passages, bank
+
+
+def graded(files: tuple[Path, Path], model: ScriptedModel, **options: Any) -> Any:
+    passages, bank = files
+    given = {"testbank": bank, "model": model.model_name, "api_base": model.base_url} | options
+    return ragassay.grade(passages, **given)
+
+
+def ratings(paragraph: GradedParagraph) -> dict[str, int]:
+    rated = [one for exam in paragraph.exam_grades or () for one in exam.self_ratings or ()]
+    return {str(one.question_id or one.nugget_id): one.self_rating for one in rated}
+
+
+def test_each_item_is_asked_of_each_passage_once_and_the_file_holds_it(files, tmp_path):
+    out = tmp_path / "run"
+    with ScriptedModel(said) as model:
+        found = graded(files, model, out=out)
+        assert (model.n_requests, found.n_grades, found.n_unscored) == (9, 9, 0)
+        again = graded(files, model, out=out)
+        assert model.n_requests == 9 and again.queries == found.queries
+    (query,) = read_graded_paragraphs(out / "graded.jsonl.gz").queries
+    assert query == found.queries[0]
+    assert [ratings(one) for one in query.paragraphs] == [
+        {"q/who": 0, "q/when": 5, "q/n": 0},
+        {"q/who": 0, "q/when": 0, "q/n": 0},
+        {"q/who": 5, "q/when": 0, "q/n": 5},
+    ]
+    assert not (out / "report.html").exists()
+    assert found.run.summary.scores["exam.cover"].value == pytest.approx(1 / 3, abs=1e-3)
+
+
+def test_items_that_share_a_call_get_the_same_grades_for_less(files):
+    with ScriptedModel(lambda m, s: dict.fromkeys(s["properties"], 4)) as model:
+        found = graded(files, model, items_per_call=5)
+        # Two questions together, one nugget: two calls a passage.
+        assert (model.n_requests, found.n_grades) == (6, 9)
+        assert found.run.summary.usage.n_calls == 6
+    assert set(ratings(found.queries[0].paragraphs[0]).values()) == {4}
+
+
+def test_an_answer_is_held_against_the_known_ones_by_rule_then_by_the_judge(files):
+    with ScriptedModel(said) as model:
+        found = graded(files, model, grades=["extraction"])
+        checks = [r for r in model.requests if "same" in str(r.body)]
+    # "it was fifty" is not "1950" by rule: the judge is asked whether it means the same.
+    assert len(checks) == 1
+    first = found.queries[0].paragraphs[0]
+    by_class = {str((e.prompt_info or {})["prompt_class"]): e for e in first.exam_grades or ()}
+    known = by_class["QuestionCompleteConcisePromptWithAnswerKey2"]
+    assert known.correct_answered == ("q/when",)
+    assert known.answers == (("q/when", "it was fifty"),)
+    assert found.run.summary.scores["exam.answered"].n == 3
+
+
+def test_a_direct_grader_needs_no_bank(files):
+    passages, _ = files
+    with ScriptedModel(said) as model:
+        options = {"model": model.model_name, "api_base": model.base_url}
+        found = ragassay.grade(passages, grades=["thomas", "fagb"], **options)
+        assert model.n_requests == 6
+    direct = found.queries[0].paragraphs[0].grades or ()
+    assert [(g.self_ratings, g.correct_answered) for g in direct] == [(2, True), (1, True)]
+
+
+def test_a_grade_that_failed_is_unscored_or_as_the_original_has_it_1_and_correct(files):
+    def reply(messages: Sequence[Any], schema: Any) -> Any:
+        text = last_user_text(messages)
+        return "no rating" if "1950" in text and "Who" in text else said(messages, schema)
+
+    with ScriptedModel(reply) as model:
+        found = graded(files, model)
+        like = graded(files, model, like_original=True)
+    exam = (found.queries[0].paragraphs[0].exam_grades or ())[0]
+    assert (found.n_unscored, found.is_partial) == (1, True)
+    assert exam.llm_response_errors is not None and list(exam.llm_response_errors) == ["q/who"]
+    assert "q/who" not in (*exam.correct_answered, *exam.wrong_answered)
+    theirs = (like.queries[0].paragraphs[0].exam_grades or ())[0]
+    assert ratings(like.queries[0].paragraphs[0])["q/who"] == 1
+    assert "q/who" in theirs.correct_answered and theirs.llm_response_errors is None
+
+
+def test_a_cascade_asks_the_second_judge_for_single_items(files):
+    with ScriptedModel(lambda m, s: dict.fromkeys(s["properties"], 2)) as first:
+        with ScriptedModel(said) as second:
+            found = graded(
+                files,
+                first,
+                items_per_call=5,
+                escalate=f"openai/second@{second.base_url}",
+                when="entropy>0.01",
+            )
+            assert (first.n_requests, second.n_requests) == (6, 9)
+    assert ratings(found.queries[0].paragraphs[0]) == {"q/who": 0, "q/when": 5, "q/n": 0}
+
+
+def test_what_cannot_be_graded_by_is_said(files):
+    passages, bank = files
+    with pytest.raises(InputError, match="a test bank .* or a direct grader"):
+        ragassay.grade(passages, model="openai/a")
+    with pytest.raises(SettingsError, match="grades thomas: ragassay/exam-grader knows rating"):
+        ragassay.grade(passages, testbank=bank, grades=["thomas"])
+    with pytest.raises(SettingsError, match="grader judge: this needs a judge"):
+        ragassay.grade(passages, testbank=bank, grader="judge")
+
+
+def test_a_killed_run_goes_on_and_asks_nothing_twice(files, tmp_path):
+    passages, bank = files
+    with ScriptedModel(said, latency_s=0.4) as model:
+        command = [sys.executable, "-m", "ragassay", "grade", str(passages), "--testbank", str(bank)]
+        command += ["--model", model.model_name, "--api-base", model.base_url, "--quiet"]
+        command += ["--out", str(tmp_path / "run"), "--concurrency", "1"]
+        process = subprocess.Popen(command, env=dict(os.environ))
+        while model.n_requests < 5 and process.poll() is None:
+            time.sleep(0.02)
+        was_alive = process.poll() is None
+        process.kill()
+        process.wait()
+        assert subprocess.run(command, env=dict(os.environ), check=False).returncode == 0
+        assert was_alive and len({request.key for request in model.requests}) == 9
+        assert model.n_requests <= 9 + 2, "at most what was under way is asked again"
+    assert len(RunFolder(tmp_path / "run").evaluations()) == 3
+
+
+def test_rate_limits_are_waited_for(files):
+    with ScriptedModel(said, faults=[Fault("rate_limit", times=1)]) as model:
+        assert graded(files, model).n_unscored == 0
