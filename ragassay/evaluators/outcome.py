@@ -127,6 +127,7 @@ def evaluation_of(
         nuggets=outcome.nuggets,
         gold_nuggets=outcome.gold,
         matches=outcome.matches,
+        exam=case.exam,
         signals=file.signals,
         verdicts=tuple(verdicts),
         searches=tuple(searches),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from ragassay.records.base import Frozen
-from ragassay.records.inputs import AnswerSentence, Document, Nugget
+from ragassay.records.inputs import AnswerSentence, Document, ExamItem, Nugget
 from ragassay.records.searches import EvidenceSearch
 from ragassay.records.signals import Signals
 from ragassay.records.verdicts import (
@@ -106,6 +106,7 @@ class Evaluation(Frozen):
     """All results for one answer.
 
     Attributes:
+        exam: Items of the test bank that graded the answer.
         verdicts: All verdicts, grouped by evaluator, in order.
         scores: Keyed "rubric.cohesion", "nuggets.recall", "sentences.required",
             "evidence.support", "citations.support" and so on, in a stable order.
@@ -123,6 +124,7 @@ class Evaluation(Frozen):
     nuggets: tuple[Nugget, ...] = ()
     gold_nuggets: tuple[Nugget, ...] = ()
     matches: tuple[NuggetMatch, ...] = ()
+    exam: tuple[ExamItem, ...] = ()
     signals: Signals | None = None
     verdicts: tuple[AnyVerdict, ...] = ()
     searches: tuple[EvidenceSearch, ...] = ()

@@ -49,6 +49,11 @@ class ExamGrade(VerdictBase):
         return f"{self.grader}/{self.exam_item}"
 
     @property
+    def scale(self) -> tuple[int, int]:
+        """The lowest and the highest rating."""
+        return 0, MOST_EXAM_RATING
+
+    @property
     def value(self) -> float | str | None:
         """See `VerdictBase`."""
         if self.grader == "rating":

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragassay.records import Evaluation, Finding, Judgment, OwnVerdict, Signals
+from ragassay.records import (
+    Evaluation,
+    ExamGrade,
+    Finding,
+    Judgment,
+    OwnVerdict,
+    RelevanceGrade,
+    Signals,
+)
 from ragassay.reports.cascade_view import decided_text, value_text
 from ragassay.reports.charts import spark_path
 from ragassay.reports.chips import Chip, chip_of
@@ -63,7 +71,7 @@ class GapView:
 
 @dataclass(frozen=True, slots=True)
 class OwnView:
-    """A verdict of the user's own evaluator; `place` is empty for the whole answer."""
+    """A grade, or a verdict of the user's own evaluator; no `place` means the whole answer."""
 
     title: str
     place: str
@@ -115,6 +123,7 @@ class AnswerView:
     looks: tuple[Alert, ...] = ()
     gaps: tuple[GapView, ...] = ()
     own: tuple[OwnView, ...] = ()
+    grades: tuple[OwnView, ...] = ()
 
 
 def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
@@ -149,7 +158,34 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
         not_run=_not_run(evaluation),
         gaps=_gaps(evaluation.signals),
         own=tuple(_own(verdict) for verdict in evaluation.of(OwnVerdict)),
+        grades=_grades(evaluation),
     )
+
+
+def _grades(evaluation: Evaluation) -> tuple[OwnView, ...]:
+    """Return the grades by the test bank's items, then by the query."""
+    texts = {item.id: item.text for item in evaluation.exam}
+    exam = (
+        OwnView(
+            title=texts.get(grade.exam_item, grade.exam_item),
+            place="" if grade.grader == "rating" else grade.grader,
+            chip=_number_chip(grade),
+            reason=grade.answer,
+        )
+        for grade in evaluation.of(ExamGrade)
+    )
+    direct = (
+        OwnView(score_title(f"relevance.{grade.grader}"), "", _number_chip(grade), "")
+        for grade in evaluation.of(RelevanceGrade)
+    )
+    return (*exam, *direct)
+
+
+def _number_chip(verdict: ExamGrade | RelevanceGrade) -> Chip:
+    """Return the chip of a number, a yes or no, or a failure."""
+    note = decided_text(verdict)
+    chip = chip_of(None, verdict.confidence, verdict.failure, note, verdict.leaning)
+    return chip if verdict.value is None else replace(chip, word=value_text(verdict), tone="plain")
 
 
 def _own(verdict: OwnVerdict) -> OwnView:

@@ -53,7 +53,13 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
             "paragraph_data": {
                 "judgments": [],
                 "rankings": [
-                    {"method": "ab"[n % 2], "paragraphId": name, "queryId": "q", "rank": 1, "score": 1}
+                    {
+                        "method": "ab"[n % 2],
+                        "paragraphId": name,
+                        "queryId": "q",
+                        "rank": 1,
+                        "score": 1,
+                    }
                 ],
             },
         }
@@ -161,7 +167,7 @@ def test_a_cascade_asks_the_second_judge_for_single_items(files):
 
 def test_what_cannot_be_graded_by_is_said(files):
     passages, bank = files
-    with pytest.raises(InputError, match="a test bank .* or a direct grader"):
+    with pytest.raises(InputError, match=r"a test bank .* or a direct grader"):
         ragassay.grade(passages, model="openai/a")
     with pytest.raises(SettingsError, match="grades thomas: ragassay/exam-grader knows rating"):
         ragassay.grade(passages, testbank=bank, grades=["thomas"])
@@ -172,7 +178,15 @@ def test_what_cannot_be_graded_by_is_said(files):
 def test_a_killed_run_goes_on_and_asks_nothing_twice(files, tmp_path):
     passages, bank = files
     with ScriptedModel(said, latency_s=0.4) as model:
-        command = [sys.executable, "-m", "ragassay", "grade", str(passages), "--testbank", str(bank)]
+        command = [
+            sys.executable,
+            "-m",
+            "ragassay",
+            "grade",
+            str(passages),
+            "--testbank",
+            str(bank),
+        ]
         command += ["--model", model.model_name, "--api-base", model.base_url, "--quiet"]
         command += ["--out", str(tmp_path / "run"), "--concurrency", "1"]
         process = subprocess.Popen(command, env=dict(os.environ))
@@ -188,5 +202,5 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(files, tmp_path):
 
 
 def test_rate_limits_are_waited_for(files):
-    with ScriptedModel(said, faults=[Fault("rate_limit", times=1)]) as model:
+    with ScriptedModel(said, faults=[Fault("rate_limit", first=1)]) as model:
         assert graded(files, model).n_unscored == 0

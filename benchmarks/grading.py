@@ -1,0 +1,114 @@
+"""1,000 passages by 10 items of a test bank, against a scripted model: how near to the ideal?
+
+    python benchmarks/grading.py
+
+The scripted model waits 0.2 s and runs in a process of its own. Ideal: grades * latency /
+concurrency, one call a grade; with several items a call fewer calls are made, and the ideal stays.
+Each way starts in a fresh folder; the time is that of the run, with its folder and the graded file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import tempfile
+import time
+from pathlib import Path
+
+from throughput import scripted_process
+
+WORDS = (
+    "cells protein disease risk trial pressure sodium patients dose effect renal outcome".split()
+)
+
+
+def write_input(folder: Path, n_passages: int, n_items: int) -> tuple[Path, Path]:
+    """Write passages of ten queries, each of about a hundred words, and a test bank."""
+    drawn = random.Random(0)
+
+    def sentence() -> str:
+        return " ".join(drawn.choices(WORDS, k=12)).capitalize() + "."
+
+    passages, bank = folder / "passages.jsonl", folder / "bank.jsonl"
+    queries = [f"q{n}" for n in range(10)]
+    with passages.open("w") as file:
+        for query in queries:
+            found = [
+                {
+                    "paragraph_id": f"{query}-{n}",
+                    "text": " ".join([f"Passage {n} of {query}.", *(sentence() for _ in range(8))]),
+                    "paragraph_data": {"judgments": [], "rankings": []},
+                }
+                for n in range(n_passages // len(queries))
+            ]
+            file.write(json.dumps([query, found]) + "\n")
+    with bank.open("w") as file:
+        for query in queries:
+            items = [{"question_text": f"{sentence()[:-1]} {n}?"} for n in range(n_items)]
+            file.write(json.dumps({"query_id": query, "query_text": query, "items": items}) + "\n")
+    return passages, bank
+
+
+async def measure(given: argparse.Namespace) -> None:
+    from ragassay.runs.folder import RunFolder
+    from ragassay.runs.grading import grade_passages, prepared_grading
+
+    with scripted_process(given.latency) as url, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = write_input(folder, given.passages, given.items)
+        warm_up = write_input(_made(folder / "warm-up"), 10, 1)
+        for way, (passages, bank), n in (
+            ("warm-up", warm_up, 1),
+            ("one item a call", files, 1),
+            (f"{given.items} items a call", files, given.items),
+        ):
+            read, tools = prepared_grading(
+                [passages],
+                {
+                    "testbank": bank,
+                    "model": "openai/gpt-4.1-mini",
+                    "api_base": url,
+                    "concurrency": given.concurrency,
+                    "items_per_call": n,
+                },
+            )
+            wall, cpu = time.perf_counter(), time.process_time()
+            found = await grade_passages(read, tools, RunFolder(folder / way))
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            n_calls = found.run.summary.usage.n_calls
+            ideal = found.n_grades * given.latency / given.concurrency
+            row = {
+                "way": way,
+                "grades": found.n_grades,
+                "unscored": found.n_unscored,
+                "calls": n_calls,
+                "wall_s": round(wall, 2),
+                "ideal_s": round(ideal, 2),
+                "share_of_ideal": round(ideal / wall, 3),
+                "cpu_ms_a_grade": round(1000 * cpu / found.n_grades, 2),
+            }
+            if way != "warm-up":
+                print(json.dumps(row), flush=True)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--passages", type=int, default=1000)
+    parser.add_argument("--items", type=int, default=10)
+    parser.add_argument("--latency", type=float, default=0.2)
+    parser.add_argument("--concurrency", type=int, default=64)
+    given = parser.parse_args()
+    os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
+    asyncio.run(measure(given))
+
+
+if __name__ == "__main__":
+    main()
