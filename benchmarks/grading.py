@@ -20,7 +20,7 @@ from pathlib import Path
 
 from throughput import scripted_process
 
-WORDS = (
+WORDS = "cells protein disease risk trial pressure sodium patients dose effect outcome".split()
     "cells protein disease risk trial pressure sodium patients dose effect renal outcome".split()
 )
 
