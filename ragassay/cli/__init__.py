@@ -20,6 +20,7 @@ from ragassay.cli.report import report
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
 from ragassay.cli.strategies import strategies
+from ragassay.cli.testbank import app as testbank_app
 from ragassay.garbage import patient_collector
 
 app = typer.Typer(
@@ -48,6 +49,7 @@ app.command()(finetune)
 app.command()(serve)
 app.add_typer(corpus_app)
 app.add_typer(nuggets_app)
+app.add_typer(testbank_app)
 app.add_typer(models_app)
 app.add_typer(prompts_app)
 

@@ -119,7 +119,7 @@ def read_job(
     stamp = FileStamp(name=name, sha256=sha256, n_items=len(records), format=form)
     if corpus is None:
         return Job(records, found.rejections, stamp, Corpus())
-    opened = _opened(corpus, settings or load_settings())
+    opened = opened_corpus(corpus, settings or load_settings())
     rejections = (*found.rejections, *opened.rejections)
     return Job(records, rejections, stamp, opened.literature, opened.stamp, opened.note)
 
@@ -174,7 +174,7 @@ def _sha256(records: Sequence[Record]) -> str:
     return hashlib.sha256("".join(r.model_dump_json() for r in records).encode()).hexdigest()
 
 
-def _opened(corpus: CorpusLike, settings: Settings) -> Opened:
+def opened_corpus(corpus: CorpusLike, settings: Settings) -> Opened:
     """Open any form of corpus, with a stamp that identifies it."""
     if isinstance(corpus, str | Path):
         return open_literature(corpus, settings)
