@@ -46,7 +46,7 @@ def _signature(
 
 @dataclass(frozen=True)
 class WrittenExam:
-    """What was written for a query.
+    """The items that were written for a query.
 
     Attributes:
         texts: Questions or nuggets, each once, in the model's order.

@@ -23,6 +23,7 @@ from ragassay.cli.review import review
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
 from ragassay.cli.strategies import strategies
+from ragassay.cli.testbank import app as testbank_app
 from ragassay.garbage import patient_collector
 
 app = typer.Typer(
@@ -54,6 +55,7 @@ app.command()(serve)
 app.add_typer(corpus_app)
 app.add_typer(nuggets_app)
 app.add_typer(grades_app)
+app.add_typer(testbank_app)
 app.add_typer(models_app)
 app.add_typer(prompts_app)
 

@@ -10,7 +10,7 @@ answers in any form that `read_records` knows                    their questions
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +28,7 @@ from ragassay.formats.topics import read_topics, whole_bytes
 from ragassay.formats.workbench.paragraphs import is_paragraph_file
 from ragassay.records import Record, Rejection
 
-SHAPES = __doc__.split("\n\n")[1]
+SHAPES = (__doc__ or "").partition("\n\n")[2]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,10 @@ class QueryFile:
     queries: tuple[ExamQuery, ...]
     records: tuple[Record, ...] = ()
     rejections: tuple[Rejection, ...] = ()
+
+    def first(self, limit: int | None) -> QueryFile:
+        """Return the file with its first queries only; None leaves all."""
+        return replace(self, queries=self.queries[:limit])
 
 
 def _text_as_facet(value: object) -> object:

@@ -126,7 +126,7 @@ def read_job(
         found = replace(found, rejections=(*found.rejections, *rejected))
     if corpus is None:
         return Job(records, found.rejections, stamp, Corpus())
-    opened = _opened(corpus, settings or load_settings())
+    opened = opened_corpus(corpus, settings or load_settings())
     rejections = (*found.rejections, *opened.rejections)
     return Job(records, rejections, stamp, opened.literature, opened.stamp, opened.note)
 
@@ -181,7 +181,7 @@ def _sha256(records: Sequence[Record]) -> str:
     return hashlib.sha256("".join(r.model_dump_json() for r in records).encode()).hexdigest()
 
 
-def _opened(corpus: CorpusLike, settings: Settings) -> Opened:
+def opened_corpus(corpus: CorpusLike, settings: Settings) -> Opened:
     """Open any form of corpus, with a stamp that identifies it."""
     if isinstance(corpus, str | Path):
         return open_literature(corpus, settings)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from ragassay.errors import InputError
+from ragassay.errors import InputError, RagassayError
 
 HELP = """\
 # {topic}: {question}
@@ -21,6 +22,32 @@ REASONS = {
 }
 
 MARKS = {"vital": "vital", "okay": "okay", "-": None}
+
+
+T = TypeVar("T")
+
+PROBLEM = "# PROBLEM: "
+
+
+def until_read(
+    text: str, read: Callable[[str], T], edit: Callable[[str], str], tell: Callable[[str], None]
+) -> T:
+    """Return what a person made of a text; the editor opens again where it cannot be read.
+
+    Args:
+        text: What is shown first.
+        read: Raises one of our errors where the edited text cannot be used.
+        edit: Shows a text to a person and returns the edited text.
+        tell: Receives why it cannot be used.
+    """
+    while True:
+        text = edit(text)
+        try:
+            return read(text)
+        except RagassayError as error:
+            tell(str(error))
+            kept = [line for line in text.splitlines() if not line.startswith(PROBLEM)]
+            text = "\n".join([f"{PROBLEM}{error}", *kept]) + "\n"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
 from ragassay.graphs.persistence import Saver, opened_checkpointer
 from ragassay.records import Document, Record, Usage
 from ragassay.runs.engine import Event, Listener, first_error
-from ragassay.runs.nugget_edit import EditRequest, as_text, edit_request, from_text
+from ragassay.runs.nugget_edit import EditRequest, as_text, edit_request, from_text, until_read
 from ragassay.text.segmenter import segment
 
 Origin = Literal["documents", "answer", "reference"]
@@ -205,15 +205,4 @@ def _is_settled(state: StateSnapshot) -> bool:
 
 def edited_rows(asked: EditRequest, edit: Editor, tell: Callable[[str], None]) -> Rows:
     """Return a person's edit of a list; the editor opens again where it cannot be used."""
-    text = as_text(asked)
-    while True:
-        text = edit(text)
-        try:
-            return from_text(text)
-        except RagassayError as error:
-            tell(str(error))
-            kept = [line for line in text.splitlines() if not line.startswith(PROBLEM)]
-            text = "\n".join([f"{PROBLEM}{error}", *kept]) + "\n"
-
-
-PROBLEM = "# PROBLEM: "
+    return until_read(as_text(asked), from_text, edit, tell)

@@ -8,11 +8,11 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from langchain_core.runnables import RunnableConfig
 
-from ragassay.errors import FatalModelError
+from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile
@@ -22,9 +22,14 @@ from ragassay.graphs.exams import ExamGraph, build_exam_graph
 from ragassay.graphs.persistence import Saver, opened_checkpointer
 from ragassay.records import Document, Failure
 from ragassay.runs.engine import Event, Listener, first_error
+from ragassay.runs.job import opened_corpus
 from ragassay.runs.nuggets import nugget_jobs
 from ragassay.runs.testbank_meaning import Encode, repeats
+from ragassay.settings import Settings
 from ragassay.threads import in_thread
+
+if TYPE_CHECKING:
+    from ragassay.options import CorpusLike
 
 Origin = Literal["query", "documents", "reference"]
 """What the items are written from."""
@@ -32,7 +37,7 @@ Origin = Literal["query", "documents", "reference"]
 
 @dataclass(frozen=True)
 class ExamPlan:
-    """What is to be written for each query.
+    """A plan of what is written for each query.
 
     Attributes:
         kinds: Kinds of items.
@@ -53,7 +58,7 @@ class ExamPlan:
 
 @dataclass(frozen=True)
 class WrittenBank:
-    """What came of a job: items, or why there are none."""
+    """The outcome of a job: items, or why there are none."""
 
     job: ExamJob
     found: ExamItems | None = None
@@ -62,7 +67,7 @@ class WrittenBank:
 
 @dataclass(frozen=True)
 class CreatedBanks:
-    """What was written.
+    """The banks of a run, and what was left out.
 
     Attributes:
         banks: Those that have items, in the order of the queries.
@@ -73,6 +78,24 @@ class CreatedBanks:
     banks: tuple[RubricBank, ...]
     written: tuple[WrittenBank, ...]
     folded: tuple[tuple[str, str], ...]
+
+
+def exam_tools(settings: Settings, corpus: CorpusLike | None = None) -> tuple[Toolbox, str]:
+    """Return the tools to write test banks with, and what to tell the user of the corpus.
+
+    Raises:
+        SettingsError: There is no judge to write them.
+        InputError, CorpusError: The corpus cannot be opened.
+    """
+    if not settings.has_judge:
+        raise SettingsError(
+            "a test bank is written by a model, not by rule: name one, --model openai/gpt-4.1-mini "
+            "or ragassay/judge; `ragassay testbank import` takes items written by hand"
+        )
+    if corpus is None:
+        return Toolbox.of(settings), ""
+    opened = opened_corpus(corpus, settings)
+    return Toolbox.of(settings, opened.literature), opened.note
 
 
 def exam_jobs(file: QueryFile, plan: ExamPlan, tools: Toolbox) -> list[ExamJob]:

@@ -1,4 +1,4 @@
-"""What a person changes in a test bank: by option, or in an editor. All of it goes to the journal.
+"""A person's changes of a test bank. All of them go to the journal.
 
 Nothing here changes the bank's file; `runs.testbanks.edited` applies what stands.
 """
@@ -6,7 +6,7 @@ Nothing here changes the bank's file; `runs.testbanks.edited` applies what stand
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
@@ -14,23 +14,91 @@ from ragassay.errors import InputError
 from ragassay.formats import BankItem, RubricBank, bank_item_id
 from ragassay.formats.workbench.banks import BankKind
 from ragassay.records import BANK, Review
-from ragassay.runs.testbanks import AddedItem, BankFile, all_history
-
-HELP = """\
-# {query}: {text}
-#
-# One item a line: its number, a tab or spaces, its text. Change texts; delete a line to remove its
-# item; write a new item after a +. A line that starts with = is a known answer of the item above.
-# Lines that start with # are left out.
-"""
+from ragassay.runs.journal import journal_of
+from ragassay.runs.testbanks import AddedItem, BankFile, all_history, edited
 
 
 @dataclass(frozen=True)
 class Author:
-    """Who changes something, and why."""
+    """A person who changes something, and the reason."""
 
     who: str
     why: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A person's changes, as given by option.
+
+    Attributes:
+        item: Name of an item; see `item_of`.
+        text: Its new text.
+        answers: Its known answers, or those of the new item.
+        secret: Whether systems may not see it.
+        remove: Whether it is left out.
+        add: Query and text of a new item.
+        kind: Kind of the new item.
+        facet: Part of the query that the new item covers.
+        undo: Name of a review to take back; see `taken_back`.
+    """
+
+    item: str = ""
+    text: str | None = None
+    answers: Sequence[str] | None = None
+    secret: bool | None = None
+    remove: bool = False
+    add: tuple[str, str] | None = None
+    kind: BankKind | None = None
+    facet: str = ""
+    undo: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing is asked for."""
+        return self == Asked()
+
+
+def asked_reviews(file: BankFile, asked: Asked, author: Author) -> list[Review]:
+    """Return the reviews for what a person asks for.
+
+    Raises:
+        InputError: It does not go together, or there is no such item or query.
+    """
+    ways = [name for name in ("item", "add", "undo") if getattr(asked, name)]
+    if len(ways) != 1:
+        raise InputError("give one of --item ID, --add QUERY TEXT and --undo NAME")
+    if asked.undo:
+        return [taken_back(file, asked.undo, author)]
+    if asked.add:
+        query, text = asked.add
+        return [
+            addition(
+                *(file, query, text, author),
+                kind=asked.kind,
+                facet=asked.facet,
+                answers=asked.answers or (),
+            )
+        ]
+    wanted: dict[str, JsonValue] = {
+        "text": asked.text,
+        "answers": list(asked.answers) if asked.answers else None,
+        "secret": asked.secret,
+        "removed": asked.remove or None,
+    }
+    given = {what: value for what, value in wanted.items() if value is not None}
+    if not given:
+        raise InputError("--item goes with --text, --answer, --secret, --public or --remove")
+    return [change(file, asked.item, what, value, author) for what, value in given.items()]
+
+
+def kept(file: BankFile, reviews: Sequence[Review]) -> tuple[Review, ...]:
+    """Add reviews to the bank's journal, once they are known to apply.
+
+    Raises:
+        InputError: The bank would not be one with them.
+    """
+    edited(file.banks, reviews)
+    return journal_of(file.path).add(*reviews)
 
 
 def item_of(file: BankFile, name: str) -> tuple[RubricBank, BankItem]:
@@ -71,12 +139,13 @@ def change(file: BankFile, name: str, what: str, value: JsonValue, author: Autho
     bank, item = item_of(file, name)
     if what == "text" and not str(value).strip():
         raise InputError(f"{item.id}: the new text is empty")
-    return _review(bank, item, what, value, author)
+    return review_of(bank, item, what, value, author)
 
 
-def _review(
+def review_of(
     bank: RubricBank, item: BankItem, what: str, value: JsonValue, author: Author
 ) -> Review:
+    """Return a person's word on a field of an item, beside what the bank says."""
     was: dict[str, JsonValue] = {
         "text": item.text,
         "answers": list(item.answers),
@@ -125,10 +194,15 @@ def addition(
         facet=facet,
         answers=tuple(answers),
     )
-    return _added(added, banks, author)
+    return review_of_added(added, banks, author)
 
 
-def _added(added: AddedItem, banks: Sequence[RubricBank], author: Author) -> Review:
+def review_of_added(added: AddedItem, banks: Sequence[RubricBank], author: Author) -> Review:
+    """Return a person's new item of a query.
+
+    Raises:
+        InputError: The text is empty, or an item has it already.
+    """
     query = banks[0].query_id
     if not added.text:
         raise InputError(f"the new item of {query} has no text")
@@ -179,83 +253,3 @@ def taken_back(file: BankFile, name: str, author: Author) -> Review:
         field=one.field,
         undoes=one.id,
     )
-
-
-@dataclass
-class _Line:
-    """An item of the edited text."""
-
-    text: str
-    answers: list[str] = field(default_factory=list[str])
-
-
-def bank_as_text(bank: RubricBank) -> str:
-    """Return a bank as text to edit."""
-    part = f" / {bank.facet_text or bank.facet_id}" if bank.facet_id else ""
-    lines: list[str] = []
-    for number, item in enumerate(bank.items, 1):
-        lines.append(f"{number}\t{_one_line(item.text)}")
-        lines += [f"= {_one_line(answer)}" for answer in item.answers]
-    opening = HELP.format(query=_one_line(bank.query_id), text=_one_line(bank.query_text + part))
-    return f"{opening}\n" + "\n".join(lines) + "\n"
-
-
-def reviews_of_text(text: str, bank: RubricBank, author: Author) -> tuple[Review, ...]:
-    """Return what a person changed in the text of a bank; nothing where it is as it was.
-
-    Raises:
-        InputError: Names the line and what is wrong with it.
-    """
-    kept, new = _parsed(text, len(bank.items))
-    found: list[Review] = []
-    for number, item in enumerate(bank.items, 1):
-        line = kept.get(number)
-        if line is None:
-            found.append(_review(bank, item, "removed", True, author))
-            continue
-        if line.text != _one_line(item.text):
-            found.append(_review(bank, item, "text", line.text, author))
-        if sorted(set(line.answers)) != sorted({_one_line(a) for a in item.answers}):
-            found.append(_review(bank, item, "answers", list(line.answers), author))
-    for line in new:
-        added = AddedItem(
-            text=line.text, kind=bank.kind, facet=bank.facet_id, answers=tuple(line.answers)
-        )
-        found.append(_added(added, [bank], author))
-    return tuple(found)
-
-
-def _parsed(text: str, n_items: int) -> tuple[dict[int, _Line], list[_Line]]:
-    kept: dict[int, _Line] = {}
-    new: list[_Line] = []
-    last: _Line | None = None
-    for number, line in enumerate(text.splitlines(), 1):
-        line = line.strip()
-        if not line or line.startswith("#"):
-            continue
-        if line.startswith("="):
-            answer = _one_line(line[1:])
-            if last is None or not answer:
-                raise InputError(f"line {number}: write an item first, then = and its answer")
-            last.answers.append(answer)
-            continue
-        mark, rest = (line[0], line[1:]) if line.startswith("+") else _first_word(line)
-        last = _Line(_one_line(rest))
-        if not last.text:
-            raise InputError(f"line {number} has no text after {mark!r}")
-        if mark == "+":
-            new.append(last)
-        elif not mark.isdecimal() or not 1 <= int(mark) <= n_items:
-            raise InputError(f"line {number} starts with {mark!r}: write an item's number, or +")
-        elif kept.setdefault(int(mark), last) is not last:
-            raise InputError(f"line {number} has the number {mark} again")
-    return kept, new
-
-
-def _first_word(line: str) -> tuple[str, str]:
-    mark, *rest = line.split(maxsplit=1)
-    return mark, "".join(rest)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

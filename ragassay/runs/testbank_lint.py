@@ -1,14 +1,25 @@
-"""What is wrong with the items of a test bank: wording, repeats, and what no document answers."""
+"""Flaws of the items of a test bank: wording, repeats, and what no document answers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
+from ragassay.errors import InputError
 from ragassay.formats import BankItem, RubricBank, item_id
+from ragassay.models.embeddings import Embedder
+from ragassay.models.nugget_matcher import opened_matcher
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.passages import windows
+from ragassay.runs.job import opened_corpus
+from ragassay.runs.progress import shown_steps
 from ragassay.runs.testbank_meaning import Encode, repeats
+from ragassay.runs.testbanks import BankFile
+from ragassay.settings import Settings
+
+if TYPE_CHECKING:
+    from ragassay.options import CorpusLike
 from ragassay.text.question_lint import question_flaws
 
 CLOSE = 0.45
@@ -115,3 +126,38 @@ def _unanswered(
         why = f"a hint: no passage of {len(hits)} documents comes close (at best {best:.2f})"
         mend = "look for an answer by hand; reword or remove it where there is none"
         yield _lint(bank, item, "unanswerable", why, mend)
+
+
+def lint_file(
+    file: BankFile,
+    settings: Settings,
+    corpus: CorpusLike | None = None,
+    *,
+    query: str = "",
+    is_shown: bool = False,
+) -> tuple[Lint, ...]:
+    """Return what is wrong with the items of a file.
+
+    Args:
+        file: The bank.
+        settings: They name the embedder and the matcher of nuggets.
+        corpus: Where answers should be found; None to leave that open.
+        query: Only this query; empty for all.
+        is_shown: Whether a progress bar is.
+
+    Raises:
+        InputError: There is no such query, or the corpus cannot be opened.
+    """
+    banks = [bank for bank in file.banks if query in ("", bank.query_id)]
+    if not banks:
+        raise InputError(f"{file.path} has no query {query!r}")
+    literature = opened_corpus(corpus, settings).literature if corpus else None
+    matcher = opened_matcher(settings.nugget_matcher, settings.embedder)
+    with shown_steps(len(banks), "checking", is_shown) as on_bank:
+        return lint_banks(
+            banks,
+            Embedder(settings.embedder).encode,
+            literature,
+            least=matcher.similarity_threshold if matcher else None,
+            on_bank=on_bank,
+        )

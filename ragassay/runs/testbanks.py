@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from ragassay.errors import InputError
-from ragassay.formats import BankItem, RubricBank, item_id, read_test_banks
+from ragassay.formats import BankItem, RubricBank, item_id, read_test_banks, write_test_banks
 from ragassay.formats.workbench.banks import BankKind
 from ragassay.records import BANK, Rejection, Review
 from ragassay.records.base import Frozen
@@ -69,6 +69,18 @@ def read_bank_file(path: Path) -> BankFile:
     told = {review.id for bank in banks for review in all_history(bank)}
     n_stray = sum(review.id not in told for review in reviews)
     return BankFile(path, banks, found.rejections, reviews, n_stray)
+
+
+def write_new_bank(banks: Sequence[RubricBank], path: Path) -> None:
+    """Write banks, as people left them, into a file; the history stands in their items.
+
+    Raises:
+        InputError: The file has a journal: what people changed there would be changed again here.
+    """
+    journal = journal_of(path).path
+    if journal.exists():
+        raise InputError(f"{path} is a bank that people edit ({journal}): give another name")
+    write_test_banks(banks, path)
 
 
 def all_history(bank: RubricBank) -> tuple[Review, ...]:

@@ -47,7 +47,7 @@ _SECOND_CLAUSE = re.compile(
 )
 _OPENS_ASKING = re.compile(rf"^(?:\W*\w+\s+){{0,3}}?(?:{_ASKING}|{_AUXILIARY})\b", re.IGNORECASE)
 _TO_READER = re.compile(
-    r"^(?:have|do|did|are|were|will|would|should)\s+you\b|\byou\s+(?:want|plan|wish|intend)\b",
+    r"^(?:have|do|did|are|were|will)\s+you\b|\byou\s+(?:want|plan|wish|intend)\b",
     re.IGNORECASE,
 )
 _POINTING = re.compile(r"\b(?:this|these)\s+(?!is\b|are\b|was\b|were\b|who\b)([a-z]+)")
@@ -62,7 +62,7 @@ _WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")
 
 @dataclass(frozen=True)
 class Flaw:
-    """What is wrong with a question.
+    """A flaw of a question.
 
     Attributes:
         kind: What it is.

@@ -1,4 +1,4 @@
-"""Whether two questions ask for one thing, by their words.
+"""Compare two questions by their words: do they ask for one thing?
 
 Vectors alone do not tell: of the 71 pairs of DL20's exam questions on one query that are at least
 0.9 alike, 4 ask for one thing ("synonyms of ..." and "antonyms of ..." are 0.95 alike).

@@ -16,14 +16,13 @@ from ragassay.runs.journal import journal_of
 from ragassay.runs.testbank_edit import (
     Author,
     addition,
-    bank_as_text,
     change,
     item_of,
-    reviews_of_text,
     taken_back,
 )
 from ragassay.runs.testbank_lint import lint_banks
 from ragassay.runs.testbank_parts import merged_banks, split_banks
+from ragassay.runs.testbank_text import bank_as_text, reviews_of_text
 from ragassay.runs.testbanks import BankFile, all_history, edited, read_bank_file
 
 ADA, BO = Author("Ada", "clearer"), Author("Bo")

@@ -91,7 +91,7 @@ class RubricBank:
 
     @property
     def key(self) -> tuple[str, str, BankKind]:
-        """What no two banks of a file share: query, facet, kind."""
+        """Query, facet and kind, which no two banks of a file share."""
         return self.query_id, self.facet_id, self.kind
 
 

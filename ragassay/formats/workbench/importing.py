@@ -37,7 +37,7 @@ from ragassay.formats.workbench.banks import (
 )
 from ragassay.records import Rejection
 
-SHAPES = __doc__.split("\n\n")[1]
+SHAPES = (__doc__ or "").partition("\n\n")[2]
 _TREC = re.compile(r"(\S+)\s+(\d+)\s+(vital|okay|ok)\s+(\S.*)")
 
 

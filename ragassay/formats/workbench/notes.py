@@ -34,7 +34,7 @@ class NotesRow(Row):
 
 @dataclass(frozen=True)
 class Notes:
-    """What an info says.
+    """The content of an info.
 
     Attributes:
         info: What others said, as JSON; empty where nothing.

@@ -1,0 +1,176 @@
+"""`ragassay testbank create` and `import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import Quiet, takes
+from ragassay.options import EvaluateKeywords, settings_of
+
+if TYPE_CHECKING:
+    from ragassay.runs.testbank_create import CreatedBanks
+
+Target = Annotated[Path, typer.Option("--out", help="The file to write; end it in .jsonl.gz.")]
+Kind = Annotated[Literal["questions", "nuggets"] | None, typer.Option(help="What the items are.")]
+
+
+@takes(EvaluateKeywords, "corpus", "model", "api_base", "concurrency", "limit")
+def create(
+    queries: Annotated[
+        Path,
+        typer.Argument(
+            help='Queries: JSON {"id": "text"}, topics of TREC, JSON lines {"id", "text"}, pages '
+            '{"query_id", "title", "facets": [{"id", "text"}]}, or answers that `ragassay '
+            "evaluate` reads."
+        ),
+    ],
+    *,
+    target: Target,
+    kind: Annotated[
+        Literal["questions", "nuggets", "both"], typer.Option(help="What is written.")
+    ] = "questions",
+    per_query: Annotated[
+        int, typer.Option(min=1, max=50, help="Items of a query, or of each of its parts.")
+    ] = 10,
+    source: Annotated[
+        Literal["query", "documents", "reference"],
+        typer.Option(
+            "--from",
+            help="What is written from: the query alone; the documents of the answers or of "
+            "--corpus; the reference answers, which are known to be right.",
+        ),
+    ] = "query",
+    documents: Annotated[
+        int, typer.Option(min=1, help="Documents of --corpus that are read for a query.")
+    ] = 5,
+    answers: Annotated[
+        bool | None,
+        typer.Option(
+            help="Write each question's answer too; by default with --from documents or reference, "
+            "where only answers that they state are kept."
+        ),
+    ] = None,
+    facets: Annotated[
+        bool, typer.Option(help="Write items for each part of a query that has parts.")
+    ] = True,
+    collection: Annotated[str, typer.Option(help="Name of the queries' collection.")] = "",
+    quiet: Quiet = False,
+    **options: Unpack[EvaluateKeywords],
+) -> None:
+    """Have a model write exam questions or nuggets for every query.
+
+    One call a query, part and kind. Items that say what another one of their query does are left
+    out. Look them over before you grade by them: `testbank lint`, `testbank edit`.
+
+    The same command again resumes a stopped run and tries failed queries again; its state is in
+    OUT.state.sqlite.
+
+    For example:
+
+      ragassay testbank create queries.json --out bank.jsonl.gz --model openai/gpt-4.1-mini
+
+      ragassay testbank create pages.jsonl --kind both --per-query 5 --out bank.jsonl.gz --model ...
+
+      ragassay testbank create answers.jsonl --from reference --out bank.jsonl.gz --model ...
+
+    Exit codes: 0 done; 1 error; 3 some input was rejected, or some query has no items.
+    """
+    with errors_as_lines():
+        from ragassay.cli.output import print_rejections
+        from ragassay.formats.exam_queries import read_exam_queries
+        from ragassay.runs.evaluate import run_sync
+        from ragassay.runs.progress import shown_progress
+        from ragassay.runs.testbank_create import ExamPlan, exam_jobs, exam_tools, write_testbanks
+
+        tools, note = exam_tools(settings_of(options, spelled="flag"), options.get("corpus"))
+        if note:
+            typer.echo(note, err=True)
+        file = read_exam_queries(queries).first(options.get("limit"))
+        print_rejections(file.rejections)
+        plan = ExamPlan(
+            kinds=("questions", "nuggets") if kind == "both" else (kind,),
+            number=per_query,
+            origin=source,
+            with_facets=facets,
+            with_answers=source != "query" if answers is None else answers,
+            n_documents=documents,
+        )
+        jobs = exam_jobs(file, plan, tools)
+        with shown_progress(len(jobs), not quiet, "writing test banks") as listen:
+            found = run_sync(
+                write_testbanks(jobs, plan, tools, target, collection=collection, listen=listen)
+            )
+        is_complete = _report_created(found, target)
+    if file.rejections or not is_complete:
+        raise typer.Exit(PARTIAL)
+
+
+def import_bank(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Items by hand (one a line with --query, `id TAB text`, or CSV query,text,answers,"
+            "facet,kind), nuggets of TREC's QA track, gold nuggets, the nuggetizer's output, "
+            "questions with an answer key (TQA)."
+        ),
+    ],
+    *,
+    target: Target,
+    query: Annotated[
+        str, typer.Option(metavar="ID", help="The query of a file that names none.")
+    ] = "",
+    kind: Kind = None,
+    queries: Annotated[
+        Path | None, typer.Option(help="Queries, where FILE has only their ids.")
+    ] = None,
+    collection: Annotated[str, typer.Option(help="Name of the queries' collection.")] = "",
+) -> None:
+    """Make a test bank of items that others wrote.
+
+    The form is recognised by the content. Without --kind, lists by hand are questions where all
+    items end with a question mark.
+
+    For example:
+
+      ragassay testbank import mine.txt --query q1 --out bank.jsonl.gz
+
+      ragassay testbank import tqa_v1_train.json --collection tqa --out tqa.jsonl.gz
+
+    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    """
+    with errors_as_lines():
+        from ragassay.cli.output import print_rejections
+        from ragassay.formats import write_test_banks
+        from ragassay.formats.exam_queries import read_exam_queries
+        from ragassay.formats.workbench.importing import read_bank_import
+
+        texts = {q.id: q.text for q in read_exam_queries(queries).queries} if queries else {}
+        found = read_bank_import(file, query=query, kind=kind, queries=texts, collection=collection)
+        print_rejections(found.rejections)
+        write_test_banks(found.banks, target)
+        n_items = sum(len(bank.items) for bank in found.banks)
+        typer.echo(f"{target}: {n_items} items of {len({b.query_id for b in found.banks})} queries")
+    if found.rejections:
+        raise typer.Exit(PARTIAL)
+
+
+def _report_created(found: CreatedBanks, target: Path) -> bool:
+    """Print what was written; return whether every query has items."""
+    n_items = sum(len(bank.items) for bank in found.banks)
+    typer.echo(f"{target}: {n_items} items of {len({b.query_id for b in found.banks})} queries")
+    failed = [one for one in found.written if one.found is None]
+    for one in failed:
+        part = f" / {one.job.facet_text}" if one.job.facet else ""
+        typer.echo(f"{one.job.query}{part}: no {one.job.kind}: {one.problem}", err=True)
+    if failed:
+        typer.echo(f"{len(failed)} of {len(found.written)} calls failed", err=True)
+    for query, text in found.folded:
+        typer.echo(f"{query}: left out, says what another one does: {text}", err=True)
+    n_unfounded = sum(one.found.n_unfounded for one in found.written if one.found)
+    if n_unfounded:
+        typer.echo(f"{n_unfounded} answers left out: no source states them", err=True)
+    return not failed

@@ -1,0 +1,243 @@
+"""`ragassay testbank`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fakes import WordEmbedder
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.formats import BankItem, RubricBank, read_test_banks, write_test_banks
+from ragassay.runs.testbanks import read_bank_file
+from ragassay.testing import Fault, ScriptedModel
+
+pytestmark = pytest.mark.integration
+
+
+def run(*arguments: object, code: int = 0) -> tuple[str, str]:
+    result = CliRunner().invoke(app, ["testbank", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.stdout, result.stderr
+
+
+@pytest.fixture(autouse=True)
+def words(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = WordEmbedder()
+    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: embedder)
+    monkeypatch.setattr("ragassay.runs.testbank_lint.Embedder", lambda name: embedder)
+
+
+def write_questions(messages, schema):
+    """A question and an answer that names the query."""
+    query = messages[-1]["content"].split(">\n")[1].split("\n")[0]
+    said = {"questions": [f"Who began {query}?"], "answers": [query], "nuggets": [f"{query} fact"]}
+    return {name: said[name] for name in schema["properties"]}
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> Path:
+    path = tmp_path / "queries.json"
+    path.write_text(json.dumps({f"q{i}": f"topic {word}" for i, word in enumerate("abcdefgh")}))
+    return path
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Path:
+    path = tmp_path / "bank.jsonl.gz"
+    items = (
+        BankItem("Who began it?", "q1/aa00", answers=("Buddy",)),
+        BankItem("It was loud, wasn't it?", "q1/bb00"),
+    )
+    nuggets = (BankItem("cornet", "q1/cc00"),)
+    write_test_banks(
+        [
+            RubricBank("q1", "jazz", "questions", items),
+            RubricBank("q1", "jazz", "nuggets", nuggets),
+        ],
+        path,
+    )
+    return path
+
+
+def test_create_writes_banks_and_counts_what_failed(queries: Path, tmp_path: Path):
+    out = tmp_path / "bank.jsonl.gz"
+    with ScriptedModel(write_questions, faults=[Fault("refusal", contains="topic c")]) as model:
+        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
+        given = ("--kind", "both", "--per-query", 3, "--limit", 4, "--collection", "made up")
+        shown, err = run("create", queries, "--out", out, *given, *options, code=3)
+    assert "6 items of 3 queries" in shown
+    assert "q2: no questions: refused" in err and "2 of 8 calls failed" in err
+    banks = read_test_banks(out).banks
+    assert [(b.query_id, b.kind) for b in banks[:2]] == [("q0", "questions"), ("q0", "nuggets")]
+    assert (banks[0].query_text, banks[0].test_collection) == ("topic a", "made up")
+
+
+def test_create_reads_documents_and_keeps_answers_that_they_state(queries: Path, tmp_path: Path):
+    out, corpus = tmp_path / "bank.jsonl.gz", tmp_path / "documents.jsonl"
+    corpus.write_text('{"id": "d", "text": "On topic a, and on topic b."}\n')
+    with ScriptedModel(write_questions) as model:
+        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
+        given = ("--from", "documents", "--corpus", corpus, "--limit", 3)
+        _, err = run("create", queries, "--out", out, *given, *options)
+    assert [b.items[0].answers for b in read_test_banks(out).banks] == [
+        *(("topic a",), ("topic b",), ()),
+    ]
+    assert "1 answers left out" in err
+
+
+def test_create_without_a_judge_names_the_option(queries: Path, tmp_path: Path):
+    _, err = run("create", queries, "--out", tmp_path / "bank", "--quiet", code=1)
+    assert "--model" in err and len(err.splitlines()) == 1
+
+
+def test_create_names_bad_queries(tmp_path: Path):
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text('{"id": "a", "text": "topic a"}\n{"id": "b"}\n')
+    with ScriptedModel(write_questions) as model:
+        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
+        _, err = run("create", queries, "--out", tmp_path / "bank", *options, code=3)
+    assert "queries.jsonl:2: text:" in err
+
+
+def test_a_killed_create_goes_on_and_asks_nothing_twice(queries: Path, tmp_path: Path):
+    out = tmp_path / "bank.jsonl.gz"
+    with ScriptedModel(write_questions, latency_s=0.6) as model:
+        command = [sys.executable, "-m", "ragassay", "testbank", "create", str(queries)]
+        command += ["--out", str(out), "--model", model.model_name, "--api-base", model.base_url]
+        process = subprocess.Popen([*command, "--concurrency", "2", "--quiet"])
+        while model.n_requests < 5 and process.poll() is None:
+            time.sleep(0.02)
+        process.kill()
+        assert process.wait() < 0 and not out.exists()
+        assert subprocess.run([*command, "--concurrency", "2", "--quiet"]).returncode == 0
+        assert len({request.key for request in model.requests}) == 8
+        assert model.n_requests <= 8 + 2, "at most two were under way when the process died"
+    found = read_test_banks(out).banks
+    assert [bank.query_id for bank in found] == [f"q{i}" for i in range(8)]
+    assert all(len(bank.items) == 1 for bank in found)
+
+
+def test_import_then_show(tmp_path: Path, queries: Path):
+    mine, out = tmp_path / "mine.tsv", tmp_path / "bank.jsonl.gz"
+    mine.write_text("q0\tWho?\nno tab\nq1\tWhen?\n")
+    shown, err = run("import", mine, "--out", out, "--queries", queries, code=3)
+    assert "2 items of 2 queries" in shown and "mine.tsv:2" in err
+    shown, _ = run("show", out, "--query", "q1")
+    assert "topic b" in shown and "When?" in shown and "Who?" not in shown
+    rows = [json.loads(line) for line in run("show", out, "--json")[0].splitlines()]
+    assert [(row["query_id"], row["text"]) for row in rows] == [("q0", "Who?"), ("q1", "When?")]
+    _, err = run("show", out, "--query", "q9", code=1)
+    assert "'q9'" in err
+    plain = tmp_path / "plain.txt"
+    plain.write_text("Who?\n")
+    assert "--query" in run("import", plain, "--out", out, code=1)[1]
+
+
+def test_edit_by_option_show_history_undo_and_write(bank: Path, tmp_path: Path):
+    out, before = tmp_path / "new.jsonl.gz", bank.read_bytes()
+    change = ("edit", bank, "--who", "Ada", "--why", "clearer", "--item", "aa")
+    shown, _ = run(*change, "--text", "Who began jazz?", "--answer", "Bolden", "--secret")
+    assert "text: Who began it?" in shown and "answers:" in shown
+    run("edit", bank, "--who", "Bo", "--item", "bb", "--remove")
+    run("edit", bank, "--who", "Bo", "--add", "q1", "Where?", "--answer", "New Orleans")
+    run("edit", bank, "--who", "Bo", "--add", "q1", "brass", "--kind", "nuggets")
+    run("edit", bank, "--who", "Bo", "--undo", "last", "--out", out)
+    first, nuggets = read_bank_file(out).banks
+    item = first.items[0]
+    assert (item.id, item.answers, item.is_secret) == ("q1/aa00", ("Bolden",), True)
+    assert [i.text for i in first.items] == ["Who began jazz?", "Where?"]
+    assert [i.text for i in nuggets.items] == ["cornet"]
+    shown = " ".join(run("show", out, "--history")[0].split())
+    assert "Ada" in shown and "clearer" in shown and "removed" in shown and "takes back" in shown
+    assert bank.read_bytes() == before
+    row = json.loads(run("show", bank, "--json", "--history")[0].splitlines()[0])
+    assert {review["who"] for review in row["history"]} == {"Ada"} and len(row["history"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (("--item", "zz", "--remove"), "no item 'zz'"),
+        (("--item", "aa"), "--item goes with"),
+        (("--item", "aa", "--text", " "), "empty"),
+        (("--item", "aa", "--undo", "last"), "one of"),
+        (("--add", "q9", "Who?"), "no query 'q9'"),
+        ((), "--item ID"),
+    ],
+)
+def test_an_edit_that_cannot_be_is_refused(bank: Path, given: tuple[str, ...], problem: str):
+    _, err = run("edit", bank, "--who", "Ada", *given, code=1)
+    assert problem in err and len(err.splitlines()) == 1
+    assert not list(bank.parent.glob("*.reviews.jsonl"))
+
+
+def test_edit_in_an_editor_asks_again_until_it_can_be_read(bank: Path, monkeypatch):
+    seen: list[str] = []
+
+    def editor(text: str) -> str:
+        seen.append(text)
+        changed = text.replace("Who began it?", "Who began jazz?")
+        return f"{changed}oops!  here\n" if len(seen) == 1 else changed.replace("oops!  here\n", "")
+
+    monkeypatch.setattr("ragassay.cli.editor.require_terminal", lambda way_out: None)
+    monkeypatch.setattr("ragassay.cli.editor.edit_in_editor", editor)
+    shown, err = run("edit", bank, "--who", "Ada")
+    assert "starts with 'oops!'" in err and "PROBLEM" in seen[1]
+    assert "text: Who began it?" in shown
+    assert read_bank_file(bank).banks[0].items[0].history[0].who == "Ada"
+    monkeypatch.setattr("ragassay.cli.editor.edit_in_editor", lambda text: text)
+    assert "nothing changed" in run("edit", bank, "--who", "Ada")[0]
+
+
+def test_split_and_merge_carry_the_history(bank: Path, tmp_path: Path):
+    public, secret, whole = (tmp_path / f"{name}.jsonl.gz" for name in ("p", "s", "w"))
+    run("edit", bank, "--who", "Ada", "--item", "aa", "--text", "Who began jazz?")
+    given = ("split", bank, "--out", public, "--secret-out", secret)
+    _, err = run(*given, "--secret", "aa", code=3)
+    assert "q1 (nuggets) is in one part only" in err
+    (hidden,) = read_test_banks(secret).banks
+    assert [(i.text, i.is_secret, len(i.history)) for i in hidden.items] == [
+        ("Who began jazz?", True, 1)
+    ]
+    run("merge", public, secret, "--out", whole)
+    assert {i.id for b in read_test_banks(whole).banks for i in b.items} == {
+        *("q1/aa00", "q1/bb00", "q1/cc00"),
+    }
+    _, err = run("merge", whole, bank, "--out", whole)
+    run("edit", whole, "--who", "Bo", "--item", "aa", "--text", "Other?")
+    assert "conflict: q1/aa00" in run("merge", bank, whole, "--out", tmp_path / "c", code=3)[1]
+    assert "give another name" in run("merge", bank, "--out", whole, code=1)[1]
+    assert "share" in run(*given, "--share", 2, code=1)[1]
+
+
+def test_lint_says_what_why_and_how_to_mend(bank: Path, tmp_path: Path):
+    shown, _ = run("lint", bank, "--quiet", code=3)
+    assert "q1 bb00: It was loud, wasn't it?" in shown
+    assert "leading: the tag" in shown and "ask without the tag" in shown
+    (row,) = (json.loads(line) for line in run("lint", bank, "--json", code=3)[0].splitlines())
+    assert (row["item"], row["kind"]) == ("q1/bb00", "leading")
+    run("edit", bank, "--who", "Ada", "--item", "bb", "--text", "How loud was early jazz?")
+    assert "nothing found" in run("lint", bank, "--quiet")[0]
+    corpus = tmp_path / "documents.jsonl"
+    corpus.write_text('{"id": "d", "text": "Early jazz was how loud? Who began it? cornet"}\n')
+    hints = run("lint", bank, "--corpus", corpus, "--json", code=3)[0].splitlines()
+    assert [json.loads(line)["kind"] for line in hints] == ["unanswerable"]
+
+
+def test_bad_banks_are_named_by_file_line_and_field(tmp_path: Path):
+    path = tmp_path / "bank.jsonl"
+    path.write_text(
+        '{"query_id": "q", "items": [{"question_text": "Who?"}]}\n'
+        '{"query_id": "r", "items": [{"question_text": ""}]}\n'
+    )
+    shown, err = run("show", path, code=3)
+    assert "bank.jsonl:2: items.0.question_text" in err and "Who?" in shown
+    assert "bank.jsonl:2" in run("lint", path, "--quiet", code=3)[1]
+    (tmp_path / "bank.jsonl.reviews.jsonl").write_text('{"who": "Ada"}\n')
+    assert "bank.jsonl.reviews.jsonl:1" in run("show", path, code=1)[1]
