@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
-from answers import answer
+from answers import answer, written_run
 from starlette.testclient import TestClient
 
 from ragassay.records import (
+    AnswerSentence,
     Citation,
     CitationVerdict,
+    Document,
     Evaluation,
     EvidenceSpan,
     EvidenceVerdict,
@@ -18,6 +23,7 @@ from ragassay.records import (
     Judgment,
     Nugget,
     NuggetAssignment,
+    OwnVerdict,
     SentenceLabel,
 )
 from ragassay.review.app import WHO, build_app
@@ -93,3 +99,56 @@ def say(client: Any, n: int, value: object, name: str = "", **fields: object) ->
     body = {"id": fields.pop("id", f"said-{n}-{len(str(value))}-{name}00"), "who": "ann", "n": n}
     body |= {"field": name, "value": value, **fields}
     return client.post("/reviews", json=body)
+
+
+def hostile_run(path: Path) -> Path:
+    """A run whose every text is hostile."""
+    span = EvidenceSpan(document=HOSTILE, start=0, end=1, text=HOSTILE, title=HOSTILE)
+    verdicts = (
+        Judgment(rubric=HOSTILE, rating=1, score=1.0, rationale=HOSTILE, judge=HOSTILE),
+        EvidenceVerdict(sentence=1, evidence=span, verdict="neutral", difference=HOSTILE),
+        OwnVerdict(evaluator=HOSTILE, criterion=HOSTILE, label=HOSTILE, reason=HOSTILE),
+    )
+    one = answer(HOSTILE, HOSTILE, HOSTILE).model_copy(
+        update={
+            "question": HOSTILE,
+            "judge": HOSTILE,
+            "sentences": (AnswerSentence(index=1, text=HOSTILE, start=0, end=1),),
+            "sources": (Document(id=HOSTILE, text=HOSTILE, title=HOSTILE),),
+            "gold_nuggets": (Nugget(text=HOSTILE),),
+            "verdicts": verdicts,
+            "findings": (Finding(kind=HOSTILE, message=HOSTILE, sentence=1),),
+        }
+    )
+    return written_run(path, [one])
+
+
+class Server:
+    """`ragassay review` as a process.
+
+    Attributes:
+        url: Its address with the token.
+        port: Its port.
+    """
+
+    def __init__(self, path: Path, *options: str) -> None:
+        command = [sys.executable, "-m", "ragassay", "review", str(path), "--no-open", *options]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+        self.port = int(self.url.split(":")[2].split("/")[0])
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()

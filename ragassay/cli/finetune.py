@@ -21,7 +21,13 @@ def finetune(
     task: Annotated[
         Literal["judge", "verifier", "labeller"], typer.Argument(help="What the model is for.")
     ],
-    data: Annotated[list[Path], typer.Option(help="What it learns from; repeat for more files.")],
+    data: Annotated[
+        list[Path],
+        typer.Option(
+            help="What it learns from: a file, or a run folder that people reviewed; repeat for "
+            "more."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder of the adapter.")],
     method: Annotated[
         Literal["head", "sft", "cpo"] | None,

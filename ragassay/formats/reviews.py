@@ -18,8 +18,10 @@ from pydantic import ValidationError
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, iter_items
 from ragassay.formats.lines import iter_lines
+from ragassay.formats.read import ReadResult, read_records
 from ragassay.formats.sniff import Format
 from ragassay.records import (
+    MATCH,
     AnswerSentence,
     Evaluation,
     EvidenceSpan,
@@ -115,7 +117,7 @@ class ReviewedRun:
         return tuple(
             one
             for one in stands
-            if one.field in ("label", "rating", "right")
+            if one.field in ("label", "rating", "right", "texts", "match")
             and one.value is not None
             and last[one.who, *one.about[:3]].field != "removed"
         )
@@ -200,11 +202,15 @@ class ReviewedRun:
                 )
 
     def nuggets(self) -> Iterator[Item]:
-        """Yield the sentences whose nuggets people found right, with these."""
+        """Yield sentences with the nuggets that people found right, or wrote in their place."""
         for review, verdict, evaluation in self._verdicts():
             sentence = _sentence(verdict, evaluation)
-            texts = [one.text for one in getattr(verdict, "nuggets", ())]
-            if review.field == "right" and review.value is True and sentence and texts:
+            texts = [str(getattr(one, "text", "")) for one in getattr(verdict, "nuggets", ())]
+            if review.field == "texts" and isinstance(review.value, list):
+                texts = [str(one) for one in review.value]
+            elif review.value is not True:
+                continue
+            if sentence and all(texts) and texts:
                 yield self._row(
                     review,
                     sentence=sentence.text,
@@ -212,6 +218,22 @@ class ReviewedRun:
                     question=evaluation.question,
                     topic=evaluation.topic,
                 )
+
+    def matches(self) -> dict[str, frozenset[tuple[int, int]]]:
+        """Return which nugget states which gold one, by record, where people said so of each one.
+
+        Pairs are positions among the gold nuggets and among the answer's. The last word counts.
+        """
+        said: dict[str, dict[int, int]] = {}
+        for review in self.said:
+            if review.evaluator == MATCH and isinstance(review.value, int):
+                said.setdefault(review.record, {})[int(review.item)] = review.value
+        n_gold = {name: len(one.gold_nuggets) for name, one in self.evaluations.items()}
+        return {
+            record: frozenset(pair for pair in pairs.items() if pair[1] >= 0)
+            for record, pairs in said.items()
+            if len(pairs) == n_gold.get(record)
+        }
 
     def _verdicts(self) -> Iterator[tuple[Review, VerdictBase, Evaluation]]:
         last = {one.about[:3]: one for one in self.said}
@@ -225,6 +247,18 @@ class ReviewedRun:
         line = self._lines[review.id]
         place = Place(str(self.file), line, f"line-{line}", review.model_dump_json())
         return Item(place, {name: one for name, one in fields.items() if one is not None})
+
+
+def read_answers(path: Path) -> ReadResult:
+    """Read answers in any known form; of a run folder or its reviews, those that were judged.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    file = path / FILE if path.is_dir() else reviews_file(path)
+    if file is None:
+        return read_records(path)
+    return ReadResult(ReviewedRun(file).records(), (), REVIEWS.name)
 
 
 def claim_items(path: Path) -> Iterator[Item | Rejection]:

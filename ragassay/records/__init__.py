@@ -74,7 +74,7 @@ from ragassay.records.matching import (
     NuggetMatcher,
 )
 from ragassay.records.reading import FINE, MARKS, Mark, Reading
-from ragassay.records.review import BANK, Review, standing
+from ragassay.records.review import BANK, MATCH, Review, standing
 from ragassay.records.run import (
     CardFigure,
     FileStamp,
@@ -118,6 +118,7 @@ __all__ = [
     "DESIRED_RATING",
     "FINE",
     "MARKS",
+    "MATCH",
     "MOST_EXAM_RATING",
     "NOTHING_TO_JUDGE",
     "NO_FAULT",

@@ -14,6 +14,11 @@ BANK = "testbank"
 """In place of an evaluator's name: the review is about an item of a test bank."""
 
 
+MATCH = "nugget_match"
+"""In place of an evaluator's name: the review is about a gold nugget, by its position; its value is
+the position of the nugget of the answer that states it, or -1 where none does."""
+
+
 class Review(Frozen):
     """What a person said of one thing. Reviews are added, never changed: see `runs/journal.py`.
 
@@ -25,7 +30,7 @@ class Review(Frozen):
         evaluator: Name of the verdict's evaluator, or "testbank".
         record: The evaluation's record; of an item, its query.
         item: The verdict's item, or the id of the bank's item.
-        field: What is said: "label", "rating", "text", "answers", "removed", "note", ...
+        field: What is said: "label", "rating", "match", "text", "answers", "removed", "note", ...
         was: What the model or the bank said.
         value: What the person says; None takes nothing for granted: no opinion.
         undoes: Id of the review that this one takes back; then `value` counts for nothing.

@@ -39,7 +39,8 @@ class Choice:
     @property
     def key(self) -> str:
         """The digit of a rating; empty where its place tells."""
-        return self.word if self.word.isdigit() and len(self.word) == 1 else ""
+        is_digit = isinstance(self.value, int) and self.word == str(self.value)
+        return self.word if is_digit and len(self.word) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ class Item:
         word: What it said, as shown.
         tone: The colour of that.
         choices: What a person can say with one key.
-        edits: What a person can write: "label", "text", "answers".
+        edits: What a person can write: "label", "text", "answers", "texts".
+        written: The texts that a list has, where the verdict is one.
         confidence: The model's; empty where not given.
         why: Its reason.
         states: What makes it worth a look.
@@ -94,6 +96,7 @@ class Item:
     tone: Tone = "plain"
     choices: tuple[Choice, ...] = ()
     edits: tuple[str, ...] = ("label",)
+    written: tuple[str, ...] = ()
     confidence: str = ""
     why: str = ""
     states: tuple[State, ...] = ()
@@ -175,7 +178,8 @@ class View:
         lines: The answer or passage.
         passages: Evidence of the item.
         sections: Everything else that was said of the answer.
-        notes: Facts beside the item, by name: definition of a rubric, known answers.
+        asks: What is asked of the answer: a rubric's question.
+        notes: Facts beside the item, by name: known answers, ids.
     """
 
     question: str
@@ -183,6 +187,7 @@ class View:
     passages: tuple[Passage, ...] = ()
     sections: tuple[Section, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
+    asks: str = ""
 
 
 @dataclass(frozen=True)

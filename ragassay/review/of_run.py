@@ -10,11 +10,11 @@ from pathlib import Path
 from ragassay.evaluators import OURS
 from ragassay.metrics.aggregates import question_of
 from ragassay.prompts.rubrics import load_rubrics
-from ragassay.records import NOTHING_TO_JUDGE, Evaluation, VerdictBase
+from ragassay.records import MATCH, NOTHING_TO_JUDGE, Evaluation, Nugget, VerdictBase
 from ragassay.reports.labels import JUDGED
 from ragassay.reports.sentence_view import article_url
 from ragassay.reports.text import humanise, score_title, verdict_title
-from ragassay.review.items import Beside, Item, Line, Passage, Section, Source, Value, View
+from ragassay.review.items import Beside, Choice, Item, Line, Passage, Section, Source, Value, View
 from ragassay.review.verdicts import (
     item_of,
     place_of,
@@ -25,6 +25,7 @@ from ragassay.review.verdicts import (
     tone_of,
     word_of,
 )
+from ragassay.review.worth import Doubt
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.journal import journal_of
 
@@ -44,6 +45,9 @@ def open_run(path: Path) -> RunSource:
     items = tuple(_items(tuple(evaluations.values()), rubrics, n_labels))
     return RunSource(path.resolve().name, "answer", items, journal_of(path), evaluations, rubrics)
 
+
+NO_NUGGET = -1
+"""What is said of a gold nugget that the answer does not state."""
 
 Rubrics = Mapping[str, tuple[str, dict[Value, str]]]
 """The question of each rubric, and what each rating means."""
@@ -79,6 +83,43 @@ def _items(evaluations: Sequence[Evaluation], rubrics: Rubrics, n_labels: int) -
                 n_labels=n_labels,
                 leads=tone_of(verdict) == "bad" and sentence_of(verdict) in heads,
             )
+        yield from _matches(evaluation)
+
+
+def _matches(evaluation: Evaluation) -> Iterator[Item]:
+    """Yield each gold nugget: which nugget of the answer states it?"""
+    matches = {match.gold: match for match in evaluation.matches}
+    nuggets = evaluation.nuggets
+    choices = (Choice(NO_NUGGET, "none", "weak"), *(Choice(*one) for one in _numbered(nuggets)))
+    for position, gold in enumerate(evaluation.gold_nuggets if nuggets else ()):
+        match = matches.get(position)
+        near = match.similarity_score if match else None
+        doubt = Doubt(confidence=None if near is None else min(1.0, max(0.0, near)))
+        yield Item(
+            evaluator=MATCH,
+            record=evaluation.record_id,
+            item=str(position),
+            field="match",
+            kind="Gold nugget",
+            place=gold.importance or "",
+            subject=gold.text,
+            system=evaluation.system or "",
+            said=match.nugget if match else NO_NUGGET,
+            word="stated" if match else "missed",
+            tone="good" if match else "weak",
+            choices=choices,
+            edits=("match",),
+            why="" if near is None else f"similarity {near:.2f}",
+            states=doubt.states,
+            worth=doubt.worth,
+            because=doubt.because,
+            sentence=nuggets[match.nugget].sentence if match else None,
+        )
+
+
+def _numbered(nuggets: Sequence[Nugget]) -> Iterator[tuple[Value, str]]:
+    for position, nugget in enumerate(nuggets):
+        yield position, nugget.text
 
 
 def subject_of(verdict: VerdictBase, evaluation: Evaluation) -> str:
@@ -113,36 +154,34 @@ class RunSource(Source):
 
     def view(self, item: Item) -> View:
         """Return the answer with its sentences, evidence and all verdicts."""
-        evaluation, verdict = self.evaluations[item.record], self._verdicts[item.about]
+        evaluation, verdict = self.evaluations[item.record], self._verdicts.get(item.about)
         same = [
             one
             for one in evaluation.verdicts
             if item.sentence is not None and sentence_of(one) == item.sentence
         ]
-        sections = [*_sections(item, evaluation, same), *_gold(evaluation)]
+        sections = [*_sections(item, evaluation, same), _gold(item, evaluation)]
         return View(
             question=evaluation.question,
             lines=_lines(item, verdict, evaluation),
-            passages=_passages([verdict, *same], evaluation),
+            passages=_passages([verdict, *same] if verdict else same, evaluation),
             sections=tuple(section for section in sections if section.rows),
-            notes=tuple(self._notes(item, verdict, evaluation)),
+            notes=tuple(self._notes(verdict, evaluation)),
+            asks=self.rubrics.get(item.item, ("", {}))[0] if item.field == "rating" else "",
         )
 
     def _notes(
-        self, item: Item, verdict: VerdictBase, evaluation: Evaluation
+        self, verdict: VerdictBase | None, evaluation: Evaluation
     ) -> Iterator[tuple[str, str]]:
-        question = self.rubrics.get(item.item, ("", {}))[0] if item.field == "rating" else ""
-        if question:
-            yield "What is rated", question
-        for text in texts_of(verdict):
+        for text in texts_of(verdict) if verdict else ():
             yield "Written", text
-        judge = verdict.judge or evaluation.judge
+        judge = (verdict.judge if verdict else "") or evaluation.judge
         if judge:
             yield "Judged by", judge
         yield "Question id", question_of(evaluation)
 
 
-def _lines(item: Item, verdict: VerdictBase, evaluation: Evaluation) -> tuple[Line, ...]:
+def _lines(item: Item, verdict: VerdictBase | None, evaluation: Evaluation) -> tuple[Line, ...]:
     named = {item.sentence, *getattr(verdict, "sentences", ())}
     if not evaluation.sentences:
         return (Line(evaluation.answer),) if evaluation.answer else ()
@@ -199,8 +238,8 @@ def _row(
     )
 
 
-def _gold(evaluation: Evaluation) -> Iterator[Section]:
-    """Yield the gold nuggets, each with the nugget of the answer that states it, if any."""
+def _gold(item: Item, evaluation: Evaluation) -> Section:
+    """Return the gold nuggets, each with the nugget of the answer that states it, if any."""
     matches = {match.gold: match for match in evaluation.matches}
     rows = []
     for position, nugget in enumerate(evaluation.gold_nuggets):
@@ -213,6 +252,8 @@ def _gold(evaluation: Evaluation) -> Iterator[Section]:
                 word="stated" if stated else "missed",
                 tone="good" if stated else "weak",
                 why=stated.text if stated else "",
+                about=(about := (MATCH, evaluation.record_id, str(position))),
+                is_asked=about == item.about,
             )
         )
-    yield Section("Gold nuggets", tuple(rows))
+    return Section("Gold nuggets", tuple(rows), is_open=item.evaluator == MATCH)

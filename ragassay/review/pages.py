@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 N_FIRST_ROWS = 60
 """Rows of the queue that come with the page; the script asks for others."""
 
-FIELDS = {"removed": "remove", "text": "text", "answers": "known answers", "note": "note"}
+FIELDS = {"answers": "known answers"}
+"""Names of what can be said beside a choice, where they are not the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ def item(desk: Desk, n: int, who: str) -> str:
         mine=[review.value for review in desk.said_of(one) if review.who == who],
         number_of=desk.number_of,
         choices=[(_key(one, i), choice) for i, choice in enumerate(one.choices)],
-        texts={review.field: review.value for review in desk.said_of(one)},
+        texts={"texts": list(one.written)}
+        | {review.field: review.value for review in desk.said_of(one)},
     )
 
 

@@ -91,7 +91,7 @@ def _problem(field: str, value: JsonValue, item: Item) -> str:
         return "" if isinstance(value, bool) else "true or false is wanted"
     if field == "note" or (field == "text" and "text" in item.edits):
         return _text_problem(value)
-    if field == "answers" and "answers" in item.edits:
+    if field in ("answers", "texts") and field in item.edits:
         is_list = isinstance(value, list) and all(not _text_problem(one) for one in value)
         return "" if is_list else "a list of texts is wanted"
     if field == "added" and item.evaluator == BANK:

@@ -78,7 +78,8 @@ def item_of(
         word=word_of(verdict),
         tone="undecided" if verdict.is_undecided else tone_of(verdict),
         choices=choices,
-        edits=(field_of(choices),),
+        edits=(field_of(choices), *(("texts",) if choices == RIGHT else ())),
+        written=texts_of(verdict),
         confidence="" if verdict.confidence is None else format_share(verdict.confidence),
         why=reason_of(verdict),
         states=doubt.states,
@@ -174,9 +175,9 @@ def place_of(verdict: VerdictBase) -> str:
     sentence = sentence_of(verdict)
     if sentence is None:
         return ""
-    rest = verdict.item.removeprefix(f"{sentence}").removeprefix("/")
     marker = getattr(getattr(verdict, "citation", None), "marker", "")
-    rest = f"[{marker}]" if marker else rest.replace("/", " ")
+    others = [part for part in verdict.item.split("/") if part not in (str(sentence), "answer")]
+    rest = f"[{marker}]" if marker else " ".join(others)
     parts = [f"sentence {sentence}", rest if len(rest) <= LONGEST_PLACE else ""]
     return " · ".join(part for part in parts if part)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +12,8 @@ from pydantic import AliasChoices, Field
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.problems import Problem, validate
+from ragassay.formats.reviews import FILE as REVIEWS
+from ragassay.formats.reviews import ReviewedRun
 from ragassay.formats.rows import NuggetEntry, Row
 from ragassay.models.embeddings import Embedder
 from ragassay.models.weights import sha256_of
@@ -54,7 +56,8 @@ def read_match_file(path: Path) -> MatchFile:
     Args:
         path: JSON lines with `gold` and `nuggets`, and `matches` ([position in gold, position in
             nuggets], from 0) where known; or a run folder or its evaluations.jsonl, whose own
-            matches are ignored.
+            matches are ignored. Of a run folder, those count that people gave for every gold
+            nugget of an answer.
 
     Raises:
         InputError: The file cannot be opened.
@@ -63,8 +66,13 @@ def read_match_file(path: Path) -> MatchFile:
     cases: list[MatchCase] = []
     rejections: list[Rejection] = []
     n_one_sided = 0
+    reviews = path / REVIEWS
+    known = ReviewedRun(reviews).matches() if reviews.exists() else {}
     for item in iter_items(file):
         found = item if isinstance(item, Rejection) else _case(item)
+        if isinstance(found, MatchCase) and isinstance(item, Item):
+            said = known.get(str(item.fields.get("record_id")))
+            found = found if said is None else replace(found, matches=said)
         if isinstance(found, Rejection):
             rejections.append(found)
         elif found.gold and found.nuggets:

@@ -8,16 +8,10 @@ from html.parser import HTMLParser
 
 import pytest
 from answers import answer, written_run
-from reviewing import HOSTILE, client_of, evaluations, number, say
+from reviewing import HOSTILE, client_of, evaluations, hostile_run, number, say
 
 from ragassay.evaluators import OURS
 from ragassay.records import (
-    AnswerSentence,
-    Document,
-    EvidenceSpan,
-    EvidenceVerdict,
-    Finding,
-    Judgment,
     Nugget,
     OwnVerdict,
     VerdictBase,
@@ -98,28 +92,6 @@ def test_an_item_stands_beside_its_sentence_evidence_and_judges(make_client, run
     assert "<mark>Second sentence.</mark>" in shown
     shown = client.get(f"/items/{number(client.desk, 'rubric', 'coherence')}").text
     assert "says 1" in shown and "says 5" in shown and "judge5" in shown
-
-
-def hostile_run(path):
-    """A run whose every text is hostile."""
-    span = EvidenceSpan(document=HOSTILE, start=0, end=1, text=HOSTILE, title=HOSTILE)
-    verdicts = (
-        Judgment(rubric=HOSTILE, rating=1, score=1.0, rationale=HOSTILE, judge=HOSTILE),
-        EvidenceVerdict(sentence=1, evidence=span, verdict="neutral", difference=HOSTILE),
-        OwnVerdict(evaluator=HOSTILE, criterion=HOSTILE, label=HOSTILE, reason=HOSTILE),
-    )
-    one = answer(HOSTILE, HOSTILE, HOSTILE).model_copy(
-        update={
-            "question": HOSTILE,
-            "judge": HOSTILE,
-            "sentences": (AnswerSentence(index=1, text=HOSTILE, start=0, end=1),),
-            "sources": (Document(id=HOSTILE, text=HOSTILE, title=HOSTILE),),
-            "gold_nuggets": (Nugget(text=HOSTILE),),
-            "verdicts": verdicts,
-            "findings": (Finding(kind=HOSTILE, message=HOSTILE, sentence=1),),
-        }
-    )
-    return written_run(path, [one])
 
 
 class Tags(HTMLParser):

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats import ReadResult, read_labels, read_records
-from ragassay.formats.reviews import FILE as REVIEWS
-from ragassay.formats.reviews import ReviewedRun, reviews_file
+from ragassay.formats import read_labels
+from ragassay.formats.reviews import read_answers
 from ragassay.metrics.alignment import consensus
 from ragassay.records import HumanLabel, LabelTask, Record, Rejection
 
@@ -43,7 +42,7 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
     Raises:
         InputError: A file cannot be read, or has no label of the task for any of the answers.
     """
-    read = _read_answers(path)
+    read = read_answers(path)
     found = read_labels(gold or path)
     by_id = {record.id: record for record in read.records}
     by_place = {(record.topic, record.system): record for record in read.records}
@@ -63,13 +62,6 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
         labels={name: _agreed(task, places) for name, places in said.items()},
         rejections=(*read.rejections, *(found.rejections if gold else ())),
     )
-
-
-def _read_answers(path: Path) -> ReadResult:
-    reviews = path / REVIEWS if path.is_dir() else reviews_file(path)
-    if reviews is None:
-        return read_records(path)
-    return ReadResult(ReviewedRun(reviews).records(), (), "ragassay-run")
 
 
 def _agreed(task: LabelTask, places: dict[Place, list[str]]) -> dict[Place, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.formats import read_records
+from ragassay.formats.reviews import read_answers
 from ragassay.model_names import SMOLLM2
 from ragassay.models.embeddings import Embedder
 from ragassay.models.hub import loading, source_of
@@ -125,7 +125,7 @@ def _examples(
 ) -> tuple[Sequence[ChatExample], int]:
     """Return the examples of the job's files, and the number of unreadable lines."""
     if job.task == "judge":
-        rejected = sum(len(read_records(path).rejections) for path in job.data)
+        rejected = sum(len(read_answers(path).rejections) for path in job.data)
         return judge_examples(
             job.data, settings, n_systems=job.n_systems, seed=job.recipe.seed, say=say
         ), rejected

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ragassay.agents.answer_reader import AnswerReader, shown_lines
 from ragassay.agents.tuned_judge import TunedJudge
-from ragassay.formats import read_records
+from ragassay.formats.reviews import read_answers
 from ragassay.graphs.files import case_of
 from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
 from ragassay.optimizers.finetuning.yescieval import (
@@ -79,7 +79,7 @@ def judge_examples(
     """Return examples from the answers to questions that are not held out.
 
     Args:
-        answers: YESciEval files.
+        answers: YESciEval files, or run folders whose ratings people reviewed.
         settings: How answers are cut into cases.
         n_systems: How many systems' answers are taken of each question, at random.
         seed: Of all draws.
@@ -91,7 +91,7 @@ def judge_examples(
     found: list[ChatExample] = []
     corpus = Corpus()
     for path in answers:
-        records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
+        records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
         whole = [r for r in records if r.metadata.get("variant", "benign") == "benign"]
         rated = ratings_of(path)
         chosen = [_excerpt(record, seed) for record in some_systems(whole, n_systems)]

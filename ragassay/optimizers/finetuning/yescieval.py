@@ -55,10 +55,10 @@ def redundant(records: Sequence[Record], whole: Sequence[Record]) -> list[Damage
 
 
 def ratings_of(path: Path) -> dict[str, dict[str, int]]:
-    """Return the median of the judges' ratings for each whole answer and rubric."""
+    """Return the median of all ratings for each answer and rubric."""
     given: dict[str, dict[str, list[int]]] = {}
     for label in read_labels(path).labels:
-        if label.record_id and "/benign" in label.record_id:
+        if label.record_id and label.task == "rubric":
             by_rubric = given.setdefault(label.record_id, {})
             by_rubric.setdefault(label.item, []).append(int(label.label))
     return {

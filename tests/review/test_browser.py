@@ -1,0 +1,287 @@
+"""The page in headless Chromium, by keys and clicks."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from answers import answer, written_run
+from reviewing import Server, hostile_run
+
+from ragassay.runs.journal import journal_of
+
+pytestmark = pytest.mark.integration
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+WAIT_MS = 20_000
+
+
+def until(page: Any, condition: str) -> None:
+    """Wait until a condition holds; the page's policy forbids the library's own way of waiting."""
+    for _ in range(WAIT_MS // 25):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(25)
+    raise AssertionError(f"it never came true: {condition}")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("no chromium is installed")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as library:
+        browser = library.chromium.launch(executable_path=CHROMIUM)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Open an address in a browser of its own; a script's error or a refused one fails the test."""
+    problems: list[str] = []
+    contexts = []
+
+    def open_at(url: str, width: int = 1400, height: int = 1000, **options: Any) -> Any:
+        size = {"width": width, "height": height}
+        context = chromium.new_context(viewport=size, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WAIT_MS)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "console",
+            lambda said: problems.append(said.text) if "Content Security" in said.text else None,
+        )
+        page.goto(url)
+        until(page, "document.getElementById('count').textContent !== ''")
+        page.wait_for_load_state("networkidle")
+        return page
+
+    yield open_at
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def server(run: Path) -> Iterator[Server]:
+    with Server(run, "--who", "ann") as started:
+        yield started
+
+
+def title(page: Any) -> str:
+    """What the page shows."""
+    return page.locator("article").get_attribute("data-title")
+
+
+def saved(page: Any) -> None:
+    """Wait until the page says that all is saved."""
+    until(page, "document.getElementById('saved').textContent === 'saved'")
+
+
+def said(run: Path) -> list[tuple[str, str, object]]:
+    """What stands in the journal."""
+    return [(one.evaluator, one.field, one.value) for one in journal_of(run).read()]
+
+
+def test_keys_go_through_the_queue(server, open_page):
+    page = open_page(server.url)
+    assert "token" not in page.url
+    first = title(page)
+    assert first.startswith("Citation verdict, sentence 2")
+    page.keyboard.press("j")
+    until(page, f"document.querySelector('article').dataset.title !== {first!r}")
+    assert title(page) == "Evidence verdict, sentence 1 · for 1: undecided"
+    assert "Item 2 of 8" in page.locator("#live").inner_text()
+    assert page.locator('.row[aria-selected="true"]').get_attribute("data-n") == page.locator(
+        "article"
+    ).get_attribute("data-n")
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    until(page, f"document.querySelector('article').dataset.title === {first!r}")
+
+
+def test_a_digit_says_a_label_shows_the_next_item_and_u_takes_it_back(server, open_page, run):
+    page = open_page(server.url)
+    first = title(page)
+    page.keyboard.press("3")
+    saved(page)
+    assert said(run) == [("citation", "label", "neutral")]
+    assert title(page) != first
+    assert page.locator("#count").inner_text().startswith("1 of 8")
+    page.keyboard.press("u")
+    until(page, f"document.querySelector('article').dataset.title === {first!r}")
+    until(page, "document.getElementById('count').textContent.startsWith('0 of 8')")
+    assert [one.undoes != "" for one in journal_of(run).read()] == [False, True]
+
+
+def test_accept_and_reject(server, open_page, run):
+    page = open_page(server.url)
+    page.keyboard.press("a")
+    saved(page)
+    page.keyboard.press("a")  # of an undecided verdict, what it leans to
+    until(page, "document.getElementById('count').textContent.startsWith('2 of 8')")
+    saved(page)
+    page.keyboard.press("x")
+    until(page, "document.getElementById('count').textContent.startsWith('3 of 8')")
+    saved(page)
+    assert said(run) == [
+        ("citation", "label", "contradicts"),
+        ("evidence", "label", "supports"),
+        ("rubric", "removed", True),
+    ]
+
+
+def test_a_rating_by_its_digit(server, open_page, run):
+    page = open_page(server.url)
+    page.locator('select[name="evaluator"]').select_option("rubric")
+    until(page, "document.querySelectorAll('.row').length === 2")
+    page.keyboard.press("Escape")
+    page.keyboard.press("5")
+    saved(page)
+    assert said(run) == [("rubric", "rating", 5)]
+
+
+def test_edit_says_another_label_and_why(server, open_page, run):
+    page = open_page(server.url)
+    page.keyboard.press("e")
+    page.locator("#edit select").select_option(label="not relevant")
+    page.locator("#why").fill("It is about another drug.")
+    page.keyboard.press("Control+Enter")
+    saved(page)
+    (review,) = journal_of(run).read()
+    assert (review.value, review.why) == ("not_relevant", "It is about another drug.")
+    page.keyboard.press("k")
+    page.get_by_text("It is about another drug.").wait_for()
+    assert page.locator(".people .mine").count() == 1
+
+
+def test_clicks_do_the_same(server, open_page, run):
+    page = open_page(server.url)
+    page.locator(".row").nth(2).click()
+    until(page, "document.querySelector('article').dataset.title.startsWith('Rubric rating')")
+    page.locator(".choice", has_text="4").click()
+    saved(page)
+    assert said(run) == [("rubric", "rating", 4)]
+    page.locator(".row").first.click()
+    page.locator(".rows button.link", has_text="Sentence label").first.click()
+    until(page, "document.querySelector('article').dataset.title.startsWith('Sentence label')")
+
+
+def test_search_narrows_the_queue_and_escape_goes_back_to_the_keys(server, open_page):
+    page = open_page(server.url)
+    page.keyboard.press("/")
+    page.keyboard.type("gold")
+    until(page, "document.querySelectorAll('.row').length === 1")
+    assert title(page).startswith("Nugget assignment")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#help").is_visible()
+    page.locator("#text").fill("nothing has this")
+    page.get_by_text("Nothing fits these filters.").wait_for()
+
+
+def test_without_a_name_the_page_asks_once(run, open_page):
+    with Server(run) as server:
+        page = open_page(server.url)
+        assert page.locator("#ask").is_visible()
+        page.keyboard.type("Zoë Ångström")
+        page.keyboard.press("Enter")
+        until(page, "document.getElementById('who').textContent === 'Zoë Ångström'")
+        page.keyboard.press("1")
+        saved(page)
+        page.reload()
+        page.wait_for_load_state("networkidle")
+        assert not page.locator("#ask").is_visible()
+    assert journal_of(run).read()[0].who == "Zoë Ångström"
+
+
+def test_two_people_see_what_the_other_said(server, open_page, run):
+    ann = open_page(server.url)
+    with Server(run, "--who", "bob") as other:
+        bob = open_page(other.url)
+        ann.keyboard.press("1")
+        saved(ann)
+        bob.get_by_text("ann", exact=True).first.wait_for()
+        bob.keyboard.press("3")
+        saved(bob)
+        ann.locator(".row .others.differ").first.wait_for()
+    assert {(one.who, one.value) for one in journal_of(run).read()} == {
+        ("ann", "supports"),
+        ("bob", "neutral"),
+    }
+
+
+def test_what_the_server_could_not_save_is_kept_and_sent_when_it_is_back(run, open_page):
+    server = Server(run, "--who", "ann")
+    page = open_page(server.url)
+    server.kill()
+    page.keyboard.press("3")
+    until(page, "document.getElementById('saved').classList.contains('wait')")
+    assert "1 not saved" in page.locator("#saved").inner_text()
+    assert title(page).startswith("Evidence verdict")  # fetched before it was asked for
+    assert not journal_of(run).read()
+    with Server(run, "--who", "ann", "--port", str(server.port)) as again:
+        page.goto(again.url)
+        until(page, "localStorage.length === 0")
+    assert said(run) == [("citation", "label", "neutral")]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_page_fits_and_keeps_the_choices_in_sight(server, open_page, run, scheme):
+    page = open_page(server.url, 400, 900, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    box = page.locator(".choices").bounding_box()
+    assert box["y"] > 450 and box["y"] + box["height"] <= 900
+    assert not page.locator("#list").is_visible()
+    page.locator("#open-queue").click()
+    page.locator(".row").nth(1).click()
+    assert not page.locator("#list").is_visible()
+    page.locator(".choice").first.click()
+    saved(page)
+    assert len(said(run)) == 1
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (max(map(int, background[4:-1].split(","))) < 60) == (scheme == "dark")
+
+
+def test_the_focus_is_seen_and_every_control_has_a_name(server, open_page):
+    page = open_page(server.url)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    width = page.evaluate("getComputedStyle(document.activeElement).outlineWidth")
+    assert width == "2px"
+    nameless = page.evaluate(
+        "[...document.querySelectorAll('button,input,select,textarea')].filter((one) =>"
+        " !one.textContent.trim() && !one.labels?.length && !one.getAttribute('aria-label'))"
+        ".map((one) => one.outerHTML)"
+    )
+    assert nameless == []
+
+
+def test_a_long_queue_keeps_few_rows_in_the_document(tmp_path, open_page):
+    many = [answer(f"r{n}", labels=[("A sentence.", "required")] * 50) for n in range(100)]
+    with Server(written_run(tmp_path / "run", many), "--who", "ann") as server:
+        page = open_page(server.url)
+        assert page.locator(".row").count() < 80
+        page.locator("#list").evaluate("(list) => { list.scrollTop = list.scrollHeight; }")
+        page.locator("#row-4999 .kind").wait_for()
+        assert page.locator(".row").count() < 80
+        page.locator("#row-4999").click()
+        until(page, "document.querySelector('article').dataset.n === '4999'")
+
+
+def test_hostile_texts_run_nothing(tmp_path, open_page):
+    with Server(hostile_run(tmp_path / "run"), "--who", "<b>eve</b>") as server:
+        page = open_page(server.url)
+        for _ in range(3):
+            page.keyboard.press("a")
+            saved(page)
+        page.wait_for_load_state("networkidle")
+        assert page.locator("main img, main script, main b b, #list img").count() == 0
+        assert page.evaluate("typeof window.a") == "undefined"
