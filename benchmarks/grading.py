@@ -21,8 +21,6 @@ from pathlib import Path
 from throughput import scripted_process
 
 WORDS = "cells protein disease risk trial pressure sodium patients dose effect outcome".split()
-    "cells protein disease risk trial pressure sodium patients dose effect renal outcome".split()
-)
 
 
 def write_input(folder: Path, n_passages: int, n_items: int) -> tuple[Path, Path]:

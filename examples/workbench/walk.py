@@ -46,6 +46,7 @@ def scripted_reply(script: Mapping[str, Any]) -> Callable[[Sequence[Any], Any], 
 
 
 def main() -> None:
+    """Run the steps, one command after the other."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--embedded", action="store_true")
     parser.add_argument("--out", type=Path, default=Path("runs") / "workbench")
