@@ -55,7 +55,8 @@ def grade(
     qrels and leaderboards; `ragassay review` shows them to people.
 
     Without --model the embedded instruments grade, and leave open what they cannot tell. The same
-    command again resumes a stopped run.
+    command again resumes a stopped run; after a change of the test bank it grades only what the
+    change touches.
 
     For example:
 
@@ -76,8 +77,12 @@ def grade(
         from ragassay.api import folder_at
         from ragassay.cli.output import print_plan, print_rejections
         from ragassay.runs.evaluate import plan, run_sync
-        from ragassay.runs.grading import default_folder, grade_passages, prepared_grading
-        from ragassay.runs.job import job_of
+        from ragassay.runs.grading import (
+            default_folder,
+            grade_passages,
+            grading_job,
+            prepared_grading,
+        )
         from ragassay.runs.progress import shown_progress
 
         passages, tools = prepared_grading(
@@ -85,7 +90,7 @@ def grade(
         )
         print_rejections(passages.rejections)
         if dry_run:
-            found = plan(job_of(passages.records, tools.retrieval.corpus), tools)
+            found = plan(grading_job(passages, tools), tools)
             print_plan(found, tools.settings.judges, as_json, tools.settings.escalated_to or "")
             return
         folder = folder_at(options.get("out") or default_folder(responses), options)

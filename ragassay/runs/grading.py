@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -28,7 +28,7 @@ from ragassay.runs.engine import Listener
 from ragassay.runs.evaluate import RunResult, run
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.grades import GradedFile, cover_tables
-from ragassay.runs.job import job_of
+from ragassay.runs.job import Job, job_of
 from ragassay.runs.passages import Passages, passage_id, read_passages
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
@@ -143,8 +143,7 @@ async def grade_passages(
         RunMismatchError: The folder has another run.
         FatalModelError: The judge is unavailable.
     """
-    job = job_of(passages.records, tools.retrieval.corpus, passages.rejections)
-    found = await run(job, tools, folder, listen, has_reports=False)
+    found = await run(grading_job(passages, tools), tools, folder, listen, has_reports=False)
     by_id = {evaluation.record_id: evaluation for evaluation in found.evaluations}
     queries = tuple(
         _with_grades(query, passages, by_id, tools.grader_name, like_original)
@@ -180,6 +179,19 @@ def _with_grades(
             )
         found.append(one)
     return QueryParagraphs(query.query_id, tuple(found))
+
+
+def grading_job(passages: Passages, tools: Toolbox) -> Job:
+    """Return the job of grading passages.
+
+    Its stamp is that of the passages alone: where the test bank was changed, the same folder goes
+    on, and only what the change touches is asked again.
+    """
+    records = passages.records
+    bare = [record.model_copy(update={"exam": ()}) for record in records]
+    corpus = tools.retrieval.corpus
+    stamp = job_of(bare, corpus).answers
+    return replace(job_of(records, corpus, passages.rejections), answers=stamp)
 
 
 def default_folder(paths: Sequence[Path]) -> Path:

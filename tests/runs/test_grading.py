@@ -17,7 +17,9 @@ import ragassay
 from ragassay.errors import InputError, SettingsError
 from ragassay.formats import read_graded_paragraphs
 from ragassay.formats.workbench.paragraphs import GradedParagraph
+from ragassay.records import BANK, Review
 from ragassay.runs.folder import RunFolder
+from ragassay.runs.journal import journal_of
 from ragassay.testing import Fault, ScriptedModel, last_user_text
 
 pytestmark = pytest.mark.integration
@@ -163,6 +165,22 @@ def test_a_cascade_asks_the_second_judge_for_single_items(files):
             )
             assert (first.n_requests, second.n_requests) == (6, 9)
     assert ratings(found.queries[0].paragraphs[0]) == {"q/who": 0, "q/when": 5, "q/n": 0}
+
+
+def test_after_an_edit_of_the_bank_only_the_item_is_graded_again(files, tmp_path):
+    _, bank = files
+    with ScriptedModel(said) as model:
+        graded(files, model, out=tmp_path / "run")
+        edit = Review(
+            who="Ada", evaluator=BANK, record="q", item="q/who", field="text", value="Which When?"
+        )
+        journal_of(bank).add(edit)
+        found = graded(files, model, out=tmp_path / "run")
+        # Nine grades, and then one item anew for each of three passages.
+        assert model.n_requests == 9 + 3
+    assert found.n_grades == 9
+    assert [ratings(one)["q/who"] for one in found.queries[0].paragraphs] == [5, 0, 0]
+    assert len(RunFolder(tmp_path / "run").evaluations()) == 3
 
 
 def test_what_cannot_be_graded_by_is_said(files):
