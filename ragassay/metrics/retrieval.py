@@ -75,15 +75,18 @@ def run_values(
     }
     if not used:
         return values
-    names = {measure: name for name, measure in parsed.items()}
+    # Two names may be the same measure, as RR and RR(rel=4) at the level 4.
+    names: dict[Measure, list[str]] = {}
+    for name, measure in parsed.items():
+        names.setdefault(measure, []).append(name)
     with _unusable_measures():
         evaluator = ir_measures.evaluator(list(names), used)
         for system, run in runs.items():
             ranked = {q: dict(run[q]) for q in used if run.get(q)}
             for metric in evaluator.iter_calc(ranked) if ranked else ():
-                of_run = values[names[metric.measure]][system]
-                if metric.query_id in of_run:
-                    of_run[metric.query_id] = metric.value
+                for name in names[metric.measure]:
+                    if metric.query_id in values[name][system]:
+                        values[name][system][metric.query_id] = metric.value
     return values
 
 
@@ -96,7 +99,11 @@ def parse_measure(name: str) -> Measure:
     import ir_measures
 
     try:
-        return ir_measures.parse_measure(name)
+        measure = ir_measures.parse_measure(name)
+        unknown = measure.params.keys() - measure.SUPPORTED_PARAMS.keys()
+        if unknown:
+            raise ValueError(f"it has no {min(unknown)}")
+        return measure
     except (NameError, ValueError) as error:
         raise InputError(
             f"{name!r} is not a measure ({error}): give one of ir_measures, as nDCG@10"

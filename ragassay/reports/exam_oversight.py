@@ -126,13 +126,10 @@ def spurious_sheet(uses: Sequence[ItemUse]) -> Sheet:
         for one in uses
     )
     counts = Counter(one.finding for one in uses)
-    return Sheet(
-        "Items, by how many non-relevant passages cover them",
-        columns,
-        rows,
-        f"covered by non-relevant passages: {counts['spurious']}, by any passage: "
-        f"{counts['any']}, by none: {counts['none']}",
-    )
+    who = {"spurious": "non-relevant passages", "any": "any passage", "none": "none"}
+    notes = [f"covered by {words}: {counts[key]}" for key, words in who.items() if counts[key]]
+    title = "Items, by how many non-relevant passages cover them"
+    return Sheet(title, columns, rows, "; ".join(notes))
 
 
 def grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
