@@ -86,7 +86,7 @@ def missing_passages(
 
 @dataclass(frozen=True)
 class ItemUse:
-    """How often passages cover an item.
+    """An item, and the share of passages that cover it.
 
     Attributes:
         query_id: The query.

@@ -33,7 +33,7 @@ class GraderPair:
 
 @dataclass(frozen=True)
 class GraderAgreement:
-    """How far graders agree.
+    """Agreement of all graders.
 
     Attributes:
         pairs: Each pair within a kind; then each pair of models with the same prompts, over all.

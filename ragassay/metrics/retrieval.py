@@ -56,8 +56,8 @@ def run_values(
         runs: Run to query to document to score; higher is better. A query of the qrels that is
             missing from a run is 0.
         measures: Names in the notation of ir_measures.
-        level: The least grade that is relevant, as trec_eval's -l; for measures that take gains,
-            such as nDCG, it says only which queries count. A measure's own `rel=` goes first.
+        level: The least grade that is relevant, as trec_eval's -l. Measures that take gains, such
+            as nDCG, do not heed it, and a measure's own `rel=` goes first.
 
     Returns:
         Measure to run to query to value. A query without a relevant document is left out.
@@ -68,7 +68,7 @@ def run_values(
     import ir_measures
 
     parsed = {name: _measure(name, level) for name in dict.fromkeys(measures)}
-    wanted = {name: _wanted(qrels, measure, level) for name, measure in parsed.items()}
+    wanted = {name: _wanted(qrels, measure) for name, measure in parsed.items()}
     used = {q: dict(qrels[q]) for q in qrels if any(q in found for found in wanted.values())}
     values = {
         name: {run: dict.fromkeys(found, 0.0) for run in runs} for name, found in wanted.items()
@@ -126,8 +126,8 @@ def _measure(name: str, level: int) -> Measure:
     return measure(rel=level) if takes and level > 1 else measure
 
 
-def _wanted(qrels: Qrels, measure: Measure, level: int) -> list[str]:
-    least = measure.params.get("rel", level)
+def _wanted(qrels: Qrels, measure: Measure) -> list[str]:
+    least = measure.params.get("rel", 1)
     return [query for query, grades in qrels.items() if max(grades.values(), default=0) >= least]
 
 

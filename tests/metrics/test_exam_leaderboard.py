@@ -43,7 +43,8 @@ def test_the_level_says_what_is_relevant_unless_the_measure_does() -> None:
     assert values["P@2"]["good"].value == pytest.approx(0.75)
     # Only q has a label of 5.
     assert (values["P(rel=5)@2"]["good"].value, values["P(rel=5)@2"]["good"].n) == (0.5, 1)
-    assert values["nDCG@5"]["good"].value == 1.0
+    # nDCG takes gains, whatever the level: s, which good does not rank, counts as 0.
+    assert values["nDCG@5"]["good"].value == pytest.approx(2 / 3)
 
 
 def test_equal_means_share_a_rank_whatever_they_were_summed_from() -> None:
