@@ -114,9 +114,10 @@ def leaderboard(
 ) -> None:
     """Rank systems by the labels of the passages that they found.
 
-    --min-rating is trec_eval's -l: passages labelled lower are not relevant. alpha_nDCG takes the
-    items that a passage covers as subtopics. Unlabelled passages among the first 20 are counted:
-    they count as not relevant, and may be worth a grade.
+    --min-rating is trec_eval's -l: passages labelled lower are not relevant; nDCG, which takes
+    gains, does not heed it. alpha_nDCG takes the items that a passage covers as subtopics.
+    Unlabelled passages among the first 20 are counted: they are taken as not relevant, and may be
+    worth a grade.
 
     For example:
 

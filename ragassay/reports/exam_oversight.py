@@ -64,10 +64,11 @@ def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
         ),
         Column("passage"),
     ]
+    some_cell = {name: cell for (name, _), cell in grid.cells.items()}
     rows: list[tuple[Cell, ...]] = []
     for name in grid.passages:
         found = [grid.cells.get((name, item)) for item in items]
-        some = next(cell for (passage, _), cell in grid.cells.items() if passage == name)
+        some = some_cell[name]
         cells = (part for cell in found for part in (_grid_cell(cell), cell and cell.extracted))
         rows.append((grid.query_id, name, some.relevance, *cells, some.passage))
     return Sheet(

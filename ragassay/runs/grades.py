@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -260,16 +260,18 @@ def leaderboards(
         raise InputError("give graded passages, or --qrels FILE in their place")
     rankings = system_rankings(file.queries if file else (), runs)
     subtopics = None
+    n_uncertain = 0
     level = min_rating or 1
     labels: Mapping[str, Mapping[str, int]]
     if file is None or qrels is not None:
         labels = read_qrels(qrels or Path())
     else:
-        labels = rubric_qrels(file, chosen, by, min_rating).labels
+        found = rubric_qrels(file, chosen, by, min_rating)
+        labels, n_uncertain = found.labels, found.n_unlabelled + found.n_uncertain
         least = level if by == "rating" else min_rating
         subtopics = covered_items(file.queries, chosen, least)
         level = level if by == "rating" else 1
-    return rubric_boards(
+    boards = rubric_boards(
         labels,
         rankings,
         list(measures or DEFAULT_MEASURES),
@@ -277,3 +279,4 @@ def leaderboards(
         subtopics=subtopics,
         official=read_official(official) if official else None,
     )
+    return tuple(replace(board, n_uncertain=n_uncertain) for board in boards)

@@ -62,18 +62,24 @@ def test_missing_from_the_bank() -> None:
 
 
 def test_relevance_by_a_direct_grade() -> None:
+    plain = direct(1).model_copy(
+        update={"self_ratings": None, "prompt_info": {"prompt_class": "FagB"}}
+    )
     queries = (
         query(
             "q",
             passage("p", rated({"a": 0}), direct(3)),
             passage("r", rated({"a": 0}), direct(1), judged=3),
             passage("failed", rated({"a": 0}), direct(3, error="refused")),
+            passage("yes", rated({"a": 0}), plain),
         ),
     )
     relevance = Relevance(2, GradeFilter(items="direct"))
     graded = GradeFilter(items="question")
     assert [r.paragraph_id for r in missing_passages(queries, graded, relevance)] == ["p"]
-    assert [relevance.is_relevant(one) for one in queries[0].paragraphs] == [True, False, None]
+    found = [relevance.is_relevant(one) for one in queries[0].paragraphs]
+    assert found == [True, False, None, False]
+    assert Relevance(1, relevance.direct).level(queries[0].paragraphs[3]) == 1
 
 
 def test_items_by_who_covers_them() -> None:
