@@ -13,7 +13,6 @@ from ragassay.cli.grade_options import (
     GradesArgument,
     Items,
     Limit,
-    MinRating,
     MinRelevant,
     Model,
     Official,
@@ -86,7 +85,7 @@ def cover(
 
 def leaderboard(
     grades: Annotated[
-        Path | None, typer.Argument(metavar="[GRADES]", help="Graded passages.")
+        Path | None, typer.Argument(metavar="GRADES", help="Graded passages.")
     ] = None,
     *,
     qrels: Annotated[
@@ -103,7 +102,15 @@ def leaderboard(
         Literal["rating", "covered"],
         typer.Option(help="Label by highest rating, or by the number of items covered."),
     ] = "rating",
-    min_rating: MinRating = None,
+    min_rating: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=5,
+            help="Least rating that is relevant, 1; of --label covered the "
+            "least that covers an item.",
+        ),
+    ] = None,
     official: Official = None,
     model: Model = "",
     prompt_class: PromptClass = "",
@@ -121,8 +128,9 @@ def leaderboard(
 
     For example:
 
-      ragassay grades leaderboard graded.jsonl.gz --runs bm25.run --runs dense.run --min-rating 4
-      --measure RR --measure alpha_nDCG@20 --official official_dl20_leaderboard.json
+      ragassay grades leaderboard graded.jsonl.gz --runs runs --min-rating 4 --official ranks.json
+
+      ragassay grades leaderboard graded.jsonl.gz --measure RR --measure alpha_nDCG@20
 
       ragassay grades leaderboard --qrels rubric.qrels --runs bm25.run --runs dense.run
 

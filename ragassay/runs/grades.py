@@ -120,10 +120,19 @@ def read_graded(path: Path, banks: Sequence[Path] = ()) -> GradedFile:
 def system_rankings(queries: Sequence[QueryParagraphs], runs: Sequence[Path]) -> Rankings:
     """Return the rankings of run files; without any, those in the graded file.
 
+    Args:
+        queries: Graded passages.
+        runs: Run files, and folders of files that end in `.run`.
+
     Raises:
         InputError: There are none, or a run cannot be read.
     """
-    found = rankings_of([read_run(path) for path in runs]) if runs else rankings_in(queries)
+    paths = [
+        path for one in runs for path in (sorted(one.glob("*.run")) if one.is_dir() else [one])
+    ]
+    if runs and not paths:
+        raise InputError(f"there is no *.run file in {', '.join(map(str, runs))}")
+    found = rankings_of(map(read_run, paths)) if runs else rankings_in(queries)
     if not found:
         raise InputError("the graded passages have no rankings: give --runs RUN, once for each")
     return found

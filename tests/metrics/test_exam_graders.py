@@ -68,11 +68,15 @@ def test_a_minimum_rating_counts_where_there_are_ratings() -> None:
     assert pair.covered.confusion == ((0, 1), (0, 1))
 
 
-def test_what_failed_for_both_is_nobodys() -> None:
+def test_what_failed_for_both_is_unscored() -> None:
     one = passage("p", rated({"a": 3}, ["b"], model="m"), rated({"a": 3}, ["b"], model="n"))
     pair = grader_agreement((query("q", one),), GradeFilter()).pairs[0]
-    assert (pair.covered.kappa.n, pair.covered.kappa.n_unscored) == (1, 0)
+    assert (pair.covered.kappa.n, pair.covered.kappa.n_unscored) == (1, 1)
     assert pair.covered.kappa.value is None
+    one = passage("p", rated({}, ["b"], model="m"), rated({}, ["b"], model="n"))
+    pair = grader_agreement((query("q", one),), GradeFilter()).pairs[0]
+    assert (pair.covered.accuracy.value, pair.covered.accuracy.n_unscored) == (None, 1)
+    assert pair.ratings is None
 
 
 def test_one_grader_agrees_with_nobody() -> None:

@@ -44,7 +44,7 @@ def test_minimum_ratings_are_shown_where_there_are_ratings() -> None:
     assert [t.k for t in cover_tables(plain, ANY, ks=(5, 9))] == [5, 9]
 
 
-def test_what_is_not_there_is_named() -> None:
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     file = graded(passage("p", rated({"a": 4})))
     with pytest.raises(InputError, match="no rankings: give --runs"):
         cover_tables(file, ANY)
@@ -54,6 +54,8 @@ def test_what_is_not_there_is_named() -> None:
         rubric_qrels(graded(passage("p")), ANY)
     with pytest.raises(InputError, match="give graded passages, or --qrels"):
         leaderboards(None, ANY)
+    with pytest.raises(InputError, match=r"no \*\.run file in"):
+        cover_tables(file, ANY, runs=[tmp_path])
 
 
 def test_a_leaderboard_by_grades_is_that_of_the_labels_written(tmp_path: Path) -> None:
@@ -75,6 +77,8 @@ def test_a_leaderboard_by_grades_is_that_of_the_labels_written(tmp_path: Path) -
         own = leaderboards(file, ANY, min_rating=level)
         written = leaderboards(None, ANY, qrels=labels, runs=runs, min_rating=level)
         assert own == written
+        in_folder = leaderboards(None, ANY, qrels=labels, runs=[tmp_path], min_rating=level)
+        assert in_folder == written
     (rows,) = leaderboards(file, ANY, measures=["RR"], min_rating=4)
     assert [(row.system, row.score.value) for row in rows.rows] == [
         ("s", 1.0),
