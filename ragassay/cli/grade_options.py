@@ -64,7 +64,8 @@ Runs = Annotated[
     typer.Option(
         "--runs",
         metavar="RUN",
-        help="Run file of a system; repeat for more. Without it the rankings in GRADES count.",
+        help="Run file of a system, named by its tag, or a folder of *.run files; repeat for more. "
+        "Without it the rankings in GRADES count.",
     ),
 ]
 

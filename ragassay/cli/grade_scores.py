@@ -13,7 +13,6 @@ from ragassay.cli.grade_options import (
     GradesArgument,
     Items,
     Limit,
-    MinRating,
     MinRelevant,
     Model,
     Official,
@@ -86,7 +85,7 @@ def cover(
 
 def leaderboard(
     grades: Annotated[
-        Path | None, typer.Argument(metavar="[GRADES]", help="Graded passages.")
+        Path | None, typer.Argument(metavar="GRADES", help="Graded passages.")
     ] = None,
     *,
     qrels: Annotated[
@@ -103,7 +102,15 @@ def leaderboard(
         Literal["rating", "covered"],
         typer.Option(help="Label by highest rating, or by the number of items covered."),
     ] = "rating",
-    min_rating: MinRating = None,
+    min_rating: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=5,
+            help="Least rating that is relevant, 1; of --label covered the "
+            "least that covers an item.",
+        ),
+    ] = None,
     official: Official = None,
     model: Model = "",
     prompt_class: PromptClass = "",
@@ -114,14 +121,16 @@ def leaderboard(
 ) -> None:
     """Rank systems by the labels of the passages that they found.
 
-    --min-rating is trec_eval's -l: passages labelled lower are not relevant. alpha_nDCG takes the
-    items that a passage covers as subtopics. Unlabelled passages among the first 20 are counted:
-    they count as not relevant, and may be worth a grade.
+    --min-rating is trec_eval's -l: passages labelled lower are not relevant; nDCG, which takes
+    gains, does not heed it. alpha_nDCG takes the items that a passage covers as subtopics.
+    Unlabelled passages among the first 20 are counted: they are taken as not relevant, and may be
+    worth a grade.
 
     For example:
 
-      ragassay grades leaderboard graded.jsonl.gz --runs bm25.run --runs dense.run --min-rating 4
-      --measure RR --measure alpha_nDCG@20 --official official_dl20_leaderboard.json
+      ragassay grades leaderboard graded.jsonl.gz --runs runs --min-rating 4 --official ranks.json
+
+      ragassay grades leaderboard graded.jsonl.gz --measure RR --measure alpha_nDCG@20
 
       ragassay grades leaderboard --qrels rubric.qrels --runs bm25.run --runs dense.run
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ragassay.formats.workbench.grades import GradeFilter, grade_of
 from ragassay.formats.workbench.paragraphs import QueryParagraphs
-from ragassay.metrics.intervals import share_interval
+from ragassay.metrics.intervals import mean_share_interval
 from ragassay.metrics.oversight import Relevance, Texts
 from ragassay.metrics.scoring import build_score
 from ragassay.records import Score
@@ -86,7 +86,7 @@ def missing_passages(
 
 @dataclass(frozen=True)
 class ItemUse:
-    """How often passages cover an item.
+    """An item, and the share of passages that cover it.
 
     Attributes:
         query_id: The query.
@@ -186,6 +186,6 @@ def _share(verdicts: Sequence[bool | None]) -> Score:
         hits / len(known) if known else None,
         len(known),
         n_unscored,
-        share_interval(hits, len(known)),
+        mean_share_interval(hits, len(known)),
         (hits / total, (hits + n_unscored) / total) if total else (None, None),
     )

@@ -51,7 +51,7 @@ class GradeTable:
 
 @dataclass(frozen=True)
 class AnnotatorTables:
-    """How grades agree with judgments, if a passage needs so many items.
+    """Agreement of grades with judgments, if a passage needs so many items.
 
     Attributes:
         min_answers: The least number of items that a passage must cover.

@@ -35,7 +35,7 @@ class OriginalCover:
 
 @dataclass(frozen=True)
 class SystemCover:
-    """How much of the test banks a system covers.
+    """The share of the test banks that a system covers.
 
     Attributes:
         system: Its name, or `OVERALL`.

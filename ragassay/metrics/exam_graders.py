@@ -33,7 +33,7 @@ class GraderPair:
 
 @dataclass(frozen=True)
 class GraderAgreement:
-    """How far graders agree.
+    """Agreement of all graders.
 
     Attributes:
         pairs: Each pair within a kind; then each pair of models with the same prompts, over all.
@@ -153,25 +153,19 @@ def _compared(
     *,
     is_rating: bool,
 ) -> Agreement | None:
-    """Compare two graders; what the first has no verdict on has no truth, so it counts as unscored.
+    """Compare two graders; None where there is nothing that both could have graded.
 
-    Kappa has no order of its raters: where only the first has none, the two change places.
+    What either has no verdict on is unscored. Kappa has no order of its raters: where only the
+    first has none, the other's verdict stands in its place.
     """
-    rows = [(_word(left[unit], is_rating), _word(right[unit], is_rating), unit) for unit in units]
-    if is_rating and not any(a is not None and b is not None for a, b, _ in rows):
-        return None
-    known = [
-        (a, b, unit) if a is not None else (b, None, unit)
-        for a, b, unit in rows
-        if a is not None or b is not None
-    ]
-    if not known:
+    rows = [(_word(left[unit], is_rating), _word(right[unit], is_rating)) for unit in units]
+    if not units or (is_rating and not any(a and b for a, b in rows)):
         return None
     return agreement(
-        truth=[truth for truth, _, _ in known if truth is not None],
-        predicted=[predicted for _, predicted, _ in known],
+        truth=[a or b or labels[0] for a, b in rows],
+        predicted=[b if a else None for a, b in rows],
         labels=labels,
-        questions=[query for *_, (query, _, _) in known],
+        questions=[query for query, _, _ in units],
         is_ordered=is_rating,
     )
 

@@ -57,12 +57,14 @@ class RubricBoard:
         correlation: Of the means with the official scores; None without these. Systems that only
             one of the two has are left out, and counted as unscored.
         only_official: Systems that only the official leaderboard has.
+        n_uncertain: Labels that are missing or could be higher, as an item has no grade.
     """
 
     measure: str
     rows: tuple[RubricRow, ...]
     correlation: RankCorrelation | None
     only_official: tuple[str, ...]
+    n_uncertain: int = 0
 
 
 def rubric_boards(

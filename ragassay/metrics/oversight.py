@@ -24,18 +24,21 @@ class Relevance:
 
     Attributes:
         min_relevant: The least judgment, or direct rating, that is relevant.
-        direct: Where given, the direct grades whose rating is taken in place of judgments.
+        direct: Where given, the direct grades that are taken in place of judgments: their rating,
+            or 1 and 0 where they have none.
     """
 
     min_relevant: int = 1
     direct: GradeFilter | None = None
 
     def level(self, one: GradedParagraph) -> int | None:
-        """Return the lowest of a passage's judgments, or its direct rating; None where unknown."""
+        """Return the lowest of a passage's judgments, or its direct grade; None where unknown."""
         if self.direct is None:
             return min((j.relevance for j in one.paragraph_data.judgments), default=None)
         grade = grade_of(one, self.direct)
-        return None if grade is None or grade.ratings is None else grade.ratings.get(DIRECT)
+        if grade is None or grade.unscored:
+            return None
+        return int(bool(grade.correct)) if grade.ratings is None else grade.ratings.get(DIRECT)
 
     def is_relevant(self, one: GradedParagraph) -> bool | None:
         """Return whether a passage is relevant; None where unknown."""

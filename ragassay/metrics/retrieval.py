@@ -56,8 +56,8 @@ def run_values(
         runs: Run to query to document to score; higher is better. A query of the qrels that is
             missing from a run is 0.
         measures: Names in the notation of ir_measures.
-        level: The least grade that is relevant, as trec_eval's -l; for measures that take gains,
-            such as nDCG, it says only which queries count. A measure's own `rel=` goes first.
+        level: The least grade that is relevant, as trec_eval's -l. Measures that take gains, such
+            as nDCG, do not heed it, and a measure's own `rel=` goes first.
 
     Returns:
         Measure to run to query to value. A query without a relevant document is left out.
@@ -68,22 +68,25 @@ def run_values(
     import ir_measures
 
     parsed = {name: _measure(name, level) for name in dict.fromkeys(measures)}
-    wanted = {name: _wanted(qrels, measure, level) for name, measure in parsed.items()}
+    wanted = {name: _wanted(qrels, measure) for name, measure in parsed.items()}
     used = {q: dict(qrels[q]) for q in qrels if any(q in found for found in wanted.values())}
     values = {
         name: {run: dict.fromkeys(found, 0.0) for run in runs} for name, found in wanted.items()
     }
     if not used:
         return values
-    names = {measure: name for name, measure in parsed.items()}
+    # Two names may be the same measure, as RR and RR(rel=4) at the level 4.
+    names: dict[Measure, list[str]] = {}
+    for name, measure in parsed.items():
+        names.setdefault(measure, []).append(name)
     with _unusable_measures():
         evaluator = ir_measures.evaluator(list(names), used)
         for system, run in runs.items():
             ranked = {q: dict(run[q]) for q in used if run.get(q)}
             for metric in evaluator.iter_calc(ranked) if ranked else ():
-                of_run = values[names[metric.measure]][system]
-                if metric.query_id in of_run:
-                    of_run[metric.query_id] = metric.value
+                for name in names[metric.measure]:
+                    if metric.query_id in values[name][system]:
+                        values[name][system][metric.query_id] = metric.value
     return values
 
 
@@ -96,7 +99,11 @@ def parse_measure(name: str) -> Measure:
     import ir_measures
 
     try:
-        return ir_measures.parse_measure(name)
+        measure = ir_measures.parse_measure(name)
+        unknown = measure.params.keys() - measure.SUPPORTED_PARAMS.keys()
+        if unknown:
+            raise ValueError(f"it has no {min(unknown)}")
+        return measure
     except (NameError, ValueError) as error:
         raise InputError(
             f"{name!r} is not a measure ({error}): give one of ir_measures, as nDCG@10"
@@ -119,8 +126,8 @@ def _measure(name: str, level: int) -> Measure:
     return measure(rel=level) if takes and level > 1 else measure
 
 
-def _wanted(qrels: Qrels, measure: Measure, level: int) -> list[str]:
-    least = measure.params.get("rel", level)
+def _wanted(qrels: Qrels, measure: Measure) -> list[str]:
+    least = measure.params.get("rel", 1)
     return [query for query, grades in qrels.items() if max(grades.values(), default=0) >= least]
 
 

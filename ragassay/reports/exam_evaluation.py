@@ -75,6 +75,10 @@ def board_sheet(found: RubricBoard) -> Sheet:
     notes = [_correlation_text(found.correlation)] if found.correlation else []
     if found.only_official:
         notes.append(f"not ranked here: {', '.join(found.only_official)}")
+    if found.n_uncertain:
+        notes.append(
+            f"{found.n_uncertain} labels are missing or may be too low: items have no grade"
+        )
     return Sheet(found.measure, columns, rows, "; ".join(notes))
 
 

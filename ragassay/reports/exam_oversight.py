@@ -64,10 +64,11 @@ def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
         ),
         Column("passage"),
     ]
+    some_cell = {name: cell for (name, _), cell in grid.cells.items()}
     rows: list[tuple[Cell, ...]] = []
     for name in grid.passages:
         found = [grid.cells.get((name, item)) for item in items]
-        some = next(cell for (passage, _), cell in grid.cells.items() if passage == name)
+        some = some_cell[name]
         cells = (part for cell in found for part in (_grid_cell(cell), cell and cell.extracted))
         rows.append((grid.query_id, name, some.relevance, *cells, some.passage))
     return Sheet(
@@ -126,13 +127,10 @@ def spurious_sheet(uses: Sequence[ItemUse]) -> Sheet:
         for one in uses
     )
     counts = Counter(one.finding for one in uses)
-    return Sheet(
-        "Items, by how many non-relevant passages cover them",
-        columns,
-        rows,
-        f"covered by non-relevant passages: {counts['spurious']}, by any passage: "
-        f"{counts['any']}, by none: {counts['none']}",
-    )
+    who = {"spurious": "non-relevant passages", "any": "any passage", "none": "none"}
+    notes = [f"covered by {words}: {counts[key]}" for key, words in who.items() if counts[key]]
+    title = "Items, by how many non-relevant passages cover them"
+    return Sheet(title, columns, rows, "; ".join(notes))
 
 
 def grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:

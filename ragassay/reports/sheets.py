@@ -83,7 +83,8 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
         n_most: Most rows; what is left out is said below. None shows all.
     """
     shown = [(i, column) for i, column in enumerate(sheet.columns) if column.title]
-    table = plain_table(sheet.title, (), ())
+    table = plain_table("", (), ())
+    table.title = cell_text(sheet.title)
     for _, column in shown:
         justify = "right" if column.is_number else "left"
         table.add_column(column.title, justify=justify, overflow="fold")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -120,10 +120,19 @@ def read_graded(path: Path, banks: Sequence[Path] = ()) -> GradedFile:
 def system_rankings(queries: Sequence[QueryParagraphs], runs: Sequence[Path]) -> Rankings:
     """Return the rankings of run files; without any, those in the graded file.
 
+    Args:
+        queries: Graded passages.
+        runs: Run files, and folders of files that end in `.run`.
+
     Raises:
         InputError: There are none, or a run cannot be read.
     """
-    found = rankings_of([read_run(path) for path in runs]) if runs else rankings_in(queries)
+    paths = [
+        path for one in runs for path in (sorted(one.glob("*.run")) if one.is_dir() else [one])
+    ]
+    if runs and not paths:
+        raise InputError(f"there is no *.run file in {', '.join(map(str, runs))}")
+    found = rankings_of(map(read_run, paths)) if runs else rankings_in(queries)
     if not found:
         raise InputError("the graded passages have no rankings: give --runs RUN, once for each")
     return found
@@ -260,16 +269,18 @@ def leaderboards(
         raise InputError("give graded passages, or --qrels FILE in their place")
     rankings = system_rankings(file.queries if file else (), runs)
     subtopics = None
+    n_uncertain = 0
     level = min_rating or 1
     labels: Mapping[str, Mapping[str, int]]
     if file is None or qrels is not None:
         labels = read_qrels(qrels or Path())
     else:
-        labels = rubric_qrels(file, chosen, by, min_rating).labels
+        found = rubric_qrels(file, chosen, by, min_rating)
+        labels, n_uncertain = found.labels, found.n_unlabelled + found.n_uncertain
         least = level if by == "rating" else min_rating
         subtopics = covered_items(file.queries, chosen, least)
         level = level if by == "rating" else 1
-    return rubric_boards(
+    boards = rubric_boards(
         labels,
         rankings,
         list(measures or DEFAULT_MEASURES),
@@ -277,3 +288,4 @@ def leaderboards(
         subtopics=subtopics,
         official=read_official(official) if official else None,
     )
+    return tuple(replace(board, n_uncertain=n_uncertain) for board in boards)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, f1_score, precision_recall_fscore_support
 
 from ragassay.errors import InputError
-from ragassay.metrics.agreement import agreement, krippendorff_alpha
+from ragassay.metrics.agreement import AlphaLevel, agreement, krippendorff_alpha
+from ragassay.metrics.intervals import SEED
 from ragassay.metrics.resampling import bootstrap_interval
 
 LIKERT = ("1", "2", "3", "4", "5")
@@ -186,3 +187,24 @@ def test_alpha_interval_resamples_questions():
 def test_alpha_refuses_an_unknown_label():
     with pytest.raises(InputError, match="'z'"):
         krippendorff_alpha([["a", "z"]], ["a", "b"], "nominal")
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_alphas_interval_is_that_of_the_package_draw_by_draw(level: AlphaLevel) -> None:
+    units = ["12", "223", "5", "455", "3344", "11", "15", "525"]
+    questions = list("aabbccdd")
+    found = krippendorff_alpha(units, LIKERT, level, questions)
+    rng = np.random.default_rng(SEED)
+    rows = np.array([[unit.count(label) for label in LIKERT] for unit in units])
+    values = []
+    for counts in rng.multinomial(4, np.full(4, 1 / 4), size=1000):
+        drawn = np.repeat(rows, np.repeat(counts, 2), axis=0)
+        drawn = drawn[drawn.sum(axis=1) > 1]
+        if (drawn.sum(axis=0) > 0).sum() > 1:
+            domain = [float(label) for label in LIKERT]
+            values.append(
+                krippendorff.alpha(
+                    value_counts=drawn, value_domain=domain, level_of_measurement=level
+                )
+            )
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))

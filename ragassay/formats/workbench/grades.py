@@ -132,7 +132,7 @@ def prompt_class_of(grade: ExamGrade | DirectGrade) -> str:
 
 
 def kind_of(grade: ExamGrade | DirectGrade) -> GradeKind:
-    """Return what a passage was graded by, where the file does not say so by the ids' names."""
+    """Return what a passage was graded by; where the file does not say, by what its ids are of."""
     if isinstance(grade, DirectGrade):
         return "direct"
     if grade.prompt_type in ("question", "nugget"):

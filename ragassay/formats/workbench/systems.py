@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
@@ -41,7 +41,7 @@ def rankings_in(queries: Sequence[QueryParagraphs]) -> Rankings:
     }
 
 
-def rankings_of(runs: Sequence[RetrievalRun]) -> Rankings:
+def rankings_of(runs: Iterable[RetrievalRun]) -> Rankings:
     """Return the rankings of run files: by score, as trec_eval does, equal scores by id descending.
 
     Raises:

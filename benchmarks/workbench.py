@@ -1,0 +1,196 @@
+"""Whether our leaderboards by a test bank are those of the Rubric Workbench (Dietz 2024).
+
+    python benchmarks/workbench.py leaderboard --shared ../shared
+
+Real runs were not released with the grades, so systems are made up: seeded rankings of the graded
+passages, from random to good. Each leaderboard is computed twice, and the two are compared.
+
+- `oracles/workbench`: labels that we export from the grades, written and read back, ranked by
+  `ragassay grades leaderboard`; against the labels that the original's program exported, ranked by
+  trec_eval itself (pytrec_eval).
+- The released DL20 labels, self-rated and FagB: read, written and ranked by us; against the lines
+  of the released file, ranked by trec_eval itself. The grades behind them were not released: that
+  grades of ours would give these labels cannot be checked.
+
+Two definitions differ. A query without a relevant passage is left out by us and 0 in trec_eval:
+means differ by a factor, the order does not, and the factor is taken out of the differences shown.
+For a query that a system does not rank, ours is 0 and trec_eval leaves it out: here systems rank
+every query. Where all systems have the same mean there is no order to compare ("tied").
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+
+import pytrec_eval
+
+from ragassay.errors import InputError
+from ragassay.formats import RankedDocument, RetrievalRun, read_qrels, write_qrels, write_run
+from ragassay.formats.workbench.grades import GradeFilter
+from ragassay.metrics.correlation import kendall_tau
+from ragassay.runs.grades import (
+    LabelBy,
+    leaderboards,
+    read_graded,
+    rubric_qrels,
+    write_rubric_qrels,
+)
+
+SEED = 20
+N_SYSTEMS = 30
+
+N_DIGITS = 9
+"""Means that are equal so far count as equal."""
+
+MEASURES = {"RR": "recip_rank", "AP": "map", "nDCG@10": "ndcg_cut_10", "P@20": "P_20"}
+"""Our name of a measure, and trec_eval's."""
+
+Labels = Mapping[str, Mapping[str, int]]
+
+
+def made_up_runs(truth: Labels, folder: Path) -> list[Path]:
+    """Write runs that rank by what others found relevant and by chance, in growing shares.
+
+    Args:
+        truth: Labels that are not those the runs are scored by.
+        folder: Where the runs are written.
+    """
+    rng = random.Random(SEED)
+    paths: list[Path] = []
+    for i in range(N_SYSTEMS):
+        share = i / (2 * N_SYSTEMS)
+        rankings: dict[str, tuple[RankedDocument, ...]] = {}
+        for query, labels in truth.items():
+            top = max(labels.values()) or 1
+            scores = {p: share * g / top + (1 - share) * rng.random() for p, g in labels.items()}
+            order = sorted(scores, key=scores.__getitem__, reverse=True)
+            rankings[query] = tuple(
+                RankedDocument(p, rank, float(-rank)) for rank, p in enumerate(order, 1)
+            )
+        paths.append(folder / f"system-{i:02}.run")
+        write_run(RetrievalRun(f"system-{i:02}", rankings), paths[-1])
+    return paths
+
+
+def of_trec_eval(labels: Labels, runs: Sequence[Path], level: int) -> dict[str, dict[str, float]]:
+    """Return measure to system to mean, as trec_eval itself has it."""
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        {q: dict(found) for q, found in labels.items()}, set(MEASURES.values()), level
+    )
+    found: dict[str, dict[str, float]] = {name: {} for name in MEASURES.values()}
+    for path in runs:
+        with path.open() as lines:
+            values = evaluator.evaluate(pytrec_eval.parse_run(lines))
+        for name, systems in found.items():
+            systems[path.stem] = fmean(of_query[name] for of_query in values.values())
+    return found
+
+
+def compare(
+    name: str, ours: Path, theirs: Labels, runs: Sequence[Path], levels: Sequence[int]
+) -> list[float]:
+    """Print, and return, Kendall's tau of both leaderboards; print the greatest difference too."""
+    taus: list[float] = []
+    for level in levels:
+        boards = leaderboards(
+            None, GradeFilter(), qrels=ours, runs=runs, measures=list(MEASURES), min_rating=level
+        )
+        expected = of_trec_eval(theirs, runs, level)
+        parts: list[str] = []
+        for board in boards:
+            # Means over queries with a relevant passage, times their share of all queries.
+            share = board.rows[0].score.n / len(theirs)
+            means = {row.system: (row.score.value or 0.0) * share for row in board.rows}
+            other = expected[MEASURES[board.measure]]
+            pairs = [(round(means[s], N_DIGITS), round(other[s], N_DIGITS)) for s in other]
+            tau = kendall_tau(*zip(*pairs, strict=True))
+            apart = max(abs(means[s] - other[s]) for s in other)
+            taus += [] if tau is None else [tau]
+            parts.append(f"{board.measure} {'tied' if tau is None else f'{tau:.3f}'} ({apart:.0e})")
+        print(f"  {name:<14} level {level:>2}: {', '.join(parts)}", flush=True)
+    return taus
+
+
+def labels_of(rows: Sequence[Sequence[str | int]]) -> dict[str, dict[str, int]]:
+    """Return rows of query, passage and label by query."""
+    found: dict[str, dict[str, int]] = {}
+    for query, name, label in rows:
+        found.setdefault(str(query), {})[str(name)] = int(label)
+    return found
+
+
+def released_lines(path: Path) -> Iterator[list[str]]:
+    """Yield the columns of a released qrels file."""
+    with gzip.open(path, "rt") as lines:
+        yield from (line.split() for line in lines)
+
+
+def leaderboard(shared: Path) -> None:
+    """Compare leaderboards."""
+    with tempfile.TemporaryDirectory() as name:
+        taus = _oracles(shared / "oracles" / "workbench", Path(name))
+    for other, released in (("fagb", "self-rated"), ("self-rated", "fagb")):
+        with tempfile.TemporaryDirectory() as name:
+            taus += _released(shared / "data" / "workbench", released, other, Path(name))
+    print(f"{len(taus)} leaderboards that have an order: least Kendall {min(taus):.6f}")
+
+
+def _oracles(folder: Path, work: Path) -> list[float]:
+    file = read_graded(folder / "graded.jsonl.gz")
+    oracle = json.loads((folder / "output.json").read_text())
+    judged = {
+        q.query_id: {p.paragraph_id: p.paragraph_data.judgments[0].relevance for p in q.paragraphs}
+        for q in file.queries
+    }
+    runs = made_up_runs(judged, work)
+    print(f"oracles: {len(judged)} queries, {N_SYSTEMS} seeded systems; Kendall (difference)")
+    ways: tuple[tuple[LabelBy, str, Sequence[int]], ...] = (
+        ("rating", "qrels_highest_rating", range(1, 6)),
+        ("covered", "qrels_number_covered", (1, 5, 10)),
+    )
+    taus: list[float] = []
+    for prompt in oracle["prompt_classes"]:
+        for by, key, levels in ways:
+            rows = oracle[prompt][key]
+            path = work / f"{prompt}.{by}.qrels"
+            try:
+                write_rubric_qrels(rubric_qrels(file, GradeFilter(prompt_class=prompt), by), path)
+            except InputError:
+                failed = "both fail" if isinstance(rows, str) else "ours fails"
+                print(f" {prompt}, {by}: {failed}")
+                continue
+            same = read_qrels(path) == labels_of(rows)
+            print(f" {prompt}, {by}: {len(rows)} labels, equal: {same}")
+            taus += compare(by, path, labels_of(rows), runs, levels)
+    return taus
+
+
+def _released(folder: Path, name: str, other: str, work: Path) -> list[float]:
+    lines = list(released_lines(folder / f"dl20-{name}.qrel.gz"))
+    path = work / "ours.qrels"
+    write_qrels(read_qrels(folder / f"dl20-{name}.qrel.gz"), path)
+    same = path.read_text().splitlines() == [" ".join(columns) for columns in lines]
+    theirs = labels_of([(query, passage, label) for query, _, passage, label in lines])
+    runs = made_up_runs(read_qrels(folder / f"dl20-{other}.qrel.gz"), work)
+    print(f"DL20 {name}: {len(lines)} labels of {len(theirs)} queries, written equal: {same}")
+    return compare(name, path, theirs, runs, range(1, 6) if name == "self-rated" else (1,))
+
+
+def main() -> None:
+    """Run a part."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=["leaderboard"])
+    parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    options = parser.parse_args()
+    leaderboard(options.shared)
+
+
+if __name__ == "__main__":
+    main()

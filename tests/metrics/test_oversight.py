@@ -1,0 +1,119 @@
+"""Oversight of grading and of the test bank."""
+
+from __future__ import annotations
+
+from graded import direct, extracted, passage, query, rated
+
+from ragassay.formats import QueryParagraphs
+from ragassay.formats.workbench.grades import GradeFilter
+from ragassay.metrics.bank_oversight import item_uses, missing_passages
+from ragassay.metrics.oversight import Relevance, checked_items, grids
+
+ANY = GradeFilter()
+
+
+def some_queries() -> tuple[QueryParagraphs, ...]:
+    return (
+        query(
+            "q",
+            passage("low", rated({"a": 0, "b": 1}), extracted({"a": "x", "b": "y"}), judged=0),
+            passage("high", rated({"a": 5}, ["b"]), extracted({"a": "z", "b": "w"}), judged=2),
+            passage("mid", rated({"a": 3, "b": 0}), judged=1),
+        ),
+    )
+
+
+def test_items_are_shown_with_what_was_extracted_the_surest_first() -> None:
+    rows = checked_items(some_queries(), ANY, texts={"b": "B?", "a": "A?"})
+    shown = [
+        (r.item, r.paragraph_id, r.rating, r.is_covered, r.extracted, r.relevance) for r in rows
+    ]
+    assert shown == [
+        ("b", "low", 1, True, "y", 0),
+        ("b", "mid", 0, False, "0", 1),
+        ("b", "high", None, None, "w", 2),
+        ("a", "high", 5, True, "z", 2),
+        ("a", "mid", 3, True, "3", 1),
+        ("a", "low", 0, False, "x", 0),
+    ]
+    assert {row.text for row in rows} == {"A?", "B?"}
+    named = checked_items(some_queries(), ANY, GradeFilter(prompt_class="nobody's"))
+    assert {row.extracted for row in named} == {None}
+    assert [row.item for row in checked_items(some_queries(), ANY)][:1] == ["a"]
+
+
+def test_a_grid_has_the_best_passages_first() -> None:
+    (grid,) = grids(checked_items(some_queries(), ANY))
+    assert (tuple(grid.items), grid.passages) == (("a", "b"), ("high", "mid", "low"))
+    assert grid.cells["mid", "a"].rating == 3
+    assert grids(()) == ()
+
+
+def test_missing_from_the_bank() -> None:
+    found = missing_passages(some_queries(), ANY, Relevance(1), 4)
+    assert [(r.paragraph_id, r.best_rating, r.n_items, r.n_unscored) for r in found] == [
+        ("mid", 3, 2, 0)
+    ]
+    # By what is marked as correct every relevant passage is covered.
+    assert missing_passages(some_queries(), ANY, Relevance(1)) == ()
+    one = query("q", passage("p", rated({"a": 0}, ["b"]), judged=3), passage("bare", judged=3))
+    (row,) = missing_passages((one,), ANY, Relevance(1))
+    assert (row.paragraph_id, row.n_unscored) == ("p", 1)
+
+
+def test_relevance_by_a_direct_grade() -> None:
+    plain = direct(1).model_copy(
+        update={"self_ratings": None, "prompt_info": {"prompt_class": "FagB"}}
+    )
+    queries = (
+        query(
+            "q",
+            passage("p", rated({"a": 0}), direct(3)),
+            passage("r", rated({"a": 0}), direct(1), judged=3),
+            passage("failed", rated({"a": 0}), direct(3, error="refused")),
+            passage("yes", rated({"a": 0}), plain),
+        ),
+    )
+    relevance = Relevance(2, GradeFilter(items="direct"))
+    graded = GradeFilter(items="question")
+    assert [r.paragraph_id for r in missing_passages(queries, graded, relevance)] == ["p"]
+    found = [relevance.is_relevant(one) for one in queries[0].paragraphs]
+    assert found == [True, False, None, False]
+    assert Relevance(1, relevance.direct).level(queries[0].paragraphs[3]) == 1
+
+
+def test_items_by_who_covers_them() -> None:
+    queries = (
+        query(
+            "q",
+            passage("x", rated({"all": 4, "some": 4, "none": 0, "good": 0, "open": 0}), judged=0),
+            passage("y", rated({"all": 4, "some": 0, "none": 0, "good": 0}, ["open"]), judged=0),
+            passage("z", rated({"all": 4, "some": 4, "none": 0, "good": 5, "open": 0}), judged=2),
+        ),
+    )
+    found = {row.item: row for row in item_uses(queries, ANY, Relevance(1), 4)}
+    assert {item: row.finding for item, row in found.items()} == {
+        "all": "any",
+        "some": "spurious",
+        "none": "none",
+        "good": "",
+        "open": "",
+    }
+    assert list(found)[:2] == ["all", "some"]
+    some = found["some"]
+    assert (some.n_other, some.other.value, some.n_relevant, some.relevant.value) == (1, 0.5, 1, 1)
+    # Of the two non-relevant passages one has no grade of it.
+    other = found["open"].other
+    assert (other.value, other.n, other.n_unscored, other.worst, other.best) == (0, 1, 1, 0, 0.5)
+
+
+def test_without_judgments_items_that_any_passage_covers_are_found_too() -> None:
+    queries = (query("q", passage("x", rated({"a": 4})), passage("y", rated({"a": 4}))),)
+    (row,) = item_uses(queries, ANY, Relevance(1))
+    assert (row.finding, row.other.value, row.every.value) == ("any", None, 1.0)
+
+
+def test_items_that_only_relevant_passages_were_asked_are_no_finding() -> None:
+    (row,) = item_uses((query("q", passage("x", rated({"a": 4}), judged=1)),), ANY, Relevance(1))
+    assert row.finding == ""
+    assert item_uses((), ANY, Relevance()) == ()

@@ -1,0 +1,118 @@
+"""Systems evaluated by graded files."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from graded import extracted, passage, query, rated
+
+from ragassay.errors import InputError
+from ragassay.formats import (
+    RankedDocument,
+    RetrievalRun,
+    write_graded_paragraphs,
+    write_qrels,
+    write_run,
+)
+from ragassay.formats.workbench.grades import GradeFilter
+from ragassay.metrics.correlation import kendall_tau
+from ragassay.runs.grades import (
+    GradedFile,
+    cover_tables,
+    leaderboards,
+    read_graded,
+    rubric_qrels,
+    write_rubric_qrels,
+)
+
+ANY = GradeFilter()
+
+
+def graded(*passages: object) -> GradedFile:
+    return GradedFile((query("q", *passages),), (), ())  # type: ignore[arg-type]
+
+
+def test_minimum_ratings_are_shown_where_there_are_ratings() -> None:
+    ranked = {"s": 1}
+    both = graded(passage("p", rated({"a": 4}), ranks=ranked))
+    assert [t.min_rating for t in cover_tables(both, ANY)] == [None, 1, 2, 3, 4, 5]
+    plain = graded(passage("p", extracted({"a": "x"}), ranks=ranked))
+    assert [t.min_rating for t in cover_tables(plain, ANY)] == [None]
+    assert [t.k for t in cover_tables(plain, ANY, ks=(5, 9))] == [5, 9]
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    file = graded(passage("p", rated({"a": 4})))
+    with pytest.raises(InputError, match="no rankings: give --runs"):
+        cover_tables(file, ANY)
+    with pytest.raises(InputError, match="no grade is nugget: there are grades of Question"):
+        rubric_qrels(file, GradeFilter(items="nugget"))
+    with pytest.raises(InputError, match="no grade is any: there are grades of none at all"):
+        rubric_qrels(graded(passage("p")), ANY)
+    with pytest.raises(InputError, match="give graded passages, or --qrels"):
+        leaderboards(None, ANY)
+    with pytest.raises(InputError, match=r"no \*\.run file in"):
+        cover_tables(file, ANY, runs=[tmp_path])
+
+
+def test_a_leaderboard_by_grades_is_that_of_the_labels_written(tmp_path: Path) -> None:
+    passages = [
+        passage("p1", rated({"a": 5, "b": 4}), ranks={"s": 1, "t": 3}),
+        passage("p2", rated({"a": 0, "b": 3}), ranks={"s": 2, "t": 2}),
+        passage("p3", rated({"a": 1, "b": 0}), ranks={"s": 3, "t": 1}),
+    ]
+    path, labels = tmp_path / "graded.jsonl.gz", tmp_path / "rubric.qrels"
+    write_graded_paragraphs([query("q", *passages)], path)
+    file = read_graded(path)
+    runs: list[Path] = []
+    for system, names in (("s", ("p1", "p2", "p3")), ("t", ("p3", "p2", "p1"))):
+        runs.append(tmp_path / f"{system}.run")
+        ranking = tuple(RankedDocument(n, i, -float(i)) for i, n in enumerate(names, 1))
+        write_run(RetrievalRun(system, {"q": ranking}), runs[-1])
+    write_rubric_qrels(rubric_qrels(file, ANY), labels)
+    for level in (1, 4):
+        own = leaderboards(file, ANY, min_rating=level)
+        written = leaderboards(None, ANY, qrels=labels, runs=runs, min_rating=level)
+        assert own == written
+        in_folder = leaderboards(None, ANY, qrels=labels, runs=[tmp_path], min_rating=level)
+        assert in_folder == written
+    (rows,) = leaderboards(file, ANY, measures=["RR"], min_rating=4)
+    assert [(row.system, row.score.value) for row in rows.rows] == [
+        ("s", 1.0),
+        ("t", pytest.approx(1 / 3)),
+    ]
+
+
+def test_our_leaderboard_is_that_of_the_originals_labels(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "oracles" / "workbench"
+    file = read_graded(folder / "graded.jsonl.gz")
+    oracle = json.loads((folder / "output.json").read_text())
+    rng = random.Random(1)
+    runs: list[Path] = []
+    for i in range(12):
+        rankings: dict[str, tuple[RankedDocument, ...]] = {}
+        for one in file.queries:
+            names = [p.paragraph_id for p in one.paragraphs]
+            rng.shuffle(names)
+            rankings[one.query_id] = tuple(
+                RankedDocument(name, r, -float(r)) for r, name in enumerate(names[: 20 + i], 1)
+            )
+        runs.append(tmp_path / f"system-{i}.run")
+        write_run(RetrievalRun(f"system-{i}", rankings), runs[-1])
+    name = "QuestionSelfRatedUnanswerablePromptWithChoices"
+    labels: dict[str, dict[str, int]] = {}
+    for topic, document, label in oracle[name]["qrels_highest_rating"]:
+        labels.setdefault(topic, {})[document] = label
+    theirs = tmp_path / "theirs.qrels"
+    write_qrels(labels, theirs)
+    measures = ("RR", "nDCG@10", "P@20")
+    chosen = GradeFilter(prompt_class=name)
+    own = leaderboards(file, chosen, runs=runs, measures=measures, min_rating=4)
+    expected = leaderboards(None, ANY, qrels=theirs, runs=runs, measures=measures, min_rating=4)
+    for first, second in zip(own, expected, strict=True):
+        values = {row.system: row.score.value or 0 for row in second.rows}
+        pairs = [(row.score.value or 0, values[row.system]) for row in first.rows]
+        assert kendall_tau(*zip(*pairs, strict=True)) == 1.0
