@@ -15,7 +15,8 @@ from ragassay.formats import BankItem, RubricBank, bank_item_id, read_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile, read_exam_queries
 from ragassay.records import Document, Record
 from ragassay.retrievers.memory import Corpus
-from ragassay.runs.testbank_create import ExamPlan, exam_jobs, folded_banks, write_testbanks
+from ragassay.runs.testbank_create import ExamPlan, exam_jobs, write_testbanks
+from ragassay.runs.testbank_meaning import folded_banks
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
@@ -160,6 +161,19 @@ def test_nobody_writes_without_a_judge(tmp_path: Path):
     with pytest.raises(SettingsError, match="--model"):
         asyncio.run(write_testbanks(jobs, ExamPlan(), tools, tmp_path / "bank"))
     assert not list(tmp_path.iterdir())
+
+
+async def test_without_a_judge_nuggets_are_clauses_of_the_documents(tmp_path: Path):
+    corpus = Corpus([Document(id="d", text=f"{SOURCE} Tides are caused by the moon.")])
+    plan = ExamPlan(kinds=("nuggets",), origin="documents", number=2)
+    tools = Toolbox.of(load_settings(only=("nuggets",)), corpus).using(embedder=WordEmbedder())
+    jobs = exam_jobs(QueryFile(QUERIES.queries[:2]), plan, tools)
+    found = await write_testbanks(jobs, plan, tools, tmp_path / "bank")
+    (bank,) = found.banks
+    assert (bank.query_id, bank.kind, len(bank.items)) == ("q2", "nuggets", 2)
+    assert any("Mira Holt" in item.text for item in bank.items)
+    assert json.loads(bank.info)["gpt_model"] == "clauses by rule"
+    assert found.written[0].problem == "there is no document to write from"
 
 
 def test_a_folded_question_leaves_its_answer_with_the_one_that_stays():
