@@ -201,6 +201,16 @@ def test_a_folded_question_leaves_its_answer_with_the_one_that_stays():
         ("d.tsv", "q1\twhen?\nq2\twhere?\n"),
         ("e.csv", "topic_id,title,question,narrative\nq1,t,when?,n\nq2,t,where?,n\n"),
         (
+            "g.txt",
+            "<top>\n<num> Number: q1\n<title> when?\n<desc> Description:\nx\n</top>\n"
+            "<top>\n<num> Number: q2\n<title> where?\n</top>\n",
+        ),
+        (
+            "h.xml",
+            '<topics><topic number="q1"><title>when?</title></topic>\n'
+            '<topic number="q2"><question>where?</question></topic></topics>',
+        ),
+        (
             "f.jsonl",
             '{"id": "1", "topic": "q1", "question": "when?", "answer": "then", "system": "s"}\n'
             '{"id": "2", "topic": "q1", "question": "when?", "answer": "now", "system": "t"}\n'
@@ -214,6 +224,17 @@ def test_queries_are_read_in_any_form(tmp_path: Path, name: str, text: str):
     found = read_exam_queries(path)
     assert [(q.id, q.text) for q in found.queries] == [("q1", "when?"), ("q2", "where?")]
     assert not found.rejections and bool(found.records) == (name == "f.jsonl")
+
+
+def test_bad_topics_in_tags_are_named(tmp_path: Path):
+    path = tmp_path / "topics.txt"
+    path.write_text(
+        "<top>\n<num> Number: 1\n<title> when?\n</top>\n<top>\n<title> where?\n</top>\n"
+        "<top>\n<num> Number: 2\n</top>\n<top><num>1<title>again</top>\n"
+    )
+    found = read_exam_queries(path)
+    assert [(q.id, q.text) for q in found.queries] == [("1", "when?")]
+    assert [(r.line, r.field) for r in found.rejections] == [(5, "num"), (8, "title"), (11, "num")]
 
 
 def test_titles_with_parts_are_read_and_bad_lines_named(tmp_path: Path):
