@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ragassay.runs.testbank_create import CreatedBanks
 
 Target = Annotated[Path, typer.Option("--out", help="The file to write; end it in .jsonl.gz.")]
+Collection = Annotated[str, typer.Option(help="Name of the queries' collection.")]
 Kind = Annotated[Literal["questions", "nuggets"] | None, typer.Option(help="What the items are.")]
 
 
@@ -57,7 +58,7 @@ def create(
     facets: Annotated[
         bool, typer.Option(help="Write items for each part of a query that has parts.")
     ] = True,
-    collection: Annotated[str, typer.Option(help="Name of the queries' collection.")] = "",
+    collection: Collection = "",
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> None:
@@ -67,7 +68,8 @@ def create(
     out. Look them over before you grade by them: `testbank lint`, `testbank edit`.
 
     The same command again resumes a stopped run and tries failed queries again; its state is in
-    OUT.state.sqlite.
+    OUT.state.sqlite. Without a judge, --kind nuggets --from documents (or reference) takes the
+    clauses that are closest to the query.
 
     For example:
 
@@ -86,11 +88,6 @@ def create(
         from ragassay.runs.progress import shown_progress
         from ragassay.runs.testbank_create import ExamPlan, exam_jobs, exam_tools, write_testbanks
 
-        tools, note = exam_tools(settings_of(options, spelled="flag"), options.get("corpus"))
-        if note:
-            typer.echo(note, err=True)
-        file = read_exam_queries(queries).first(options.get("limit"))
-        print_rejections(file.rejections)
         plan = ExamPlan(
             kinds=("questions", "nuggets") if kind == "both" else (kind,),
             number=per_query,
@@ -99,6 +96,11 @@ def create(
             with_answers=source != "query" if answers is None else answers,
             n_documents=documents,
         )
+        tools, note = exam_tools(settings_of(options, spelled="flag"), plan, options.get("corpus"))
+        if note:
+            typer.echo(note, err=True)
+        file = read_exam_queries(queries).first(options.get("limit"))
+        print_rejections(file.rejections)
         jobs = exam_jobs(file, plan, tools)
         with shown_progress(len(jobs), not quiet, "writing test banks") as listen:
             found = run_sync(
@@ -127,7 +129,7 @@ def import_bank(
     queries: Annotated[
         Path | None, typer.Option(help="Queries, where FILE has only their ids.")
     ] = None,
-    collection: Annotated[str, typer.Option(help="Name of the queries' collection.")] = "",
+    collection: Collection = "",
 ) -> None:
     """Make a test bank of items that others wrote.
 

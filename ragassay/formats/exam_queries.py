@@ -9,6 +9,8 @@ answers in any form that `read_records` knows                    their questions
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -18,7 +20,7 @@ from typing import Annotated
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, iter_items, read_once
+from ragassay.formats.items import Item, Place, iter_items, read_once, shown
 from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.qrels import read_queries
 from ragassay.formats.read import FORMATS, read_records
@@ -99,7 +101,10 @@ def read_exam_queries(path: Path) -> QueryFile:
     Raises:
         InputError: the file cannot be opened, is empty, or is in no known form.
     """
-    head = whole_bytes(path)[:4096].lstrip()
+    data = whole_bytes(path)
+    head = data[:4096].lstrip()
+    if head.startswith(b"<"):
+        return _of_tags(path, data)
     if not head.startswith((b"{", b"[")):
         if b"\t" in head.partition(b"\n")[0]:
             return _plain(read_queries(path))
@@ -122,6 +127,40 @@ def _is_query(first: list[Item | Rejection]) -> bool:
         return bool(first) and isinstance(first[0], Rejection)
     names = {"query_id", "id", "_id", "qid", "topic_id"}
     return bool(names & first[0].fields.keys())
+
+
+_TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>", re.DOTALL | re.IGNORECASE)
+_NUMBER = re.compile(
+    r"""(?:number|id)\s*=\s*["']([^"']+)["']|<num>\s*(?:Number:)?\s*([^\s<]+)""", re.IGNORECASE
+)
+_TITLE = re.compile(r"<(?:title|query|question)>([^<]*)", re.IGNORECASE)
+
+
+def _of_tags(path: Path, data: bytes) -> QueryFile:
+    """Read topics in tags, which TREC does not always close."""
+    text = data.decode("utf-8", "replace")
+    queries: dict[str, ExamQuery] = {}
+    rejections: list[Rejection] = []
+    for topic in _TOPIC.finditer(text):
+        number, title = _NUMBER.search(topic[0]), _TITLE.search(topic[2])
+        name = (number[1] or number[2]) if number else ""
+        query = " ".join(html.unescape(title[1]).split()) if title else ""
+        query = query.removeprefix("Topic:").strip()
+        line = text.count("\n", 0, topic.start()) + 1
+        problem = None
+        if not name or not query:
+            missing = "title" if name else "num"
+            problem = Problem(missing, "the topic has none", f"<{missing}> and a text")
+        elif name in queries:
+            problem = Problem("num", f"the topic {found_text(name)} appeared before", "unique ids")
+        if problem:
+            place = Place(str(path), line, f"line-{line}", shown(topic[0]))
+            rejections.append(place.reject(problem))
+        else:
+            queries[name] = ExamQuery(name, query)
+    if not queries:
+        raise InputError(f"{path} has no query; expected:\n{SHAPES}")
+    return QueryFile(tuple(queries.values()), rejections=tuple(rejections))
 
 
 def _plain(queries: dict[str, str], rejections: Iterable[Rejection] = ()) -> QueryFile:

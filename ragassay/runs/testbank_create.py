@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -24,7 +24,8 @@ from ragassay.records import Document, Failure
 from ragassay.runs.engine import Event, Listener, first_error
 from ragassay.runs.job import opened_corpus
 from ragassay.runs.nuggets import nugget_jobs
-from ragassay.runs.testbank_meaning import Encode, repeats
+from ragassay.runs.testbank_meaning import folded_banks
+from ragassay.runs.testbank_rules import BY_RULE, clause_nuggets
 from ragassay.settings import Settings
 from ragassay.threads import in_thread
 
@@ -80,18 +81,17 @@ class CreatedBanks:
     folded: tuple[tuple[str, str], ...]
 
 
-def exam_tools(settings: Settings, corpus: CorpusLike | None = None) -> tuple[Toolbox, str]:
+def exam_tools(
+    settings: Settings, plan: ExamPlan, corpus: CorpusLike | None = None
+) -> tuple[Toolbox, str]:
     """Return the tools to write test banks with, and what to tell the user of the corpus.
 
     Raises:
-        SettingsError: There is no judge to write them.
+        SettingsError: There is no judge to write them, and no rule can.
         InputError, CorpusError: The corpus cannot be opened.
     """
     if not settings.has_judge:
-        raise SettingsError(
-            "a test bank is written by a model, not by rule: name one, --model openai/gpt-4.1-mini "
-            "or ragassay/judge; `ragassay testbank import` takes items written by hand"
-        )
+        check_by_rule(plan)
     if corpus is None:
         return Toolbox.of(settings), ""
     opened = opened_corpus(corpus, settings)
@@ -150,9 +150,54 @@ async def write_testbanks(
     Raises:
         FatalModelError: The model is unavailable.
         InputError: The file cannot be written.
-        SettingsError: There is no judge to write them.
+        SettingsError: There is no judge to write them, and no rule can.
     """
-    _ = tools.jury.judge  # refuses at once, not query by query
+    if tools.jury.lm is None:
+        written = await _written_by_rule(jobs, plan, tools, listen)
+    else:
+        written = await _written_by_judge(jobs, plan, tools, out, listen)
+    banks = [bank_of(one, plan.origin, tools, collection) for one in written if one.found]
+    embedder, matcher = tools.models.embedder, tools.models.matcher
+    least = matcher.similarity_threshold if matcher else None
+    kept, folded = await in_thread(folded_banks, banks, embedder.encode, least)
+    write_test_banks(kept, out)
+    return CreatedBanks(kept, written, folded)
+
+
+async def _written_by_rule(
+    jobs: Sequence[ExamJob], plan: ExamPlan, tools: Toolbox, listen: Listener
+) -> tuple[WrittenBank, ...]:
+    check_by_rule(plan)
+    written: list[WrittenBank] = []
+    for job in jobs:
+        found = await in_thread(clause_nuggets, job, tools) if job.sources else None
+        problem = "" if found and found.texts else _nothing(plan.origin)
+        written.append(WrittenBank(job, None if problem else found, problem))
+        listen(Event(n_records=1))
+    return tuple(written)
+
+
+def check_by_rule(plan: ExamPlan) -> None:
+    """Refuse what no rule can write.
+
+    Raises:
+        SettingsError: Questions are wanted, or there is nothing to take nuggets from.
+    """
+    if plan.kinds != ("nuggets",) or plan.origin == "query":
+        raise SettingsError(
+            "questions are written by a model, not by rule: name one, --model openai/gpt-4.1-mini "
+            "or ragassay/judge. Without one there are --kind nuggets --from documents (or "
+            "reference), and `ragassay testbank import` for items written by hand"
+        )
+
+
+def _nothing(origin: Origin) -> str:
+    return f"there is no {origin.rstrip('s')} to write from"
+
+
+async def _written_by_judge(
+    jobs: Sequence[ExamJob], plan: ExamPlan, tools: Toolbox, out: Path, listen: Listener
+) -> tuple[WrittenBank, ...]:
     async with opened_checkpointer(out.with_name(f"{out.name}.state.sqlite")) as saver:
         writer = _Writer(build_exam_graph(tools.settings.max_attempts, saver), saver, tools, listen)
         try:
@@ -160,13 +205,7 @@ async def write_testbanks(
                 started = [group.create_task(writer.write(job, plan.origin)) for job in jobs]
         except* FatalModelError as errors:
             raise first_error(errors) from None
-    written = tuple(task.result() for task in started)
-    banks = [bank_of(one, plan.origin, tools, collection) for one in written if one.found]
-    embedder, matcher = tools.models.embedder, tools.models.matcher
-    least = matcher.similarity_threshold if matcher else None
-    kept, folded = await in_thread(folded_banks, banks, embedder.encode, least)
-    write_test_banks(kept, out)
-    return CreatedBanks(kept, written, folded)
+    return tuple(task.result() for task in started)
 
 
 class _Writer:
@@ -180,7 +219,7 @@ class _Writer:
         """Bring a job to its end; one that failed before is tried again."""
         if origin != "query" and not job.sources:
             self._listen(Event(n_records=1))
-            return WrittenBank(job, problem=f"there is no {origin.rstrip('s')} to write from")
+            return WrittenBank(job, problem=_nothing(origin))
         async with self._slots:
             thread = self._thread(job)
             config: RunnableConfig = {"configurable": {"thread_id": thread}}
@@ -218,7 +257,7 @@ def bank_of(
     """Return what was written as a bank that says by what it was made."""
     job, found = written.job, written.found
     info: dict[str, object] = {
-        "gpt_model": tools.jury.judge.model,
+        "gpt_model": tools.jury.lm.model if tools.jury.lm else BY_RULE,
         "prompt_target": job.kind,
         "prompts_sha256": tools.prompts_sha256,
         "written_from": origin,
@@ -235,44 +274,3 @@ def bank_of(
         info=json.dumps(info),
         facet_text=job.facet_text,
     )
-
-
-def folded_banks(
-    banks: Sequence[RubricBank], encode: Encode, least: float | None = None
-) -> tuple[tuple[RubricBank, ...], tuple[tuple[str, str], ...]]:
-    """Leave out items that say what an earlier one of their query and kind does.
-
-    Args:
-        banks: In their order; the parts of a query are compared with each other.
-        encode: The embedder's.
-        least: Least similarity of nuggets; see `repeats`.
-
-    Returns:
-        The banks, and the query and text of each item that was left out. What a folded question
-        knew of answers goes to the one that stays.
-    """
-    groups: dict[tuple[str, BankKind], list[int]] = {}
-    for i, bank in enumerate(banks):
-        groups.setdefault((bank.query_id, bank.kind), []).append(i)
-    result, folded = list(banks), list[tuple[str, str]]()
-    for (query, kind), members in groups.items():
-        items = [item for i in members for item in banks[i].items]
-        first = repeats([item.text for item in items], kind, encode, least)
-        answers: dict[int, set[str]] = {}
-        for later, one in first.items():
-            answers.setdefault(one, set()).update(items[later].answers)
-            folded.append((query, items[later].text))
-        kept = iter(
-            replace(item, answers=(*item.answers, *answers.get(i, ()))) if i not in first else None
-            for i, item in enumerate(items)
-        )
-        for i in members:
-            result[i] = replace(banks[i], items=tuple(_taken(kept, len(banks[i].items))))
-    return tuple(bank for bank in result if bank.items), tuple(folded)
-
-
-def _taken(items: Iterator[BankItem | None], number: int) -> Iterator[BankItem]:
-    for _ in range(number):
-        item = next(items)
-        if item is not None:
-            yield item

@@ -1,10 +1,12 @@
-"""Which items of a test bank say what another one does."""
+"""Find items of a test bank that say what another one does, and fold them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ragassay.formats import RubricBank
 from ragassay.formats.workbench.banks import BankKind
 from ragassay.text.questions import is_one_question
 
@@ -52,3 +54,35 @@ def repeats(
                 found[later] = first
                 break
     return found
+
+
+def folded_banks(
+    banks: Sequence[RubricBank], encode: Encode, least: float | None = None
+) -> tuple[tuple[RubricBank, ...], tuple[tuple[str, str], ...]]:
+    """Leave out items that say what an earlier one of their query and kind does.
+
+    Args:
+        banks: In their order; the parts of a query are compared with each other.
+        encode: The embedder's.
+        least: Least similarity of nuggets; see `repeats`.
+
+    Returns:
+        The banks, and the query and text of each item that was left out. The known answers of a
+        folded question go to the one that stays.
+    """
+    groups: dict[tuple[str, BankKind], list[int]] = {}
+    for i, bank in enumerate(banks):
+        groups.setdefault((bank.query_id, bank.kind), []).append(i)
+    result, folded = list(banks), list[tuple[str, str]]()
+    for (query, kind), members in groups.items():
+        items = [(i, item) for i in members for item in banks[i].items]
+        first = repeats([item.text for _, item in items], kind, encode, least)
+        folded += [(query, items[later][1].text) for later in first]
+        kept = {n: item for n, (_, item) in enumerate(items) if n not in first}
+        for later, n in first.items():
+            both = (*kept[n].answers, *items[later][1].answers)
+            kept[n] = replace(kept[n], answers=both)
+        for i in members:
+            own = tuple(item for n, item in kept.items() if items[n][0] == i)
+            result[i] = replace(banks[i], items=own)
+    return tuple(bank for bank in result if bank.items), tuple(folded)

@@ -15,7 +15,8 @@ from ragassay.formats import BankItem, RubricBank, bank_item_id, read_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile, read_exam_queries
 from ragassay.records import Document, Record
 from ragassay.retrievers.memory import Corpus
-from ragassay.runs.testbank_create import ExamPlan, exam_jobs, folded_banks, write_testbanks
+from ragassay.runs.testbank_create import ExamPlan, exam_jobs, write_testbanks
+from ragassay.runs.testbank_meaning import folded_banks
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
@@ -162,6 +163,19 @@ def test_nobody_writes_without_a_judge(tmp_path: Path):
     assert not list(tmp_path.iterdir())
 
 
+async def test_without_a_judge_nuggets_are_clauses_of_the_documents(tmp_path: Path):
+    corpus = Corpus([Document(id="d", text=f"{SOURCE} Tides are caused by the moon.")])
+    plan = ExamPlan(kinds=("nuggets",), origin="documents", number=2)
+    tools = Toolbox.of(load_settings(only=("nuggets",)), corpus).using(embedder=WordEmbedder())
+    jobs = exam_jobs(QueryFile(QUERIES.queries[:2]), plan, tools)
+    found = await write_testbanks(jobs, plan, tools, tmp_path / "bank")
+    (bank,) = found.banks
+    assert (bank.query_id, bank.kind, len(bank.items)) == ("q2", "nuggets", 2)
+    assert any("Mira Holt" in item.text for item in bank.items)
+    assert json.loads(bank.info)["gpt_model"] == "clauses by rule"
+    assert found.written[0].problem == "there is no document to write from"
+
+
 def test_a_folded_question_leaves_its_answer_with_the_one_that_stays():
     items = (
         BankItem(BUILT, "1", answers=("1901",)),
@@ -187,6 +201,16 @@ def test_a_folded_question_leaves_its_answer_with_the_one_that_stays():
         ("d.tsv", "q1\twhen?\nq2\twhere?\n"),
         ("e.csv", "topic_id,title,question,narrative\nq1,t,when?,n\nq2,t,where?,n\n"),
         (
+            "g.txt",
+            "<top>\n<num> Number: q1\n<title> when?\n<desc> Description:\nx\n</top>\n"
+            "<top>\n<num> Number: q2\n<title> where?\n</top>\n",
+        ),
+        (
+            "h.xml",
+            '<topics><topic number="q1"><title>when?</title></topic>\n'
+            '<topic number="q2"><question>where?</question></topic></topics>',
+        ),
+        (
             "f.jsonl",
             '{"id": "1", "topic": "q1", "question": "when?", "answer": "then", "system": "s"}\n'
             '{"id": "2", "topic": "q1", "question": "when?", "answer": "now", "system": "t"}\n'
@@ -200,6 +224,17 @@ def test_queries_are_read_in_any_form(tmp_path: Path, name: str, text: str):
     found = read_exam_queries(path)
     assert [(q.id, q.text) for q in found.queries] == [("q1", "when?"), ("q2", "where?")]
     assert not found.rejections and bool(found.records) == (name == "f.jsonl")
+
+
+def test_bad_topics_in_tags_are_named(tmp_path: Path):
+    path = tmp_path / "topics.txt"
+    path.write_text(
+        "<top>\n<num> Number: 1\n<title> when?\n</top>\n<top>\n<title> where?\n</top>\n"
+        "<top>\n<num> Number: 2\n</top>\n<top><num>1<title>again</top>\n"
+    )
+    found = read_exam_queries(path)
+    assert [(q.id, q.text) for q in found.queries] == [("1", "when?")]
+    assert [(r.line, r.field) for r in found.rejections] == [(5, "num"), (8, "title"), (11, "num")]
 
 
 def test_titles_with_parts_are_read_and_bad_lines_named(tmp_path: Path):

@@ -11,6 +11,7 @@ from typing import Any
 
 from ragassay.agents.adapter import CONTEXT_FIELD
 from ragassay.agents.base import ADAPTER, Agent
+from ragassay.agents.exam_writer import ExamWriter
 from ragassay.agents.fact_lister import FactLister
 from ragassay.agents.importance_scorer import ImportanceScorer
 from ragassay.agents.nugget_assigner import NuggetAssigner
@@ -60,6 +61,7 @@ def shipped_agents() -> dict[str, Agent]:
         NuggetCreator(),
         ImportanceScorer(),
         FactLister(),
+        ExamWriter(),
     )
     return {agent.prompt: agent for agent in agents}
 
