@@ -162,7 +162,7 @@ class VerdictBase(Frozen):
 
     @property
     def choices(self) -> tuple[str | float, ...]:
-        """The values that a person may give instead: labels, or numbers; empty where that is open."""
+        """The values that a person may give instead; empty where that is open."""
         return ()
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import JsonValue
 
@@ -205,6 +205,9 @@ class Source:
     noun: str
     items: Sequence[Item]
     journal: Journal
+
+    finish: ClassVar[str] = ""
+    """What ends the review, in words, where a run waits for it."""
 
     def view(self, item: Item) -> View:
         """Return what stands around an item."""
