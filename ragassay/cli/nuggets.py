@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ragassay.records import NuggetMatcher
-    from ragassay.runs.nuggets import Written
+    from ragassay.runs.nugget_edit import EditRequest
+    from ragassay.runs.nuggets import Reviewer, Rows, Written
 
 app = typer.Typer(
     name="nuggets",
@@ -42,6 +43,12 @@ def create(
     accept_all: Annotated[
         bool, typer.Option("--accept-all", help="Do not open an editor; take what was written.")
     ] = False,
+    review: Annotated[
+        bool, typer.Option("--review", help="Edit all lists in the browser, not in an editor.")
+    ] = False,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="With --review: print the address, open no browser.")
+    ] = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> None:
@@ -50,7 +57,8 @@ def create(
     The documents of a question are read some at a time; facts that no sentence of them supports are
     left out, as are repeats. Each fact is rated as vital or okay. Then your editor opens, question
     by question, and what you save is written in the nuggetizer's form, which `ragassay evaluate
-    --nuggets` reads.
+    --nuggets` reads. With --review the lists open together in the page of `ragassay review`: the
+    run waits, and goes on when you press Finish there.
 
     The same command again resumes a stopped run; its state is in OUT.state.sqlite.
 
@@ -59,6 +67,8 @@ def create(
       ragassay nuggets create answers.jsonl --from documents --out nuggets.jsonl
 
       ragassay nuggets create answers.jsonl --from reference --out nuggets.jsonl --accept-all
+
+      ragassay nuggets create answers.jsonl --out nuggets.jsonl --review
 
     Exit codes: 0 done; 1 error; 3 some input was rejected, some question has no nuggets, or a
     call failed.
@@ -70,8 +80,8 @@ def create(
         from ragassay.runs.nuggets import nugget_jobs, write_nuggets
         from ragassay.runs.progress import shown_progress
 
-        if not accept_all:
-            require_terminal("--accept-all")
+        if not (accept_all or review):
+            require_terminal("--accept-all, or --review")
         job, settings = prepared_job(answers, options, options.get("limit"))
         tools = Toolbox.of(settings, job.corpus)
         jobs = nugget_jobs(job.records, source, tools, n_window=window, n_most=most)
@@ -82,6 +92,7 @@ def create(
                     tools,
                     target,
                     None if accept_all else edit_in_editor,
+                    review=_page(target, not no_open) if review and not accept_all else None,
                     tell=lambda message: typer.echo(message, err=True),
                     listen=listen,
                 )
@@ -178,6 +189,22 @@ def fit(
         _print_matcher(matcher, target)
     if found.rejections:
         raise typer.Exit(PARTIAL)
+
+
+def _page(target: Path, opens: bool) -> Reviewer:
+    """Return what shows the lists in a page, and waits."""
+    from ragassay.review.of_lists import open_lists, rows_of
+    from ragassay.review.server import serve_until_done
+    from ragassay.runs.journal import journal_of
+
+    async def review(asked: Sequence[EditRequest]) -> list[Rows]:
+        source = open_lists(asked, journal_of(target))
+        desk = await serve_until_done(
+            source, opens=opens, on_ready=lambda door, desk: typer.echo(door.url)
+        )
+        return [rows_of(one, desk) for one in asked]
+
+    return review
 
 
 def _report_written(written: Sequence[Written]) -> bool:

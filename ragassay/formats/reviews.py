@@ -1,4 +1,4 @@
-"""What people said of a run's verdicts, read as labels, answers and claims: no conversion needed.
+"""Read people's reviews of a run as labels, answers, claims: no conversion needed.
 
 `ragassay review RUN` adds a line to RUN/reviews.jsonl for each thing that a person says. Where a
 reader also needs the text, it takes it from the evaluations in the same folder. Named is the
@@ -152,7 +152,7 @@ class ReviewedRun:
 
     @property
     def n_other(self) -> int:
-        """How many were said of what is no task of these."""
+        """The number of reviews that are of no task."""
         return sum(not self._fits(one) for one in self.said)
 
     def _label(self, review: Review, task: LabelTask) -> HumanLabel | None:

@@ -20,7 +20,7 @@ the position of the nugget of the answer that states it, or -1 where none does."
 
 
 class Review(Frozen):
-    """What a person said of one thing. Reviews are added, never changed: see `runs/journal.py`.
+    """A person's word on one thing. Reviews are added, never changed: see `runs/journal.py`.
 
     Attributes:
         id: Unique; adding the same again changes nothing.
@@ -50,7 +50,7 @@ class Review(Frozen):
 
     @property
     def about(self) -> tuple[str, str, str, str]:
-        """What it is about: evaluator, record, item, field."""
+        """The thing it is about: evaluator, record, item, field."""
         return self.evaluator, self.record, self.item, self.field
 
 

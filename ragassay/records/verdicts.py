@@ -162,7 +162,7 @@ class VerdictBase(Frozen):
 
     @property
     def choices(self) -> tuple[str | float, ...]:
-        """What a person may say in its place: labels, or numbers; empty where that is open."""
+        """The values that a person may give instead; empty where that is open."""
         return ()
 
     @property

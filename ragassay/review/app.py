@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -28,15 +29,18 @@ WHO = "ragassay-review-who"
 """The cookie of a person's name, which the page sets."""
 
 
-def build_app(desk: Desk, door: Door, who: str = "") -> Starlette:
+def build_app(
+    desk: Desk, door: Door, who: str = "", on_done: Callable[[], None] = lambda: None
+) -> Starlette:
     """Build the application.
 
     Args:
         desk: What is reviewed.
         door: Who may come in.
         who: A name to suggest to whoever opens the page.
+        on_done: Called when a person ends the review, where a run waits for it.
     """
-    routes = _Routes(desk, door, who)
+    routes = _Routes(desk, door, who, on_done)
     return Starlette(
         routes=[
             Route("/", routes.show_page),
@@ -45,6 +49,7 @@ def build_app(desk: Desk, door: Door, who: str = "") -> Starlette:
             Route("/items/{n}", routes.show_item),
             Route("/reviews", routes.add_review, methods=["POST"]),
             Route("/news", routes.tell_news),
+            Route("/done", routes.finish, methods=["POST"]),
         ],
         middleware=[Middleware(BaseHTTPMiddleware, dispatch=routes.guard)],
         exception_handlers={InputError: _refuse},
@@ -58,6 +63,7 @@ class _Routes:
     desk: Desk
     door: Door
     who: str
+    on_done: Callable[[], None]
 
     async def guard(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """Refuse who may not come in; tell the browser what it may do with any reply."""
@@ -122,6 +128,13 @@ class _Routes:
         since = int(given) if _is_number(given) else n
         told = {"n": n, "changed": sorted(self.desk.said_since(since))}
         return JSONResponse(told if since >= n else told | await self._in_numbers(request))
+
+    async def finish(self, request: Request) -> Response:
+        """End the review: the run that waits for it goes on."""
+        if not self.desk.source.finish:
+            return PlainTextResponse("nothing waits for this review", 404)
+        self.on_done()
+        return JSONResponse({"done": True})
 
     async def _in_numbers(self, request: Request, *, with_order: bool = False) -> dict[str, Any]:
         name = _who(request)

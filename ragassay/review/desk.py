@@ -24,7 +24,7 @@ N_UNDO = 50
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a person is.
+    """A person's progress.
 
     Attributes:
         n: Items in all.

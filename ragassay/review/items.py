@@ -1,10 +1,10 @@
-"""What a person reviews: one verdict, or one item of a test bank; and what stands beside it."""
+"""The items of a review: a verdict or an item of a test bank, and what stands beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import JsonValue
 
@@ -45,7 +45,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What one judge, or one person, said of an item."""
+    """One judge's word on an item."""
 
     who: str
     word: str
@@ -107,7 +107,7 @@ class Item:
 
     @property
     def about(self) -> tuple[str, str, str]:
-        """What reviews of it name."""
+        """The part of a review that names it."""
         return self.evaluator, self.record, self.item
 
     def word_of(self, value: object) -> tuple[str, Tone]:
@@ -171,7 +171,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What stands around an item.
+    """The surroundings of an item.
 
     Attributes:
         question: The question, or the query.
@@ -192,7 +192,7 @@ class View:
 
 @dataclass(frozen=True)
 class Source:
-    """What is reviewed: a run, a graded file or a test bank.
+    """The subject of a review: a run, a graded file or a test bank.
 
     Attributes:
         name: Its name.
@@ -205,6 +205,9 @@ class Source:
     noun: str
     items: Sequence[Item]
     journal: Journal
+
+    finish: ClassVar[str] = ""
+    """What ends the review, in words, where a run waits for it."""
 
     def view(self, item: Item) -> View:
         """Return what stands around an item."""

@@ -27,7 +27,7 @@ FIELDS = {"answers": "known answers"}
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a person said of an item, in words."""
+    """A person's word on an item, as shown."""
 
     id: str
     who: str

@@ -33,7 +33,7 @@ ORDERS = {"worth": "most worth a look", "file": "order of the file"}
 
 @dataclass(frozen=True)
 class Filter:
-    """What a person asked to see; an empty field lets everything pass.
+    """The part of the queue that a person asked to see; an empty field lets everything pass.
 
     Attributes:
         system: Who wrote the answer.

@@ -1,4 +1,4 @@
-"""What a browser sends when a person says something, checked, as a review."""
+"""Check what a browser sends, and turn it into a review."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_NAME = 80
 
 
 class Said(Frozen):
-    """What a browser sends.
+    """A message of the browser: a person said something.
 
     Attributes:
         id: Made by the browser, so that sending it again adds nothing.

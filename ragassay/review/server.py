@@ -5,11 +5,15 @@ from __future__ import annotations
 import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ragassay.models.serving.listening import bound, run_app
+from ragassay.models.serving.listening import bound, run_app, server_of
 from ragassay.review.desk import Desk
 from ragassay.review.door import Door
 from ragassay.review.sources import open_source
+
+if TYPE_CHECKING:
+    from ragassay.review.items import Source
 
 HOST = "127.0.0.1"
 GRACE_S = 5
@@ -50,3 +54,40 @@ def serve_page(
                 webbrowser.open(door.url)
 
         run_app(build_app(desk, door, who), listener, GRACE_S, ready)
+
+
+async def serve_until_done(
+    source: Source, who: str = "", *, opens: bool = True, on_ready: Callable[[Door, Desk], None]
+) -> Desk:
+    """Serve the page, in a running loop, until a person says that it is done.
+
+    Args:
+        source: What a run waits for.
+        who: A name to suggest to whoever opens the page.
+        opens: Whether to open the page in a browser.
+        on_ready: Called once requests are accepted.
+
+    Returns:
+        What people said.
+
+    Raises:
+        KeyboardInterrupt: The review was broken off; what was said is kept.
+    """
+    from ragassay.review.app import build_app
+
+    desk = Desk(source)
+    with bound(HOST, 0) as listener:
+        door = Door(listener.getsockname()[1])
+
+        def ready() -> None:
+            on_ready(door, desk)
+            if opens:
+                webbrowser.open(door.url)
+
+        def end() -> None:
+            server.should_exit = True
+
+        server = server_of(build_app(desk, door, who, end), GRACE_S, ready)
+        await server.serve(sockets=[listener])
+    desk.refresh()
+    return desk

@@ -1,4 +1,4 @@
-"""What a path is: a run, a graded file, or a test bank."""
+"""Tell what a path is: a run, a graded file, or a test bank."""
 
 from __future__ import annotations
 

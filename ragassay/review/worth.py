@@ -1,4 +1,4 @@
-"""What is most worth a look: what leads the report, is undecided, or judges differ on."""
+"""Weigh what is worth a look: it leads the report, is undecided, or judges differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEADS, UNDECIDED, DIFFERS, UNSCORED, UNSURE = 3.0, 2.0, 2.0, 1.5, 1.0
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What speaks for a second look at a verdict.
+    """The reasons for a second look at a verdict.
 
     Attributes:
         confidence: Of the value or the leaning; None where not given.
@@ -43,7 +43,7 @@ class Doubt:
 
     @property
     def worth(self) -> float:
-        """How much a look is worth; 0 where nothing speaks for it."""
+        """The worth of a look; 0 where nothing speaks for it."""
         parts = (
             LEADS * self.leads,
             UNDECIDED * self.is_undecided,
@@ -55,7 +55,7 @@ class Doubt:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """What speaks for it."""
+        """The states that speak for it."""
         known: tuple[tuple[State, bool], ...] = (
             ("leads", self.leads),
             ("undecided", self.is_undecided),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +31,10 @@ Editor = Callable[[str], str]
 """Shows a text to a person and returns the edited text."""
 
 Rows = list[dict[str, str | None]]
+"""Text and importance of each nugget of a list."""
+
+Reviewer = Callable[[Sequence[EditRequest]], Awaitable[Sequence[Rows]]]
+"""Shows all lists that wait to people, and returns them as they left them."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,7 @@ async def write_nuggets(
     out: Path,
     edit: Editor | None = None,
     *,
+    review: Reviewer | None = None,
     tell: Callable[[str], None] = lambda message: None,
     listen: Listener = lambda event: None,
 ) -> list[Written]:
@@ -103,6 +108,7 @@ async def write_nuggets(
         tools: The graph's toolbox.
         out: The file of lists, as the nuggetizer's `create` writes it.
         edit: Shows a list; None accepts all.
+        review: Shows all lists together, in place of `edit`.
         tell: Receives the reason why an edit cannot be used.
         listen: Receives progress events.
 
@@ -123,8 +129,13 @@ async def write_nuggets(
             await writer.forget_unfinished(jobs)
             raise first_error(errors) from None
         written = [task.result() for task in started]
+        waiting = [one[1] for one in written if not isinstance(one, Written)]
+        choose = _chooser(edit, tell)
+        if review is not None and waiting:
+            topics = [asked.topic for asked in waiting]
+            choose = _reviewed(dict(zip(topics, await review(waiting), strict=True)))
         done = [
-            one if isinstance(one, Written) else await writer.ask(*one, edit, tell)
+            one if isinstance(one, Written) else await writer.resume(*one, choose)
             for one in written
         ]
     write_nugget_banks([one.bank for one in done if one.found is not None], out)
@@ -155,13 +166,11 @@ class _Writer:
             self._listen(Event(n_records=1))
             return outcome
 
-    async def ask(
-        self, job: NuggetJob, asked: EditRequest, edit: Editor | None, tell: Callable[[str], None]
+    async def resume(
+        self, job: NuggetJob, asked: EditRequest, choose: Callable[[EditRequest], Rows]
     ) -> Written:
-        """Let a person edit a list, or accept it unchanged."""
-        offered: Rows = [{"text": text, "importance": mark} for mark, text in asked.nuggets]
-        rows = offered if edit is None else edited_rows(asked, edit, tell)
-        await self._run(Command(resume=rows), self._config(job))
+        """Go on with a list as a person left it."""
+        await self._run(Command(resume=choose(asked)), self._config(job))
         outcome = await self._outcome(job)
         return outcome if isinstance(outcome, Written) else Written(job, problem="not accepted")
 
@@ -196,6 +205,21 @@ class _Writer:
         parts: list[object] = [self._tools.identity, asdict(replace(job, sources=()))]
         parts += [source.model_dump(mode="json") for source in job.sources]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _chooser(edit: Editor | None, tell: Callable[[str], None]) -> Callable[[EditRequest], Rows]:
+    """Return what lets a person edit a list, or accepts it unchanged."""
+
+    def choose(asked: EditRequest) -> Rows:
+        if edit is not None:
+            return edited_rows(asked, edit, tell)
+        return [{"text": text, "importance": mark} for mark, text in asked.nuggets]
+
+    return choose
+
+
+def _reviewed(lists: Mapping[str, Rows]) -> Callable[[EditRequest], Rows]:
+    return lambda asked: lists[asked.topic]
 
 
 def _is_settled(state: StateSnapshot) -> bool:

@@ -6,9 +6,12 @@ import contextlib
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import SettingsError
+
+if TYPE_CHECKING:
+    import uvicorn
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -38,6 +41,13 @@ def run_app(
         grace_s: Seconds that open requests get at the end.
         on_ready: Called once requests are accepted.
     """
+    server = server_of(app, grace_s, on_ready)
+    with _ended_by_signals():
+        server.run(sockets=[listener])
+
+
+def server_of(app: Any, grace_s: float, on_ready: Callable[[], None]) -> uvicorn.Server:
+    """Return a server of an application; see `run_app`."""
     import uvicorn
 
     class Server(uvicorn.Server):
@@ -56,8 +66,7 @@ def run_app(
         lifespan="off",
         timeout_graceful_shutdown=int(grace_s),
     )
-    with _ended_by_signals():
-        Server(config).run(sockets=[listener])
+    return Server(config)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,109 @@
+"""Review lists of nuggets that a run wrote, while it waits to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import JsonValue
+
+from ragassay.formats.workbench.banks import bank_item_id
+from ragassay.records import BANK, Review
+from ragassay.review.desk import Desk
+from ragassay.review.items import Beside, Choice, Item, Section, Source, View
+from ragassay.runs.journal import Journal
+from ragassay.runs.nugget_edit import REASONS, EditRequest
+from ragassay.runs.nuggets import Rows
+
+IMPORTANCE = (Choice("vital", "vital", "good"), Choice("okay", "okay"))
+LEFT_OUT = "left out"
+
+
+def open_lists(asked: Sequence[EditRequest], journal: Journal) -> ListSource:
+    """Open lists that wait.
+
+    Args:
+        asked: The lists, each of a topic of its own.
+        journal: Keeps what people say; the same lists find it again.
+    """
+    items = tuple(item for one in asked for item in _items(one))
+    return ListSource("nuggets", "nugget", items, journal, {one.topic: one for one in asked})
+
+
+def _items(asked: EditRequest) -> Iterator[Item]:
+    known = set[str]()
+    listed = [(text, mark, "") for mark, text in asked.nuggets]
+    out = [(text, None, reason) for reason, text in asked.left_out if reason != "duplicate"]
+    for text, mark, reason in (*listed, *out):
+        name = bank_item_id(asked.topic, text)
+        if name not in known:
+            known.add(name)
+            yield _item(asked, name, text, mark, reason)
+
+
+def _item(asked: EditRequest, name: str, text: str, mark: str | None, reason: str) -> Item:
+    return Item(
+        evaluator=BANK,
+        record=asked.topic,
+        item=name,
+        field="importance",
+        kind="Nugget",
+        place=asked.question,
+        subject=text,
+        said=mark,
+        word=LEFT_OUT if reason else (mark or "not rated"),
+        tone="weak" if reason else ("good" if mark == "vital" else "plain"),
+        choices=IMPORTANCE,
+        edits=("importance", "text"),
+        why=REASONS.get(reason, reason),
+        worth=0.0 if reason else 1.0,
+    )
+
+
+@dataclass(frozen=True)
+class ListSource(Source):
+    """Nuggets of lists that wait; `lists` by topic."""
+
+    lists: Mapping[str, EditRequest]
+
+    finish: ClassVar[str] = "Finish"
+
+    def view(self, item: Item) -> View:
+        """Return the question, and the other nuggets of the list."""
+        asked = self.lists[item.record]
+        rows = tuple(
+            Beside(one.subject, "", one.word, one.tone, one.why, one.about, one.item == item.item)
+            for one in _items(asked)
+        )
+        title = f"The list of {asked.topic}"
+        return View(question=asked.question, sections=(Section(title, rows, is_open=True),))
+
+    def addition(self, item: Item, text: str) -> tuple[str, JsonValue]:
+        """Return id and value of a nugget that a person adds to the list of another one."""
+        return bank_item_id(item.record, text), {"text": text, "kind": "nuggets"}
+
+    def added(self, review: Review) -> Item | None:
+        """Return the nugget that a person added to a list."""
+        told, asked = review.value, self.lists.get(review.record)
+        if review.field != "added" or not isinstance(told, dict) or asked is None:
+            return None
+        return _item(asked, review.item, str(told.get("text") or ""), None, "")
+
+
+def rows_of(asked: EditRequest, desk: Desk) -> Rows:
+    """Return a list as people left it; of several, the last word counts."""
+    found: dict[str, dict[str, str | None]] = {}
+    for item in desk.items:
+        if item.record != asked.topic:
+            continue
+        said = {review.field: review.value for review in desk.said_of(item)}
+        # Removed, then given an importance, is taken in again.
+        last = [r for r in desk.said_of(item) if r.field in ("removed", "importance")][-1:]
+        is_in = item.word != LEFT_OUT or bool({"importance", "text"} & said.keys())
+        if is_in and not any(r.field == "removed" and r.value for r in last):
+            text = str(said.get("text") or item.subject)
+            mark = said.get("importance", item.said)
+            row = {"text": text, "importance": None if mark is None else str(mark)}
+            found.setdefault(text.casefold(), row)
+    return list(found.values())
