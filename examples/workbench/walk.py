@@ -34,8 +34,9 @@ def scripted_reply(script: Mapping[str, Any]) -> Callable[[Sequence[Any], Any], 
         if "questions" in asked:
             lists = script["questions"].items()
             return {"questions": next(lines for phrase, lines in lists if phrase in text)}
+        passage, _, item = text.rpartition("Task:")
         line = next(
-            (g for g in script["grades"] if g["passage"] in text and g["item"] in text),
+            (g for g in script["grades"] if g["passage"] in passage and g["item"] in item),
             {"rating": 0, "answer": ""},
         )
         if "rating" in asked:
@@ -64,6 +65,8 @@ def main() -> None:
 def steps(out: Path, asked: Sequence[str]) -> list[list[str]]:
     """Return the commands: a test bank, its grades, oversight, evaluation."""
     passages, bank = str(HERE / "passages.jsonl"), str(HERE / "bank.jsonl")
+    official = str(HERE / "official.json")
+    measures = ["--measure", "nDCG@3", "--measure", "alpha_nDCG@5"]
     graded = str(out / "graded.jsonl.gz")
     commands: list[list[str]] = []
     if asked:
@@ -72,19 +75,19 @@ def steps(out: Path, asked: Sequence[str]) -> list[list[str]]:
         commands += [[*created, "--per-query", "5", *asked], ["testbank", "lint", bank]]
     ways = ["--grade", "rating", "--grade", "extraction"] if asked else []
     least = ["--min-rating", "4"]
-    rated = [*least, "--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices"]
+    rated = ["--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices"]
     return [
         *commands,
         ["testbank", "show", bank],
         ["grade", passages, "--testbank", bank, *ways, *asked, "--out", str(out)],
         ["grades", "verify", graded, "--testbank", bank, "--query", "rock"],
         ["grades", "grid", graded, "--testbank", bank, "--query", "rock"],
-        ["grades", "missing", graded, *least],
-        ["grades", "spurious", graded, "--testbank", bank, *least],
-        ["grades", "cover", graded, *least],
+        ["grades", "missing", graded, *rated, *least],
+        ["grades", "spurious", graded, "--testbank", bank, *rated, *least],
+        ["grades", "cover", graded, *rated, *least, "--official", official],
         ["grades", "qrels", graded, "--out", str(out / "rubric.qrels"), *rated],
-        ["grades", "leaderboard", graded, *rated, "--official", str(HERE / "official.json")],
-        ["grades", "annotators", graded, *rated],
+        ["grades", "leaderboard", graded, *rated, *least, *measures, "--official", official],
+        ["grades", "annotators", graded, *rated, "--min-answers", "1"],
     ]
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import Annotated, Unpack
 
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import DryRun, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords
-
-if TYPE_CHECKING:
-    from ragassay.runs.grading import Graded
 
 
 @takes(
@@ -75,7 +72,7 @@ def grade(
     """
     with errors_as_lines():
         from ragassay.api import folder_at
-        from ragassay.cli.output import print_plan, print_rejections
+        from ragassay.cli.output import print_graded, print_plan, print_rejections
         from ragassay.runs.evaluate import plan, run_sync
         from ragassay.runs.grading import (
             default_folder,
@@ -99,15 +96,10 @@ def grade(
             graded = run_sync(
                 grade_passages(passages, tools, folder, listen, like_original=like_original)
             )
-        _show(graded, folder.path, as_json, quiet)
+        if as_json:
+            typer.echo(graded.run.summary.model_dump_json(indent=2))
+        elif not quiet:
+            bank = options.get("testbank")
+            print_graded(graded, folder.path, bank if isinstance(bank, Path) else None)
     if graded.is_partial:
         raise typer.Exit(PARTIAL)
-
-
-def _show(graded: Graded, folder: Path, as_json: bool, quiet: bool) -> None:
-    from ragassay.cli.output import print_graded
-
-    if as_json:
-        typer.echo(graded.run.summary.model_dump_json(indent=2))
-    elif not quiet:
-        print_graded(graded, folder)

@@ -31,7 +31,7 @@ SelfRated = Annotated[
 ]
 Banks = Annotated[
     list[Path] | None,
-    typer.Option("--bank", help="Test bank: the items' texts and facets. Repeat for more."),
+    typer.Option("--testbank", help="Test bank: the items' texts and facets. Repeat for more."),
 ]
 MinRating = Annotated[
     int | None,

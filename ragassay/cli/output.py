@@ -60,7 +60,7 @@ def print_run(
     console.print(where, markup=False, highlight=False, soft_wrap=True)
 
 
-def print_graded(graded: Graded, folder: Path) -> None:
+def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     """Print who graded, what each system covers, and where to go on."""
     from rich.console import Console
 
@@ -79,7 +79,8 @@ def print_graded(graded: Graded, folder: Path) -> None:
     if card is not None:
         console.print(f"Grader: {card.description}", markup=False, highlight=False)
     path = folder / GRADED_FILE
-    for line in (f"Written to {path}", f"To look at it: ragassay review {path}"):
+    beside = f" --testbank {testbank}" if testbank else ""
+    for line in (f"Written to {path}", f"To look at it: ragassay review {path}{beside}"):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -62,7 +62,7 @@ def verify(
 
     For example:
 
-      ragassay grades verify graded.jsonl.gz --bank questions.jsonl.gz --query 940547 --limit 10
+      ragassay grades verify graded.jsonl.gz --testbank questions.jsonl.gz --query 940547 --limit 10
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
@@ -102,7 +102,7 @@ def grid(
 
     For example:
 
-      ragassay grades grid graded.jsonl.gz --bank questions.jsonl.gz --query 940547
+      ragassay grades grid graded.jsonl.gz --testbank questions.jsonl.gz --query 940547
 
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
@@ -191,7 +191,7 @@ def spurious(
 
     For example:
 
-      ragassay grades spurious graded.jsonl.gz --bank questions.jsonl.gz --min-rating 4
+      ragassay grades spurious graded.jsonl.gz --testbank questions.jsonl.gz --min-rating 4
 
       ragassay grades spurious graded.jsonl.gz --finding none --csv unused.csv
 

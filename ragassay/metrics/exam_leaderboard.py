@@ -34,7 +34,7 @@ class RubricRow:
         rank: 1 is the best; equal means share a rank. None without a mean.
         score: Mean over queries that have a relevant passage; `n` counts them.
         score_se: Its standard error; None for fewer than two queries.
-        official: Its official score; None where it has none.
+        official: Its official rank, among all systems that have one; None where it has none.
         n_unlabelled: Passages among the first `JUDGED_DEPTH` of each query that have no label, and
             count as not relevant.
     """
@@ -43,7 +43,7 @@ class RubricRow:
     rank: int | None
     score: Score
     score_se: float | None
-    official: float | None = None
+    official: int | None = None
     n_unlabelled: int = 0
 
 
@@ -140,7 +140,7 @@ def board(
                 own, len(values[name]), interval=mean_interval(list(values[name].values()))
             ),
             score_se=standard_error(list(values[name].values())),
-            official=(official or {}).get(name),
+            official=_official_rank(name, official or {}),
             n_unlabelled=(n_unlabelled or {}).get(name, 0),
         )
         for name in order
@@ -151,6 +151,11 @@ def board(
         correlation=None if official is None else with_official(means, official),
         only_official=tuple(sorted((official or {}).keys() - means.keys())),
     )
+
+
+def _official_rank(name: str, official: Mapping[str, float]) -> int | None:
+    own = official.get(name)
+    return None if own is None else 1 + sum(score > own for score in official.values())
 
 
 def with_official(

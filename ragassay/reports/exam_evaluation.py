@@ -59,7 +59,7 @@ def cover_sheet(table: CoverTable) -> Sheet:
 
 
 def board_sheet(found: RubricBoard) -> Sheet:
-    """Return systems, the best first, with their official score."""
+    """Return systems, the best first, with their official rank."""
     columns = (
         *(Column("measure"), number("rank", "Rank"), Column("system", "System")),
         *(*score_columns("score", "Mean", "Queries"), number("se", "se")),

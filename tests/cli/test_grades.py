@@ -111,9 +111,20 @@ def test_qrels(grades: Path, bank: Path, tmp_path: Path) -> None:
     shown, _ = run("qrels", grades, "--out", target, "--items", "question")
     assert read_qrels(target) == {"rock": {"p1": 5, "p2": 4, "p3": 0}, "white": {"p4": 1}}
     assert "4 labels; 0 passages without a grade" in shown and "1 labels that could" in shown
-    run("qrels", grades, "--out", target, "--label", "covered", "--min-rating", 4, "--bank", bank)
+    run(
+        "qrels",
+        grades,
+        "--out",
+        target,
+        "--label",
+        "covered",
+        "--min-rating",
+        4,
+        "--testbank",
+        bank,
+    )
     assert read_qrels(target)["rock"] == {"p1": 1, "p2": 1, "p3": 0}
-    run("qrels", grades, "--out", target, "--by-facet", "--bank", bank)
+    run("qrels", grades, "--out", target, "--by-facet", "--testbank", bank)
     assert set(read_qrels(target)) == {"rock", "white"}
     run("qrels", grades, "--out", target, "--label", "items", "--min-rating", 4)
     assert target.read_text() == "rock rock/a p1 1\nrock rock/b p2 1\n"
@@ -168,14 +179,14 @@ def test_annotators(grades: Path, tmp_path: Path) -> None:
 
 def test_verify(grades: Path, bank: Path, tmp_path: Path) -> None:
     target = tmp_path / "verify.csv"
-    shown, _ = run("verify", grades, "--bank", bank, "--query", "rock", "--csv", target)
+    shown, _ = run("verify", grades, "--testbank", bank, "--query", "rock", "--csv", target)
     assert "rock: Who is a pioneer?" in shown and "[red]Which songs?" in shown
     first = rows_of(target)[0]
     assert (first["rating"], first["extracted"]) == ("5", "Elvis Presley, the King")
     assert first["passage"] == "The text of p1."
     # A spreadsheet would compute it.
     assert "'=1+1" in target.read_text()
-    shown, _ = run("verify", grades, "--item", "PIONEER", "--bank", bank, "--limit", 1)
+    shown, _ = run("verify", grades, "--item", "PIONEER", "--testbank", bank, "--limit", 1)
     assert "songs" not in shown and "1 of 3 rows" in shown
     _, errors = run("verify", grades, "--query", "jazz", code=1)
     assert "no query 'jazz': there are rock, white" in errors
@@ -183,7 +194,7 @@ def test_verify(grades: Path, bank: Path, tmp_path: Path) -> None:
 
 def test_grid(grades: Path, bank: Path, tmp_path: Path) -> None:
     target = tmp_path / "grid.csv"
-    shown, _ = run("grid", grades, "--bank", bank, "--query", "rock", "--csv", target)
+    shown, _ = run("grid", grades, "--testbank", bank, "--query", "rock", "--csv", target)
     assert "Who is a pioneer?" in shown
     (p3,) = (line.split() for line in shown.splitlines() if line.strip().startswith("p3"))
     assert p3 == ["p3", "2", "0", "?"]
@@ -206,7 +217,7 @@ def test_missing_and_spurious(grades: Path, bank: Path, tmp_path: Path) -> None:
     assert [row["paragraph_id"] for row in json.loads(shown)[0]["rows"]] == ["p3"]
     shown, _ = run("missing", grades, "--relevant-from", 1, "--min-rating", 4, "--json")
     assert [row["paragraph_id"] for row in json.loads(shown)[0]["rows"]] == ["p3", "p4"]
-    shown, _ = run("spurious", grades, "--bank", bank, "--min-rating", 4, "--json")
+    shown, _ = run("spurious", grades, "--testbank", bank, "--min-rating", 4, "--json")
     rows = {row["item"]: row for row in json.loads(shown)[0]["rows"]}
     assert (rows["rock/b"]["finding"], rows["rock/b"]["n_other"]) == ("spurious", 1)
     assert rows["rock/a"]["finding"] == ""
@@ -264,10 +275,10 @@ def tables(grades: Path, bank: Path) -> Iterator[tuple[object, ...]]:
     yield "cover", grades
     yield "leaderboard", grades
     yield "annotators", grades
-    yield "verify", grades, "--bank", bank
-    yield "grid", grades, "--bank", bank
+    yield "verify", grades, "--testbank", bank
+    yield "grid", grades, "--testbank", bank
     yield "missing", grades, "--min-rating", 5
-    yield "spurious", grades, "--bank", bank
+    yield "spurious", grades, "--testbank", bank
     yield "agreement", grades
 
 
