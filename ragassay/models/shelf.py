@@ -33,6 +33,8 @@ from ragassay.models.adapters import (
 )
 from ragassay.models.cards import load_card
 from ragassay.models.embeddings import EMBEDDED
+from ragassay.models.exam_rater import EXAM_FILE, exam_model_of
+from ragassay.models.exam_rater import NAME as EXAM_GRADER
 from ragassay.models.weights import (
     MINILM_PACKAGE,
     MINILM_SAFETENSORS_SHA256,
@@ -179,6 +181,7 @@ def _fitted() -> tuple[ShelfItem, ...]:
     """Return the models that measure and order: the smallest of the package."""
     home = Path(str(files("ragassay")))
     signals, reranker = load_card("ragassay/signals"), load_card("ragassay/reranker")
+    exam = load_card(EXAM_GRADER)
     return (
         ShelfItem(
             "ragassay/signals",
@@ -192,6 +195,13 @@ def _fitted() -> tuple[ShelfItem, ...]:
                 ),
             ),
             signals,
+        ),
+        ShelfItem(
+            EXAM_GRADER,
+            "rates how well passages cover the items of a test bank",
+            SHIPPED,
+            (ShelfFile(EXAM_FILE, exam.digest if exam else "", _exam_digest),),
+            exam,
         ),
         ShelfItem(
             "ragassay/reranker",
@@ -230,6 +240,10 @@ def _rater_digest(path: Path) -> str:
     from ragassay.models.signal_rater import rater_of
 
     return rater_of(path.read_text(encoding="utf-8")).digest
+
+
+def _exam_digest(path: Path) -> str:
+    return exam_model_of(path).digest
 
 
 def _adapters() -> tuple[ShelfItem, ...]:

@@ -99,7 +99,7 @@ class RubricRater(Frozen):
     def distribution(self, signals: Mapping[str, float]) -> tuple[float, ...]:
         """Return probabilities of the ratings 1 to 5; a missing signal counts as its mean."""
         z = weighted_sum(self, signals)
-        below = [_sigmoid(threshold - z) for threshold in self.thresholds]
+        below = [sigmoid(threshold - z) for threshold in self.thresholds]
         return tuple(
             max(0.0, high - low) for low, high in zip([0.0, *below], [*below, 1.0], strict=True)
         )
@@ -184,5 +184,6 @@ def _standardised(value: float, mean: float, scale: float) -> float:
     return max(-MOST_DEVIATIONS, min(MOST_DEVIATIONS, (value - mean) / scale))
 
 
-def _sigmoid(x: float) -> float:
+def sigmoid(x: float) -> float:
+    """Return the logistic of x."""
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
