@@ -5,6 +5,11 @@ a word that settles the matter ("obviously"), or by naming the known answer. A q
 for two things has two answers, of which a passage may give one. No passage answers a question to
 its reader ("Have you checked ..."). And a question is graded alone: what it points to ("this acid",
 "the show") it must name.
+
+As one reader found: of DL20's 540 exam questions, in sight of which the rules were written, 23 are
+named, all rightly; of SciQAG's 350, which were not in sight, 39, all rightly; of 1,867 that experts
+asked (BioASQ), 3, of which 2 rightly. How many flaws the rules miss was not measured. None of these
+is leading: that rule was tried on invented questions only.
 """
 
 from __future__ import annotations

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
+from ragassay.formats import read_test_banks
 from ragassay.text.question_lint import question_flaws
 from ragassay.text.questions import asked_for, is_one_question
 
@@ -78,6 +82,12 @@ def test_questions_that_no_passage_answers_by_itself_are_named(text: str, kind: 
 )
 def test_sound_questions_pass(text: str):
     assert kinds(text) == []
+
+
+def test_of_the_released_questions_few_are_named(shared: Path):
+    banks = read_test_banks(shared / "data/workbench/dl20-questions.jsonl.gz").banks
+    found = Counter(kind for bank in banks for item in bank.items for kind in kinds(item.text))
+    assert found == {"out_of_context": 11, "asks_reader": 9, "two_questions": 3}
 
 
 def test_a_known_answer_in_the_question_tells_it():
