@@ -33,8 +33,7 @@ from ragassay.metrics.risk import bound_of
 from ragassay.models.embeddings import Embedder
 from ragassay.models.exam_rater import ExamWeights, shipped_exam_model
 from ragassay.models.verifiers import minilm_verifier
-from ragassay.records import ExamItem, Score
-from ragassay.records.exam import MOST_EXAM_RATING, ItemKind
+from ragassay.records import MOST_EXAM_RATING, ExamItem, ItemKind, Score
 from ragassay.text.bm25 import Bm25Index
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands

@@ -26,8 +26,7 @@ from ragassay.metrics.risk import risk_bound
 from ragassay.models.embeddings import Embedder
 from ragassay.models.exam_rater import ExamModel, ExamWeights
 from ragassay.models.verifiers import minilm_verifier
-from ragassay.records import Bound
-from ragassay.records.exam import MOST_EXAM_RATING, ItemKind
+from ragassay.records import MOST_EXAM_RATING, Bound, ItemKind
 from training.released_grades import FILE, read_released
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from pydantic import Field, ValidationError
 
 from ragassay.errors import SettingsError
 from ragassay.models.signal_rater import sigmoid
-from ragassay.records import Bound
+from ragassay.records import MOST_EXAM_RATING, Bound, ItemKind
 from ragassay.records.base import Frozen
-from ragassay.records.exam import MOST_EXAM_RATING, ItemKind
 
 NAME = "ragassay/exam-grader"
 """Name of the shipped numbers in reports and cards."""
