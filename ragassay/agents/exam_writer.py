@@ -7,6 +7,7 @@ a subtopic; the paper writes from the query alone, here documents or a known ans
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -21,6 +22,8 @@ from ragassay.prompts import load_prompts
 from ragassay.records import Document, Usage
 
 _WORDS = load_prompts().agents["exam_writer"]
+
+_WORD = re.compile(r"[^\W\d_]{2}")
 
 ExamKind = Literal["questions", "nuggets"]
 Line = Annotated[str, StringConstraints(min_length=3, max_length=_WORDS.nugget_chars)]
@@ -99,7 +102,9 @@ class ExamWriter(Agent):
             if wants_answers and len(keys) != len(texts):
                 raise UnparsableReplyError(f"{len(texts)} questions with {len(keys)} answers")
             pairs = dict(reversed([p for p in zip(texts, keys, strict=False) if p[0]]))
-            kept = [text for text in dict.fromkeys(texts) if text][:number]
+            kept = [text for text in dict.fromkeys(texts) if _WORD.search(text)][:number]
+            if not kept:
+                raise UnparsableReplyError(f"no {kind} of words in {texts[:3]}")
             stated = {t: k for t, k in pairs.items() if not sources or is_stated(k, sources)}
             answers = tuple(stated.get(text, "") for text in kept)
             n_unfounded = sum(bool(pairs[t]) and not stated.get(t) for t in kept)

@@ -129,6 +129,16 @@ async def test_unparsable_replies_are_counted_and_tried_again_by_the_same_comman
     assert [bank.query_id for bank in again.banks] == ["q1", "q2", "q3", "q3"]
 
 
+async def test_items_without_words_are_none(tmp_path: Path):
+    said = iter([["]} # 3.1.1", "Why?"], ["]} # 3.1.1"], ["1.1"]])
+    file = QueryFile(QUERIES.queries[:1])
+    with ScriptedModel(lambda messages, schema: {"questions": next(said)}) as model:
+        found = await created(model, tmp_path / "bank", file=file)
+        again = await created(model, tmp_path / "other", file=file)
+    assert [item.text for item in found.banks[0].items] == ["Why?"]
+    assert not again.banks and "unparsable" in again.written[0].problem
+
+
 async def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path):
     out = tmp_path / "bank"
     with ScriptedModel(reply, faults=[Fault("unauthorized", contains="Tidal power")]) as model:
