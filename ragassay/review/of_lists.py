@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pydantic import JsonValue
@@ -88,7 +88,8 @@ class ListSource(Source):
         told, asked = review.value, self.lists.get(review.record)
         if review.field != "added" or not isinstance(told, dict) or asked is None:
             return None
-        return _item(asked, review.item, str(told.get("text") or ""), None, "")
+        item = _item(asked, review.item, str(told.get("text") or ""), None, "")
+        return replace(item, word="")
 
 
 def rows_of(asked: EditRequest, desk: Desk) -> Rows:

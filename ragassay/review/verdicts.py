@@ -176,8 +176,10 @@ def place_of(verdict: VerdictBase) -> str:
     if sentence is None:
         return ""
     marker = getattr(getattr(verdict, "citation", None), "marker", "")
-    others = [part for part in verdict.item.split("/") if part not in (str(sentence), "answer")]
-    rest = f"[{marker}]" if marker else " ".join(others)
+    others = verdict.item.split("/")
+    if str(sentence) in others:
+        others.remove(str(sentence))
+    rest = f"[{marker}]" if marker else " ".join(part for part in others if part != "answer")
     parts = [f"sentence {sentence}", rest if len(rest) <= LONGEST_PLACE else ""]
     return " · ".join(part for part in parts if part)
 

@@ -140,6 +140,7 @@ def test_a_rating_by_its_digit(server, open_page, run):
     page = open_page(server.url)
     page.locator('select[name="evaluator"]').select_option("rubric")
     until(page, "document.querySelectorAll('.row').length === 2")
+    until(page, "document.querySelector('article').dataset.kind === 'Rubric rating'")
     page.keyboard.press("Escape")
     page.keyboard.press("5")
     saved(page)
