@@ -75,6 +75,9 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     counts["unscored"] = graded.n_unscored
     told = ", ".join(f"{n} {name}" for name, n in counts.items() if n or name == "given")
     console.print(f"Grades: {told}.", markup=False, highlight=False)
+    if graded.n_undecided:
+        advice = "What is undecided only a judge can tell: --escalate MODEL sends just that to one."
+        console.print(advice, markup=False, highlight=False)
     card = graded.run.manifest.grader_card
     if card is not None:
         console.print(f"Grader: {card.description}", markup=False, highlight=False)

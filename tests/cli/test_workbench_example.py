@@ -63,6 +63,6 @@ def test_with_a_scripted_model(walk, tmp_path, monkeypatch):
 def test_without_a_model_by_the_bank_that_ships(walk, tmp_path, monkeypatch):
     said = told(walk.steps(tmp_path, []), monkeypatch)
     assert "Who were the first stars" in said["testbank show"]
-    assert "ragassay/exam-grader" in said["grade"]
+    assert "undecided" in said["grade"] and "--escalate MODEL" in said["grade"]
     qrels = read_qrels(tmp_path / "rubric.qrels")
     assert set(qrels["rock"]) <= {"r1", "r2", "r3", "r4", "r5", "r6"}
