@@ -76,6 +76,7 @@ def steps(out: Path, asked: Sequence[str]) -> list[list[str]]:
     ways = ["--grade", "rating", "--grade", "extraction"] if asked else []
     least = ["--min-rating", "4"]
     rated = ["--prompt-class", "QuestionSelfRatedUnanswerablePromptWithChoices"]
+    system = rated if asked else [*rated, "--leanings"]
     return [
         *commands,
         ["testbank", "show", bank],
@@ -84,9 +85,9 @@ def steps(out: Path, asked: Sequence[str]) -> list[list[str]]:
         ["grades", "grid", graded, "--testbank", bank, "--query", "rock"],
         ["grades", "missing", graded, *rated, *least],
         ["grades", "spurious", graded, "--testbank", bank, *rated, *least],
-        ["grades", "cover", graded, *rated, *least, "--official", official],
-        ["grades", "qrels", graded, "--out", str(out / "rubric.qrels"), *rated],
-        ["grades", "leaderboard", graded, *rated, *least, *measures, "--official", official],
+        ["grades", "cover", graded, *system, *least, "--official", official],
+        ["grades", "qrels", graded, "--out", str(out / "rubric.qrels"), *system],
+        ["grades", "leaderboard", graded, *system, *least, *measures, "--official", official],
         ["grades", "annotators", graded, *rated, "--min-answers", "1"],
     ]
 

@@ -70,6 +70,16 @@ Runs = Annotated[
 ]
 
 
+Leanings = Annotated[
+    bool,
+    typer.Option(
+        "--leanings",
+        help="Count what the grader left undecided as it leant: to compare systems over many "
+        "passages, not to judge one.",
+    ),
+]
+
+
 def grade_filter(
     model: str = "",
     prompt_class: str = "",
@@ -92,18 +102,24 @@ def relevance_of(min_relevant: int, relevant_from: int | None, direct_class: str
     return Relevance(relevant_from, GradeFilter(prompt_class=direct_class, items="direct"))
 
 
-def graded_file(path: Path, banks: list[Path] | None, chosen: GradeFilter | None) -> GradedFile:
+def graded_file(
+    path: Path,
+    banks: list[Path] | None,
+    chosen: GradeFilter | None,
+    leanings: bool = False,
+) -> GradedFile:
     """Read a graded file, report what could not be read, and whose grades count.
 
     Args:
         path: The file.
         banks: Test banks.
         chosen: Where given, several graders that it accepts are worth a note.
+        leanings: Whether what is undecided counts as it leant.
     """
     from ragassay.cli.output import print_rejections
     from ragassay.runs.grades import read_graded
 
-    file = read_graded(path, banks or ())
+    file = read_graded(path, banks or (), leanings=leanings)
     print_rejections(file.rejections)
     if chosen is not None:
         graders = file.graders(chosen)

@@ -12,6 +12,7 @@ from ragassay.cli.grade_options import (
     Csv,
     GradesArgument,
     Items,
+    Leanings,
     Limit,
     MinRelevant,
     Model,
@@ -43,6 +44,7 @@ def cover(
     ] = None,
     runs: Runs = None,
     official: Official = None,
+    leanings: Leanings = False,
     model: Model = "",
     prompt_class: PromptClass = "",
     items: Items = None,
@@ -70,7 +72,7 @@ def cover(
         from ragassay.runs.grades import cover_tables
 
         chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, None, chosen)
+        file = graded_file(grades, None, chosen, leanings)
         found = cover_tables(
             file,
             chosen,
@@ -112,6 +114,7 @@ def leaderboard(
         ),
     ] = None,
     official: Official = None,
+    leanings: Leanings = False,
     model: Model = "",
     prompt_class: PromptClass = "",
     items: Items = None,
@@ -142,7 +145,7 @@ def leaderboard(
         from ragassay.runs.grades import leaderboards
 
         chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, None, chosen) if grades else None
+        file = graded_file(grades, None, chosen, leanings) if grades else None
         found = leaderboards(
             file,
             chosen,

@@ -13,6 +13,7 @@ from ragassay.cli.grade_options import (
     Banks,
     GradesArgument,
     Items,
+    Leanings,
     MinRating,
     Model,
     PromptClass,
@@ -119,6 +120,7 @@ def qrels(
         ),
     ] = False,
     bank: Banks = None,
+    leanings: Leanings = False,
     model: Model = "",
     prompt_class: PromptClass = "",
     items: Items = None,
@@ -141,7 +143,7 @@ def qrels(
         from ragassay.runs.grades import rubric_qrels, write_item_qrels, write_rubric_qrels
 
         chosen = grade_filter(model, prompt_class, items)
-        file = graded_file(grades, bank, chosen)
+        file = graded_file(grades, bank, chosen, leanings)
         if label == "items":
             n = write_item_qrels(file, chosen, out, min_rating)
             typer.echo(f"{out}: {n:,} items of passages")

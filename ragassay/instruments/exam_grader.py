@@ -90,17 +90,19 @@ class EmbeddedExamGrader:
         bits = rounded_bits((reached[0], 1 - reached[0]))
         bound = bound_of(weights.bounds, leaning, "verdict")
         doubt = undecided(bound, leaning, confidence) if bound else None
+        rating = sum(share >= 0.5 for share in reached)
         if doubt:
             return ExamGrade(
                 exam_item=item.id,
                 leaning=leaning,
+                leaning_rating=rating,
                 confidence=confidence,
                 entropy_bits=bits,
                 failure=doubt,
             )
         return ExamGrade(
             exam_item=item.id,
-            rating=sum(share >= 0.5 for share in reached),
+            rating=rating,
             score=round(sum(reached), 4),
             answer=measured.sentence if is_covered else "",
             is_correct=is_covered,

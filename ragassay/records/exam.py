@@ -41,6 +41,7 @@ class ExamGrade(VerdictBase):
     score: float | None = Field(default=None, ge=0, le=MOST_EXAM_RATING)
     answer: str = ""
     is_correct: bool | None = None
+    leaning_rating: int | None = Field(default=None, ge=0, le=MOST_EXAM_RATING)
     escalated_from: ExamGrade | None = None
 
     @property

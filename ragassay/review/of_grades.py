@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ragassay.formats.workbench.banks import read_test_banks
 from ragassay.formats.workbench.paragraphs import (
     DirectGrade,
     GradedParagraph,
@@ -19,6 +18,7 @@ from ragassay.records import MOST_EXAM_RATING, ExamGrade, Failure, OwnVerdict, V
 from ragassay.review.items import Beside, Item, Line, Section, Source, Value, View
 from ragassay.review.verdicts import item_of, reason_of, tone_of, word_of
 from ragassay.runs.journal import journal_of
+from ragassay.runs.testbanks import read_bank_file
 from ragassay.text.sentences import sentences_of
 
 DIRECT = "relevance_grade"
@@ -54,7 +54,7 @@ def open_grades(path: Path, banks: Sequence[Path] = ()) -> GradesSource:
     Raises:
         InputError: A file cannot be read.
     """
-    found = [bank for one in banks for bank in read_test_banks(one).banks]
+    found = [bank for one in banks for bank in read_bank_file(one).banks]
     texts = {item.id: item.text for bank in found for item in bank.items}
     queries = {bank.query_id: bank.query_text for bank in found if bank.query_text}
     passages = {

@@ -10,8 +10,9 @@ from typing import Literal
 from ragassay.errors import InputError
 from ragassay.formats.qrels import read_qrels, write_columns, write_qrels
 from ragassay.formats.trec.runs import read_run
-from ragassay.formats.workbench.banks import RubricBank, read_test_banks
+from ragassay.formats.workbench.banks import RubricBank
 from ragassay.formats.workbench.grades import GradeFilter, grades_of
+from ragassay.formats.workbench.leanings import with_leanings
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, read_graded_paragraphs
 from ragassay.formats.workbench.systems import (
     Rankings,
@@ -32,6 +33,7 @@ from ragassay.metrics.exam_qrels import (
 )
 from ragassay.records import Rejection
 from ragassay.reports.exam_evaluation import CoverTable
+from ragassay.runs.testbanks import read_bank_file
 
 LabelBy = Literal["rating", "covered"]
 """How a passage is labelled: by its highest rating, or by the number of items it covers."""
@@ -102,16 +104,16 @@ def _some(queries: Sequence[QueryParagraphs]) -> str:
     return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
 
 
-def read_graded(path: Path, banks: Sequence[Path] = ()) -> GradedFile:
-    """Read a graded file and test banks.
+def read_graded(path: Path, banks: Sequence[Path] = (), *, leanings: bool = False) -> GradedFile:
+    """Read a graded file and test banks; with `leanings`, undecided items count as they leant.
 
     Raises:
         InputError: A file cannot be opened, or has nothing in it.
     """
     graded = read_graded_paragraphs(path)
-    found = [read_test_banks(bank) for bank in banks]
+    found = [read_bank_file(bank) for bank in banks]
     return GradedFile(
-        queries=graded.queries,
+        queries=with_leanings(graded.queries) if leanings else graded.queries,
         banks=tuple(bank for result in found for bank in result.banks),
         rejections=graded.rejections + tuple(r for result in found for r in result.rejections),
     )

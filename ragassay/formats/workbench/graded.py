@@ -105,6 +105,11 @@ def _exam_grade(
         for grade in grades
         if grade.failure is not None
     }
+    leanings = {
+        grade.exam_item: grade.leaning_rating
+        for grade in grades
+        if grade.leaning_rating is not None
+    }
     return ExamGrade.model_validate(
         {
             "correctAnswered": correct,
@@ -118,6 +123,7 @@ def _exam_grade(
         }
         | ({"self_ratings": ratings} if is_rated else {})
         | ({"llm_response_errors": errors} if errors else {})
+        | ({"leanings": leanings} if leanings else {})
     )
 
 

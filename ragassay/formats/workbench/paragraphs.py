@@ -85,6 +85,8 @@ class ExamGrade(ParagraphPart):
     Attributes:
         llm_response_errors: What went wrong, by the id of each item that has no grade.
         prompt_type: "question" or "nugget".
+        leanings: The rating that the grader leant to, by the id of each item that it left
+            undecided; ragassay's own.
     """
 
     correct_answered: Names = Field(default=(), alias="correctAnswered")
@@ -99,6 +101,7 @@ class ExamGrade(ParagraphPart):
     exam_ratio: float | None = None
     llm_response_errors: dict[str, object] | None = None
     prompt_type: str | None = None
+    leanings: dict[str, int] | None = None
 
 
 class DirectGrade(ParagraphPart):
