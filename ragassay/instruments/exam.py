@@ -1,4 +1,4 @@
-"""What grades a passage by a test bank, or by its query, without a hosted language model."""
+"""Define the interface of graders of passages that need no hosted language model."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MOST_LOG_ODDS = 6.0
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of an item and a passage.
+    """The measures of an item and a passage.
 
     Attributes:
         signals: By name; of each more means better covered. `sentence`: highest cosine of item and

@@ -1,4 +1,4 @@
-"""What is said to local encoder-decoders that grade passages."""
+"""Read the prompts for local encoder-decoders that grade passages."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def grader_prompts_sha256() -> str:
 
 
 def item_prompt(item: ExamItem, grader: ExamGrader) -> tuple[str, str]:
-    """Return what is said before the passage and after it, for an item of a bank."""
+    """Return the text before the passage and after it, for an item of a bank."""
     prompts = load_grader_prompts()
     template = getattr(prompts.rating if grader == "rating" else prompts.extraction, item.kind)
     return _around(template, scale=getattr(prompts.scale, item.kind), item=item.text)
 
 
 def relevance_prompt(query: str, grader: DirectGrader) -> tuple[str, str]:
-    """Return what is said before the passage and after it, for a query."""
+    """Return the text before the passage and after it, for a query."""
     prompts = load_grader_prompts()
     name = "Question" if grader.startswith("fagb") else "Query"
     examples = "\n".join(

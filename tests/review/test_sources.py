@@ -6,7 +6,9 @@ import json
 
 import pytest
 from reviewing import say
+from typer.testing import CliRunner
 
+from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
 from ragassay.records import BANK
@@ -147,3 +149,15 @@ def test_real_grades_and_banks_open(shared, make_client, tmp_path):
         source = open_source(path)
         assert len(source.items) >= least
         assert source.view(source.items[0]).question
+
+
+def test_the_command_says_in_a_line_what_is_wrong(tmp_path):
+    done = CliRunner().invoke(app, ["review", str(tmp_path / "missing"), "--no-open"])
+    assert done.exit_code == 1 and len(done.stderr.splitlines()) == 1
+    assert "missing" in done.stderr
+
+
+def test_a_damaged_journal_is_named_before_anything_is_served(bank):
+    bank.with_name("bank.jsonl.reviews.jsonl").write_text('{"who": 3}\n')
+    done = CliRunner().invoke(app, ["review", str(bank), "--no-open"])
+    assert done.exit_code == 1 and "bank.jsonl.reviews.jsonl:1: no review" in done.stderr
