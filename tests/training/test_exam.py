@@ -58,7 +58,8 @@ def test_no_query_is_graded_by_a_fit_that_saw_it():
 def test_bounds_admit_what_is_right_and_nothing_of_noise():
     yes, no = bounds_of([row for row in rows() if row.kind == "nugget"])
     assert (yes.label, no.label) == ("yes", "no")
-    assert yes.threshold is not None and yes.precision is not None and yes.precision > 0.75
+    assert yes.threshold is None, "GPT-4o does not agree that such nuggets are mentioned"
+    assert no.threshold is not None and no.precision is not None and no.precision > 0.75
     rng = random.Random(5)
     shuffled = [
         Row(row.query, row.passage, row.item, row.kind, rng.choice([0, 1]), row.signals)

@@ -1,0 +1,88 @@
+"""How well systems are ranked by what the embedded grader leant to, undecided or not.
+
+    python benchmarks/workbench_leanings.py --shared ../shared --work w.json
+
+FLAN-T5-large's released grades label 40 passages of each query by their highest rating, and so do
+the embedded grader's ratings, fitted on other queries. No real runs were released: 20 systems rank
+the passages by FLAN-T5's labels with more and more noise (seeded). Kendall's tau is of the two
+leaderboards. `--work` is what `training.exam` measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from ragassay.formats.workbench.systems import Rankings
+from ragassay.metrics.exam_leaderboard import rubric_boards, with_official
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+
+from training.exam import KINDS, Row, held_out, kept_rows
+
+Labels = dict[str, dict[str, int]]
+
+N_SYSTEMS = 20
+MEASURES = ("nDCG@10", "RR")
+
+
+def labels_of(rows: list[Row]) -> tuple[Labels, Labels]:
+    """Label each passage by FLAN-T5's highest rating, and by the embedded grader's."""
+    theirs: Labels = {}
+    ours: Labels = {}
+    for row, weights in zip(rows, held_out(rows), strict=True):
+        leant = sum(share >= 0.5 for share in weights.reached(row.signals))
+        for labels, rating in ((theirs, row.rating), (ours, leant)):
+            of_query = labels.setdefault(row.query, {})
+            name = str(row.passage)
+            of_query[name] = max(rating, of_query.get(name, 0))
+    return theirs, ours
+
+
+def systems(labels: Labels) -> Rankings:
+    """Rank passages by their labels with noise, a little more for each system."""
+    drawn = np.random.default_rng(0)
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for number in range(N_SYSTEMS):
+        noise = 0.5 + 0.25 * number
+        of_system = found.setdefault(f"system-{number:02}", {})
+        for query, of_query in labels.items():
+            scores = {p: grade + noise * drawn.standard_normal() for p, grade in of_query.items()}
+            ranked = sorted(scores, key=lambda passage: -scores[passage])
+            of_system[query] = {passage: rank for rank, passage in enumerate(ranked, 1)}
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    given = parser.parse_args()
+    rows = kept_rows(given.shared, given.work)
+    for kind in KINDS:
+        theirs, ours = labels_of([row for row in rows if row.kind == kind])
+        ranked = systems(theirs)
+        for level in (1, 4):
+            boards = [
+                {
+                    board.measure: {row.system: row.score.value for row in board.rows}
+                    for board in rubric_boards(labels, ranked, MEASURES, level=level)
+                }
+                for labels in (theirs, ours)
+            ]
+            for measure in MEASURES:
+                official = {name: value or 0.0 for name, value in boards[0][measure].items()}
+                found = with_official(boards[1][measure], official)
+                pair = (found.kendall.value, found.spearman.value)
+                shown = ["none" if value is None else f"{value:.3f}" for value in pair]
+                print(
+                    f"{kind}s, {len(theirs)} queries, {measure}, relevant from {level}: "
+                    f"Kendall {shown[0]}, Spearman {shown[1]}"
+                )
+
+
+if __name__ == "__main__":
+    main()
