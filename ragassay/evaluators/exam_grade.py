@@ -54,7 +54,7 @@ class ExamGradeEvaluator(Evaluator[Asked]):
         title="Test bank",
         direction="higher",
         scores={
-            "exam.cover": Wording("Items covered (rated 4 or 5)", "higher"),
+            "exam.cover": Wording("Items covered (4 or 5)", "higher"),
             "exam.rating": Wording("Mean rating of the items", "higher"),
             "exam.answered": Wording("Items answered", "higher"),
         },

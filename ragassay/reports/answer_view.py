@@ -120,6 +120,7 @@ class AnswerView:
     sentences: tuple[SentenceView, ...]
     nuggets: NuggetsView
     not_run: str
+    cover: str = ""
     looks: tuple[Alert, ...] = ()
     gaps: tuple[GapView, ...] = ()
     own: tuple[OwnView, ...] = ()
@@ -148,6 +149,7 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
         rubric_value=mean.value if mean else None,
         recall=score_text(scores.get("nuggets.recall")),
         support=score_text(support),
+        cover=score_text(scores["exam.cover"]) if "exam.cover" in scores else "",
         support_value=support.value if support and is_number(support.value) else None,
         findings=_alerts(evaluation.heads),
         looks=_alerts(evaluation.looks),

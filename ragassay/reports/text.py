@@ -38,6 +38,7 @@ QUESTIONS = {e.words.kind: e.words.question for e in OURS if e.words.kind}
 _HEADLINE_SHARES = (
     ("nuggets.recall", "of gold nuggets are stated"),
     ("citations.support", "of citations support their sentence"),
+    ("exam.cover", "of the test bank's items are covered"),
 )
 
 

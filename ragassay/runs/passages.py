@@ -135,6 +135,7 @@ class _Reading:
         self._corpus, self._questions, self._depth = corpus, questions, depth
         self.queries: dict[str, dict[str, GradedParagraph]] = {}
         self.texts: dict[str, str] = {}
+        self.responses: set[tuple[str, str]] = set()
         self.rejections: list[Rejection] = []
 
     def add(self, path: Path) -> None:
@@ -199,7 +200,16 @@ class _Reading:
             place = ParagraphRanking(
                 method=method, paragraphId=record.id, queryId=query, rank=1, score=1.0
             )
+            self.responses.add((query, record.id))
             self._add(query, _paragraph(record.id, text, (place,)))
+
+    def pieces(self, query: str, most_words: int) -> tuple[GradedParagraph, ...]:
+        """Return a query's passages, long ones in pieces."""
+        return tuple(
+            piece
+            for name, one in self.queries[query].items()
+            for piece in _cut(one, most_words, (query, name) in self.responses)
+        )
 
 
 def _answers(path: Path, questions: Path | None) -> ReadResult:
@@ -237,13 +247,17 @@ def _with_rankings(paragraph: GradedParagraph, more: Iterable[ParagraphRanking])
     )
 
 
-def _cut(paragraph: GradedParagraph, most_words: int) -> Iterator[GradedParagraph]:
-    """Yield the pieces of a long passage; a response of one system is ranked by its pieces."""
+def _cut(
+    paragraph: GradedParagraph, most_words: int, is_response: bool
+) -> Iterator[GradedParagraph]:
+    """Yield the pieces of a long passage.
+
+    Those of a response are its system's ranking; those of a document share the document's rank.
+    """
     pieces = passages_of(paragraph.text, most_words)
     if len(pieces) == 1 or paragraph.exam_grades or paragraph.grades:
         yield paragraph
         return
-    is_response = len(paragraph.paragraph_data.rankings) == 1
     for number, text in enumerate(pieces, 1):
         name = f"{paragraph.paragraph_id}#{number}"
         data = ParagraphData(
@@ -252,7 +266,7 @@ def _cut(paragraph: GradedParagraph, most_words: int) -> Iterator[GradedParagrap
                 one.model_copy(
                     update={
                         "paragraph_id": name,
-                        "rank": one.rank + number - 1 if is_response else one.rank,
+                        "rank": number if is_response else one.rank,
                     }
                 )
                 for one in paragraph.paragraph_data.rankings

@@ -76,6 +76,15 @@ def test_an_answer_is_its_systems_response_in_passages(tmp_path: Path):
     assert found.records[0].question == "Why?"
 
 
+def test_the_pieces_of_a_ranked_document_share_its_rank(tmp_path: Path):
+    corpus = Corpus([Document(id="d1", text="One."), Document(id="d2", text=LONG)])
+    found = read_passages([run_file(tmp_path, "a", "d1", "d2")], corpus=corpus, most_words=150)
+    ranks = [
+        (p.paragraph_id, p.paragraph_data.rankings[0].rank) for p in found.queries[0].paragraphs
+    ]
+    assert ranks == [("d1", 1), ("d2#1", 2), ("d2#2", 2)]
+
+
 def test_graded_passages_stay_whole_and_keep_what_they_have(tmp_path: Path):
     path = tmp_path / "graded.jsonl.gz"
     grade = {"correctAnswered": True, "llm": "x", "answer": "yes"}
