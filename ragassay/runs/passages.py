@@ -101,12 +101,7 @@ def read_passages(
         texts |= {query.id: query.text for query in asked.queries}
         reading.rejections += asked.rejections
     items = items_by_query(bank.banks) if bank else {}
-    queries = tuple(
-        QueryParagraphs(
-            name, tuple(piece for one in known.values() for piece in _cut(one, most_words))
-        )
-        for name, known in reading.queries.items()
-    )
+    queries = tuple(QueryParagraphs(q, reading.pieces(q, most_words)) for q in reading.queries)
     if not any(query.paragraphs for query in queries):
         first = reading.rejections[:1]
         why = f": {first[0].file}:{first[0].line}: {first[0].problem}" if first else ""
