@@ -34,7 +34,7 @@ def review(
         ),
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="0 has the operating system choose one.")
+        int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")
     ] = 0,
     no_open: Annotated[
         bool, typer.Option("--no-open", help="Print the address, and open no browser.")

@@ -246,13 +246,13 @@ class Toolbox:
 
     @functools.cached_property
     def item_graders(self) -> tuple[ExamGrader, ...]:
-        """How passages are graded by items of a test bank; the instrument may not know all ways."""
+        """The ways to grade passages by items of a test bank; an instrument may not know all."""
         known = self.models.grader.graders if self.models.grader else get_args(ExamGrader)
         return tuple(way for way in self._grades if way in known)
 
     @functools.cached_property
     def direct_graders(self) -> tuple[DirectGrader, ...]:
-        """How the relevance of passages is graded without a test bank."""
+        """The ways to grade the relevance of passages without a test bank."""
         grader = self.models.grader
         known = grader.direct_graders if grader else get_args(DirectGrader)
         return tuple(way for way in self._grades if way in known)

@@ -32,7 +32,7 @@ _RUN_COLUMNS = 6
 
 @dataclass
 class Passages:
-    """What is to be graded, and by what.
+    """Passages to grade, and the items that grade them.
 
     Attributes:
         queries: The passages of each query, with ranks, judgments and earlier grades.
