@@ -64,13 +64,13 @@ class ExamGradeEvaluator(Evaluator[Asked]):
         """Return the items by each way to grade them; none for an answer without a sentence."""
         items = file.case.exam if file.case.sentences else ()
         found: dict[str, Asked] = {}
-        for grader in tools.item_graders:
+        for grader in tools.grading.item_ways:
             for kind in dict.fromkeys(item.kind for item in items):
                 alike = [item for item in items if item.kind == kind]
-                n = tools.n_items_of(grader) or len(alike)
+                n = tools.grading.n_items_of(grader) or len(alike)
                 for start in range(0, len(alike), n):
                     found |= _asked(grader, alike[start : start + n])
-        return {key: found[key] for key in _keys(items, tools.item_graders)}
+        return {key: found[key] for key in _keys(items, tools.grading.item_ways)}
 
     def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
         """Return one task a call."""
@@ -82,7 +82,7 @@ class ExamGradeEvaluator(Evaluator[Asked]):
     ) -> Sequence[ExamGrade]:
         """Grade by one item, or by those that share its call."""
         items = subject.items if task.turn == "first" else subject.items[:1]
-        instrument = tools.models.grader
+        instrument = tools.grading.instrument
         if instrument is not None:
             case = file.case
             return await in_thread(
@@ -114,11 +114,11 @@ class ExamGradeEvaluator(Evaluator[Asked]):
         items = subject.items if task.turn == "first" else subject.items[:1]
         yield file.case.answer
         yield from (item.model_dump_json() for item in items)
-        yield from tools.grader_identity
+        yield from tools.grading.identity
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name what grades."""
-        return tools.or_second(tools.grader_name)
+        return tools.or_second(tools.grading.name)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the shares of covered and answered items, and the mean rating."""
@@ -130,7 +130,7 @@ class ExamGradeEvaluator(Evaluator[Asked]):
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """Count an extraction twice where its answer may have to be checked."""
-        if tools.models.grader is not None:
+        if tools.grading.instrument is not None:
             return 0
         sent = [one for one in file.subjects(self, tools).values() if one.is_sent]
         n_checked = sum(one.grader == "extraction" and bool(one.items[0].answers) for one in sent)

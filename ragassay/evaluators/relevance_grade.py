@@ -43,14 +43,14 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
 
     def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, DirectGrader]:
         """Return the direct graders of the run; none for an answer without a sentence."""
-        chosen = tools.direct_graders if file.case.sentences else ()
+        chosen = tools.grading.direct_ways if file.case.sentences else ()
         return {name: name for name in chosen}
 
     async def ask(
         self, subject: DirectGrader, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[RelevanceGrade]:
         """Grade once."""
-        instrument, case = tools.models.grader, file.case
+        instrument, case = tools.grading.instrument, file.case
         if instrument is not None:
             return [await in_thread(instrument.relevance, case.question, case.answer, subject)]
         import dspy
@@ -69,11 +69,11 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         self, subject: DirectGrader, task: Task, file: CaseFile, tools: Toolbox
     ) -> Iterable[str]:
         """Return query, passage, and what grades."""
-        return (file.case.question, file.case.answer, *tools.grader_identity)
+        return (file.case.question, file.case.answer, *tools.grading.identity)
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name what grades."""
-        return tools.or_second(tools.grader_name)
+        return tools.or_second(tools.grading.name)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return one score a grader."""
@@ -81,4 +81,4 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """Count one call a grader; an instrument takes none."""
-        return 0 if tools.models.grader is not None else len(file.subjects(self, tools))
+        return 0 if tools.grading.instrument is not None else len(file.subjects(self, tools))

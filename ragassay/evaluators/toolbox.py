@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -20,6 +20,7 @@ from ragassay.evaluators.base import Evaluator, OpenFiles
 from ragassay.evaluators.compiled import use_compiled
 from ragassay.evaluators.criteria import CriteriaEvaluator
 from ragassay.evaluators.finding import find_evaluator, registered
+from ragassay.evaluators.grading import Grading
 from ragassay.evaluators.jury import Jury
 from ragassay.evaluators.models import Models, Retrieval
 from ragassay.evaluators.own import OwnEvaluator
@@ -38,7 +39,7 @@ from ragassay.prompts import (
     read_rubrics,
 )
 from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256, read_all_compiled
-from ragassay.records import PARTS, DirectGrader, ExamGrader
+from ragassay.records import PARTS
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.settings import RESULT_FIELDS, Settings, load_settings
@@ -156,7 +157,7 @@ class Toolbox:
         chosen = chosen_rubrics(settings.rubrics, settings.rubric_set, known, rated)
         asked_of = {name: known[name] for name in chosen if settings.wants("rubrics")}
         jury, models = Jury.of(settings, tuple(asked_of)), Models.of(settings)
-        _refuse_grading(settings, models)
+        Grading.of(jury, models.grader)  # refuses what it does not know
         if not settings.has_judge:
             _refuse_asking(settings, asked)
         if settings.evidence == "agent" and not (jury.lm and jury.lm.calls_tools):
@@ -234,39 +235,10 @@ class Toolbox:
             return joint_name(model.name, other) if leaves_open else model.name
         return self.or_second(self.verifier_name)
 
-    @property
-    def grader_name(self) -> str:
-        """Name of what grades passages by test banks."""
-        return self.models.grader.name if self.models.grader else self.jury.name
-
-    @property
-    def grader_identity(self) -> tuple[str, ...]:
-        """All that grades depend on besides the texts and the prompts."""
-        return self.models.grader.identity if self.models.grader else (self.jury.name,)
-
     @functools.cached_property
-    def item_graders(self) -> tuple[ExamGrader, ...]:
-        """The ways to grade passages by items of a test bank; an instrument may not know all."""
-        known = self.models.grader.graders if self.models.grader else get_args(ExamGrader)
-        return tuple(way for way in self._grades if way in known)
-
-    @functools.cached_property
-    def direct_graders(self) -> tuple[DirectGrader, ...]:
-        """The ways to grade the relevance of passages without a test bank."""
-        grader = self.models.grader
-        known = grader.direct_graders if grader else get_args(DirectGrader)
-        return tuple(way for way in self._grades if way in known)
-
-    @property
-    def _grades(self) -> tuple[Any, ...]:
-        has_grader = self.models.grader is not None or self.jury.lm is not None
-        return self.settings.grades if has_grader else ()
-
-    def n_items_of(self, grader: ExamGrader) -> int:
-        """Return how many items one call grades; 0 for all of a kind."""
-        if self.models.grader is not None:
-            return 0
-        return self.settings.items_per_call if grader == "rating" else 1
+    def grading(self) -> Grading:
+        """Who grades passages, and how."""
+        return Grading.of(self.jury, self.models.grader)
 
     @functools.cached_property
     def identity(self) -> str:
@@ -297,23 +269,6 @@ class Toolbox:
         names = (*self.settings.judges, self.settings.chosen_verifier)
         notes = [note_of(name) for name in names]
         return tuple(note.weights_sha256 for note in notes if note)
-
-
-def _refuse_grading(settings: Settings, models: Models) -> None:
-    """Refuse ways to grade that the chosen grader does not know.
-
-    Raises:
-        SettingsError: Names the first.
-    """
-    if models.grader is None:
-        return
-    known = models.grader.graders | models.grader.direct_graders
-    for way in settings.grades:
-        if way not in known:
-            raise SettingsError(
-                f"grades {way}: {models.grader.name} knows {', '.join(sorted(known))}; name a "
-                "judge for others (--model openai/gpt-4.1-mini)"
-            )
 
 
 def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]]) -> None:

@@ -213,7 +213,7 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 def manifest_of(job: Job, tools: Toolbox) -> Manifest:
     """Return everything that the run's result depends on."""
     settings, judge = tools.settings, tools.jury.name_of("")
-    grader = tools.models.grader if _grades(job, tools) else None
+    grader = tools.grading.instrument if _grades(job, tools) else None
     is_tuned = judge != tools.jury.name
     return Manifest(
         ragassay=importlib.metadata.version("ragassay"),
@@ -254,8 +254,8 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
 
 def _grades(job: Job, tools: Toolbox) -> bool:
     """Return whether there is anything to grade."""
-    has_items = bool(tools.item_graders) and any(record.exam for record in job.records)
-    return tools.settings.wants("grades") and (has_items or bool(tools.direct_graders))
+    has_items = bool(tools.grading.item_ways) and any(record.exam for record in job.records)
+    return tools.settings.wants("grades") and (has_items or bool(tools.grading.direct_ways))
 
 
 def _digest_of(model: str) -> str:

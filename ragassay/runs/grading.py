@@ -146,7 +146,7 @@ async def grade_passages(
     found = await run(grading_job(passages, tools), tools, folder, listen, has_reports=False)
     by_id = {evaluation.record_id: evaluation for evaluation in found.evaluations}
     queries = tuple(
-        _with_grades(query, passages, by_id, tools.grader_name, like_original)
+        _with_grades(query, passages, by_id, tools.grading.name, like_original)
         for query in passages.queries
     )
     if folder is not None:
