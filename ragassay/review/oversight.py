@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.formats.workbench.grades import GradeFilter, PassageGrade, grade_of, grades_of
+from ragassay.formats.workbench.grades import GradeFilter, grade_of, grades_of
 from ragassay.formats.workbench.paragraphs import QueryParagraphs
 from ragassay.metrics.bank_oversight import (
     ItemUse,
@@ -45,10 +45,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Found:
-    """What the tables show; see the metrics of the same names.
+    """The findings that the tables show; see the metrics of the same names.
 
     Attributes:
-        grader: The grades that count.
+        grader: Accepts the grades that count.
         checked: Each grade beside what was extracted; none where all queries are asked for.
         grid: The same by passage and item.
         missing: Relevant passages that no item covers.
@@ -74,25 +74,30 @@ class Oversight:
         names: Texts of queries, as far as they are known.
 
     Attributes:
-        graders: What graded, by name.
         queries: Queries with their names.
-        is_judged: Whether passages have judgments.
     """
 
     def __init__(self, file: GradedFile, names: Mapping[str, str]) -> None:
         self._file = file
         self._lock = threading.Lock()
         self._found = functools.lru_cache(maxsize=N_KEPT)(self._compute)
-        self.graders = _graders(file.queries)
         self.queries = {
             one.query_id: f"{one.query_id}: {names[one.query_id]}"
             if names.get(one.query_id)
             else one.query_id
             for one in file.queries
         }
-        self.is_judged = any(
-            one.paragraph_data.judgments for query in file.queries for one in query.paragraphs
-        )
+
+    @functools.cached_property
+    def graders(self) -> dict[str, GradeFilter]:
+        """The graders: a model with a class of prompts and a kind of item, by name."""
+        return _graders(self._file.queries)
+
+    @functools.cached_property
+    def is_judged(self) -> bool:
+        """True where some passage has a judgment."""
+        every = (one for query in self._file.queries for one in query.paragraphs)
+        return any(one.paragraph_data.judgments for one in every)
 
     def asked(self, given: Mapping[str, str]) -> Asked:
         """Read what is asked for from an address; in place of what is unknown, the first one."""
@@ -162,8 +167,4 @@ def _name(one: GradeFilter) -> str:
 
 def _all_rated(queries: Sequence[QueryParagraphs], chosen: GradeFilter) -> bool:
     grades = (grade_of(one, chosen) for query in queries for one in query.paragraphs)
-    return all(_is_rated(grade) for grade in grades if grade is not None)
-
-
-def _is_rated(grade: PassageGrade) -> bool:
-    return grade.ratings is not None
+    return all(grade.ratings is not None for grade in grades if grade is not None)

@@ -131,14 +131,16 @@ def _parts(found: Found, asked: Asked, links: Links) -> Iterator[Part]:
     yield Part("verify", _count(len(checks), "item"), checked, none, is_folded=True)
     cells = _grid_tables(found.grid, links) if found.grid else ()
     yield Part("grid", _grid_size(found.grid), cells, none)
-    missing = missing_sheet(found.missing)
+    query = "" if asked.query else "Query"
+    missing = _titled(missing_sheet(found.missing), "query_id", query)
     tables = (_table(missing, links.to_passage),) if missing.rows else ()
     is_known = any(one.relevant.n for one in found.uses)
     none = "Every relevant passage covers an item." if is_known else NONE_RELEVANT
     yield Part("missing", _count(len(missing.rows), "passage"), tables, none)
     n_spurious = sum(bool(one.finding) for one in found.uses)
     size = f"{n_spurious:,} of {_count(len(found.uses), 'item')}"
-    tables = (_table(spurious_sheet(found.uses), links.to_item),) if found.uses else ()
+    uses = _titled(spurious_sheet(found.uses), "query_id", query)
+    tables = (_table(uses, links.to_item),) if found.uses else ()
     yield Part("spurious", size, tables, "There are no items.")
     n_pairs = len(found.agreement.pairs)
     sheets = grader_sheets(found.agreement) if n_pairs else ()
@@ -157,15 +159,19 @@ def _table(
 ) -> Table:
     """Return a sheet's titled columns; `marks` tells what a cell has beside its words."""
     n_most = len(sheet.rows) if sheet.is_whole else n_most
-    queries = {row.get("query_id") for row in sheet_rows(sheet)}
-    hidden = {"query_id"} if len(queries) == 1 else set[str]()
-    shown = [(i, c) for i, c in enumerate(sheet.columns) if c.title and c.key not in hidden]
+    shown = [(i, column) for i, column in enumerate(sheet.columns) if column.title]
     rows = tuple(
         tuple(_cell(column, cells[i], marks(column.key, row)) for i, column in shown)
         for cells, row in zip(sheet.rows[:n_most], sheet_rows(sheet)[:n_most], strict=True)
     )
     heads = tuple(Cell(column.title, is_number=column.is_number) for _, column in shown)
     return Table(sheet.title, heads, rows, _note(sheet, n_most, order))
+
+
+def _titled(sheet: Sheet, key: str, title: str) -> Sheet:
+    """Return a sheet with another title of a column; an empty one hides it."""
+    columns = (replace(c, title=title) if c.key == key else c for c in sheet.columns)
+    return replace(sheet, columns=tuple(columns))
 
 
 def _note(sheet: Sheet, n_most: int, order: str = "") -> str:
@@ -181,10 +187,8 @@ def _cell(column: Column, value: Value, mark: Cell) -> Cell:
 
 def _checked_table(sheet: Sheet, links: Links) -> Table:
     some = sheet_rows(sheet)[0]
-    columns = tuple(replace(c, title="Text") if c.key == "passage" else c for c in sheet.columns)
-    found = _table(
-        replace(sheet, columns=columns), links.to_checked, N_CHECKED, ", the surest first"
-    )
+    with_texts = _titled(sheet, "passage", "Text")
+    found = _table(with_texts, links.to_checked, N_CHECKED, ", the surest first")
     return replace(found, title=named(some, "text"))
 
 
