@@ -45,7 +45,8 @@ def review(
     The page shows one verdict at a time beside the answer, its evidence and everything else that
     was said of it; what is most worth a look comes first: what leads the report, what is undecided,
     what judges differ on. Keys do it all: j and k go on and back, digits say another label or
-    rating, a accepts the model's, e edits, x rejects, u takes back, / filters, ? helps.
+    rating, a accepts the model's, e edits, x rejects, u takes back, / filters, ? helps; of a
+    graded file, o shows the tables that oversee its grades.
 
     What you say is added to reviews.jsonl in the run folder, or to FILE.reviews.jsonl beside a
     file; nothing that the model said is changed. `ragassay meta-evaluate RUN --human RUN` and

@@ -90,7 +90,7 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
         table.add_column(column.title, justify=justify, overflow="fold")
     n_most = None if sheet.is_whole else n_most
     for row in sheet.rows[:n_most]:
-        table.add_row(*(cell_text(_shown(row[i], column)) for i, column in shown))
+        table.add_row(*(cell_text(shown_text(row[i], column)) for i, column in shown))
     captions = [sheet.caption] if sheet.caption else []
     if n_most is not None and len(sheet.rows) > n_most:
         captions.append(f"{n_most:,} of {len(sheet.rows):,} rows; --limit 0 shows all")
@@ -121,7 +121,8 @@ def joined(sheets: Sequence[Sheet], key: str) -> Sheet:
     return Sheet("", (Column(key), *sheets[0].columns), rows)
 
 
-def _shown(cell: Cell, column: Column) -> str:
+def shown_text(cell: Cell, column: Column) -> str:
+    """Return a cell as it is shown: in one line, cut at the column's width."""
     if cell is None:
         return NOT_DEFINED
     if isinstance(cell, bool):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import JsonValue
 
 from ragassay.records import Review
 from ragassay.reports.labels import Tone
 from ragassay.runs.journal import Journal
+
+if TYPE_CHECKING:
+    from ragassay.review.oversight import Oversight
 
 Value = str | float | bool
 """What can be said of an item with one key."""
@@ -219,6 +222,10 @@ class Source:
 
     def added(self, review: Review) -> Item | None:
         """Return the item that a review adds; None where it adds none."""
+        return None
+
+    def oversight(self) -> Oversight | None:
+        """Return the tables that oversee grades; None where nothing was graded by a bank."""
         return None
 
 

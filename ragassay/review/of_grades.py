@@ -7,18 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ragassay.formats.workbench.paragraphs import (
-    DirectGrade,
-    GradedParagraph,
-    read_graded_paragraphs,
-)
+from ragassay.formats.workbench.paragraphs import DirectGrade, GradedParagraph
 from ragassay.formats.workbench.paragraphs import ExamGrade as GradeRow
 from ragassay.formats.workbench.responses import response_id, system_of
 from ragassay.records import MOST_EXAM_RATING, ExamGrade, Failure, OwnVerdict, VerdictBase
 from ragassay.review.items import Beside, Item, Line, Section, Source, Value, View
+from ragassay.review.oversight import Oversight
 from ragassay.review.verdicts import item_of, reason_of, tone_of, word_of
+from ragassay.runs.grades import GradedFile, read_graded
 from ragassay.runs.journal import journal_of
-from ragassay.runs.testbanks import read_bank_file
 from ragassay.text.sentences import sentences_of
 
 DIRECT = "relevance_grade"
@@ -54,16 +51,18 @@ def open_grades(path: Path, banks: Sequence[Path] = ()) -> GradesSource:
     Raises:
         InputError: A file cannot be read.
     """
-    found = [bank for one in banks for bank in read_bank_file(one).banks]
-    texts = {item.id: item.text for bank in found for item in bank.items}
-    queries = {bank.query_id: bank.query_text for bank in found if bank.query_text}
+    file = read_graded(path, banks)
+    texts = file.texts
+    queries = {bank.query_id: bank.query_text for bank in file.banks if bank.query_text}
     passages = {
         one.record: one
-        for query in read_graded_paragraphs(path).queries
+        for query in file.queries
         for one in (Passages(query.query_id, p, _grades(p)) for p in query.paragraphs)
     }
     items = tuple(item for one in passages.values() for item in _items(one, texts, queries))
-    return GradesSource(path.name, "passage", items, journal_of(path), passages, texts, queries)
+    return GradesSource(
+        path.name, "passage", items, journal_of(path), passages, texts, queries, file
+    )
 
 
 def _grades(paragraph: GradedParagraph) -> dict[tuple[str, str], list[Graded]]:
@@ -137,7 +136,7 @@ def _items(
         yield item_of(
             verdict,
             passage.record,
-            _text(key, texts) or queries.get(passage.query, passage.query),
+            item_text(key, texts) or queries.get(passage.query, passage.query),
             system=system_of(passage.paragraph) or "",
             labels=("yes", "no"),
             hints=HINTS if key else {},
@@ -152,6 +151,7 @@ class GradesSource(Source):
     passages: Mapping[str, Passages]
     texts: Mapping[str, str]
     queries: Mapping[str, str]
+    file: GradedFile
 
     @cached_property
     def _elsewhere(self) -> dict[tuple[str, str], list[tuple[str, VerdictBase]]]:
@@ -161,6 +161,14 @@ class GradesSource(Source):
             for key, graded in passage.grades.items():
                 found.setdefault(key, []).append((record, graded[0][1]))
         return found
+
+    @cached_property
+    def _oversight(self) -> Oversight:
+        return Oversight(self.file, self.queries)
+
+    def oversight(self) -> Oversight:
+        """Return the tables that oversee the file's grades."""
+        return self._oversight
 
     def view(self, item: Item) -> View:
         """Return the passage, its other grades, and the item's grades on other passages."""
@@ -182,7 +190,7 @@ class GradesSource(Source):
             key = getattr(verdict, "exam_item", "")
             about = (evaluator, item.record, name)
             yield Beside(
-                text=_text(key, self.texts) or name,
+                text=item_text(key, self.texts) or name,
                 place=getattr(verdict, "grader", "direct"),
                 word=word_of(verdict),
                 tone=tone_of(verdict),
@@ -207,7 +215,7 @@ class GradesSource(Source):
                 )
 
 
-def _text(key: str, texts: Mapping[str, str]) -> str:
+def item_text(key: str, texts: Mapping[str, str]) -> str:
     """Return the text of a bank's item; where no bank has it, the end of its id."""
     return texts.get(key) or (f"Item {key[-8:]}" if key else "")
 

@@ -126,6 +126,9 @@ def subject_of(verdict: VerdictBase, evaluation: Evaluation) -> str:
     """Return what a verdict is about, as text."""
     gold, nugget = getattr(verdict, "gold", None), getattr(verdict, "nugget", "")
     sentence = sentence_of(verdict)
+    exam = getattr(verdict, "exam_item", "")
+    if exam:
+        return next((one.text for one in evaluation.exam if one.id == exam), exam)
     if nugget:
         return nugget
     if gold is not None and gold < len(evaluation.gold_nuggets):
@@ -224,12 +227,13 @@ def _row(
     about = (verdict.evaluator, evaluation.record_id, verdict.item)
     is_open = verdict.failure is None or verdict.failure.reason not in NOTHING_TO_JUDGE
     texts = "; ".join(texts_of(verdict))
+    grader = getattr(verdict, "grader", "")
     text = (
         humanise(verdict_title(verdict.evaluator)) if is_same else subject_of(verdict, evaluation)
     )
     return Beside(
         text=text,
-        place=place_of(verdict),
+        place=place_of(verdict) or ("" if grader == verdict.item else grader),
         word=word_of(verdict),
         tone=tone_of(verdict),
         why=texts or reason_of(verdict),

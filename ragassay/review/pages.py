@@ -58,7 +58,14 @@ def render(name: str, **known: object) -> str:
     return without_controls(environment().get_template(name).render(**known))
 
 
-def page(desk: Desk, who: str, suggested: str, nonce: str) -> str:
+def page(
+    desk: Desk,
+    who: str,
+    suggested: str,
+    nonce: str,
+    wanted: Filter | None = None,
+    n: int | None = None,
+) -> str:
     """Return the page: the first rows of the queue, and its first item.
 
     Args:
@@ -66,11 +73,14 @@ def page(desk: Desk, who: str, suggested: str, nonce: str) -> str:
         who: The person; empty where the page has to ask.
         suggested: A name to suggest.
         nonce: Of the content security policy.
+        wanted: The part of the queue that is shown; all of it where nothing fits.
+        n: The number of the item that is shown; by default the first that is not done.
     """
-    order = queue(desk, Filter(), who)
-    first = next((n for n in order if not desk.is_done(desk.items[n], who)), order[0])
+    wanted, order = _asked(desk, who, wanted or Filter(), n)
+    if n is None:
+        n = next((one for one in order if not desk.is_done(desk.items[one], who)), order[0])
     source = desk.source
-    start = max(0, order.index(first) - N_FIRST_ROWS // 2)
+    start = max(0, order.index(n) - N_FIRST_ROWS // 2)
     return render(
         "page.html.j2",
         source=source,
@@ -78,15 +88,25 @@ def page(desk: Desk, who: str, suggested: str, nonce: str) -> str:
         who=who,
         suggested=suggested,
         order=order,
-        first=first,
+        first=n,
+        wanted=wanted,
+        has_oversight=source.oversight() is not None,
         target=hashlib.sha256(str(source.journal.path).encode()).hexdigest()[:16],
         is_bank="text" in desk.items[0].edits,
         options=options(desk),
         states={key: word for key, (word, _) in STATES.items()},
         orders=ORDERS,
         rows=[(n, row_of(desk, n, who)) for n in order[start : start + N_FIRST_ROWS]],
-        item=item(desk, first, who),
+        item=item(desk, n, who),
     )
+
+
+def _asked(desk: Desk, who: str, wanted: Filter, n: int | None) -> tuple[Filter, list[int]]:
+    """Return a filter with its queue; no filter where it lets nothing pass, or not the item."""
+    order = queue(desk, wanted, who)
+    if not order or (n is not None and n not in order):
+        return Filter(), queue(desk, Filter(), who)
+    return wanted, order
 
 
 def nonce() -> str:

@@ -40,7 +40,7 @@ class Filter:
         evaluator: The kind of verdict.
         verdict: What the model said, in words.
         state: A key of `STATES`.
-        text: Words that the item, its place or its record must have.
+        text: Words that the item, its id, its place or its record must have.
         order: A key of `ORDERS`.
     """
 
@@ -71,8 +71,9 @@ class Filter:
         if self.state and not STATES[self.state][1](desk, item, who):
             return False
         words = self.text.casefold().split()
-        own = f"{item.record} {item.system} {item.kind} {item.place} {item.subject} {item.why}"
-        return not words or all(word in own.casefold() for word in words)
+        named = f"{item.record} {item.item} {item.system} {item.kind} {item.place}"
+        own = f"{named} {item.subject} {item.why}".casefold()
+        return not words or all(word in own for word in words)
 
 
 def queue(desk: Desk, wanted: Filter, who: str) -> list[int]:

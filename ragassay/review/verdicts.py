@@ -12,7 +12,7 @@ from typing import get_args
 from ragassay.records import VERDICT_SETS, EvidenceSpan, Verdict, VerdictBase
 from ragassay.reports.cascade_view import decided_text
 from ragassay.reports.labels import Tone, label_text, label_tone, reason_text
-from ragassay.reports.text import format_share, humanise, verdict_title
+from ragassay.reports.text import SHARE_SCALE, format_share, humanise, verdict_title
 from ragassay.review.items import Choice, Item, Opinion, Value
 from ragassay.review.worth import Doubt, spread_of
 
@@ -133,7 +133,10 @@ def word_of(verdict: VerdictBase) -> str:
     if verdict.said is None:
         texts = texts_of(verdict)
         return f"{len(texts)} written" if texts else "none"
-    return label_text(f"{verdict.said:g}" if isinstance(verdict.said, float) else str(verdict.said))
+    if isinstance(verdict.said, str):
+        return label_text(verdict.said)
+    low, high = getattr(verdict, "scale", SHARE_SCALE)
+    return f"{verdict.said:g}" if (low, high) == SHARE_SCALE else f"{verdict.said:g} of {high:g}"
 
 
 def tone_of(verdict: VerdictBase) -> Tone:

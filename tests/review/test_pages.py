@@ -12,6 +12,9 @@ from reviewing import HOSTILE, client_of, evaluations, hostile_run, number, say
 
 from ragassay.evaluators import OURS
 from ragassay.records import (
+    Escalation,
+    ExamGrade,
+    ExamItem,
     Nugget,
     OwnVerdict,
     VerdictBase,
@@ -139,3 +142,29 @@ def test_a_large_queue_sends_its_first_rows_alone(tmp_path):
     client = client_of(Desk(open_source(written_run(tmp_path / "run", many))))
     page = client.get("/").text
     assert len(client.desk.items) == 1000 and len(re.findall('id="row-[0-9]', page)) == 60
+
+
+def test_exam_grades_of_a_run_show_the_items_text_and_the_scale(tmp_path, make_client):
+    before = ExamGrade(exam_item="q/1", rating=3, score=3.0, is_correct=True)
+    verdicts = (
+        ExamGrade(
+            exam_item="q/1",
+            rating=2,
+            score=2.4,
+            is_correct=True,
+            escalated_from=before,
+            escalation=Escalation(judge="second"),
+        ),
+        ExamGrade(exam_item="q/1", grader="extraction", answer="1950", is_correct=True),
+        ExamGrade(exam_item="q/2", rating=0, score=0.0, is_correct=False),
+    )
+    one = answer("r", labels=[("A sentence.", None)]).model_copy(
+        update={"verdicts": verdicts, "exam": (ExamItem(id="q/1", text="When did it begin?"),)}
+    )
+    client = make_client(written_run(tmp_path / "run", [one]))
+    assert [item.subject for item in client.desk.items] == ["When did it begin?"] * 2 + ["q/2"]
+    assert [item.word for item in client.desk.items] == ["2 of 5", "yes", "0 of 5"]
+    shown = client.get("/items/0").text
+    assert "3 of 5" in shown and "2 of 5" in shown and "300" not in shown
+    assert "rating/q/1" not in shown and "<small>extraction</small>" in shown
+    assert say(client, 0, 4).status_code == 200 and "rating/q/1" not in client.get("/").text
