@@ -63,10 +63,8 @@ def graded(
         item = known[grade.exam_item]
         groups.setdefault((_class_of(grade, item), item.kind), []).append(grade)
     exams = [
-        _exam_grade(group, name, kind, bool(known[group[0].exam_item].answers), model)
-        if not like_original
-        else _exam_grade([_as_original(g) for g in group], name, kind, False, model)
-        for (name, kind), group in groups.items()
+        _exam_grade([_as_original(g) for g in group] if like_original else group, *key, model)
+        for key, group in groups.items()
     ]
     direct = [_direct_grade(grade, model, like_original) for grade in relevance]
     update = {
@@ -89,9 +87,7 @@ def _as_original(grade: Verdict) -> Verdict:
     return grade.model_copy(update={"failure": None, "rating": rating, "is_correct": True})
 
 
-def _exam_grade(
-    grades: Sequence[Verdict], name: str, kind: ItemKind, has_key: bool, model: str
-) -> ExamGrade:
+def _exam_grade(grades: Sequence[Verdict], name: str, kind: ItemKind, model: str) -> ExamGrade:
     scored = [grade for grade in grades if grade.failure is None]
     correct = tuple(grade.exam_item for grade in scored if grade.is_correct)
     is_rated = grades[0].grader == "rating"
@@ -118,7 +114,7 @@ def _exam_grade(
             "llm": model,
             "llm_options": {},
             "exam_ratio": len(correct) / len(scored) if scored else 0.0,
-            "prompt_info": _info(name, is_rated, has_key),
+            "prompt_info": _info(name, is_rated),
             "prompt_type": kind,
         }
         | ({"self_ratings": ratings} if is_rated else {})
@@ -146,7 +142,7 @@ def _direct_grade(grade: RelevanceGrade, model: str, like_original: bool) -> Dir
         "answer": "" if grade.rating is None else str(grade.rating),
         "llm": model,
         "llm_options": {},
-        "prompt_info": _info(DIRECT_CLASSES[grade.grader], True, False),
+        "prompt_info": _info(DIRECT_CLASSES[grade.grader], True),
         "prompt_type": "direct_grading",
     }
     if is_lost and not taken and grade.failure:
@@ -154,12 +150,12 @@ def _direct_grade(grade: RelevanceGrade, model: str, like_original: bool) -> Dir
     return DirectGrade.model_validate({k: v for k, v in fields.items() if v is not None})
 
 
-def _info(name: str, is_rated: bool, has_key: bool) -> dict[str, object]:
+def _info(name: str, is_rated: bool) -> dict[str, object]:
     return {
         "prompt_class": name,
         "prompt_style": "ragassay",
         "context_first": True,
         "check_unanswerable": True,
-        "check_answer_key": has_key,
+        "check_answer_key": name == WITH_KEY,
         "is_self_rated": is_rated,
     }
