@@ -1,4 +1,4 @@
-"""Who grades passages in a run, and in which ways: the judge, or an instrument in its place."""
+"""The grading of passages in a run: by the judge, or by an instrument in its place; the ways."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ class Toolbox:
 
     @functools.cached_property
     def grading(self) -> Grading:
-        """Who grades passages, and how."""
+        """The grading of passages: the grader, and its ways."""
         return Grading.of(self.jury, self.models.grader)
 
     @functools.cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -75,7 +76,7 @@ async def serve_until_done(
     """
     from ragassay.review.app import build_app
 
-    desk = Desk(source)
+    desk, is_done = Desk(source), asyncio.Event()
     with bound(HOST, 0) as listener:
         door = Door(listener.getsockname()[1])
 
@@ -85,9 +86,12 @@ async def serve_until_done(
                 webbrowser.open(door.url)
 
         def end() -> None:
+            is_done.set()
             server.should_exit = True
 
         server = server_of(build_app(desk, door, who, end), GRACE_S, ready)
         await server.serve(sockets=[listener])
+    if not is_done.is_set():  # Where a shell made the process ignore SIGINT, the server still ends.
+        raise KeyboardInterrupt
     desk.refresh()
     return desk
