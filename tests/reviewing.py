@@ -31,8 +31,9 @@ from ragassay.review.desk import Desk
 from ragassay.review.door import Door
 
 PORT = 8123
-HOSTILE = (
-    "<script>alert(1)</script> \"quoted\" 'single' {{ 7 * 7 }} </script><img src=x onerror=a()>"
+HOSTILE = (  # A random token holds 49 now and then, and never 60481729.
+    "<script>alert(1)</script> \"quoted\" 'single' {{ 7777 * 7777 }} </script>"
+    "<img src=x onerror=a()>"
 )
 
 
