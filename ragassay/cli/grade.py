@@ -86,6 +86,8 @@ def grade(
             responses, options, most_words=words, depth=depth, spelled="flag"
         )
         print_rejections(passages.rejections)
+        if passages.note:
+            typer.echo(passages.note, err=True)
         if dry_run:
             found = plan(grading_job(passages, tools), tools)
             print_plan(found, tools.settings.judges, as_json, tools.settings.escalated_to or "")

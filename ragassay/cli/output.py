@@ -69,7 +69,8 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     from ragassay.runs.grading import GRADED_FILE, covers
 
     console = Console()
-    for _, table in covers(graded.queries):
+    for kind, table in covers(graded).items():
+        console.print(f"By {kind}s:", style="bold")
         console.print(sheet_table(cover_sheet(table)))
     counts = {"given": graded.n_grades, "undecided": graded.n_undecided}
     counts["unscored"] = graded.n_unscored

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ragassay.errors import EvaluatorError, SettingsError
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words, standing
-from ragassay.metrics.intervals import mean_share_interval
+from ragassay.metrics.scoring import mean_score
 from ragassay.records import (
     AnswerSentence,
     Case,
@@ -281,30 +281,15 @@ class OwnEvaluator(Evaluator[Subject]):
         verdicts = [v for v in outcome.verdicts[self.name] if isinstance(v, OwnVerdict)]
         judge = outcome.judged_by(self)
         if not self.labels:
-            return {f"{self.name}.score": self._mean([v.score for v in verdicts], judge)}
+            scores = [v.score for v in verdicts]
+            return {f"{self.name}.score": mean_score(scores, self.scale, judge)}
         shares = {"score": self.good} | {label: (label,) for label in self.labels}
         return {
-            f"{self.name}.{name}": self._mean([_credit(v.label, wanted) for v in verdicts], judge)
+            f"{self.name}.{name}": mean_score(
+                [_credit(v.label, wanted) for v in verdicts], judge=judge
+            )
             for name, wanted in shares.items()
         }
-
-    def _mean(self, values: Sequence[float | None], judge: str) -> Score:
-        known = [value for value in values if value is not None]
-        total, n, n_missing = math.fsum(known), len(known), len(values) - len(known)
-        low, high = SHARE if self.labels else self.scale
-        interval = mean_share_interval(total, n) if (low, high) == SHARE and n > 1 else None
-        ends = [(total + n_missing * end) / len(values) if values else None for end in (low, high)]
-        return Score(
-            value=round(total / n, 4) if n else None,
-            n=n,
-            n_unscored=n_missing,
-            low=round(interval[0], 4) if interval else None,
-            high=round(interval[1], 4) if interval else None,
-            worst=None if ends[0] is None else round(ends[0], 4),
-            best=None if ends[1] is None else round(ends[1], 4),
-            scale=(low, high),
-            judge=judge,
-        )
 
     def questions(self, evaluation: Evaluation) -> Iterable[OwnVerdict]:
         """Return its verdicts where a judge gave them."""

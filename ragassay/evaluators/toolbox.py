@@ -251,6 +251,7 @@ class Toolbox:
             *self.models.digests,
             *((rater.rater.model, rater.rater.digest) if rater else ()),
             *self.tuned_weights,
+            *(self.grading.identity if self.settings.wants("grades") else ()),
             *(f"{name} {digest}" for name, digest in self.own_digests.items()),
         )
 

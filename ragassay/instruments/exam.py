@@ -13,11 +13,13 @@ class ExamInstrument(Protocol):
 
     Attributes:
         name: Its name in reports.
+        digest: SHA-256 of its numbers or weights; empty where not known.
         graders: How it can grade items.
         direct_graders: How it can grade relevance; empty where it cannot.
     """
 
     name: str
+    digest: str
     graders: frozenset[ExamGrader]
     direct_graders: frozenset[DirectGrader]
 

@@ -47,12 +47,13 @@ class EmbeddedExamGrader:
     ) -> None:
         self._embedder, self._verifier = embedder, verifier
         self._model = model or shipped_exam_model()
+        self.digest = self._model.digest
 
     @property
     def identity(self) -> tuple[str, ...]:
         """Name and digests of the numbers, the embedder and the verifier."""
         embedder = str(getattr(self._embedder, "digest", ""))
-        return (self.name, self._model.digest, embedder, self._verifier.digest)
+        return (self.name, self.digest, embedder, self._verifier.digest)
 
     def grade(
         self,

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from ragassay.errors import SettingsError
 from ragassay.instruments.exam import ExamInstrument
 from ragassay.metrics.uncertainty import rounded_bits
-from ragassay.models.hub import loading
+from ragassay.models.hub import folder_digest, loading
 from ragassay.models.span_reader import SpanReader
 from ragassay.models.text2text import Prompt, Text2Text
 from ragassay.prompts.graders import grader_prompts_sha256, item_prompt, relevance_prompt
@@ -76,12 +76,12 @@ class Text2TextGrader:
     )
 
     def __init__(self, model: Text2Text) -> None:
-        self.name, self._model = model.name, model
+        self.name, self.digest, self._model = model.name, folder_digest(model.name), model
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The model's name and the prompts' hash."""
-        return (self.name, grader_prompts_sha256())
+        """The model's name and digest, and the prompts' hash."""
+        return (self.name, self.digest, grader_prompts_sha256())
 
     def grade(
         self,
@@ -140,12 +140,12 @@ class ReaderGrader:
     direct_graders: frozenset[DirectGrader] = frozenset()
 
     def __init__(self, model: SpanReader) -> None:
-        self.name, self._model = model.name, model
+        self.name, self.digest, self._model = model.name, folder_digest(model.name), model
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The model's name."""
-        return (self.name,)
+        """The model's name and digest."""
+        return (self.name, self.digest)
 
     def grade(
         self,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from ragassay.metrics.intervals import mean_interval, mean_share_interval
-from ragassay.metrics.scoring import SHARE_SCALE, build_score, rounded
+from ragassay.metrics.scoring import SHARE_SCALE, mean_score
 from ragassay.records import MOST_EXAM_RATING, ExamGrade, ExamGrader, RelevanceGrade, Score
 
 COVERED_FROM = 4
@@ -24,19 +22,19 @@ def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
     scores: dict[str, Score] = {}
     if rated:
         covered = [None if g.rating is None else float(g.rating >= COVERED_FROM) for g in rated]
-        scores["exam.cover"] = _mean(covered, SHARE_SCALE, judge)
+        scores["exam.cover"] = mean_score(covered, SHARE_SCALE, judge)
         scale = (0.0, float(MOST_EXAM_RATING))
-        scores["exam.rating"] = _mean([grade.score for grade in rated], scale, judge)
+        scores["exam.rating"] = mean_score([grade.score for grade in rated], scale, judge)
     if extracted:
         found = [None if g.is_correct is None else float(g.is_correct) for g in extracted]
-        scores["exam.answered"] = _mean(found, SHARE_SCALE, judge)
+        scores["exam.answered"] = mean_score(found, SHARE_SCALE, judge)
     return scores
 
 
 def relevance_scores(grades: Sequence[RelevanceGrade], judge: str) -> dict[str, Score]:
     """Return whether a passage is relevant, by each direct grader: 1, 0, or unscored."""
     return {
-        f"relevance.{grade.grader}": _mean(
+        f"relevance.{grade.grader}": mean_score(
             [None if grade.is_relevant is None else float(grade.is_relevant)], SHARE_SCALE, judge
         )
         for grade in grades
@@ -45,15 +43,3 @@ def relevance_scores(grades: Sequence[RelevanceGrade], judge: str) -> dict[str, 
 
 def _of(grades: Sequence[ExamGrade], grader: ExamGrader) -> list[ExamGrade]:
     return [grade for grade in grades if grade.grader == grader]
-
-
-def _mean(values: Sequence[float | None], scale: tuple[float, float], judge: str) -> Score:
-    known = [value for value in values if value is not None]
-    total, n, n_missing = math.fsum(known), len(known), len(values) - len(known)
-    if n < 2:
-        interval = None
-    else:
-        interval = mean_share_interval(total, n) if scale == SHARE_SCALE else mean_interval(known)
-    bounds = [(total + n_missing * end) / len(values) for end in scale]
-    mean = total / n if n else None
-    return rounded(build_score(mean, n, n_missing, interval, (bounds[0], bounds[1]), scale, judge))

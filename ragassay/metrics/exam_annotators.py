@@ -156,6 +156,7 @@ def grade_table(passages: Sequence[LabelledPassage]) -> GradeTable:
 
 def _binary(passages: Sequence[LabelledPassage], cut: int, min_relevant: int) -> Agreement:
     def named(is_relevant: bool) -> str:
+        """Return the label of a side."""
         return RELEVANT if is_relevant else OTHER
 
     return agreement(

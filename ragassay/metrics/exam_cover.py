@@ -70,6 +70,7 @@ class _Items:
 
     @staticmethod
     def of(grades: Iterable[Mapping[str, bool | None]]) -> _Items:
+        """Return the items of passages by their verdicts on each."""
         pairs = [pair for grade in grades for pair in grade.items()]
         covered = frozenset(item for item, verdict in pairs if verdict)
         unscored = frozenset(item for item, verdict in pairs if verdict is None) - covered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from ragassay.errors import SettingsError
 from ragassay.model_names import SMOLLM2
 from ragassay.models.embeddings import EMBEDDED as MINILM
 from ragassay.models.quiet import quiet_loading
-from ragassay.models.weights import minilm_folder, smollm2_folder
+from ragassay.models.weights import minilm_folder, sha256_of, smollm2_folder
 
 
 def source_of(name: str, cache_dir: Path) -> str:
@@ -26,6 +27,13 @@ def source_of(name: str, cache_dir: Path) -> str:
     if name == SMOLLM2:
         return str(smollm2_folder(cache_dir))
     return str(minilm_folder()) if name == MINILM else name
+
+
+def folder_digest(name: str) -> str:
+    """Return the SHA-256 of the weights in a folder; empty for a model of the hub."""
+    files = (*Path(name).glob("*.safetensors"), *Path(name).glob("*.bin"))
+    digests = [sha256_of(file) for file in sorted(files)]
+    return hashlib.sha256("".join(digests).encode()).hexdigest() if digests else ""
 
 
 @contextmanager

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import JsonValue
 
+from ragassay.errors import InputError
 from ragassay.records import Review
 from ragassay.reports.labels import Tone
 from ragassay.runs.journal import Journal
@@ -194,7 +196,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Source:
+class Source(ABC):
     """The subject of a review: a run, a graded file or a test bank.
 
     Attributes:
@@ -212,13 +214,17 @@ class Source:
     finish: ClassVar[str] = ""
     """What ends the review, in words, where a run waits for it."""
 
+    @abstractmethod
     def view(self, item: Item) -> View:
         """Return what stands around an item."""
-        raise NotImplementedError
 
     def addition(self, item: Item, text: str) -> tuple[str, JsonValue]:
-        """Return id and value of a new item beside another one."""
-        raise NotImplementedError
+        """Return id and value of a new item beside another one.
+
+        Raises:
+            InputError: Nothing can be added here.
+        """
+        raise InputError(f"nothing can be added to {self.name}")
 
     def added(self, review: Review) -> Item | None:
         """Return the item that a review adds; None where it adds none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -25,19 +25,10 @@ def open_bank(path: Path) -> BankSource:
     Raises:
         InputError: The file cannot be read.
     """
-    banks = tuple(_known(bank) for bank in read_test_banks(path).banks)
+    banks = read_test_banks(path).banks
     items = tuple(_item(one, bank) for bank in banks for one in bank.items)
     by_item = {(bank.query_id, one.id): bank for bank in banks for one in bank.items}
     return BankSource(path.name, "item", items, journal_of(path), by_item)
-
-
-def _known(bank: RubricBank) -> RubricBank:
-    """Return a bank whose items all have an id."""
-    items = tuple(
-        replace(one, id=one.id or bank_item_id(bank.query_id, one.text, bank.facet_id))
-        for one in bank.items
-    )
-    return replace(bank, items=items)
 
 
 def _item(item: BankItem, bank: RubricBank) -> Item:

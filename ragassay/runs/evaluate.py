@@ -233,7 +233,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         else _digest_of(settings.chosen_verifier),
         correctness=tools.correctness_name,
         grader=grader.name if grader else "",
-        grader_digest=grader.identity[1] if grader else "",
+        grader_digest=grader.digest if grader else "",
         embedder=tools.models.embedder.name,
         embedder_digest=tools.models.embedder.digest,
         prompts_sha256=tools.prompts_sha256,

@@ -12,6 +12,7 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.workbench.graded import graded
 from ragassay.formats.workbench.grades import GradeFilter, grades_of
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, write_graded_paragraphs
+from ragassay.formats.workbench.responses import response_id
 from ragassay.metrics.exam import COVERED_FROM
 from ragassay.options import EvaluateKeywords, Spelling, settings_of
 from ragassay.records import (
@@ -23,13 +24,12 @@ from ragassay.records import (
     RelevanceGrade,
 )
 from ragassay.reports.exam_evaluation import CoverTable
-from ragassay.retrievers.opening import open_literature
 from ragassay.runs.engine import Listener
 from ragassay.runs.evaluate import RunResult, run
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.grades import GradedFile, cover_tables
-from ragassay.runs.job import Job, job_of
-from ragassay.runs.passages import Passages, passage_id, read_passages
+from ragassay.runs.job import Job, job_of, opened_corpus
+from ragassay.runs.passages import Passages, read_passages
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
 
@@ -44,6 +44,7 @@ class Graded:
 
     Attributes:
         queries: As they were read, grades added; a passage that failed has no new ones.
+        grader: Name of what graded.
         run: The run behind them.
         n_grades: Grades that were given.
         n_unscored: Grades that failed.
@@ -51,6 +52,7 @@ class Graded:
     """
 
     queries: tuple[QueryParagraphs, ...]
+    grader: str
     run: RunResult
     n_grades: int
     n_unscored: int
@@ -62,17 +64,16 @@ class Graded:
         return bool(self.n_unscored or self.run.failures or self.run.rejections)
 
 
-def covers(queries: Sequence[QueryParagraphs]) -> tuple[tuple[GradeFilter, CoverTable], ...]:
+def covers(graded: Graded) -> dict[ItemKind, CoverTable]:
     """Return what each system covers of the questions and of the nuggets, rated 4 or 5."""
-    file = GradedFile(tuple(queries), (), ())
-    has_ranks = any(one.paragraph_data.rankings for q in queries for one in q.paragraphs)
-    rated = [GradeFilter(items=kind, self_rated=True) for kind in get_args(ItemKind)]
-    return tuple(
-        (chosen, table)
-        for chosen in rated
-        if has_ranks and any(grades_of(one, chosen) for q in queries for one in q.paragraphs)
-        for table in cover_tables(file, chosen, min_ratings=(COVERED_FROM,))
-    )
+    passages = [one for query in graded.queries for one in query.paragraphs]
+    file, found = GradedFile(graded.queries, (), ()), dict[ItemKind, CoverTable]()
+    for kind in get_args(ItemKind):
+        chosen = GradeFilter(graded.grader, items=kind, self_rated=True)
+        is_rated = any(grades_of(one, chosen) for one in passages)
+        if is_rated and any(one.paragraph_data.rankings for one in passages):
+            (found[kind],) = cover_tables(file, chosen, min_ratings=(COVERED_FROM,))
+    return found
 
 
 def prepared_grading(
@@ -109,7 +110,7 @@ def prepared_grading(
     if testbank is not None and not isinstance(testbank, str | Path):
         raise InputError("several passages take a file of test banks")
     corpus = options.get("corpus")
-    opened = open_literature(corpus, chosen) if isinstance(corpus, str | Path) else None
+    opened = None if corpus is None else opened_corpus(corpus, chosen)
     passages = read_passages(
         responses,
         testbank=Path(testbank) if testbank else None,
@@ -118,6 +119,9 @@ def prepared_grading(
         most_words=most_words,
         depth=depth,
     )
+    if opened is not None:
+        rejections = (*passages.rejections, *opened.rejections)
+        passages = replace(passages, rejections=rejections, note=opened.note)
     return passages, Toolbox.of(chosen)
 
 
@@ -145,16 +149,23 @@ async def grade_passages(
     """
     found = await run(grading_job(passages, tools), tools, folder, listen, has_reports=False)
     by_id = {evaluation.record_id: evaluation for evaluation in found.evaluations}
+    grader = tools.or_second(tools.grading.name)
     queries = tuple(
-        _with_grades(query, passages, by_id, tools.grading.name, like_original)
-        for query in passages.queries
+        _with_grades(query, passages, by_id, grader, like_original) for query in passages.queries
     )
     if folder is not None:
         write_graded_paragraphs(queries, folder.path / GRADED_FILE)
     verdicts = [verdict for one in found.evaluations for verdict in one.verdicts]
     n_undecided = sum(verdict.is_undecided for verdict in verdicts)
     n_lost = sum(verdict.failure is not None for verdict in verdicts)
-    return Graded(queries, found, len(verdicts) - n_lost, n_lost - n_undecided, n_undecided)
+    return Graded(
+        queries=queries,
+        grader=grader,
+        run=found,
+        n_grades=len(verdicts) - n_lost,
+        n_unscored=n_lost - n_undecided,
+        n_undecided=n_undecided,
+    )
 
 
 def _with_grades(
@@ -167,7 +178,7 @@ def _with_grades(
     items = passages.items.get(query.query_id, ())
     found = []
     for one in query.paragraphs:
-        evaluation = evaluations.get(passage_id(query.query_id, one.paragraph_id))
+        evaluation = evaluations.get(response_id(query.query_id, one.paragraph_id))
         if evaluation is not None:
             one = graded(
                 one,

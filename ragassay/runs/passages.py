@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from ragassay.formats.workbench.paragraphs import (
     QueryParagraphs,
     is_paragraph_file,
 )
+from ragassay.formats.workbench.responses import response_id
 from ragassay.records import ExamItem, Record, Rejection
 from ragassay.retrievers.literature import Literature
 from ragassay.runs.exams import items_by_query
@@ -39,19 +41,21 @@ class Passages:
         texts: The queries' texts, by id.
         items: The items of each query's test bank.
         rejections: What could not be read.
+        note: A note for the user on how the corpus is searched.
     """
 
     queries: tuple[QueryParagraphs, ...]
     texts: Mapping[str, str]
     items: Mapping[str, tuple[ExamItem, ...]] = field(default_factory=dict)
     rejections: tuple[Rejection, ...] = ()
+    note: str = ""
 
-    @property
+    @cached_property
     def records(self) -> tuple[Record, ...]:
         """One record a passage: its text is the answer, its query the question."""
         return tuple(
             Record(
-                id=passage_id(query.query_id, one.paragraph_id),
+                id=response_id(query.query_id, one.paragraph_id),
                 question=self.texts.get(query.query_id, ""),
                 answer=one.text,
                 topic=query.query_id,
@@ -60,11 +64,6 @@ class Passages:
             for query in self.queries
             for one in query.paragraphs
         )
-
-
-def passage_id(query: str, paragraph: str) -> str:
-    """Return the id of the record that a passage becomes."""
-    return f"{query}/{paragraph}"
 
 
 def read_passages(

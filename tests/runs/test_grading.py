@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file, save_file
+from tiny_graders import tiny_reader, tiny_t5
 
 import ragassay
 from ragassay.errors import InputError, SettingsError
 from ragassay.formats import read_graded_paragraphs
 from ragassay.formats.workbench.paragraphs import GradedParagraph
-from ragassay.records import BANK, Review
+from ragassay.records import BANK, Document, Review
 from ragassay.runs.folder import RunFolder
+from ragassay.runs.grading import covers
 from ragassay.runs.journal import journal_of
 from ragassay.testing import Fault, ScriptedModel, last_user_text
 
@@ -181,6 +184,63 @@ def test_after_an_edit_of_the_bank_only_the_item_is_graded_again(files, tmp_path
     assert found.n_grades == 9
     assert [ratings(one)["q/who"] for one in found.queries[0].paragraphs] == [5, 0, 0]
     assert len(RunFolder(tmp_path / "run").evaluations()) == 3
+
+
+@pytest.mark.parametrize(("make", "way"), [(tiny_t5, "rating"), (tiny_reader, "extraction")])
+def test_a_local_model_grades_and_other_weights_grade_anew(files, tmp_path, make, way):
+    folder, out = tmp_path / "model", tmp_path / "run"
+    folder.mkdir()
+    passages, bank = files
+    given = {"testbank": bank, "grader": make(folder), "grades": [way], "out": out}
+    found = ragassay.grade(passages, **given)
+    assert found.n_grades + found.n_undecided + found.n_unscored == 9
+    manifest = RunFolder(out).manifest()
+    assert (manifest.grader, len(manifest.grader_digest)) == (str(folder), 64)
+    first = {one.fingerprint for one in RunFolder(out).evaluations()}
+    weights = next(folder.glob("*.safetensors"))
+    tensors = load_file(weights)
+    save_file({name: tensor * 1.5 for name, tensor in tensors.items()}, weights)
+    ragassay.grade(passages, **given)
+    assert first.isdisjoint(one.fingerprint for one in RunFolder(out).evaluations())
+
+
+def test_the_same_grader_again_takes_the_place_of_its_grades(files, tmp_path):
+    with ScriptedModel(said) as model:
+        first = graded(files, model, out=tmp_path / "run")
+        again = ragassay.grade(
+            tmp_path / "run" / "graded.jsonl.gz",
+            testbank=files[1],
+            model="openai/another",
+            api_base=model.base_url,
+            out=tmp_path / "other",
+        )
+        once_more = ragassay.grade(
+            tmp_path / "other" / "graded.jsonl.gz",
+            testbank=files[1],
+            model="openai/another",
+            api_base=model.base_url,
+        )
+    n_exams = [len(f.queries[0].paragraphs[0].exam_grades) for f in (first, again, once_more)]
+    assert n_exams == [2, 4, 4]
+    tables = covers(again)
+    assert again.grader == "openai/another" and set(tables) == {"question", "nugget"}
+    # Each question is covered by a passage, and so is the nugget.
+    assert [t.systems[0].cover.value for t in tables.values()] == [1.0, 1.0]
+
+
+def test_a_corpus_is_whatever_an_evaluation_takes(files, tmp_path):
+    run_file = tmp_path / "a.run"
+    run_file.write_text("q Q0 p1 1 2.0 a\nq Q0 p9 2 1.0 a\n", encoding="utf-8")
+    corpus_file = tmp_path / "corpus.jsonl"
+    corpus_file.write_text('{"id": "p1", "text": "It began in 1950."}\n{"text": 3}\n')
+    with ScriptedModel(said) as model:
+        options = {"testbank": files[1], "model": model.model_name, "api_base": model.base_url}
+        from_file = ragassay.grade(run_file, corpus=corpus_file, **options)
+        documents = [Document(id="p1", text="It began in 1950.")]
+        in_memory = ragassay.grade(run_file, corpus=documents, **options)
+    assert from_file.queries == in_memory.queries
+    # What the corpus lacks is named, and so is its line that could not be read.
+    assert [len(one.run.rejections) for one in (from_file, in_memory)] == [2, 1]
 
 
 def test_what_cannot_be_graded_by_is_said(files):

@@ -7,11 +7,15 @@ behind them are ragassay's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
+from ragassay.formats.workbench.grades import prompt_class_of
 from ragassay.formats.workbench.paragraphs import DirectGrade, ExamGrade, GradedParagraph
 from ragassay.records import DirectGrader, ExamItem, ItemKind, RelevanceGrade
 from ragassay.records import ExamGrade as Verdict
 from ragassay.records import ExamGrader as Way
+
+G = TypeVar("G", ExamGrade, DirectGrade)
 
 PROMPT_CLASSES: Mapping[tuple[Way, ItemKind], str] = {
     ("rating", "question"): "QuestionSelfRatedUnanswerablePromptWithChoices",
@@ -44,7 +48,7 @@ def graded(
     *,
     like_original: bool = False,
 ) -> GradedParagraph:
-    """Return a paragraph with grades added.
+    """Return a paragraph with grades added; earlier ones of the same model and prompt class go.
 
     An item without a grade stands in `llm_response_errors`, and neither among the correct nor the
     wrong ones: the original rates it 1 and calls it correct, as `like_original` does.
@@ -68,10 +72,17 @@ def graded(
     ]
     direct = [_direct_grade(grade, model, like_original) for grade in relevance]
     update = {
-        "exam_grades": (*(paragraph.exam_grades or ()), *exams),
-        "grades": (*(paragraph.grades or ()), *direct),
+        "exam_grades": _superseded(paragraph.exam_grades or (), exams),
+        "grades": _superseded(paragraph.grades or (), direct),
     }
     return paragraph.model_copy(update={k: v for k, v in update.items() if v})
+
+
+def _superseded(earlier: Sequence[G], new: Sequence[G]) -> tuple[G, ...]:
+    """Return earlier grades, but those that new ones take the place of, and the new ones."""
+    graders = {(grade.llm, prompt_class_of(grade)) for grade in new}
+    kept = (grade for grade in earlier if (grade.llm, prompt_class_of(grade)) not in graders)
+    return (*kept, *new)
 
 
 def _class_of(grade: Verdict, item: ExamItem) -> str:
