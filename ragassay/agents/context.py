@@ -111,6 +111,7 @@ def build_case(
         reference_sentences=tuple(reference_sentences),
         gold=record.nuggets,
         exam=record.exam,
+        pairs=record.pairs,
         rubrics=record.rubrics,
         n_source_chars_cut=max(0, n_all - n_shown),
     )

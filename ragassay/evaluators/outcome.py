@@ -128,6 +128,7 @@ def evaluation_of(
         gold_nuggets=outcome.gold,
         matches=outcome.matches,
         exam=case.exam,
+        pairs=case.pairs,
         signals=file.signals,
         verdicts=tuple(verdicts),
         searches=tuple(searches),

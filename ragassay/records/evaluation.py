@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from ragassay.records.base import Frozen
-from ragassay.records.inputs import AnswerSentence, Document, ExamItem, Nugget
+from ragassay.records.inputs import AnswerSentence, Document, ExamItem, Nugget, QAPair
 from ragassay.records.searches import EvidenceSearch
 from ragassay.records.signals import Signals
 from ragassay.records.verdicts import (
@@ -107,6 +107,7 @@ class Evaluation(Frozen):
 
     Attributes:
         exam: Items of the test bank that graded the answer.
+        pairs: Question-answer pairs that were judged.
         verdicts: All verdicts, grouped by evaluator, in order.
         scores: Keyed "rubric.cohesion", "nuggets.recall", "sentences.required",
             "evidence.support", "citations.support" and so on, in a stable order.
@@ -125,6 +126,7 @@ class Evaluation(Frozen):
     gold_nuggets: tuple[Nugget, ...] = ()
     matches: tuple[NuggetMatch, ...] = ()
     exam: tuple[ExamItem, ...] = ()
+    pairs: tuple[QAPair, ...] = ()
     signals: Signals | None = None
     verdicts: tuple[AnyVerdict, ...] = ()
     searches: tuple[EvidenceSearch, ...] = ()

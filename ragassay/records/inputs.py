@@ -58,6 +58,26 @@ class ExamItem(Frozen):
     facet: str = ""
 
 
+class QAPair(Frozen):
+    """A question about what a paper says, and its answer.
+
+    Attributes:
+        id: Unique among the pairs of a run; the paper's id and a number where the file has none.
+        question: The question.
+        answer: The answer.
+        paper: Id of the paper that it was written from.
+        system: Name of the generator, if known.
+        sources: Sentences of the paper that the answer was taken from, if known.
+    """
+
+    id: str = Field(min_length=1)
+    question: str = Field(min_length=1)
+    answer: str
+    paper: str = ""
+    system: str | None = None
+    sources: tuple[str, ...] = ()
+
+
 class SentenceInput(Frozen):
     """A sentence of a pre-cut answer, with its citations.
 
@@ -79,6 +99,8 @@ class Record(Frozen):
         sources: The documents that the answer was written from, numbered `[1]`, `[2]` in order.
         nuggets: Gold nuggets, if any.
         exam: Items of a test bank that grade the answer, if any.
+        pairs: Question-answer pairs that were written from the one source, if that is to be judged;
+            the answer is then their text.
         reference: A reference answer, if any.
         system: The name of the system that wrote the answer.
         topic: The question's id, shared by the answers of several systems.
@@ -93,6 +115,7 @@ class Record(Frozen):
     sources: tuple[Document, ...] = ()
     nuggets: tuple[Nugget, ...] = ()
     exam: tuple[ExamItem, ...] = ()
+    pairs: tuple[QAPair, ...] = ()
     reference: str | None = None
     system: str | None = None
     topic: str | None = None
@@ -143,6 +166,7 @@ class Case(Frozen):
         reference_sentences: The reference answer's sentences; empty without one.
         gold: Gold nuggets.
         exam: Items of a test bank.
+        pairs: Question-answer pairs that were written from the source.
         rubrics: The rubrics for this answer; empty for those of the run.
         context: The question, sources and answer, fenced; byte-identical in every prompt of
             this case.
@@ -157,6 +181,7 @@ class Case(Frozen):
     reference_sentences: tuple[str, ...] = ()
     gold: tuple[Nugget, ...] = ()
     exam: tuple[ExamItem, ...] = ()
+    pairs: tuple[QAPair, ...] = ()
     rubrics: tuple[str, ...] = ()
     context: str = ""
     n_source_chars_cut: int = 0
