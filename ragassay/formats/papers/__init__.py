@@ -1,0 +1,1 @@
+"""Read papers and question-answer pairs; write pairs in the forms of other tools."""

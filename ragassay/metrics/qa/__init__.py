@@ -1,0 +1,1 @@
+"""Measures of question-answer pairs that were written from papers (SciQAG)."""

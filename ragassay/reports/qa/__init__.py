@@ -1,0 +1,1 @@
+"""The page and the plots of question-answer pairs (SciQAG)."""

@@ -1,0 +1,1 @@
+"""Write question-answer pairs from papers, and judge them (SciQAG)."""
