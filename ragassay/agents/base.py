@@ -30,12 +30,15 @@ class Request:
         inputs: Inputs by name.
         demos: Examples for the prompt.
         read: Makes the agent's record from a reply and its usage.
+        n_parts: Things that the reply is about; each may take as many tokens as the longest reply
+            of the settings.
     """
 
     signature: Any
     inputs: dict[str, str]
     demos: Sequence[Mapping[str, Any]]
     read: Callable[[dspy.Prediction, Usage], Any]
+    n_parts: int = 1
 
 
 class Agent(dspy.Module):
@@ -114,6 +117,8 @@ class Agent(dspy.Module):
         options: dict[str, Any] = {} if self.wants_logprobs else dict(NO_LOGPROBS)
         if lm.takes_schema:
             options["response_format"] = response_format(asked.signature)
+        if asked.n_parts > 1 and lm.kwargs.get("max_tokens"):
+            options["max_tokens"] = lm.kwargs["max_tokens"] * asked.n_parts
         messages = self.adapter.format(asked.signature, asked.demos, asked.inputs)
         with metered() as meter:
             reply = (await lm.acall(messages=messages, **options))[0]

@@ -40,6 +40,20 @@ def passage_context(case: Case) -> str:
     return "\n".join((load_prompts().context.passage, fenced(case.answer, mark_of(case))))
 
 
+def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
+    """Build the common beginning of all prompts on a paper: its text alone.
+
+    The same for all sets of its pairs, unless one of them has the mark in it.
+
+    Args:
+        shown: The paper, condensed to what fits into a prompt.
+        texts: Other texts that are shown between the same marks.
+    """
+    paper = "\n\n".join("\n".join(filter(None, (one.title, one.text))) for one in shown)
+    mark = fence_mark([paper, *texts], seed=paper)
+    return "\n".join((load_prompts().context.paper, fenced(paper, mark)))
+
+
 def source_lines(sources: Sequence[Document]) -> str:
     """Return sources as a prompt lists them, numbered from 1."""
     return "\n".join(
@@ -79,7 +93,8 @@ def mark_of(case: Case) -> str:
 
 
 def _texts(case: Case) -> list[str]:
-    return [case.question, case.answer, *(s.title + s.text for s in case.sources)]
+    pairs = (text for pair in case.pairs for text in (pair.question, pair.answer))
+    return [case.question, case.answer, *pairs, *(s.title + s.text for s in case.sources)]
 
 
 def build_case(
@@ -115,5 +130,8 @@ def build_case(
         rubrics=record.rubrics,
         n_source_chars_cut=max(0, n_all - n_shown),
     )
-    context = build_context(record.question, answer, shown, fence_mark(_texts(case)))
+    if record.pairs:
+        context = build_paper_context(shown, _texts(case))
+    else:
+        context = build_context(record.question, answer, shown, fence_mark(_texts(case)))
     return case.model_copy(update={"context": context})

@@ -7,6 +7,7 @@ a subtopic; the paper writes from the query alone, here documents or a known ans
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ from ragassay.records import Document, Usage
 _WORDS = load_prompts().agents["exam_writer"]
 
 _WORD = re.compile(r"[^\W\d_]{2}")
+
+ITEMS_PER_PART = 4
+"""Items, with their answers, that fit into the longest reply of the settings."""
 
 ExamKind = Literal["questions", "nuggets"]
 Line = Annotated[str, StringConstraints(min_length=3, max_length=_WORDS.nugget_chars)]
@@ -116,7 +120,8 @@ class ExamWriter(Agent):
         parts += [words.subtopic, fenced(facet, mark)] if facet else []
         parts += [words.sources, fenced(source_lines(sources), mark)] if sources else []
         inputs = {"context": "\n".join(parts), "number": str(number)}
-        return Request(signature, inputs, (), read)
+        n_parts = math.ceil(number / ITEMS_PER_PART)
+        return Request(signature, inputs, (), read, n_parts)
 
 
 def is_stated(answer: str, sources: Sequence[Document]) -> bool:

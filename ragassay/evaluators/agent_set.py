@@ -12,18 +12,20 @@ from ragassay.agents.evidence_searcher import EvidenceSearcher
 from ragassay.agents.exam_writer import ExamWriter
 from ragassay.agents.fact_lister import FactLister
 from ragassay.agents.importance_scorer import ImportanceScorer
+from ragassay.agents.intent_comparer import IntentComparer
 from ragassay.agents.item_grader import AnswerChecker, ItemExtractor, ItemRater
 from ragassay.agents.nugget_assigner import NuggetAssigner
 from ragassay.agents.nugget_creator import NuggetCreator
 from ragassay.agents.nugget_writer import NuggetWriter
 from ragassay.agents.query_writer import QueryWriter
+from ragassay.agents.racar_rater import RacarRater
 from ragassay.agents.relevance_grader import RelevanceGrader
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
 from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.agents.tuned_verifier import TunedVerifier
 from ragassay.agents.verifier import Verifier
-from ragassay.records import ItemKind
+from ragassay.records import ItemKind, RacarDimension
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,12 @@ class Agents:
     relevance_grader: RelevanceGrader = field(default_factory=RelevanceGrader)
     asker: Asker = field(default_factory=Asker)
     exam_writer: ExamWriter = field(default_factory=ExamWriter)
+    relevance_rater: RacarRater = field(default_factory=partial(RacarRater, "relevance"))
+    agnosticism_rater: RacarRater = field(default_factory=partial(RacarRater, "agnosticism"))
+    completeness_rater: RacarRater = field(default_factory=partial(RacarRater, "completeness"))
+    accuracy_rater: RacarRater = field(default_factory=partial(RacarRater, "accuracy"))
+    reasonableness_rater: RacarRater = field(default_factory=partial(RacarRater, "reasonableness"))
+    intent_comparer: IntentComparer = field(default_factory=IntentComparer)
 
     def rater(self, kind: ItemKind) -> ItemRater:
         """Return the agent that rates a passage by items of a kind."""
@@ -59,6 +67,11 @@ class Agents:
     def extractor(self, kind: ItemKind) -> ItemExtractor:
         """Return the agent that takes from a passage what it says on items of a kind."""
         return self.answer_extractor if kind == "question" else self.nugget_extractor
+
+    def racar_rater(self, dimension: RacarDimension) -> RacarRater:
+        """Return the agent that rates question-answer pairs in a dimension."""
+        rater: RacarRater = getattr(self, f"{dimension}_rater")
+        return rater
 
     @property
     def all(self) -> tuple[Agent, ...]:

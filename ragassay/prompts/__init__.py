@@ -63,6 +63,9 @@ class ContextWords(Frozen):
     query: str
     title: str
     subtopic: str
+    paper: str
+    pairs: str
+    questions: str
 
 
 class PanelWords(Frozen):

@@ -1,0 +1,34 @@
+"""Find a quote in the text that it is taken from."""
+
+from __future__ import annotations
+
+from rapidfuzz import fuzz
+
+LEAST_ALIKE = 90.0
+"""Percent of a quote's characters that the text must have in a row (rapidfuzz's partial ratio)."""
+
+LEAST_CHARS = 8
+"""A shorter quote proves nothing."""
+
+
+def find_quote(quote: str, text: str) -> tuple[int, int] | None:
+    """Return the (start, end) of the place that a quote was taken from; None where there is none.
+
+    Models change a quote's case, spaces and dashes. The closest place counts where nearly all is
+    the same; what is shown of it is then the text's own.
+
+    Example:
+        >>> find_quote("The dose was 5 mg", "At first the dose  was 5 mg daily.")
+        (9, 27)
+    """
+    wanted = " ".join(quote.split()).strip("\"'\u201c\u201d \u2026.")
+    if len(wanted) < LEAST_CHARS or len(wanted) > len(text):
+        return None
+    found = fuzz.partial_ratio_alignment(_lower(wanted), _lower(text), score_cutoff=LEAST_ALIKE)
+    return (found.dest_start, found.dest_end) if found else None
+
+
+def _lower(text: str) -> str:
+    """Return text in lower case, where that keeps each character at its place."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else text
