@@ -1,0 +1,90 @@
+"""What the heading of a section says about its kind."""
+
+from __future__ import annotations
+
+import re
+
+from ragassay.records.papers import SectionKind
+
+_KINDS: dict[SectionKind, str] = {
+    "abstract": r"abstract|(?:author |executive |plain[- ]language )?summary",
+    "body": (
+        r"introduction|background|(?:aims?|objectives?|purpose)(?: of the study)?|related work"
+        r"|(?:(?:patients?|participants|subjects|materials?|study design|data|experimental)"
+        r" (?:and|&) )?methods?(?: (?:and|&) (?:materials?|data))?|methodology"
+        r"|experimental(?: section| details| procedures?| part)?|star methods|online methods"
+        r"|(?:main )?results?(?: (?:and|&) discussion)?|findings|discussion"
+        r"|(?:discussion (?:and|&) )?(?:concluding remarks|conclusions?)"
+        r"|(?:strengths and )?limitations(?: (?:and|&) risks)?|statistical analysis|theory"
+        r"|case (?:report|presentation)|future (?:work|directions)|appendi(?:x|ces)(?: [a-z0-9])?"
+    ),
+    "reference": r"(?:further )?references(?: and notes)?|bibliography|(?:literature|works) cited",
+    "back": (
+        r"acknowledge?ments?|(?:sources? of )?(?:funding|financial support)"
+        r"(?: (?:sources?|information|statement))?"
+        r"|(?:declarations? of |statement of )?(?:conflicts?|competing|declarations?)"
+        r" (?:of )?(?:financial )?interests?(?: statement)?|disclosures?(?: statement)?"
+        r"|declarations?|(?:authors?['\u2019]? )?contributions?|authors?['\u2019]? information"
+        r"|author details"
+        r"|(?:credit )?author(?:ship)? contribution statement|credit author statement"
+        r"|(?:data|code|data and code)(?: and materials?)? (?:availability|sharing)(?: statement)?"
+        r"|availability of data(?: and materials?)?|ethics (?:approval|statement)"
+        r"(?: and consent to participate)?|ethical (?:approval|considerations|statement)"
+        r"|(?:informed )?consent(?: (?:statement|for publication|to participate))?"
+        r"|institutional review board statement|(?:electronic |appendix )?"
+        r"(?:supplement(?:ary|al)|supporting) (?:materials?|information|data|files?)"
+        r"|(?:list of )?abbreviations|nomenclature|glossary|footnotes?|endnotes?|notes"
+        r"|publisher['\u2019]?s note|provenance and peer review|peer review information|orcid"
+    ),
+}
+_NUMBER = r"(?:(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})\.?|(?P<roman>[IVX]{1,5})\.|[A-Z]\.)\s+"
+_LINE = re.compile(rf"(?P<marks>#{{1,6}}\s+)?(?:{_NUMBER})?(?P<title>\S.*?)\s*[:.]?\s*#*")
+_PATTERNS: dict[SectionKind, re.Pattern[str]] = {
+    kind: re.compile(words, re.IGNORECASE) for kind, words in _KINDS.items()
+}
+_MOST_CHARS = 90
+_MOST_WORDS = 12
+
+
+def kind_of_heading(title: str) -> SectionKind | None:
+    """Return the kind of section that a heading opens; None where its words do not say.
+
+    Example:
+        >>> kind_of_heading("Conflict of interest")
+        'back'
+    """
+    words = " ".join(title.split()).strip(" .:")
+    return next((kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(words)), None)
+
+
+def read_heading(line: str) -> tuple[str, int, SectionKind | None] | None:
+    """Read a line of plain text as a heading.
+
+    Returns:
+        The title without number, its depth from 1, and the kind where the words say it; None where
+        the line is no heading: it has neither the words of one nor a number or mark before it.
+    """
+    line = line.strip()
+    match = _LINE.fullmatch(line) if len(line) <= _MOST_CHARS else None
+    if match is None:
+        return None
+    title = match["title"].strip()
+    kind = kind_of_heading(title)
+    number, marks = match["number"], match["marks"]
+    depth = len(marks.strip()) if marks else len(number.split(".")) if number else 1
+    if kind is None and not marks and not (number and _looks_like_title(title, line)):
+        return None
+    if kind is not None and not marks and not number and title.islower():
+        return None  # A word of a sentence or a table, alone on its line.
+    return title, depth, kind
+
+
+def _looks_like_title(title: str, line: str) -> bool:
+    ends = line.endswith((".", ",", ";", "!", "?"))
+    letters = sum(c.isalpha() for c in title)
+    return (
+        not ends
+        and title[0].isupper()
+        and len(title.split()) <= _MOST_WORDS
+        and letters >= max(3, len(title) // 2)
+    )
