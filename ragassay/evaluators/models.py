@@ -9,6 +9,7 @@ from ragassay.evaluators.building import (
     build_encoder,
     build_grader,
     build_meter,
+    build_pair_rater,
     build_verifier_lm,
 )
 from ragassay.instruments.encoder_verifier import EncoderVerifier
@@ -67,6 +68,7 @@ class Models:
             matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
             meter=build_meter(settings, embedder),
             grader=build_grader(settings, embedder),
+            pair_rater=build_pair_rater(settings, embedder),
         )
 
     @property

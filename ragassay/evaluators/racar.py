@@ -36,12 +36,10 @@ class RacarEvaluator(Evaluator[Batch[Rated]]):
     )
 
     def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Rated]]:
-        """Return the pairs by dimension; none where nobody can rate them."""
-        if tools.jury.lm is None and tools.models.pair_rater is None:
-            return {}
+        """Return the pairs by dimension."""
         found: dict[str, Batch[Rated]] = {}
         n = tools.settings.pairs_per_call if tools.models.pair_rater is None else 0
-        for dimension in RACAR:
+        for dimension in _dimensions(tools):
             rated: list[Rated] = [(dimension, pair) for pair in file.case.pairs]
             found |= batches(rated, n, _key)
         return found
@@ -99,6 +97,17 @@ class RacarEvaluator(Evaluator[Batch[Rated]]):
         if tools.models.pair_rater is not None:
             return 0
         return sum(one.is_sent for one in file.subjects(self, tools).values())
+
+
+def _dimensions(tools: Toolbox) -> Sequence[RacarDimension]:
+    """Return what is rated; an instrument is not asked for what it cannot tell, unless a second
+    judge decides what it leaves open.
+    """
+    instrument = tools.models.pair_rater
+    if instrument is None:
+        return RACAR if tools.jury.lm is not None else ()
+    can_pass_on = bool(tools.settings.escalate)
+    return [name for name in RACAR if can_pass_on or name in instrument.dimensions]
 
 
 def _key(rated: Rated) -> str:

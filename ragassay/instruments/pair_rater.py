@@ -13,11 +13,13 @@ class PairRater(Protocol):
 
     Attributes:
         name: Its name in reports.
-        digest: SHA-256 of its rules, numbers or weights.
+        digest: SHA-256 of its numbers or weights.
+        dimensions: What it can tell; in others it leaves every pair undecided.
     """
 
     name: str
     digest: str
+    dimensions: frozenset[RacarDimension]
 
     @property
     def identity(self) -> tuple[str, ...]:
