@@ -54,8 +54,12 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "paper",
-        r"\b(?:in|of|by|from|to|throughout|for|during) the (?:paper|study)"
-        rf"{_ENDS}| (?:and|to|was|were|is|are|by|using|for|with|as|that)\b)",
+        r"\b(?:in|of|by|according to|based on|throughout|as per) the paper\b(?! (?:of|on|by)\b)",
+    ),
+    (
+        "paper",
+        r"\b(?:in|of|by|from|to|on|throughout|for|during) the study\b"
+        r"(?! (?:of|on|in|area|areas|by|with|that|which|into)\b)",
     ),
     ("paper", r"\bdo(?:es)? the (?:paper|study|research|review|report)\b"),
     ("authors", r"\bthe (?:authors?|researchers?|investigators?|writers?|team)\b(?! of )"),
@@ -90,6 +94,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"|introduced|employed) (?:[\w-]+ ){{0,2}}{_METHOD}\b"
         r"(?! (?:of|for|by|between|behind|to)\b)",
     ),
+    ("pointing", r"\bthe (?:mentioned|said|aforesaid)\b"),
     (
         "pointing",
         rf"\bthe (?:obtained|reported|presented|present) {_RESULT}\b(?! (?:of|from|on|for) )",
