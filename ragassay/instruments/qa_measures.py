@@ -79,7 +79,8 @@ class _Texts:
     def __init__(self, paper: Paper, pairs: Sequence[QAPair]) -> None:
         self.paper, self.pairs = paper, pairs
         self.of: dict[TextRole, list[str]] = {
-            "sentence": [sentence.text for sentence in paper_sentences(paper)],
+            # A frozen record can be hashed, which its base class does not tell.
+            "sentence": [one.text for one in paper_sentences(paper)],  # pyright: ignore[reportArgumentType]
             "answer": [pair.answer for pair in pairs if pair.answer.strip()],
             "question": [pair.question for pair in pairs],
         }
