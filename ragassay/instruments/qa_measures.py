@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.metrics.qa.coverage import closest_sentences, coverage_score, covered_chunks
+from ragassay.metrics.qa.numbers import SourceNumbers, answer_numbers
 from ragassay.models.text_roles import Encode, TextRole
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper
 from ragassay.records.qa_measures import PairMeasures, PaperMeasures
-from ragassay.text.sentences import sentences_of
+from ragassay.text.context_marks import context_marks
+from ragassay.text.papers import paper_sentences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +41,7 @@ def measure_papers(
     encode: Encode,
     progress: Callable[[int], None] | None = None,
 ) -> list[PaperMeasures]:
-    """Measure the pairs of papers: where answers come from, how alike the questions are.
+    """Measure the pairs of papers: coverage, likeness of questions, numbers, context.
 
     An answer without a word draws on no sentence. An only pair has no nearest question.
 
@@ -77,7 +79,8 @@ class _Texts:
     def __init__(self, paper: Paper, pairs: Sequence[QAPair]) -> None:
         self.paper, self.pairs = paper, pairs
         self.of: dict[TextRole, list[str]] = {
-            "sentence": sentences_of(paper.text),
+            # A frozen record can be hashed, which its base class does not tell.
+            "sentence": [one.text for one in paper_sentences(paper)],  # pyright: ignore[reportArgumentType]
             "answer": [pair.answer for pair in pairs if pair.answer.strip()],
             "question": [pair.question for pair in pairs],
         }
@@ -117,6 +120,7 @@ def _measures(texts: _Texts, similarity: Rows, questions: Rows) -> PaperMeasures
     own = [next(rows) if pair.answer.strip() else () for pair in pairs]
     answered = [row for row in own if row]
     coverage = coverage_score(answered)
+    numbers = SourceNumbers.of(paper.evidence_text)
     return PaperMeasures(
         paper=paper.id,
         title=paper.title,
@@ -124,18 +128,26 @@ def _measures(texts: _Texts, similarity: Rows, questions: Rows) -> PaperMeasures
         coverage=0.0 if coverage is None and pairs and n_sentences else coverage,
         question_similarity=questions,
         pairs=tuple(
-            _pair_measures(pairs, place, row, questions[place]) for place, row in enumerate(own)
+            _pair_measures(pairs, place, row, questions[place], numbers)
+            for place, row in enumerate(own)
         ),
     )
 
 
 def _pair_measures(
-    pairs: Sequence[QAPair], place: int, similarity: Sequence[float], questions: Sequence[float]
+    pairs: Sequence[QAPair],
+    place: int,
+    similarity: Sequence[float],
+    questions: Sequence[float],
+    source: SourceNumbers,
 ) -> PairMeasures:
+    pair = pairs[place]
     others = [other for other in range(len(pairs)) if other != place]
     nearest = max(others, key=lambda other: (questions[other], -other), default=None)
     return PairMeasures(
-        pair=pairs[place].id,
+        pair=pair.id,
+        numbers=answer_numbers(pair.answer, source),
+        context=context_marks(pair.question, pair.answer),
         chunks=covered_chunks(similarity),
         closest=closest_sentences(similarity, N_CLOSEST),
         similarity=tuple(similarity),

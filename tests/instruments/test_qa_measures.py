@@ -107,6 +107,19 @@ def test_papers_are_embedded_together_and_progress_is_told(
     assert told == [3, 2, 3]
 
 
+def test_numbers_are_looked_up_in_tables_too_and_context_is_marked() -> None:
+    table = PaperSection(text="iron\t4.2 mg", kind="table")
+    source = Paper(id="p", sections=(PaperSection(text="It holds 3 mg of zinc."), table))
+    asked = pair(1, "What does Figure 5 show?", "It holds 3 mg zinc, 4.2 mg iron and 7 mg lead.")
+    (found,) = measure_paper(source, [asked], Words()).pairs
+    assert [(one.text, one.is_found) for one in found.numbers] == [
+        ("3", True),
+        ("4.2", True),
+        ("7", False),
+    ]
+    assert [mark.text for mark in found.context] == ["Figure 5"]
+
+
 def test_similarities_are_short_in_a_file() -> None:
     found = measure_paper(METALS, PAIRS, Words())
     assert '"similarity":[0.70711,0.70711,0.0,0.0,1.0,0.0]' in found.model_dump_json()

@@ -82,6 +82,6 @@ def test_a_judges_scores_become_shares() -> None:
 
 
 def test_near_duplicates_come_the_most_alike_first() -> None:
-    matrix = [[1, 0.9, 0.2], [0.9, 1, 0.97], [0.2, 0.97, 1]]
-    assert near_duplicates(matrix) == [(1, 2, 0.97), (0, 1, 0.9)]
+    matrix = [[1, 0.95, 0.2], [0.95, 1, 0.97], [0.2, 0.97, 1]]
+    assert near_duplicates(matrix) == [(1, 2, 0.97), (0, 1, 0.95)]
     assert near_duplicates(matrix, 0.98) == near_duplicates([]) == []
