@@ -16,6 +16,8 @@ from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, iter_items, shown
 from ragassay.formats.lines import open_binary
 from ragassay.formats.output import write_values
+from ragassay.formats.papers.jats_files import iter_jats
+from ragassay.formats.papers.pdf import read_pdf
 from ragassay.formats.papers.prose import read_prose
 from ragassay.formats.papers.rows import PAPER, plain_id, read_paper_row
 from ragassay.formats.problems import Problem, found, found_text
@@ -125,7 +127,7 @@ def _read_file(path: Path, name: str) -> _Read:
     elif _opens_json(head):
         yield from _read_json(path, name)
     elif head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"<") or _is_utf16_xml(head):
-        yield from _read_xml(path, name)
+        yield from iter_jats(path, name)
     else:
         yield from _read_text(path, name)
 
@@ -173,8 +175,6 @@ def _read_json(path: Path, name: str) -> _Read:
         count += 1
         read = _json_paper(item, name if count == 1 else f"{name}-{count}")
         yield item.place.reject(read) if isinstance(read, Problem) else read, item.place
-    if not count:
-        return
 
 
 def _json_paper(item: Item, name: str) -> Paper | Problem:
@@ -215,9 +215,8 @@ def _text_paper(text: str, name: str) -> Paper | Problem:
     )
 
 
-def _read_xml(path: Path, name: str) -> _Read:
-    raise NotImplementedError
-
-
 def _read_pdf(path: Path, name: str) -> _Read:
-    raise NotImplementedError
+    data = read_bytes(path)
+    paper = data if isinstance(data, Problem) else read_pdf(data, name)
+    place = Place(str(path), 0, name, "")
+    yield place.reject(paper) if isinstance(paper, Problem) else paper, place

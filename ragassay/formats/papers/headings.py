@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from ragassay.records.papers import SectionKind
 
@@ -57,26 +58,46 @@ def kind_of_heading(title: str) -> SectionKind | None:
     return next((kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(words)), None)
 
 
-def read_heading(line: str) -> tuple[str, int, SectionKind | None] | None:
+@dataclass(frozen=True)
+class Heading:
+    """A heading of plain text.
+
+    Attributes:
+        title: Without its number or mark.
+        number: "2.1"; empty without one.
+        depth: From 1.
+        kind: What its words say that it opens; None where they do not.
+    """
+
+    title: str
+    number: str
+    depth: int
+    kind: SectionKind | None
+
+    def is_below(self, other: Heading) -> bool:
+        """Return whether this heading may stand below another that came before it."""
+        if self.number or other.number:
+            return bool(other.number) and self.number.startswith(f"{other.number}.")
+        return other.depth < self.depth
+
+
+def read_heading(line: str) -> Heading | None:
     """Read a line of plain text as a heading.
 
     Returns:
-        The title without number, its depth from 1, and the kind where the words say it; None where
-        the line is no heading: it has neither the words of one nor a number or mark before it.
+        None where the line has neither the words of a heading nor a number or mark before it.
     """
     line = line.strip()
     match = _LINE.fullmatch(line) if len(line) <= _MOST_CHARS else None
     if match is None:
         return None
-    title = match["title"].strip()
-    kind = kind_of_heading(title)
-    number, marks = match["number"], match["marks"]
-    depth = len(marks.strip()) if marks else len(number.split(".")) if number else 1
+    title, marks = match["title"].strip(), (match["marks"] or "").strip()
+    kind, number = kind_of_heading(title), match["number"] or ""
     if kind is None and not marks and not (number and _looks_like_title(title, line)):
         return None
     if kind is not None and not marks and not number and title.islower():
         return None  # A word of a sentence or a table, alone on its line.
-    return title, depth, kind
+    return Heading(title, number, len(marks) or number.count(".") + 1, kind)
 
 
 def _looks_like_title(title: str, line: str) -> bool:

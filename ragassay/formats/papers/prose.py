@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ragassay.formats.papers.headings import read_heading
+from ragassay.formats.papers.headings import Heading, read_heading
 from ragassay.records.papers import PaperSection, SectionKind
 
 _WRAPPED_CHARS = 130
@@ -20,6 +20,7 @@ _WRAPPED_CHARS = 130
 _LONG_LINES = 0.02
 _SHORT_LINE = 0.75
 _TITLE_CHARS = 250
+_FRONT_LINES = 12
 _SENTENCE_END = re.compile(r"[.!?:]['\"\u201d\u2019)\]\d]*$")
 _LIST_ITEM = re.compile(r"(?:[-*\u2022\u2013]|\(?\d{1,3}[.)]|\[\d{1,3}\])\s")
 _OPENING = re.compile(r"(abstract|summary)\s*[:.\u2014\u2013-]+\s*(?=\S)", re.IGNORECASE)
@@ -77,7 +78,14 @@ def read_prose(text: str, *, may_have_title: bool = False) -> Prose:
                 continue
             for paragraph in _joined(lines, width, words) if width else lines:
                 sections.add(flat(paragraph))
-    return Prose(title, tuple(sections.keywords), tuple(sections.finish()))
+    return Prose(title, tuple(sections.keywords), tuple(_without_front(sections.finish())))
+
+
+def _without_front(sections: list[PaperSection]) -> list[PaperSection]:
+    """Set aside what stands before the heading of the abstract: authors and their addresses."""
+    if len(sections) > 1 and not sections[0].title and sections[1].kind == "abstract":
+        sections[0] = sections[0].model_copy(update={"kind": "back"})
+    return sections
 
 
 def _blocks(text: str) -> Iterator[list[str]]:
@@ -113,7 +121,8 @@ def _parted(block: list[str]) -> Iterator[list[str]]:
     part: list[str] = []
     for line in block:
         heading = read_heading(line)
-        if heading is not None and (heading[2] is not None or len(block) == 1):
+        may_be = not part or _SENTENCE_END.search(part[-1])
+        if heading and (heading.kind or len(block) == 1 or (heading.depth > 1 and may_be)):
             if part:
                 yield part
             yield [line]
@@ -157,7 +166,7 @@ def _unbroken(lines: list[str], words: Counter[str]) -> str:
 class _Sections:
     """The sections of a text as they are read."""
 
-    path: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    path: list[Heading] = field(default_factory=list[Heading])
     kind: SectionKind = "body"
     lines: list[str] = field(default_factory=list[str])
     captions: list[PaperSection] = field(default_factory=list[PaperSection])
@@ -167,20 +176,19 @@ class _Sections:
     def open(self, line: str) -> bool:
         """Begin a section, if a line is a heading."""
         heading = read_heading(line)
-        if heading is None or (heading[2] is None and self.kind == "reference"):
+        if heading is None or (heading.kind is None and self.kind == "reference"):
             return False
-        title, depth, kind = heading
         self.finish()
-        self.path = [one for one in self.path if one[0] < depth] if depth > 1 else []
-        self.kind = kind or (self.kind if self.path else "body")
-        self.path.append((depth, title))
+        self.path = [one for one in self.path if heading.is_below(one)]
+        self.kind = heading.kind or (self.kind if self.path else "body")
+        self.path.append(heading)
         return True
 
     def add(self, paragraph: str) -> None:
         """Add a paragraph, or what it turns out to be."""
         opening, keywords = _OPENING.match(paragraph), _KEYWORDS.fullmatch(paragraph)
         caption = _CAPTION.match(paragraph) if self.kind in ("abstract", "body") else None
-        if opening and not self.lines and not self.done:
+        if opening and len(self.lines) < _FRONT_LINES and not self.done:
             self.open(opening[1].title())
             paragraph = paragraph[opening.end() :]
         if keywords:
@@ -194,7 +202,7 @@ class _Sections:
     def finish(self) -> list[PaperSection]:
         """End the open section and return all."""
         if self.lines:
-            title = " / ".join(name for _, name in self.path)
+            title = " / ".join(heading.title for heading in self.path)
             self.done.append(PaperSection(title=title, text="\n".join(self.lines), kind=self.kind))
         self.done += self.captions
         self.lines, self.captions = [], []
