@@ -100,8 +100,9 @@ class RacarEvaluator(Evaluator[Batch[Rated]]):
 
 
 def _dimensions(tools: Toolbox) -> Sequence[RacarDimension]:
-    """Return what is rated; an instrument is not asked for what it cannot tell, unless a second
-    judge decides what it leaves open.
+    """Return what is rated.
+
+    An instrument is asked for what it cannot tell only where a second judge decides that.
     """
     instrument = tools.models.pair_rater
     if instrument is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragassay.agents.papers import paper_record
@@ -44,10 +44,8 @@ class PaperPairs:
         """Return the first papers with their pairs; all without a number."""
         if n_papers is None:
             return self
-        found = paired(self.papers[:n_papers], self.pairs)
-        return PaperPairs(
-            found.papers, found.pairs, self.rejections, self.unused, self.name, self.sha256
-        )
+        first = paired(self.papers[:n_papers], self.pairs)
+        return replace(self, papers=first.papers, pairs=first.pairs)
 
 
 def paired(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> PaperPairs:
@@ -63,33 +61,45 @@ def paired(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> PaperPairs:
     )
 
 
-def read_paper_pairs(pairs: Path, papers: Path | None = None) -> PaperPairs:
+def read_paper_pairs(
+    pairs: str | Path | Sequence[QAPair], papers: str | Path | Sequence[Paper] | None = None
+) -> PaperPairs:
     """Read pairs and their papers.
 
     Args:
-        pairs: See `read_pairs`.
-        papers: See `read_papers`; None where the file of pairs brings them.
+        pairs: A file (see `read_pairs`), or pairs.
+        papers: A file or folder (see `read_papers`), or papers; None where the file of pairs brings
+            them.
 
     Raises:
         InputError: A file cannot be read, or no pair has its paper.
     """
-    given = read_papers(papers) if papers is not None else None
-    found = read_pairs(pairs, given.papers if given else ())
-    both = paired(found.papers, found.pairs)
+    known, rejections = _papers(papers)
+    if not isinstance(pairs, str | Path):
+        both, name, sha256 = paired(known, pairs), "", ""
+    else:
+        path = Path(pairs)
+        found = read_pairs(path, known)
+        both = paired(found.papers, found.pairs)
+        rejections = (*rejections, *found.rejections)
+        name, sha256 = path.name, sha256_of(path) if path.is_file() else ""
     if not both.pairs:
-        raise InputError(
-            f"{pairs} names papers that are not there: give them with --papers FILE or FOLDER"
-            if papers is None
-            else f"no pair of {pairs} is about a paper of {papers}"
-        )
-    return PaperPairs(
-        papers=both.papers,
-        pairs=both.pairs,
-        rejections=(*(given.rejections if given else ()), *found.rejections),
-        unused=both.unused,
-        name=pairs.name,
-        sha256=sha256_of(pairs) if pairs.is_file() else "",
-    )
+        what = "names papers that are not there: give them with --papers FILE or FOLDER"
+        if papers is not None:
+            what = "has no pair about one of the papers"
+        raise InputError(f"{name or 'the list of pairs'} {what}")
+    return replace(both, rejections=rejections, name=name, sha256=sha256)
+
+
+def _papers(
+    papers: str | Path | Sequence[Paper] | None,
+) -> tuple[Sequence[Paper], tuple[Rejection, ...]]:
+    if papers is None:
+        return (), ()
+    if not isinstance(papers, str | Path):
+        return papers, ()
+    found = read_papers(Path(papers))
+    return found.papers, found.rejections
 
 
 def pairs_job(given: PaperPairs) -> Job:
