@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -167,8 +166,9 @@ def _sentences(text: str) -> list[str]:
 
 def _denies(sentence: str, opposite: str) -> bool:
     """Return whether the main clause was turned: "after it was not finished" denies nothing."""
-    shared = os.path.commonprefix([sentence, opposite])
-    return not _SCOPE.search(shared)
+    places = zip(sentence, opposite, strict=False)
+    first = next((n for n, (old, new) in enumerate(places) if old != new), len(sentence))
+    return not _SCOPE.search(sentence, 0, first)
 
 
 def _stands_alone(question: str) -> bool:
