@@ -1,11 +1,12 @@
 """Fit what tells whether a question is about a paper, to PubMedQA's questions.
 
-    python -m training.pairs --shared ../shared --out ragassay/models/raters/pairs.json
+    python -m training.pairs --shared ../shared --work w.npz --out ragassay/models/raters/pairs.json
 
 No full texts may be trained on, so twelve abstracts stand for a paper: a question's own and the
 eleven whose questions are the most alike. Three questions are asked of each: its own, one drawn at
 random, and the most alike one that is not answered there. The bounds are of a fit that left the
-question's fold out; what is shipped is fitted on all.
+question's fold out; what is shipped is fitted on all. A question that is called foreign is an
+accusation, so its risk is smaller. Measuring takes five minutes and is kept in `--work`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from ragassay.records import Bound
 
 N_ABSTRACTS = 12
 N_FOLDS = 5
-RISK, DELTA, SEED = 0.05, 0.1, 0
+RISK = {"3": 0.02, "1": 0.01}
+DELTA, SEED = 0.1, 0
 DATA = "PubMedQA's 500 training questions, twelve abstracts for a paper"
 
 
@@ -36,9 +38,14 @@ def main() -> None:
     """Fit, and write the numbers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
-    signals, is_own, groups = measured(given.shared)
+    if not given.work.exists():
+        signals, is_own, groups = measured(given.shared)
+        np.savez(given.work, signals=signals, is_own=is_own, groups=groups)
+    kept = np.load(given.work)
+    signals, is_own, groups = kept["signals"], kept["is_own"], kept["groups"].tolist()
     bounds = held_out_bounds(signals, is_own, groups)
     fit = LogisticRegression(C=100).fit(signals, is_own)
     closest, covered = (round(float(w), 4) for w in fit.coef_[0])
@@ -96,7 +103,7 @@ def held_out_bounds(
                 label,
                 confidence[leans].tolist(),
                 is_right[leans].tolist(),
-                risk=RISK,
+                risk=RISK[label],
                 delta=DELTA,
                 clusters=[g for g, one in zip(groups, leans, strict=True) if one],
                 data=DATA,
