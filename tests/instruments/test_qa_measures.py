@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ragassay.instruments import qa_measures
 from ragassay.instruments.qa_measures import measure_paper, measure_papers
-from ragassay.models.text_roles import TextRole
+from ragassay.metrics.qa.summary import qa_scores
+from ragassay.models.text_roles import RoleEncoder, TextRole
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper, PaperSection
 from ragassay.records.qa_measures import PaperMeasures
@@ -124,3 +128,23 @@ def test_similarities_are_short_in_a_file() -> None:
     found = measure_paper(METALS, PAIRS, Words())
     assert '"similarity":[0.70711,0.70711,0.0,0.0,1.0,0.0]' in found.model_dump_json()
     assert PaperMeasures.model_validate_json(found.model_dump_json()) == found
+
+
+@pytest.mark.integration
+def test_published_pairs_draw_on_their_papers_as_measured(shared: Path) -> None:
+    # The three shortest of the 35 papers, with the packaged model; "benchmarks/qa_coverage.py"
+    # measures all of them.
+    rows = [json.loads(line) for line in gzip.open(shared / "data" / "sciqag" / "papers.jsonl.gz")]
+    work: list[tuple[Paper, list[QAPair]]] = []
+    for row in sorted(rows, key=lambda row: len(row["txt"]))[:3]:
+        pairs = [
+            QAPair(id=str(i), question=one["Q"], answer=one["A"])
+            for i, one in enumerate(row["Q&A"])
+        ]
+        work.append((Paper(id=row["doi"], sections=(PaperSection(text=row["txt"]),)), pairs))
+    scores = qa_scores(measure_papers(work, RoleEncoder()))
+    found = {key: score.value for key, score in scores.items()}
+    assert found["coverage"] == pytest.approx(0.967, abs=0.02)
+    assert found["pooled_coverage"] == pytest.approx(0.533, abs=0.04)
+    assert found["chunks_per_answer"] == pytest.approx(0.563, abs=0.02)
+    assert found["question_similarity"] == pytest.approx(0.426, abs=0.005)

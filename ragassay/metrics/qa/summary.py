@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from ragassay.metrics.intervals import mean_interval
-from ragassay.metrics.qa.coverage import chunk_share, pooled_coverage_score
+from ragassay.metrics.qa.coverage import chunk_count, pooled_coverage_score
 from ragassay.metrics.qa.diversity import (
     intent_similarities,
     pair_similarities,
@@ -70,9 +70,10 @@ def racar_scores(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) ->
 
 
 def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str, Score]:
-    """Return the means of what is measured without a judge; what applies to no pair is left out.
+    """Return the means of what is measured without a judge; what applies to nothing is left out.
 
-    Coverage counts papers, chunks per answer and numbers count answers, context counts pairs.
+    Coverage is a mean over papers, the share of numbers found one over numbers, the rest are means
+    over pairs, or pairs of questions. An answer without a word is not compared.
 
     Args:
         measures: Papers without pairs are left out.
@@ -85,14 +86,14 @@ def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str
         values = [value(one) for one in spread]
         return clustered_score(values, [one.paper for one in spread], judge=embedder)
 
-    def of_pairs(value: Callable[[PairMeasures], Sequence[float]]) -> Score:
+    def of_pairs(value: Callable[[PairMeasures], Sequence[float]], judge: str = "") -> Score:
         rows = [(v, one.paper) for one in papers for pair in one.pairs for v in value(pair)]
-        return clustered_score([v for v, _ in rows], [paper for _, paper in rows])
+        return clustered_score([v for v, _ in rows], [paper for _, paper in rows], judge=judge)
 
     found = {
         "coverage": of_papers(lambda one: one.coverage),
         "pooled_coverage": of_papers(lambda one: pooled_coverage_score(similarities(one)) or 0.0),
-        "chunks_per_answer": of_papers(lambda one: chunk_share(similarities(one)) or 0.0),
+        "chunks_per_answer": of_pairs(drawn_on, embedder),
         "numbers_found": of_pairs(lambda pair: [float(n.is_found) for n in pair.numbers]),
         "answers_with_numbers": of_pairs(lambda pair: [float(bool(pair.numbers))]),
         "context_free_questions": of_pairs(lambda pair: [float(not _needs_paper(pair))]),
@@ -116,6 +117,11 @@ def intent_score(
     papers = [paper_of.get(one.first, one.first) for one in intents]
     found = question_diversity(intent_similarities(intents), papers, judge=intents[0].judge)
     return {"intent_similarity": found.similarity}
+
+
+def drawn_on(pair: PairMeasures) -> list[float]:
+    """Return the share of chunks that an answer draws on; empty where it was not compared."""
+    return [len(pair.chunks) / chunk_count(len(pair.similarity))] if pair.similarity else []
 
 
 def _needs_paper(pair: PairMeasures) -> bool:

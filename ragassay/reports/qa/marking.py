@@ -36,13 +36,14 @@ def marked(
         context: Marks of the pair; those of the other part are passed over.
         numbers: Numbers of the answer; those that were found are passed over.
     """
-    spans = list[tuple[int, int, MarkKind]]()
-    spans += [(mark.start, mark.end, "context") for mark in context if mark.part == part]
+    spans: dict[tuple[int, int], MarkKind] = {
+        (mark.start, mark.end): "context" for mark in context if mark.part == part
+    }
     if part == "answer":
-        spans += [(one.start, one.end, "number") for one in numbers if not one.is_found]
+        spans |= {(one.start, one.end): "number" for one in numbers if not one.is_found}
     parts: list[Part] = []
     position = 0
-    for start, end, kind in sorted(spans):
+    for (start, end), kind in sorted(spans.items()):
         if not position <= start < end <= len(text):
             continue
         parts += [Part(text[position:start]), Part(text[start:end], kind)]

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 N_SHADES = 8
 MAX_QUESTIONS = 40
 """Questions that a heatmap shows; a paper with more shows its first ones."""
 MAX_COLUMNS = 300
 """Columns of a heatmap of sentences; a longer paper's neighbours share one."""
+DARK = 0.625
+"""Value from which a cell is too dark for dark numbers: the fifth of its eight shades ends here."""
 MAX_NUMBERED = 12
 """Questions of a heatmap that has room for numbers."""
 N_BARS = 10
@@ -24,12 +27,12 @@ BAR_HEIGHT = 60
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A word or a number at a place."""
+    """A word or a number at a place: in the margin, in a cell or at an end of the plot."""
 
     x: float
     y: float
     text: str
-    strong: bool = False
+    kind: Literal["", "cell", "dark", "left", "right"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +101,16 @@ def question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None
         return None
     cells = [[None if i == j else matrix[i][j] for j in range(n)] for i in range(n)]
     shades, _, _ = _shades(cells, CELL, CELL, (0.0, 1.0))
-    labels = [Label(GUTTER - 6, CELL * (i + 0.65), str(i + 1)) for i in range(n)]
+    labels = [Label(GUTTER - 6, CELL * (i + 0.65), str(i + 1), "right") for i in range(n)]
     labels += [Label(GUTTER + CELL * (i + 0.5), CELL * n + 14, str(i + 1)) for i in range(n)]
     if n <= MAX_NUMBERED:
         labels += [
-            Label(GUTTER + CELL * (j + 0.5), CELL * (i + 0.65), _short(value), value > 0.55)
+            Label(
+                GUTTER + CELL * (j + 0.5),
+                CELL * (i + 0.65),
+                _short(value),
+                "dark" if value >= DARK else "cell",
+            )
             for i, row in enumerate(cells)
             for j, value in enumerate(row)
             if value is not None
@@ -233,8 +241,9 @@ def _level(value: float, low: float, high: float) -> int:
 
 
 def _row_labels(n: int) -> list[Label]:
-    return [Label(GUTTER - 6, ROW * (i + 0.75), str(i + 1)) for i in range(n)]
+    return [Label(GUTTER - 6, ROW * (i + 0.75), str(i + 1), "right") for i in range(n)]
 
 
 def _ends(n_sentences: int, y: float) -> tuple[Label, Label]:
-    return Label(GUTTER, y, "first sentence"), Label(WIDTH, y, f"sentence {n_sentences}")
+    last = Label(WIDTH, y, f"sentence {n_sentences}", "right")
+    return Label(GUTTER, y, "first sentence", "left"), last

@@ -20,6 +20,7 @@ from ragassay.records.racar import RACAR, IntentSimilarity
 from ragassay.reports.charts import Plot, dot_plot
 from ragassay.reports.qa.plots import Histogram, histogram
 from ragassay.reports.text import (
+    NBSP,
     NOT_DEFINED,
     count_text,
     format_bounds,
@@ -57,6 +58,7 @@ class LikenessView:
 
 RATINGS: tuple[str, ...] = RACAR
 SHARES = ("pooled_coverage", "chunks_per_answer", "numbers_found", "context_free_questions")
+LIKENESS = ("question_similarity", "intent_similarity")
 TITLES = {
     **{name: name.capitalize() for name in RACAR},
     "coverage": "Coverage (equation 1)",
@@ -76,7 +78,7 @@ MEANINGS = {
     "reasonableness": "Rated 1 to 3: the answer does not contradict itself.",
     "coverage": (
         "Tenths of a paper that hold one of the 15 % of sentences closest to some answer. Ten"
-        " answers to anything reach nearly all: a low value tells something, a high one does not."
+        " answers reach nearly all by chance: a low value tells something, a high one does not."
     ),
     "pooled_coverage": (
         "Tenths that hold one of the 15 % of sentences closest to all answers together. SciQAG's"
@@ -97,18 +99,25 @@ MEANINGS = {
 
 
 def view_plots(scores: Mapping[str, Score]) -> tuple[Plot, ...]:
-    """Return one plot for ratings and one for shares; their titles are those of the table."""
-    likeness = [key for key in ("question_similarity", "intent_similarity") if key in scores]
-    named = {TITLES[key]: score for key, score in scores.items()}
-    # A cosine is drawn on the axis of shares; below 0, where no mean lies, it would be cut.
-    for key in likeness:
-        named[TITLES[key]] = scores[key].model_copy(update={"scale": (0.0, 1.0)})
-    groups = (("Ratings, 1 to 3", RATINGS), ("Shares", (*SHARES, *likeness)))
-    return tuple(
-        dot_plot(title, [TITLES[key] for key in keys if key in scores], {"": named})
-        for title, keys in groups
-        if any(key in scores for key in keys)
+    """Return a plot for ratings, one for shares and one for similarities, of what there is."""
+    groups = (
+        ("Ratings, 1 to 3", RATINGS),
+        ("Shares", SHARES),
+        ("Similarity of questions, lower is more diverse", LIKENESS),
     )
+    found: list[Plot] = []
+    for title, keys in groups:
+        own = {TITLES[key]: scores[key] for key in keys if key in scores}
+        if keys == LIKENESS:
+            own = {name: _as_cosine(score) for name, score in own.items()}
+        if own:
+            found.append(dot_plot(title, list(own), {"": own}))
+    return tuple(found)
+
+
+def _as_cosine(score: Score) -> Score:
+    """Return a similarity on the scale of cosines, on which it is no share and has no per cent."""
+    return score.model_copy(update={"scale": COSINE_SCALE})
 
 
 def view_scores(
@@ -133,6 +142,8 @@ def _chance(measures: Sequence[PaperMeasures]) -> dict[str, float]:
 
 
 def _line(key: str, score: Score, chance: float | None) -> ScoreLine:
+    if key in LIKENESS:
+        score = _as_cosine(score)
     return ScoreLine(
         title=TITLES[key],
         value=score_text(score),
@@ -169,7 +180,7 @@ def _likeness_view(
     unscored = f", {score.n_unscored:,} unscored" if score.n_unscored else ""
     mean = NOT_DEFINED if score.value is None else f"{score.value:.2f}"
     rows = tuple(
-        (one.name, one.count, NOT_DEFINED if one.share is None else f"{one.share:.1%}")
+        (one.name, one.count, NOT_DEFINED if one.share is None else f"{one.share * 100:.1f}{NBSP}%")
         for one in diversity.bins
     )
     words = f"mean {mean} of {count_text(score.n, 'pair')} of questions{unscored}"
