@@ -19,6 +19,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from ragassay.text.context_marks import bare, unnamed
+
 FlawKind = Literal["leading", "answer_told", "two_questions", "asks_reader", "out_of_context"]
 
 _AUXILIARY = (
@@ -55,12 +57,6 @@ _TO_READER = re.compile(
     r"^(?:have|do|did|are|were|will)\s+you\b|\byou\s+(?:want|plan|wish|intend)\b",
     re.IGNORECASE,
 )
-_POINTING = re.compile(r"\b(?:this|these)\s+(?!is\b|are\b|was\b|were\b|who\b)([a-z]+)")
-_BARE = re.compile(
-    r"\bthe\s+(show|movie|film|book|novel|story|series|song|game|passage|text|article|author|study"
-    r"|document|character|speaker|paragraph|query)\b(?!\s+(?:of|['\u2018\u201c\"A-Z]))"
-)
-_NAME = re.compile(r"(?<=\w)\W+[A-Z][\w.]*|['\u2018\u201c\"]\w")
 _NO_KEY = frozenset({"yes", "no", "true", "false", "both", "neither", "none"})
 _WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")
 
@@ -146,10 +142,9 @@ def _to_reader(text: str) -> Flaw | None:
 
 def _pointing(text: str) -> Flaw | None:
     mend = "name it: the question is graded without the query"
-    for found in _POINTING.finditer(text):
-        if found[1].rstrip("s") not in text[: found.start()].casefold():
-            return Flaw("out_of_context", f'"{found[0]}" is named nowhere in it', mend)
-    bare = _BARE.search(text)
-    if bare and not _NAME.search(text):
-        return Flaw("out_of_context", f'it does not say which {bare[1]} "{bare[0]}" is', mend)
+    this, the = unnamed(text), bare(text)
+    if this:
+        return Flaw("out_of_context", f'"{this[0]}" is named nowhere in it', mend)
+    if the:
+        return Flaw("out_of_context", f'it does not say which {the[1]} "{the[0]}" is', mend)
     return None

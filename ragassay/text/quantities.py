@@ -1,0 +1,225 @@
+"""Read the quantities of a text: numbers in any notation, with their units. Rules only.
+
+Numbers inside names ("p53", "TiO2", "4-aminophenol", "type 2"), of references ("[12]",
+"Figure 5") and of lists ("1. ...") are no quantities.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ragassay.text.spelled import SCALES, spelled_numbers_in
+from ragassay.text.units import Unit, read_unit
+
+_DASH = "[-\u2212\u2013\u2010\u2011]"
+_RAISED = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207a\u207b"
+_LOWERED = str.maketrans(_RAISED + "\u2212\u2013\u2010\u2011", "0123456789+-----")
+_ONE_SIGN = str.maketrans("\u03bc\u2126\u00ba", "\u00b5\u03a9\u00b0")
+"""Characters that look alike: micro, ohm, degree."""
+_THIN = "[\u00a0\u2009\u202f]"
+_NUMBER = re.compile(
+    r"(?<![0-9])(?:"
+    rf"(?P<thousands>[1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}}){{1,5}}|(?:{_THIN}[0-9]{{3}}){{1,5}}"
+    r"|(?: [0-9]{3}){0,4} 000))(?![0-9])(?:[.\u00b7](?P<rest>[0-9]{1,20}))?"
+    r"|(?P<whole>[0-9]{1,20})(?![0-9])(?:[.\u00b7](?P<point>[0-9]{1,20})|,(?P<comma>[0-9]{1,20})(?!,[0-9]))?"
+    r"|(?P<part>[\u00bd\u2153\u2154\u00bc\u00be]))(?![0-9])"
+)
+_PARTS = {"\u00bd": "1/2", "\u2153": "1/3", "\u2154": "2/3", "\u00bc": "1/4", "\u00be": "3/4"}
+_EXPONENT = (
+    rf"(?:\s?(?:\^|\*\*)\s?[({{]?(?P<marked>[-+\u2212\u2013]?[0-9]{{1,2}})[)}}]?"
+    rf"|\((?P<bracketed>[-+\u2212\u2013]?[0-9]{{1,2}})\)|(?P<raised>[{_RAISED}]{{1,3}})"
+    rf"|(?P<lost>(?:\s?{_DASH}\s?)?[1-9][0-9]?))(?![0-9]|\.[0-9])"
+)
+_TIMES_TEN = re.compile(rf"\)?\s?[\u00d7\u2715xX*\u00b7\u22c5]\s?10{_EXPONENT}")
+_TEN = re.compile(rf"10{_EXPONENT}")
+_E = re.compile(r"[eE]([-+\u2212]?[0-9]{1,2})(?![^\W_])")
+_SCALE = re.compile(rf"[\s-]({'|'.join(SCALES)})\b", re.IGNORECASE)
+
+_ITEM = r"\(?S?[0-9]{1,3}[a-zA-Z]?\)?"
+_LIST = rf"{_ITEM}(?:\s?(?:,|and|&|to|[-\u2013])\s?{_ITEM}){{0,20}}"
+_POINTERS = re.compile(
+    r"\b(?:fig(?:ure)?s?|tables?|eqs?|equations?|schemes?|sections?|refs?|references?|charts?"
+    rf"|appendix|chapters?|supplement\w*|no|nos|steps?|pages?|pp)\b\.?\s?{_LIST}(?![\w.%]|\s?[%\u00b0])"
+    r"|\[[1-9][0-9]{0,2}(?:\s?[,;\u2013-]\s?[0-9]{1,3}){0,30}\]"
+    r"|\bet al\.?,?\s\(?(?:19|20)[0-9]{2}|\b10\.[0-9]{4,9}/\S{1,80}|https?://\S{1,200}"
+    r"|(?:^|[\n:;,.]\s|\band\s)\(?[0-9]{1,2}\)(?=\s)|(?:^|\n|[:;]\s)[0-9]{1,2}\.(?=\s+\w)",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"\b(?:types?|phases?|grades?|stages?|class(?:es)?|groups?|arms?|versions?|vitamin|chromosome"
+    r"|exon|hepatitis|factor|transporter type)\s$",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    r"-(?:well|point|item|step|day|way|bit|layer|electron|digit|channel|cycle|dose|mer|dimensional"
+    r"|membered|year|month|week|hour|minute|second|times)\b",
+    re.IGNORECASE,
+)
+_LOCANTS = re.compile(r"(?:,[0-9]+'?)*['\u2032]?-\(?(?:[0-9,]+-)?[^\W\d_]")
+_SUFFIX = re.compile(r"(?:st|nd|rd|th)\b|(?<=0)s\b|[xX\u00d7](?![^\W_])|-?fold\b")
+_NAMED = re.compile(r"(?<!\bpH)(?:[^\W\d_]|[^\W\d_][-\u2010\u2011]|[^\W\d_][-\u2010]?\()$")
+_RAISED_TO = re.compile(r"(?:[^\W\d_]|\))[\u2212\u2013]$")
+_ABOUT = re.compile(
+    r"(?:\b(?:about|approximately|approx\.?|around|roughly|nearly|almost|circa|ca\.?|close to"
+    r"|some)|[~\u223c\u2248])\s?$",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(
+    rf"-?\s?(?:{_DASH}|\bto\b|\band\b|\bor\b|,|,\s(?:and|or)|\u00b1|\+/-|/|:)\s?|\s?\u00d7\s?"
+)
+_SAME_POWER = re.compile(rf"\s?(?:{_DASH}|\u00b1)\s?")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number of a text, with its unit.
+
+    Attributes:
+        start: Its first character.
+        end: One past the last character of the number, without the unit.
+        value: As it reads.
+        also: Other values that the notation allows.
+        power: The power of ten that it may be: 1000 for "10^3", and for "103", which may have lost
+            its superscript.
+        unit: None where none follows.
+        is_about: Whether it is said to be approximate.
+        is_name: Whether it is a part of a name, and so no quantity.
+        digits: Decimal places; negative for zeros at its end: -2 for "7500".
+        factor: What its figures are multiplied by: a power of ten, a million.
+    """
+
+    start: int
+    end: int
+    value: Fraction
+    also: tuple[Fraction, ...] = ()
+    power: Fraction | None = None
+    unit: Unit | None = None
+    is_about: bool = False
+    is_name: bool = False
+    digits: int = 0
+    factor: Fraction = Fraction(1)
+
+
+def read_quantities(text: str) -> list[Quantity]:
+    """Return the quantities of a text in order, those inside names marked as such.
+
+    Example:
+        >>> [str(q.value) for q in read_quantities("p53 rose from 1,200 to 2.5 \u00d7 10^4")]
+        ['53', '1200', '25000']
+    """
+    plain = _POINTERS.sub(lambda found: " " * len(found[0]), text.translate(_ONE_SIGN))
+    found = sorted([*_written(plain), *_spelled(plain)], key=lambda q: q.start)
+    return _shared(plain, [_in_context(plain, one) for one in found])
+
+
+def _written(text: str) -> Iterator[Quantity]:
+    """Yield the numbers in figures."""
+    place = 0
+    while found := _NUMBER.search(text, place):
+        one = _power_of_ten(text, found) or _number(text, found)
+        yield one
+        place = one.end
+
+
+def _number(text: str, found: re.Match[str]) -> Quantity:
+    start, end = found.span()
+    if found["part"]:
+        return Quantity(start, end, Fraction(_PARTS[found["part"]]))
+    whole = re.sub(r"[^0-9]", "", found["thousands"] or found["whole"])
+    decimals = found["rest"] or found["point"] or found["comma"] or ""
+    value = Fraction(int(whole + decimals), 10 ** len(decimals))
+    also: tuple[Fraction, ...] = ()
+    if found["comma"]:
+        also = (Fraction(whole), Fraction(found["comma"]))
+    digits = len(decimals) or -(len(whole) - len(whole.rstrip("0")))
+    one = Quantity(start, end, value, also, digits=digits)
+    times = _TIMES_TEN.match(text, end)
+    short = None if times else _E.match(text, end)
+    scale = None if times or short else _SCALE.match(text, end)
+    if times or short:
+        exponent = _exponent(times) if times else int(short[1].translate(_LOWERED))  # type: ignore[index]
+        end = times.end() if times else short.end()  # type: ignore[union-attr]
+        factor = Fraction(10) ** exponent
+        one = replace(one, end=end, value=value * factor, factor=factor, digits=digits - exponent)
+    elif scale:
+        factor = Fraction(SCALES[scale[1].lower()])
+        one = replace(one, end=scale.end(), value=value * factor, factor=factor)
+    return one
+
+
+def _power_of_ten(text: str, found: re.Match[str]) -> Quantity | None:
+    """Read "10^3", "10\u22123"; "103" may be it."""
+    ten = _TEN.match(text, found.start())
+    if not ten or text[found.start() - 1 : found.start()] in ("/", "\u00d7"):
+        return None
+    value = Fraction(10) ** _exponent(ten)
+    lost = ten["lost"]
+    if lost is None or "\u2212" in lost:
+        return Quantity(ten.start(), ten.end(), value, power=value)
+    if re.match(_DASH, lost.strip()):
+        return None
+    if ten.end() != found.end():
+        return None
+    return Quantity(ten.start(), ten.end(), Fraction(ten[0]), power=value)
+
+
+def _exponent(found: re.Match[str]) -> int:
+    text = found["marked"] or found["bracketed"] or found["raised"] or found["lost"]
+    return int(re.sub(r"\s", "", text.translate(_LOWERED)))
+
+
+def _spelled(text: str) -> Iterator[Quantity]:
+    for start, end, value in spelled_numbers_in(text):
+        yield Quantity(start, end, value)
+
+
+def _in_context(text: str, one: Quantity) -> Quantity:
+    """Read what stands before and behind a number: a name, a sign, a unit, "about"."""
+    before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
+    suffix = _SUFFIX.match(after)
+    at = one.end + (1 if after[:1] in ("-", " ", "\u00a0", "\u2009") else 0)
+    unit = read_unit(text, at)
+    is_glued = bool(re.match(r"[^\W\d_]", after)) and not (unit and at == one.end)
+    is_compound = bool(_LOCANTS.match(after)) and not (unit or _COUNTED.match(after))
+    is_version = bool(re.match(r"\.[0-9]", after) or re.search(r"[0-9]\.$", before))
+    is_name = not suffix and (is_glued or is_compound or is_version)
+    is_name = is_name or bool(_NAMED.search(before) or _LABEL.search(before))
+    # "s\u22121"
+    is_name = is_name or bool(one.value < 10 and not one.digits and _RAISED_TO.search(before))
+    sign = re.search(rf"(?:^|[\s(=,;:~<>\u2248\u223c]){_DASH}$", before)
+    value, also = one.value, one.also
+    if sign:
+        value, also = -value, (*also, value)
+        before = before[:-1]
+    return replace(
+        one,
+        value=value,
+        also=also,
+        unit=unit,
+        is_name=is_name,
+        is_about=bool(_ABOUT.search(before)),
+    )
+
+
+def _shared(text: str, found: Sequence[Quantity]) -> list[Quantity]:
+    """Give the first numbers of a range or a list the unit and the power of the last."""
+    read: list[Quantity] = []
+    for one in reversed(found):
+        after = read[-1] if read else None
+        gap = text[one.end : after.start] if after and after.start - one.end < 8 else None
+        if after and gap is not None and not one.unit and _JOINED.fullmatch(gap):
+            one = replace(one, unit=after.unit)
+        if after and gap is not None and one.factor == 1 != after.factor:
+            one = _scaled(one, after.factor, gap)
+        read.append(one)
+    return read[::-1]
+
+
+def _scaled(one: Quantity, factor: Fraction, gap: str) -> Quantity:
+    """Read the "6" of "6\u20139 million" as meant, that of "6 to 9 million" as it may be."""
+    if _SAME_POWER.fullmatch(gap):
+        return replace(one, value=one.value * factor, also=(*one.also, one.value))
+    return replace(one, also=(*one.also, one.value * factor))

@@ -1,0 +1,147 @@
+"""Read units of measurement: "mg/dl", "cm\u22122", "\u03bcmol L-1", "hours", "percent"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+_PREFIXES = {"f": -15, "p": -12, "n": -9, "\u00b5": -6, "u": -6, "m": -3, "c": -2, "d": -1}
+_PREFIXES |= {"": 0, "h": 2, "k": 3, "M": 6, "G": 9, "T": 12}
+_LONG_PREFIXES = {"": 0, "nano": -9, "micro": -6, "milli": -3, "centi": -2, "deci": -1}
+_LONG_PREFIXES |= {"kilo": 3, "mega": 6, "giga": 9}
+
+_Power = tuple[str, int]
+_Meaning = tuple[Fraction, tuple[_Power, ...]]
+
+
+def _of(factor: Fraction | int | str, **powers: int) -> _Meaning:
+    return Fraction(factor), tuple(powers.items())
+
+
+# "g", "M" and the like take a prefix; what a symbol stands for: a factor, and powers of base units.
+_PREFIXED: dict[str, _Meaning] = {
+    **{name: _of(1, **{name: 1}) for name in ("g", "m", "s", "mol", "V", "A", "W", "J", "Hz", "K")},
+    **{name: _of(1, **{name: 1}) for name in ("eV", "F", "N", "T", "C", "S", "Bq", "Gy", "Sv")},
+    **{name: _of(1, **{name: 1}) for name in ("cal", "IU", "U", "lx", "bp", "B", "Da", "\u03a9")},
+    "Pa": _of(1, Pa=1),
+    "bar": _of(100_000, Pa=1),
+    "L": _of("1/1000", m=3),
+    "l": _of("1/1000", m=3),
+    "M": _of(1000, mol=1, m=-3),
+    "Wh": _of(3600, W=1, s=1),
+    "Ah": _of(3600, A=1, s=1),
+}
+_PLAIN: dict[str, _Meaning] = {
+    **{name: _of(60, s=1) for name in ("min", "mins", "minute", "minutes")},
+    **{name: _of(3600, s=1) for name in ("h", "hr", "hrs", "hour", "hours")},
+    **{name: _of(86400, s=1) for name in ("d", "day", "days")},
+    **{name: _of(604800, s=1) for name in ("wk", "week", "weeks")},
+    **{name: _of(1, s=1) for name in ("sec", "secs", "second", "seconds")},
+    **{name: _of(1, month=1) for name in ("month", "months")},
+    **{name: _of(12, month=1) for name in ("yr", "yrs", "year", "years")},
+    **{name: _of("1/100") for name in ("%", "percent", "per cent", "percentage")},
+    **{name: _of(1, celsius=1) for name in ("\u00b0C", "\u2103", "degrees Celsius")},
+    **{name: _of(1, degree=1) for name in ("\u00b0", "degree", "degrees")},
+    **{name: _of(1, fold=1) for name in ("fold", "folds")},
+    **{name: _of("1/1000000") for name in ("ppm", "parts per million")},
+    **{name: _of("1/1000000000") for name in ("ppb", "parts per billion")},
+    "\u2030": _of("1/1000"),
+    "\u00b0F": _of(1, fahrenheit=1),
+    "\u212b": _of("1/10000000000", m=1),
+    "\u00c5": _of("1/10000000000", m=1),
+    "cc": _of("1/1000000", m=3),
+    "mcg": _of("1/1000000", g=1),
+    "mmHg": _of(1, mmHg=1),
+    "mm Hg": _of(1, mmHg=1),
+    "Torr": _of(1, mmHg=1),
+    "torr": _of(1, mmHg=1),
+    "atm": _of(101325, Pa=1),
+    "rpm": _of(1, rpm=1),
+    "dB": _of(1, dB=1),
+}
+_LONG = {
+    **{name: _PREFIXED["g"] for name in ("gram", "grams")},
+    **{name: _PREFIXED["m"] for name in ("meter", "meters", "metre", "metres")},
+    **{name: _PREFIXED["L"] for name in ("liter", "liters", "litre", "litres")},
+    **{name: _PREFIXED["mol"] for name in ("mole", "moles")},
+    **{name: _PREFIXED["M"] for name in ("molar",)},
+    **{name: _PREFIXED["V"] for name in ("volt", "volts")},
+    **{name: _PREFIXED["A"] for name in ("ampere", "amperes", "amps")},
+    **{name: _PREFIXED["W"] for name in ("watt", "watts")},
+    **{name: _PREFIXED["J"] for name in ("joule", "joules")},
+    **{name: _PREFIXED["Hz"] for name in ("hertz",)},
+    **{name: _PREFIXED["K"] for name in ("kelvin",)},
+    **{name: _PREFIXED["Pa"] for name in ("pascal", "pascals")},
+    **{name: _PREFIXED["Da"] for name in ("dalton", "daltons")},
+    **{name: _PREFIXED["\u03a9"] for name in ("ohm", "ohms")},
+    **{name: _PREFIXED["cal"] for name in ("calorie", "calories")},
+    "second": _PREFIXED["s"],
+    "seconds": _PREFIXED["s"],
+}
+
+
+def _table() -> dict[str, _Meaning]:
+    table: dict[str, _Meaning] = {}
+    for prefixes, symbols in ((_PREFIXES, _PREFIXED), (_LONG_PREFIXES, _LONG)):
+        for symbol, (factor, powers) in symbols.items():
+            for prefix, exponent in prefixes.items():
+                table[prefix + symbol] = factor * Fraction(10) ** exponent, powers
+    return table | _PLAIN
+
+
+_UNITS = _table()
+_SYMBOL = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
+_EXPONENT = r"\^?[({]?(?P<exponent>[-\u2212\u2013]?[1-4]|[\u207b\u00b9\u00b2\u00b3]{1,2})[)}]?"
+_FIRST = re.compile(rf"(?P<symbol>{_SYMBOL})(?:{_EXPONENT})?(?![^\W_])")
+_NEXT = re.compile(
+    rf"(?P<by>\s?/\s?|\sper\s|\s?[\u00b7\u22c5*.]?\s?)(?P<symbol>{_SYMBOL})(?:{_EXPONENT})?(?![^\W_])"
+)
+_RAISED = str.maketrans("\u207b\u00b9\u00b2\u00b3\u2212\u2013", "-123--")
+MOST_FACTORS = 4
+"""Symbols that a unit may have: "cm2 V-1 s-1" has three."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of measurement.
+
+    Attributes:
+        factor: How many of its base units it is: 1/1000 for "mg", 1/100 for "%".
+        powers: Its base units with their exponents, sorted; empty for a share.
+        end: One past its last character in the text that it was read from.
+    """
+
+    factor: Fraction
+    powers: tuple[_Power, ...]
+    end: int
+
+
+def read_unit(text: str, start: int) -> Unit | None:
+    """Return the unit that begins at a place of a text; None where none does.
+
+    Example:
+        >>> unit = read_unit("200 mg/dl", 4)
+        >>> unit.factor, unit.powers
+        (Fraction(10, 1), (('g', 1), ('m', -3)))
+        >>> read_unit("5 mice", 2) is None
+        True
+    """
+    found, end = _FIRST.match(text, start), start
+    if not found:
+        return None
+    factor, powers = Fraction(1), dict[str, int]()
+    for n_more in range(MOST_FACTORS):
+        exponent = int((found["exponent"] or "1").translate(_RAISED))
+        if n_more and ("/" in found["by"] or "per" in found["by"]):
+            exponent = -exponent
+        one, bases = _UNITS[found["symbol"]]
+        factor *= one**exponent
+        for base, power in bases:
+            powers[base] = powers.get(base, 0) + power * exponent
+        end = found.end()
+        found = _NEXT.match(text, end)
+        # "5 mg h" is no unit, "5 mg h-1" and "5 mg/h" are.
+        if not found or not (found["exponent"] or found["by"].strip()) or "." == found["by"]:
+            break
+    return Unit(factor, tuple(sorted((b, p) for b, p in powers.items() if p)), end)
