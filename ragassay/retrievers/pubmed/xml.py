@@ -21,6 +21,7 @@ from lxml.etree import _Element as Element
 from ragassay.formats.items import Place, shown
 from ragassay.formats.lines import open_binary
 from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.xml_parts import WHOLE_FILE, declares_entities, forget, line_of, not_xml
 from ragassay.records import Rejection
 from ragassay.records.literature import Article
 from ragassay.retrievers.pubmed.article import read_article, read_book_article, read_pmid
@@ -33,8 +34,6 @@ _READERS = {"PubmedArticle": read_article, "PubmedBookArticle": read_book_articl
 _DELETIONS = "DeleteCitation"
 _ROOTS = frozenset({"PubmedArticleSet", "PubmedBookArticleSet", *_READERS})
 _EFETCH_NAME = "efetch"
-_MAX_LINE = 65_535
-_WHOLE = "a whole file: fetch or unpack it again"
 
 
 @dataclass(frozen=True)
@@ -116,13 +115,13 @@ class _Stream:
         while not self._over:
             trouble = self._feed(chunks)
             for _, element in self._parser.read_events():
-                if self._n_records == 0 and _declares_entities(element):
+                if self._n_records == 0 and declares_entities(element):
                     yield self._entities()
                     return
                 self._n_records += 1
                 self._n_pending_bytes = 0
                 yield from self._items(element)
-                _forget(element)
+                forget(element)
             if trouble is not None:
                 yield trouble
 
@@ -137,11 +136,11 @@ class _Stream:
                 return self._check_root(self._parser.close())
         except XMLSyntaxError as error:
             self._over = True
-            return self._reject(error.lineno or self._line, _not_xml(error))
+            return self._reject(error.lineno or self._line, not_xml(error))
         except (EOFError, zlib.error, OSError) as error:
             self._over = True
             text = f"the file is truncated or is damaged here ({error})"
-            return self._reject(self._line, Problem("", text, _WHOLE))
+            return self._reject(self._line, Problem("", text, WHOLE_FILE))
         self._line += chunk.count(b"\n")
         self._n_pending_bytes += len(chunk)
         if self._n_pending_bytes <= MAX_RECORD_BYTES:
@@ -154,7 +153,7 @@ class _Stream:
         """Return what is wrong with a file that was read without finding a record, if anything."""
         if self._n_records:
             return None
-        if _declares_entities(root):
+        if declares_entities(root):
             return self._entities()
         if root.tag in _ROOTS:
             return None
@@ -190,44 +189,10 @@ class _Stream:
         prefix = "" if isinstance(pmid, Problem) else f"PMID {pmid[0]}: "
         content = tostring(element, encoding="unicode", with_tail=False)
         return self._reject(
-            _line(element) or self._line,
+            line_of(element) or self._line,
             Problem(problem.field, prefix + problem.text, problem.expected),
             shown(content),
         )
 
     def _reject(self, line: int, problem: Problem, content: str = "") -> Rejection:
         return Place(self._name, line, f"line-{line}", content).reject(problem)
-
-
-def _not_xml(error: XMLSyntaxError) -> Problem:
-    # "…, line 5, column 7" is at the end; the line has a field of its own.
-    said, _, where = error.msg.partition(", line ")
-    column = where.partition("column ")[2]
-    text = f"not XML from here on: {said}" + (f", column {column}" if column else "")
-    return Problem("", text, _WHOLE)
-
-
-def _line(element: Element) -> int:
-    """Return the line that an element starts on; 0 where unknown."""
-    if (element.sourceline or 0) < _MAX_LINE:
-        return element.sourceline or 0
-    # libxml2 has higher line numbers only for text, namely the line on which the text ends.
-    for one in element.iter("*"):
-        if one.text:
-            return one.sourceline - one.text.count("\n")
-    return 0
-
-
-def _declares_entities(element: Element) -> bool:
-    declared = element.getroottree().docinfo.internalDTD
-    return declared is not None and next(iter(declared.iterentities()), None) is not None
-
-
-def _forget(element: Element) -> None:
-    """Free a record that was read, and everything before it."""
-    element.clear(keep_tail=False)
-    parent = element.getparent()
-    while parent is not None:
-        while element.getprevious() is not None:
-            del parent[0]
-        element, parent = parent, parent.getparent()

@@ -1,0 +1,220 @@
+"""Turn an article of JATS, the XML of PubMed Central, into a paper.
+
+Sub-articles (reviews, translations, replies) are left out: they are other texts than the article.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lxml.etree import QName
+from lxml.etree import _Element as Element
+
+from ragassay.formats.papers.headings import kind_of_heading
+from ragassay.formats.papers.jats_tables import table_text
+from ragassay.formats.papers.jats_text import Flow, lines_of, text_of
+from ragassay.formats.papers.prose import flat
+from ragassay.formats.papers.rows import plain_id
+from ragassay.formats.problems import Problem
+from ragassay.records import Paper, PaperSection
+from ragassay.records.papers import SectionKind
+
+_ID_TYPES = ("doi", "pmcid", "pmc", "pmcaid", "pmid")
+_BACK_TYPES = frozenset(
+    {"supplementary-material", "coi-statement", "ack", "data-availability", "funding-information"}
+)
+_MAX_LICENCE_CHARS = 300
+
+
+def read_jats(article: Element, name: str) -> Paper | Problem:
+    """Turn an `article` into a paper.
+
+    Args:
+        article: The element, whole; its tags lose their namespaces.
+        name: The paper's id where the article has neither DOI, PMCID nor PMID.
+    """
+    for element in article.iter("*"):
+        element.tag = QName(element).localname
+    meta = article.find("front/article-meta")
+    sections = tuple(_sections(article, meta))
+    if not sections:
+        return Problem("article", "neither an abstract nor a body", "an article with its text")
+    return Paper(
+        id=_id(meta) or plain_id(name),
+        title=text_of(_find(meta, "title-group/article-title")),
+        sections=sections,
+        keywords=_keywords(meta),
+        journal=text_of(article.find("front/journal-meta//journal-title")),
+        licence=_licence(meta),
+    )
+
+
+def _find(element: Element | None, path: str) -> Element | None:
+    return None if element is None else element.find(path)
+
+
+def _id(meta: Element | None) -> str:
+    ids = {one.get("pub-id-type"): text_of(one) for one in _all(meta, "article-id")}
+    kind = next((kind for kind in _ID_TYPES if ids.get(kind)), None)
+    if kind is None:
+        return ""
+    if kind.startswith("pmc") and ids[kind].isdecimal():
+        return f"PMC{ids[kind]}"
+    return plain_id(ids[kind])
+
+
+def _all(element: Element | None, path: str) -> list[Element]:
+    return [] if element is None else element.findall(path)
+
+
+def _keywords(meta: Element | None) -> tuple[str, ...]:
+    groups = [
+        group
+        for group in _all(meta, "kwd-group")
+        if "abbr" not in (group.get("kwd-group-type") or "").lower()
+    ]
+    english = [group for group in groups if (_attribute(group, "lang") or "en").startswith("en")]
+    names = (
+        text_of(kwd)
+        for group in english or groups
+        for kwd in group.iter("kwd", "compound-kwd-part")
+    )
+    return tuple(dict.fromkeys(name.strip(" .,;") for name in names if name.strip(" .,;")))
+
+
+def _licence(meta: Element | None) -> str:
+    """Return the licence's address, else its words, else its type."""
+    licence = _find(meta, "permissions/license")
+    if licence is None:
+        return ""
+    links = (_attribute(one, "href") for one in licence.iter("ext-link", "uri"))
+    told = (
+        _attribute(licence, "href"),
+        text_of(licence.find(".//license_ref")),
+        next((link for link in links if "creativecommons.org" in link), ""),
+        text_of(licence),
+        licence.get("license-type") or "",
+    )
+    return next((one for one in told if one), "")[:_MAX_LICENCE_CHARS]
+
+
+def _attribute(element: Element, name: str) -> str:
+    """Return an attribute by its name without a namespace."""
+    return next((str(v) for k, v in element.attrib.items() if QName(k).localname == name), "")
+
+
+def _sections(article: Element, meta: Element | None) -> Iterator[PaperSection]:
+    abstracts = _all(meta, "abstract")
+    main = [one for one in abstracts if not one.get("abstract-type")] or abstracts
+    for one in main:
+        yield from _read(one, ("Abstract",), "abstract")
+    yield from _read(article.find("body"), (), "body")
+    yield from _floats(article.find("floats-group"))
+    for one in (*(one for one in abstracts if one not in main), *_all(meta, "trans-abstract")):
+        yield from _read(one, ("Abstract",), "back")
+    yield from _read(article.find("back"), (), "back")
+
+
+def _read(
+    element: Element | None, path: tuple[str, ...], kind: SectionKind
+) -> Iterator[PaperSection]:
+    """Return the sections of an element: its own text, its tables and figures, those below."""
+    if element is None:
+        return
+    title = element.find("title")
+    flow = Flow()
+    flow.add(element)
+    flow.end_line()
+    name = text_of(title)
+    lines = flow.lines[1:] if name and flow.lines[:1] == [name] else flow.lines
+    if name and name.casefold() != (path[-1].casefold() if path else ""):
+        path = (*path, name)
+    if element.tag in ("sec", "ack", "notes") and len(path) == 1:
+        is_back = kind_of_heading(name) == "back" or _sec_type(element) in _BACK_TYPES
+        kind = "back" if is_back else kind
+    if lines:
+        yield PaperSection(title=" / ".join(path), text="\n".join(lines), kind=kind)
+    for one in flow.floats:
+        yield from _float(one)
+    for one in flow.sections:
+        if one.tag == "ref-list":
+            yield from _references(one)
+        else:
+            yield from _read(one, path, "body" if one.tag == "app" else kind)
+    yield from _notes(flow.notes, path)
+
+
+def _sec_type(element: Element) -> str:
+    return (element.get("sec-type") or "").lower()
+
+
+def _notes(notes: list[Element], path: tuple[str, ...]) -> Iterator[PaperSection]:
+    lines = [line for note in notes for line in _note_lines(note)]
+    if lines:
+        title = " / ".join((*path, "Notes"))
+        yield PaperSection(title=title, text="\n".join(lines), kind="back")
+
+
+def _note_lines(note: Element) -> list[str]:
+    if note.tag != "fn-group":
+        return lines_of(note)
+    return [line for one in note.iter("fn") for line in lines_of(one)]
+
+
+def _floats(group: Element | None) -> Iterator[PaperSection]:
+    for one in group if group is not None else ():
+        yield from _float(one)
+
+
+_NAMES = {"table-wrap": "Table", "fig": "Figure"}
+
+
+def _float(element: Element) -> Iterator[PaperSection]:
+    """Return the caption, with the notes below, and the rows of a table."""
+    if element.tag in ("table-wrap-group", "fig-group"):
+        yield from _floats(element)
+        return
+    label = text_of(element.find("label")).rstrip(".:") or _NAMES.get(
+        str(element.tag), "Supplement"
+    )
+    notes = [line for one in element.iter("table-wrap-foot") for line in _foot_lines(one)]
+    told = element.find("caption")
+    if told is None and element.tag not in _NAMES:
+        told = element
+    caption = [*lines_of(told), *notes]
+    if caption:
+        yield PaperSection(title=label, text="\n".join(caption), kind="caption")
+    rows = table_text(element) if element.tag == "table-wrap" else ""
+    if rows:
+        yield PaperSection(title=label, text=rows, kind="table")
+
+
+def _foot_lines(foot: Element) -> list[str]:
+    notes = [line for one in foot.iter("fn") for line in _labelled(one)]
+    return [*lines_of(foot), *notes]
+
+
+def _labelled(note: Element) -> list[str]:
+    label, text = text_of(note.find("label")), text_of(note)
+    return [f"{label} {text}".strip()] if text else []
+
+
+def _references(element: Element) -> Iterator[PaperSection]:
+    lines = [line for one in element.iter("ref") if (line := _reference(one))]
+    if lines:
+        title = text_of(element.find("title")) or "References"
+        yield PaperSection(title=title, text="\n".join(lines), kind="reference")
+
+
+def _reference(ref: Element) -> str:
+    label = text_of(ref.find("label")).strip("[].()")
+    texts = [
+        text_of(one) if one.tag == "mixed-citation" else _spaced(one)
+        for one in ref.iter("mixed-citation", "element-citation", "nlm-citation", "note")
+    ]
+    return flat(f"{label}. {'; '.join(texts)}" if label else "; ".join(texts))
+
+
+def _spaced(element: Element) -> str:
+    """Return the texts of an element whose parts have no punctuation between them."""
+    return flat(" ".join(flat(text) for text in element.itertext() if text.strip()))

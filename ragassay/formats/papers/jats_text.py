@@ -1,0 +1,216 @@
+"""The running text of an element of JATS: inline markup joined so that numbers stay true.
+
+"10<sup>3</sup>" is 10^3, "<sup>13</sup>C" is 13C, "H<sub>2</sub>O" is H2O, a raised citation is
+"[12]"; a formula is its alternative text, else MathML or TeX in one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml.etree import _Element as Element
+
+from ragassay.formats.papers.prose import flat
+
+FLOATS = frozenset(
+    {"table-wrap", "table-wrap-group", "fig", "fig-group", "supplementary-material", "media"}
+)
+"""Elements with a caption that interrupt the text."""
+
+SECTIONS = frozenset({"sec", "app", "app-group", "ref-list", "glossary", "ack", "notes", "bio"})
+_NOTES = frozenset({"fn", "fn-group"})
+_BLOCKS = frozenset(
+    {
+        *("p", "list", "list-item", "def-list", "def-item", "disp-quote", "boxed-text", "caption"),
+        *("preformat", "code", "verse-group", "speech", "statement", "title", "attrib", "tr"),
+        *("address", "question", "answer", "question-wrap", "explanation"),
+    }
+)
+_UNSEEN = frozenset(
+    {
+        *("label", "object-id", "permissions", "graphic", "inline-graphic", "sec-meta"),
+        *("x", "annotation", "annotation-xml", "processing-meta"),
+    }
+)
+_SPACED = frozenset({"break", "hr", "disp-formula", "disp-formula-group", "def", "term", "td"})
+_FORMULAS = frozenset({"inline-formula", "disp-formula", "alternatives", "math", "tex-math"})
+_ORDINALS = frozenset({"st", "nd", "rd", "th"})
+_SIMPLE = re.compile(r"[+\u2212\u2013-]?[\w.]+[+\u2212-]?")
+_LEFT_OPEN = "([{/-\u2013\u2014\u2212"
+
+
+class Flow:
+    """The text of an element, and what stands in it but is no part of the running text.
+
+    Attributes:
+        lines: A paragraph each.
+        floats: Tables, figures and the like, in order.
+        notes: Footnotes.
+        sections: Sections directly in the element, which are not read.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.floats: list[Element] = []
+        self.notes: list[Element] = []
+        self.sections: list[Element] = []
+        self._open = ""
+
+    def add(self, element: Element) -> None:
+        """Add an element's content."""
+        self._open += element.text or ""
+        for child in element:
+            self._add_child(child)
+            self._open += child.tail or ""
+
+    def end_line(self) -> None:
+        """End the open paragraph."""
+        line = flat(self._open)
+        if line:
+            self.lines.append(line)
+        self._open = ""
+
+    def _add_child(self, child: Element) -> None:
+        tag = child.tag
+        if tag in FLOATS:
+            self.floats.append(child)
+        elif tag in _NOTES:
+            self.notes.append(child)
+        elif tag in SECTIONS:
+            self.sections.append(child)
+        elif tag in _BLOCKS:
+            self.end_line()
+            self.add(child)
+            self.end_line()
+        elif tag == "sup":
+            self._open += _raised(child, self._open[-1:])
+        elif tag == "sub":
+            self._open += _lowered(child, self._open[-1:])
+        elif tag in _FORMULAS:
+            space = " " if tag in _SPACED else ""
+            self._open += f"{space}{_formula(child)}{space}"
+        elif tag not in _UNSEEN:
+            self._open += " " if tag in _SPACED else ""
+            self.add(child)
+
+
+def lines_of(element: Element | None) -> list[str]:
+    """Return the paragraphs of an element, without tables, figures and notes."""
+    if element is None:
+        return []
+    flow = Flow()
+    flow.add(element)
+    flow.end_line()
+    return flow.lines
+
+
+def text_of(element: Element | None) -> str:
+    """Return an element's text on one line; empty for None."""
+    return " ".join(lines_of(element))
+
+
+def _raised(element: Element, before: str) -> str:
+    text = text_of(element)
+    if _is_citation(element) and any(c.isalnum() for c in text):
+        return text if text.startswith(("[", "(")) or before in ("[", "(") else f"[{text}]"
+    is_plain = not any(c.isalnum() for c in text) or not before.strip() or before in _LEFT_OPEN
+    if is_plain or (before.isdigit() and text.lower() in _ORDINALS):
+        return text
+    return f"^{text}" if _SIMPLE.fullmatch(text) else f"^({text})"
+
+
+def _lowered(element: Element, before: str) -> str:
+    text = text_of(element)
+    return f"_{text}" if before.isdigit() and text[:1].isdigit() else text
+
+
+def _is_citation(element: Element) -> bool:
+    around = [*element.iterancestors("xref"), *element.iter("xref")]
+    return any(one.get("ref-type") == "bibr" for one in around)
+
+
+def _formula(element: Element) -> str:
+    """Return a formula: its alternative text, else its MathML, its TeX, its text."""
+    told = next((text for one in element.iter("alt-text") if (text := flat(one.text or ""))), "")
+    if told:
+        return told
+    math = next(element.iter("math"), None)
+    if math is not None:
+        return flat("".join(_math(math)))
+    tex = next(element.iter("tex-math"), None)
+    return _plain_tex("".join(tex.itertext())) if tex is not None else text_of(element)
+
+
+_RELATIONS = frozenset("=<>\u2264\u2265\u2248\u223c\u00b1\u00d7")
+_MATH_JOINS = {
+    "msup": "^",
+    "msub": "_",
+    "mfrac": "/",
+    "msubsup": "_^",
+}
+
+
+def _math(element: Element) -> Iterator[str]:
+    tag, children = str(element.tag), list(element)
+    if tag in _MATH_JOINS and len(children) > 1:
+        signs = _MATH_JOINS[tag]
+        yield _grouped(children[0], tag == "mfrac")
+        for sign, child in zip(signs, children[1:], strict=False):
+            yield sign + _grouped(child, True)
+    elif tag in ("msqrt", "mroot"):
+        yield "sqrt(" if tag == "msqrt" else "root("
+        yield ", ".join("".join(_math(child)) for child in children)
+        yield ")"
+    elif tag == "mfenced":
+        yield element.get("open", "(")
+        yield ", ".join("".join(_math(child)) for child in children)
+        yield element.get("close", ")")
+    elif tag == "semantics":
+        yield from _math(children[0]) if children else ()
+    elif children:
+        for child in children:
+            yield from _math(child)
+    else:
+        text = flat(element.text or "")
+        yield f" {text} " if tag == "mo" and text in _RELATIONS else text
+
+
+def _grouped(element: Element, may_need: bool) -> str:
+    text = "".join(_math(element))
+    is_one = re.fullmatch(r"[\u2212-]?[\w.]*", text) is not None
+    return text if is_one or not may_need else f"({text.strip()})"
+
+
+_TEX_DOCUMENT = re.compile(r"\\begin\{document\}(.*?)\\end\{document\}", re.DOTALL)
+_TEX_WRAPPER = re.compile(
+    r"\\(?:math|text|operatorname|mbox|left|right|big+)[a-z]*\s*(?=[{(\[|)\]])"
+)
+_TEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_TEX_SIGNS = {
+    r"\times": "\u00d7",
+    r"\cdot": "\u00b7",
+    r"\pm": "\u00b1",
+    r"\leq": "\u2264",
+    r"\le": "\u2264",
+    r"\geq": "\u2265",
+    r"\ge": "\u2265",
+    r"\approx": "\u2248",
+    r"\sim": "~",
+    r"\mu": "\u03bc",
+    r"\%": "%",
+    r"\,": " ",
+    r"\;": " ",
+    r"\ ": " ",
+}
+_TEX_SIGN = re.compile(
+    "|".join(re.escape(sign) + ("(?![a-zA-Z])" if sign[1].isalpha() else "") for sign in _TEX_SIGNS)
+)
+
+
+def _plain_tex(tex: str) -> str:
+    document = _TEX_DOCUMENT.search(tex)
+    text = (document[1] if document else tex).replace("$", "")
+    text = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[0]], _TEX_WRAPPER.sub("", text))
+    text = _TEX_FRACTION.sub(r"(\1)/(\2)", text)
+    return flat(re.sub(r"[{}\\]", "", text))

@@ -1,0 +1,220 @@
+"""Read and write question-answer pairs about papers.
+
+{"id", "question", "answer", "paper", "system", "sources"} a line, or in an array
+{"doi", "txt", "Q&A": [{"Q", "A"}]}: SciQAG's, which brings the paper
+question,answer,paper[,id,system]: CSV, or the same with tabs or semicolons
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ragassay.errors import InputError
+from ragassay.formats.items import Item, Place, content_of, iter_items
+from ragassay.formats.lines import iter_lines
+from ragassay.formats.output import write_values
+from ragassay.formats.papers.files import files_of
+from ragassay.formats.papers.rows import PAIR, PAPER, PairRow, plain_id, read_paper_row
+from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.sniff import recognise
+from ragassay.formats.topics import whole_bytes
+from ragassay.records import Paper, QAPair, Rejection
+
+SHAPES = (__doc__ or "").partition("\n\n")[2]
+_DELIMITERS = ("\t", ";", ",")
+_NO_PAPER = "pair"
+
+
+@dataclass(frozen=True)
+class PairFile:
+    """The pairs of a file, with their papers.
+
+    Attributes:
+        pairs: In the file's order, each id once.
+        rejections: Lines that could not be read, and pairs without a known paper.
+        papers: The papers that were given, then those that the file brought.
+    """
+
+    pairs: tuple[QAPair, ...]
+    rejections: tuple[Rejection, ...]
+    papers: tuple[Paper, ...]
+
+
+def read_pairs(path: Path, papers: Sequence[Paper] = ()) -> PairFile:
+    """Read question-answer pairs.
+
+    Args:
+        path: A file, plain or gzip, or a folder of them; the form is recognised by the content.
+        papers: The papers that the pairs may be about. Where there is one paper in all, a pair
+            without a paper is about it; where there is none, papers are not checked.
+
+    Returns:
+        The pairs. One without an id gets `{paper}/{n}`, n its number among the paper's pairs. A
+        field that a pair does not have is left out.
+
+    Raises:
+        InputError: the path does not exist, may not be opened, is empty, or has no pair in a known
+            form.
+    """
+    reading = _Reading({paper.id: paper for paper in papers})
+    for file, name in files_of(path):
+        for item in _items(file):
+            if isinstance(item, Rejection):
+                reading.rejections.append(item)
+            else:
+                reading.add(item, name)
+    found = reading.result()
+    if not found.pairs:
+        first = (
+            f" (line {r.line}: {r.problem})" if (r := next(iter(found.rejections), None)) else ""
+        )
+        raise InputError(f"{path} has no question-answer pair{first}; expected:\n{SHAPES}")
+    return found
+
+
+def write_pairs(pairs: Iterable[QAPair], path: Path) -> None:
+    """Write pairs as JSON lines; `read_pairs` returns equal ones.
+
+    Raises:
+        InputError: two pairs share an id, a text cannot be written as UTF-8, or the file cannot be
+            written.
+    """
+    rows = [pair.model_dump(mode="json", exclude_defaults=True) for pair in pairs]
+    twice = next((name for name, n in Counter(str(row["id"]) for row in rows).items() if n > 1), "")
+    if twice:
+        raise InputError(f"{path} cannot be written: two pairs have the id {twice!r}")
+    write_values(rows, path)
+
+
+def _items(path: Path) -> Iterator[Item | Rejection]:
+    head = next(iter_lines(path), None)
+    if head is None:
+        raise InputError(f"{path} is empty; expected:\n{SHAPES}")
+    start = head.data.lstrip()
+    if head.problem or start.startswith((b"{", b"[")):
+        return iter_items(path)
+    return _table_items(path)
+
+
+def _table_items(path: Path) -> Iterator[Item | Rejection]:
+    try:
+        text = whole_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 ({error}); expected:\n{SHAPES}") from error
+    header = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=header.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    names = [name.strip().lower() for name in next(rows, [])]
+    if recognise({name.upper() if len(name) == 1 else name for name in names}, (PAIR,)) is None:
+        expected = f"expected a header with question and answer, or:\n{SHAPES}"
+        raise InputError(f"{path} begins with {found_text(header)}; {expected}")
+    line = 1
+    while True:
+        try:
+            cells = next(rows, None)
+        except csv.Error as error:
+            place = Place(str(path), line + 1, f"line-{line + 1}", "")
+            yield place.reject(Problem("", f"not CSV: {error}", "cells in whole quotes"))
+            return
+        if cells is None:
+            return
+        place = Place(str(path), line + 1, f"line-{line + 1}", content_of(cells))
+        line = rows.line_num
+        if len(cells) > len(names):
+            text = f"{len(cells)} cells under {len(names)} names"
+            yield place.reject(Problem("", text, "quotes around cells that contain a delimiter"))
+        elif any(cell.strip() for cell in cells):
+            filled = {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
+            yield Item(place, dict(filled))
+
+
+@dataclass
+class _Reading:
+    given: dict[str, Paper]
+    brought: dict[str, Paper] = field(default_factory=dict[str, Paper])
+    rows: list[tuple[PairRow, Place]] = field(default_factory=list[tuple[PairRow, Place]])
+    rejections: list[Rejection] = field(default_factory=list[Rejection])
+
+    def add(self, item: Item, name: str) -> None:
+        """Keep the pairs of an item, and its paper."""
+        form = recognise(item.keys, (PAIR, PAPER))
+        if form is None:
+            expected = f"{PAIR.keys}; or SciQAG's doi, txt, Q&A[{{Q, A}}]"
+            self._reject(item.place, Problem("", f"found {found(item.fields)}", expected))
+        elif form is PAPER:
+            self._add_paper(item, name)
+        else:
+            row = validate(PairRow, item.fields)
+            if isinstance(row, Problem):
+                self._reject(item.place, row)
+            else:
+                self.rows.append((row, item.place))
+
+    def _add_paper(self, item: Item, name: str) -> None:
+        read = read_paper_row(item, name)
+        if isinstance(read, Problem):
+            self._reject(item.place, read)
+            return
+        paper, rows = read
+        if paper.id in self.brought:
+            text = f"the paper {found_text(paper.id)} appeared before"
+            self._reject(item.place, Problem("doi", text, "unique ids"))
+            return
+        self.brought[paper.id] = paper
+        self.rows.extend((row.model_copy(update={"paper": paper.id}), item.place) for row in rows)
+
+    def _reject(self, place: Place, problem: Problem) -> None:
+        self.rejections.append(place.reject(problem))
+
+    def result(self) -> PairFile:
+        """Give the pairs their papers and ids."""
+        papers = self.brought | self.given
+        pairs: dict[str, QAPair] = {}
+        lines: dict[str, int] = {}
+        numbers: Counter[str] = Counter()
+        for row, place in self.rows:
+            paper = self._paper_of(row, papers)
+            if isinstance(paper, Problem):
+                self._reject(place, paper)
+                continue
+            numbers[paper] += 1
+            name = row.id or f"{paper or _NO_PAPER}/{numbers[paper]}"
+            if name in pairs:
+                where = f"line {lines[name]}"
+                text = f"the pair {found_text(name)} is already on {where}"
+                self._reject(place, Problem("id", text, "unique ids"))
+                continue
+            lines[name] = place.line
+            pairs[name] = QAPair(
+                id=name,
+                question=row.question,
+                answer=row.answer,
+                paper=paper,
+                system=row.system,
+                sources=tuple(row.sources),
+            )
+        known = tuple({**self.given, **self.brought, **self.given}.values())
+        return PairFile(tuple(pairs.values()), tuple(self.rejections), known)
+
+    def _paper_of(self, row: PairRow, papers: dict[str, Paper]) -> str | Problem:
+        name = row.paper
+        if not papers:
+            return name or ""
+        if name is None:
+            if len(papers) == 1:
+                return next(iter(papers))
+            text = f"the pair names no paper, and there are {len(papers)}"
+            return Problem("paper", text, f"the id of one, such as {next(iter(papers))!r}")
+        for known in (name, plain_id(name)):
+            if known in papers:
+                return known
+        return Problem(
+            "paper",
+            f"the paper {found_text(name)} is not among the papers",
+            f"the id of one of the {len(papers)}, such as {next(iter(papers))!r}",
+        )

@@ -1,0 +1,221 @@
+"""Turn plain text into the sections of a paper: headings, paragraphs, captions, keywords.
+
+A paragraph is a line of its section. Where the text is broken into short lines, as e-mail and PDF
+have it, the lines of a paragraph are joined, and words that were hyphenated at a line's end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ragassay.formats.papers.headings import Heading, read_heading
+from ragassay.records.papers import PaperSection, SectionKind
+
+_WRAPPED_CHARS = 130
+"""Text whose lines are hardly longer is broken into lines, not into paragraphs."""
+
+_LONG_LINES = 0.02
+_SHORT_LINE = 0.75
+_TITLE_CHARS = 250
+_FRONT_LINES = 12
+_SENTENCE_END = re.compile(r"[.!?:]['\"\u201d\u2019)\]\d]*$")
+_LIST_ITEM = re.compile(r"(?:[-*\u2022\u2013]|\(?\d{1,3}[.)]|\[\d{1,3}\])\s")
+_OPENING = re.compile(r"(abstract|summary)\s*[:.\u2014\u2013-]+\s*(?=\S)", re.IGNORECASE)
+_KEYWORDS = re.compile(
+    r"(?:key\s?-?words|index terms)\b\s*[:\u2014\u2013-]\s*(\S.*)", re.IGNORECASE
+)
+_CAPTION = re.compile(
+    r"((?:supplementary |supplemental )?(?:fig(?:ure)?s?\.?|tables?|box|scheme|chart)\s?"
+    r"S?\d{1,3}[A-Za-z]?)\s?[.:|\u2014]\s*(?=[A-Z(])",
+    re.IGNORECASE,
+)
+_BROKEN_WORD = re.compile(r"(?<![\w-])((?:[^\W\d_]+-)*[^\W\d_]{2,})[-\u00ad\u2010]\n([a-z][\w-]*)")
+
+
+_SPACE = re.compile(r"[ \t\r\n\f\v]+")
+
+
+def flat(text: str) -> str:
+    """Return text on one line; the narrow and no-break spaces inside of numbers stay."""
+    return _SPACE.sub(" ", text).strip(" ")
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A text in sections.
+
+    Attributes:
+        title: Its first line, where that looks like one and a title was asked for.
+        keywords: Of a line "Keywords: ...".
+        sections: In order; a caption stands behind the section that it interrupts.
+    """
+
+    title: str
+    keywords: tuple[str, ...]
+    sections: tuple[PaperSection, ...]
+
+
+def read_prose(text: str, *, may_have_title: bool = False) -> Prose:
+    """Cut plain text into sections.
+
+    Args:
+        text: Without a heading it is one section of the body.
+        may_have_title: Whether the first line may be the paper's title.
+    """
+    blocks = [list(block) for block in _blocks(text)]
+    width = _wrapped_width(blocks)
+    title = ""
+    if may_have_title and len(blocks) > 1 and _is_title(blocks[0], width):
+        title = " ".join(blocks.pop(0)).lstrip("# ")
+    words = _words_of(text) if width else Counter[str]()
+    sections = _Sections()
+    for block in blocks:
+        for lines in _parted(block):
+            if len(lines) == 1 and sections.open(lines[0]):
+                continue
+            for paragraph in _joined(lines, width, words) if width else lines:
+                sections.add(flat(paragraph))
+    return Prose(title, tuple(sections.keywords), tuple(_without_front(sections.finish())))
+
+
+def _without_front(sections: list[PaperSection]) -> list[PaperSection]:
+    """Set aside what stands before the heading of the abstract: authors and their addresses."""
+    if len(sections) > 1 and not sections[0].title and sections[1].kind == "abstract":
+        sections[0] = sections[0].model_copy(update={"kind": "back"})
+    return sections
+
+
+def _blocks(text: str) -> Iterator[list[str]]:
+    block: list[str] = []
+    for line in text.splitlines():
+        if line.strip():
+            block.append(line.strip())
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _wrapped_width(blocks: list[list[str]]) -> int:
+    """Return the usual length of a line of wrapped text; 0 where a line is a paragraph."""
+    lengths = sorted(len(line) for block in blocks for line in block)
+    n_long = sum(length > _WRAPPED_CHARS for length in lengths)
+    is_wrapped = any(len(block) > 1 for block in blocks) and n_long <= _LONG_LINES * len(lengths)
+    return lengths[int(0.8 * len(lengths))] if is_wrapped else 0
+
+
+def _is_title(block: list[str], width: int) -> bool:
+    if not width and len(block) > 1:
+        return False
+    text = " ".join(block)
+    known = read_heading(text) if not text.startswith("#") else None
+    return len(text) <= _TITLE_CHARS and not text.endswith((".", ":", ";")) and known is None
+
+
+def _parted(block: list[str]) -> Iterator[list[str]]:
+    """Cut a block at the lines that are headings by their words."""
+    part: list[str] = []
+    for line in block:
+        heading = read_heading(line)
+        may_be = not part or _SENTENCE_END.search(part[-1])
+        if heading and (heading.kind or len(block) == 1 or (heading.depth > 1 and may_be)):
+            if part:
+                yield part
+            yield [line]
+            part = []
+        else:
+            part.append(line)
+    if part:
+        yield part
+
+
+def _words_of(text: str) -> Counter[str]:
+    return Counter(word.lower() for word in re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", text))
+
+
+def _joined(lines: list[str], width: int, words: Counter[str]) -> Iterator[str]:
+    """Join the lines of each paragraph."""
+    part: list[str] = []
+    for line in lines:
+        if part and (_ends_paragraph(part[-1], width) or _LIST_ITEM.match(line)):
+            yield _unbroken(part, words)
+            part = []
+        part.append(line)
+    if part:
+        yield _unbroken(part, words)
+
+
+def _ends_paragraph(line: str, width: int) -> bool:
+    return len(line) < _SHORT_LINE * width and _SENTENCE_END.search(line) is not None
+
+
+def _unbroken(lines: list[str], words: Counter[str]) -> str:
+    def mended(match: re.Match[str]) -> str:
+        whole, hyphened = match[1] + match[2], f"{match[1]}-{match[2]}"
+        keeps = words[hyphened.lower()] > words[whole.lower()]
+        return hyphened if keeps or "-" in match[1] else whole
+
+    return _BROKEN_WORD.sub(mended, "\n".join(lines)).replace("\n", " ")
+
+
+@dataclass
+class _Sections:
+    """The sections of a text as they are read."""
+
+    path: list[Heading] = field(default_factory=list[Heading])
+    kind: SectionKind = "body"
+    lines: list[str] = field(default_factory=list[str])
+    captions: list[PaperSection] = field(default_factory=list[PaperSection])
+    done: list[PaperSection] = field(default_factory=list[PaperSection])
+    keywords: list[str] = field(default_factory=list[str])
+
+    def open(self, line: str) -> bool:
+        """Begin a section, if a line is a heading."""
+        heading = read_heading(line)
+        if heading is None or (heading.kind is None and self.kind == "reference"):
+            return False
+        self.finish()
+        self.path = [one for one in self.path if heading.is_below(one)]
+        self.kind = heading.kind or (self.kind if self.path else "body")
+        self.path.append(heading)
+        return True
+
+    def add(self, paragraph: str) -> None:
+        """Add a paragraph, or what it turns out to be."""
+        opening, keywords = _OPENING.match(paragraph), _KEYWORDS.fullmatch(paragraph)
+        caption = _CAPTION.match(paragraph) if self.kind in ("abstract", "body") else None
+        if opening and len(self.lines) < _FRONT_LINES and not self.done:
+            self.open(opening[1].title())
+            paragraph = paragraph[opening.end() :]
+        if keywords:
+            self.keywords.extend(split_keywords(keywords[1]))
+        elif caption:
+            text = paragraph[caption.end() :]
+            self.captions.append(PaperSection(title=caption[1], text=text, kind="caption"))
+        else:
+            self.lines.append(paragraph)
+
+    def finish(self) -> list[PaperSection]:
+        """End the open section and return all."""
+        if self.lines:
+            title = " / ".join(heading.title for heading in self.path)
+            self.done.append(PaperSection(title=title, text="\n".join(self.lines), kind=self.kind))
+        self.done += self.captions
+        self.lines, self.captions = [], []
+        return self.done
+
+
+def split_keywords(text: str | Iterable[str]) -> list[str]:
+    """Return the keywords of a list, or of a text that separates them by ; or , in that order.
+
+    Example:
+        >>> split_keywords("sleep; rats, old; sodium")
+        ['sleep', 'rats, old', 'sodium']
+    """
+    parts = text if not isinstance(text, str) else text.split(";" if ";" in text else ",")
+    names = (" ".join(part.split()).strip(" .,;") for part in parts)
+    return list(dict.fromkeys(name for name in names if name))
