@@ -95,9 +95,7 @@ class FaultyPair:
 
 
 @functools.lru_cache(maxsize=64)
-def _signature(
-    instruction: str, least: int, most: int, *names: str
-) -> type[dspy.Signature]:
+def _signature(instruction: str, least: int, most: int, *names: str) -> type[dspy.Signature]:
     pairs: Any = Annotated[list[WrittenPair], Field(min_length=least, max_length=most)]
     fields: dict[str, Any] = {name: (str, dspy.InputField()) for name in ("context", *names)}
     fields["pairs"] = (pairs, dspy.OutputField())
@@ -175,7 +173,7 @@ class QAMender(Agent):
 
 
 class SelfQuestioner(Agent):
-    """Asks and answers questions on one paragraph: the baseline of appendix D (Fang et al. 2024)."""
+    """Asks and answers questions on one paragraph: the baseline (Fang et al. 2024)."""
 
     name = "self_questioner"
     wants_logprobs = False
