@@ -31,9 +31,8 @@ class PaperSentence:
     section: PaperSection
 
 
-@functools.lru_cache(maxsize=_CACHED_PAPERS)
 def paper_sentences(paper: Paper) -> tuple[PaperSentence, ...]:
-    """Return the sentences of a paper's running text, in order.
+    """Return the sentences of a paper's running text, in order; they are cut once.
 
     A line of a section is a paragraph, so that no sentence goes across a line's end, even where a
     unit ends the line ("for 10 min.").
@@ -41,9 +40,14 @@ def paper_sentences(paper: Paper) -> tuple[PaperSentence, ...]:
     Args:
         paper: Without running text there are none.
     """
+    return _sentences(paper.sections)
+
+
+@functools.lru_cache(maxsize=_CACHED_PAPERS)
+def _sentences(sections: tuple[PaperSection, ...]) -> tuple[PaperSentence, ...]:
     found: list[PaperSentence] = []
     start = 0
-    for section in paper.sections:
+    for section in sections:
         if section.kind not in PROSE or not section.text:
             continue
         for line in section.text.split("\n"):

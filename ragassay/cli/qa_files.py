@@ -1,0 +1,138 @@
+"""`ragassay qa read` and `ragassay qa export`: papers in, pairs out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+
+if TYPE_CHECKING:
+    from ragassay.records import Paper
+
+
+def read(
+    papers: Annotated[Path, typer.Argument(help="A paper, or a folder of papers.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the papers here, as JSON lines; packed with .gz.")
+    ] = None,
+    keywords: Annotated[
+        bool, typer.Option("--keywords", help="Find keywords for papers that name none.")
+    ] = False,
+) -> None:
+    """Read papers, and show what was read of them.
+
+    PAPERS is JATS XML of PubMed Central (also a set of articles, as efetch sends it), PDF, plain
+    text, SciQAG's JSON, or what --out wrote; a file's form is recognised by its content, and any
+    file may be gzip. Abstract and body are the running text; tables, captions, references and back
+    matter are kept apart.
+
+    A PDF has less to read than the same paper as JATS: tables come out as lines, and a raised
+    digit as a digit ("103" for 10^3). Scanned pages have no text, and are rejected.
+
+    Keywords are TopicRank's, 20 a paper; the authors' own stay.
+
+    For example:
+
+      ragassay qa read PMC1234567.xml
+
+      ragassay qa read downloads/ --keywords --out papers.jsonl
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some file or line was rejected.
+    """
+    with errors_as_lines():
+        from rich.console import Console
+
+        from ragassay.cli.output import print_rejections
+        from ragassay.errors import InputError
+        from ragassay.formats.papers import read_papers, write_papers
+        from ragassay.reports.papers import paper_sheet
+        from ragassay.reports.sheets import sheet_table
+
+        found = read_papers(papers)
+        print_rejections(found.rejections)
+        if not found.papers:
+            raise InputError(f"{papers}: no paper could be read")
+        every = [_with_keywords(one) if keywords else one for one in found.papers]
+        Console().print(sheet_table(paper_sheet(every)))
+        if out is not None:
+            write_papers(every, out)
+            typer.echo(f"wrote {out}", err=True)
+    if found.rejections:
+        raise typer.Exit(PARTIAL)
+
+
+def export(
+    pairs: Annotated[
+        Path,
+        typer.Argument(
+            help="Question-answer pairs: JSON lines, CSV with question and answer, or SciQAG's "
+            "JSON, which brings its papers."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The file to write; packed if it ends in .gz.")],
+    form: Annotated[
+        str,
+        typer.Option("--as", help="ragas, deepeval, bioasq, testbank, jsonl, or sft; see below."),
+    ],
+    papers: Annotated[
+        Path | None, typer.Option(help="The papers of the pairs, as `ragassay qa read` takes them.")
+    ] = None,
+    instruction: Annotated[
+        Path | None,
+        typer.Option(help="Of sft: a text file, what the model is told; by default the writer's."),
+    ] = None,
+) -> None:
+    """Write question-answer pairs as what other tools read.
+
+    ragas: a test set (user_input, reference, reference_contexts). deepeval: goldens (input,
+    expected_output, context). bioasq: questions with ideal answer, documents and snippets.
+    testbank: a bank of exam questions a paper, for `ragassay grade`. jsonl: questions with
+    reference and sources for `ragassay evaluate`: give your RAG system each question, add its
+    reply as "answer", its own passages as "sources" if it has some. sft: a training example a
+    paper (instruction, input, output), as SciQAG trains its generator.
+
+    A paper's licence is written with what was made of it.
+
+    For example:
+
+      ragassay qa export pairs.jsonl --papers papers.jsonl --as testbank --out bank.jsonl.gz
+
+      ragassay qa export sciqag.jsonl --as ragas --out testset.jsonl
+
+    Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some pair or paper was rejected,
+    the rest is written.
+    """
+    with errors_as_lines():
+        from ragassay.cli.output import print_rejections
+        from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
+
+        known = read_papers(papers) if papers else PaperFile((), ())
+        found = read_pairs(pairs, known.papers)
+        rejections = (*known.rejections, *found.rejections)
+        print_rejections(rejections)
+        told = _instruction(instruction) if form == "sft" else ""
+        n = export_pairs(found.pairs, found.papers, out, form, instruction=told)
+        typer.echo(f"{out}: {len(found.pairs)} pairs in {n} entries of {form}")
+    if rejections:
+        raise typer.Exit(PARTIAL)
+
+
+def _with_keywords(paper: Paper) -> Paper:
+    from ragassay.text.keywords import find_keywords
+
+    if paper.keywords:
+        return paper
+    return paper.model_copy(update={"keywords": find_keywords(paper.text)})
+
+
+def _instruction(path: Path | None) -> str:
+    from ragassay.formats.topics import whole_bytes
+    from ragassay.prompts import load_prompts
+
+    if path is not None:
+        return whole_bytes(path).decode("utf-8", "replace").strip()
+    writer = load_prompts().agents.get("qa_writer")
+    return writer.task if writer else ""
