@@ -38,21 +38,25 @@ _TEN = re.compile(rf"10{_EXPONENT}")
 _E = re.compile(r"[eE]([-+\u2212]?[0-9]{1,2})(?![^\W_])")
 _SCALE = re.compile(rf"[\s-]({'|'.join(SCALES)})\b", re.IGNORECASE)
 
-_ITEM = r"\(?S?[0-9]{1,3}[a-zA-Z]?\)?"
-_LIST = rf"{_ITEM}(?:\s?(?:,|and|&|to|[-\u2013])\s?{_ITEM}){{0,20}}"
+_ITEM = r"\(?S?[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}[a-zA-Z]?\)?"
+_ENDS = r"(?!\w|\.\d|\s?[%\u00b0])"
+_NUMBERED = (
+    r"fig(?:ure)?|table|eq(?:uation)?|scheme|section|ref(?:erence)?|chart|appendix|chapter|step"
+    r"|page|type|phase|grade|stage|class|group|arm|version"
+)
 _POINTERS = re.compile(
-    r"\b(?:fig(?:ure)?s?|tables?|eqs?|equations?|schemes?|sections?|refs?|references?|charts?"
-    rf"|appendix|chapters?|supplement\w*|no|nos|steps?|pages?|pp)\b\.?\s?{_LIST}(?![\w.%]|\s?[%\u00b0])"
+    rf"\b(?:{_NUMBERED}|no(?=\.)|vitamin|chromosome|exon|hepatitis|factor)\b\.?\s?{_ITEM}"
+    rf"(?:\s?[-\u2013/]\s?{_ITEM})?{_ENDS}"
+    rf"|\b(?:(?:{_NUMBERED}|no)e?s|pp)\b\.?\s?{_ITEM}"
+    rf"(?:\s?(?:,|and|&|to|[-\u2013])\s?{_ITEM}){{1,20}}{_ENDS}"
     r"|\[[1-9][0-9]{0,2}(?:\s?[,;\u2013-]\s?[0-9]{1,3}){0,30}\]"
     r"|\bet al\.?,?\s\(?(?:19|20)[0-9]{2}|\b10\.[0-9]{4,9}/\S{1,80}|https?://\S{1,200}"
+    # A date, a registry number, "14-3-3".
+    r"|(?<![\w.-])[0-9]{1,7}(?:-[0-9]{1,4}){2,4}(?![\w-])"
     r"|(?:^|[\n:;,.]\s|\band\s)\(?[0-9]{1,2}\)(?=\s)|(?:^|\n|[:;]\s)[0-9]{1,2}\.(?=\s+\w)",
     re.IGNORECASE,
 )
-_LABEL = re.compile(
-    r"\b(?:types?|phases?|grades?|stages?|class(?:es)?|groups?|arms?|versions?|vitamin|chromosome"
-    r"|exon|hepatitis|factor|transporter type)\s$",
-    re.IGNORECASE,
-)
+"""What points to a part of the paper, a source, or one of several kinds: no quantity."""
 _COUNTED = re.compile(
     r"-(?:well|point|item|step|day|way|bit|layer|electron|digit|channel|cycle|dose|mer|dimensional"
     r"|membered|year|month|week|hour|minute|second|times)\b",
@@ -186,7 +190,7 @@ def _in_context(text: str, one: Quantity) -> Quantity:
     is_compound = bool(_LOCANTS.match(after)) and not (unit or _COUNTED.match(after))
     is_version = bool(re.match(r"\.[0-9]", after) or re.search(r"[0-9]\.$", before))
     is_name = not suffix and (is_glued or is_compound or is_version)
-    is_name = is_name or bool(_NAMED.search(before) or _LABEL.search(before))
+    is_name = is_name or bool(_NAMED.search(before))
     # "s\u22121"
     is_name = is_name or bool(one.value < 10 and not one.digits and _RAISED_TO.search(before))
     sign = re.search(rf"(?:^|[\s(=,;:~<>\u2248\u223c]){_DASH}$", before)
