@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragassay.records import Paper, QAPair
@@ -55,14 +55,15 @@ class Candidate:
     asked: RuleQuestion
 
 
-def extract_pairs(paper: Paper, number: int) -> tuple[QAPair, ...]:
+def extract_pairs(paper: Paper, number: int, keywords: Sequence[str] = ()) -> tuple[QAPair, ...]:
     """Return pairs whose answers are sentences of a paper, in its order.
 
     Args:
-        paper: The paper; without keywords of its own they are found in it.
+        paper: The paper.
         number: Most pairs: where there are more, they are spread over the paper.
+        keywords: What they are about; by default the paper's own, or those found in it.
     """
-    found = _chosen(candidates(paper), number)
+    found = _chosen(candidates(paper, keywords), number)
     return tuple(
         QAPair(
             id=f"{paper.id}/{n}",
@@ -76,11 +77,11 @@ def extract_pairs(paper: Paper, number: int) -> tuple[QAPair, ...]:
     )
 
 
-def candidates(paper: Paper) -> list[Candidate]:
+def candidates(paper: Paper, keywords: Sequence[str] = ()) -> list[Candidate]:
     """Return all sentences that make a pair, each question once, in the paper's order."""
     # Frozen models can be hashed, which pydantic does not tell.
     sentences = paper_sentences(paper)  # pyright: ignore[reportArgumentType]
-    is_known = _keyword_finder(paper.keywords or find_keywords(paper.text))
+    is_known = _keyword_finder(keywords or paper.keywords or find_keywords(paper.text))
     is_common = _common_words(sentences)
     found: dict[tuple[str, str], Candidate] = {}
     for one in sentences:
@@ -115,7 +116,7 @@ def _common_words(sentences: tuple[PaperSentence, ...]) -> Callable[[str], bool]
     return is_common
 
 
-def _keyword_finder(keywords: tuple[str, ...]) -> Callable[[str], bool]:
+def _keyword_finder(keywords: Sequence[str]) -> Callable[[str], bool]:
     words = {word for keyword in keywords for word in _stems(keyword)}
     wanted = {word for word in words if len(word) >= _LEAST_CHARS} - _GENERIC
 

@@ -15,7 +15,7 @@ import dspy
 from langchain_core.runnables import RunnableConfig
 
 from ragassay.agents.papers import paper_record
-from ragassay.errors import FatalModelError, InputError, RagassayError
+from ragassay.errors import FatalModelError, InputError, RagassayError, SettingsError
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.formats.papers import write_pairs
 from ragassay.graphs.files import case_of
@@ -106,12 +106,14 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
 
     Raises:
         InputError: Two papers have the same id.
-        SettingsError: No writer is named.
+        SettingsError: No writer is named, or several are.
     """
     known = {paper.id: paper for paper in papers}
     if len(known) < len(papers):
         twice, _ = Counter(paper.id for paper in papers).most_common(1)[0]
         raise InputError(f"two papers have the id {twice!r}")
+    if settings.panel:
+        raise SettingsError(f"one model writes the pairs, not {', '.join(settings.judges)}")
     tools = Toolbox.of(settings)
     rating: Toolbox | None = None
     if evaluator:
@@ -143,6 +145,41 @@ def _rate(tools: Toolbox) -> Rate:
         return found
 
     return rate
+
+
+async def make_pairs(
+    papers: Sequence[Paper],
+    plan: QAJob,
+    settings: Settings,
+    out: Path,
+    evaluator: str = "",
+    *,
+    listen: Listener = lambda event: None,
+) -> Generated:
+    """Write pairs by the model that the settings name, or by rules where they name none.
+
+    Args:
+        papers: With distinct ids.
+        plan: How they are written; its paper is not read.
+        settings: The settings.
+        out: The file; states are kept beside it.
+        evaluator: See `qa_tools`.
+        listen: Receives progress events.
+
+    Raises:
+        FatalModelError: A model is unavailable.
+        InputError: Two papers have the same id, or the file cannot be written.
+        SettingsError: What is asked for takes a model, and none is named; or several are.
+    """
+    if settings.has_judge:
+        tools = qa_tools(settings, papers, evaluator)
+        return await generate_pairs(papers, plan, tools, out, listen=listen)
+    asked = "--evaluator" if evaluator else "--baseline" if plan.way != "pairs" else ""
+    if asked:
+        raise SettingsError(
+            f"{asked} takes a model that writes: name one, --model openai/gpt-4.1-mini or another"
+        )
+    return await in_thread(extract_all, papers, plan, out, listen)
 
 
 async def generate_pairs(
@@ -182,16 +219,22 @@ async def generate_pairs(
 
 
 def extract_all(
-    papers: Sequence[Paper], number: int, out: Path, listen: Listener = lambda event: None
+    papers: Sequence[Paper], plan: QAJob, out: Path, listen: Listener = lambda event: None
 ) -> Generated:
     """Write the pairs that rules can take from the papers into a file; no model is asked.
+
+    Args:
+        papers: The papers.
+        plan: Has their number, and keywords in place of the papers' own.
+        out: The file.
+        listen: Receives progress events.
 
     Raises:
         InputError: The file cannot be written.
     """
     done: list[PaperPairs] = []
     for paper in papers:
-        pairs = extract_pairs(paper, number)
+        pairs = extract_pairs(paper, plan.number, plan.keywords)
         problem = "" if pairs else f"{EXTRACTOR} found no sentence that makes a pair"
         done.append(PaperPairs(paper.id, _numbered(paper.id, pairs), problem=problem))
         listen(Event(n_records=1))

@@ -284,6 +284,6 @@ def test_papers_have_different_ids_and_a_writer_is_named():
 def test_what_is_written_is_one_object_a_line(tmp_path: Path):
     from ragassay.runs.qa.generate import extract_all
 
-    found = extract_all((PAPER,), 10, tmp_path / "pairs.jsonl")
+    found = extract_all((PAPER,), QAJob(), tmp_path / "pairs.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
     assert [row["question"] for row in rows] == [pair.question for pair in found.pairs]
