@@ -39,11 +39,18 @@ class SharedPrefixAdapter(dspy.Adapter):
     ) -> list[dict[str, Any]]:
         """Return the two messages of a call."""
         examples = [_example(signature, demo) for demo in demos]
-        parts = [inputs[CONTEXT_FIELD], *examples, _task(signature, inputs)]
+        parts = [inputs[CONTEXT_FIELD], *examples, self.task(signature, inputs)]
         return [
             {"role": "system", "content": load_prompts().system},
             {"role": "user", "content": "\n\n".join(parts)},
         ]
+
+    def task(self, signature: Any, inputs: Mapping[str, Any]) -> str:
+        """Return what a prompt says after the context and the examples."""
+        # The shape comes before the inputs: all calls of an agent share it.
+        return "\n".join(
+            [f"Task: {signature.instructions}", _shape(signature), *_given(signature, inputs)]
+        )
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         """Return the reply's fields, each of its declared type.
@@ -114,22 +121,23 @@ def _given(signature: Any, inputs: Mapping[str, Any]) -> list[str]:
     return [f"{name}: {inputs[name]}" for name in names]
 
 
-def _task(signature: Any, inputs: Mapping[str, Any]) -> str:
-    # The shape comes before the inputs: all calls of an agent share it.
-    return "\n".join(
-        [f"Task: {signature.instructions}", _shape(signature), *_given(signature, inputs)]
-    )
-
-
 def _shape(signature: Any) -> str:
     """Return the expected reply, as JSON with a hint in place of each value."""
-    shown = {}
-    for name, schema in response_format(signature)["json_schema"]["schema"]["properties"].items():
-        if "enum" in schema:
-            shown[name] = " | ".join(str(value) for value in schema["enum"])
-        else:
-            shown[name] = ["..."] if schema.get("type") == "array" else "..."
-    return f"Reply with JSON: {json.dumps(shown)}"
+    schema = response_format(signature)["json_schema"]["schema"]
+    return f"Reply with JSON: {json.dumps(_hint(schema, schema.get('$defs', {})))}"
+
+
+def _hint(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+    """Return a value of a schema with a hint in place of each part."""
+    if "$ref" in schema:
+        return _hint(known[schema["$ref"].rpartition("/")[2]], known)
+    if "enum" in schema:
+        return " | ".join(str(value) for value in schema["enum"])
+    if "properties" in schema:
+        return {name: _hint(part, known) for name, part in schema["properties"].items()}
+    if schema.get("type") == "array":
+        return [_hint(schema.get("items", {}), known)]
+    return "..."
 
 
 def _example(signature: Any, demo: Mapping[str, Any]) -> str:

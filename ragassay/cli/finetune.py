@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def finetune(
     task: Annotated[
-        Literal["judge", "verifier", "labeller"], typer.Argument(help="What the model is for.")
+        Literal["judge", "verifier", "labeller", "qa"],
+        typer.Argument(help="What the model is for."),
     ],
     data: Annotated[
         list[Path],
@@ -60,6 +61,10 @@ def finetune(
     ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Labels of the answers, where they are in another file.")
+    ] = None,
+    papers: Annotated[
+        Path | None,
+        typer.Option(help="Of qa: the papers of the pairs, where their file does not bring them."),
     ] = None,
     systems: Annotated[
         int, typer.Option(min=1, help="Of a judge's data: systems learnt from, of each question.")
@@ -104,7 +109,9 @@ def finetune(
     A judge learns from YESciEval files: whole answers with others' ratings, and damaged versions
     of them, with texts of many origins. Questions are held out by a hash of their ids (four of
     ten); `ragassay audit` on their answers measures what the judge detects. A verifier learns from
-    claims with evidence and label, a labeller from answers whose sentences people labelled.
+    claims with evidence and label, a labeller from answers whose sentences people labelled. A
+    generator of question-answer pairs (qa) learns from pairs with their papers, in the prompt of
+    `ragassay qa generate`; papers longer than --row-tokens in groups of sections.
 
     The same command again resumes from the last checkpoint. Needs `pip install 'ragassay[train]'`;
     on a GPU with bitsandbytes the base of sft and cpo is loaded in four bits.
@@ -121,6 +128,8 @@ def finetune(
       ragassay finetune verifier --data claims.jsonl --dev others.jsonl --out adapters/verifier
 
       ragassay evaluate answers.jsonl --verifier ragassay/adapters/verifier
+
+      ragassay finetune qa --data pairs.jsonl --papers papers/ --row-tokens 12288 --out adapters/qa
 
       ragassay models check adapters/judge
     """
@@ -177,6 +186,7 @@ def finetune(
                 recipe=recipe,
                 start=start,
                 labels=labels,
+                papers=papers,
                 n_systems=systems,
                 limit=limit,
                 work=work,

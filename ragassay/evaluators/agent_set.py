@@ -17,6 +17,7 @@ from ragassay.agents.item_grader import AnswerChecker, ItemExtractor, ItemRater
 from ragassay.agents.nugget_assigner import NuggetAssigner
 from ragassay.agents.nugget_creator import NuggetCreator
 from ragassay.agents.nugget_writer import NuggetWriter
+from ragassay.agents.qa_writer import QAMender, QAWriter, SelfQuestioner
 from ragassay.agents.query_writer import QueryWriter
 from ragassay.agents.racar_rater import RacarRater
 from ragassay.agents.relevance_grader import RelevanceGrader
@@ -59,6 +60,9 @@ class Agents:
     accuracy_rater: RacarRater = field(default_factory=partial(RacarRater, "accuracy"))
     reasonableness_rater: RacarRater = field(default_factory=partial(RacarRater, "reasonableness"))
     intent_comparer: IntentComparer = field(default_factory=IntentComparer)
+    qa_writer: QAWriter = field(default_factory=QAWriter)
+    qa_mender: QAMender = field(default_factory=QAMender)
+    self_questioner: SelfQuestioner = field(default_factory=SelfQuestioner)
 
     def rater(self, kind: ItemKind) -> ItemRater:
         """Return the agent that rates a passage by items of a kind."""

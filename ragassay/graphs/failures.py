@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
@@ -44,6 +45,15 @@ def retry_policies(max_attempts: int) -> list[RetryPolicy]:
             retry_on=UnparsableReplyError, max_attempts=2, initial_interval=0.05, jitter=False
         ),
     ]
+
+
+def is_retried(error: Exception, attempt: int, policies: Sequence[RetryPolicy]) -> bool:
+    """Return whether an error of an attempt (counted from 1) is followed by another attempt."""
+    for policy in policies:
+        kinds: Any = policy.retry_on
+        if isinstance(error, kinds):
+            return attempt < policy.max_attempts
+    return False
 
 
 def file_failure(

@@ -52,6 +52,7 @@ _ROLES = {
     "judge": "rates answers by rubrics, with a rationale",
     "verifier": "says whether a passage supports a claim",
     "labeller": "says how much a sentence is needed",
+    "qa": "writes question-answer pairs from a paper",
 }
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NOTE, SHAPE, WEIGHTS = "ragassay.json", "adapter_config.json", "adapter_model.safetensors"
 
-TunedTask = Literal["judge", "verifier", "labeller"]
+TunedTask = Literal["judge", "verifier", "labeller", "qa"]
 
 
 class TunedNote(Frozen):

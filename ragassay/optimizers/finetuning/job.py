@@ -29,6 +29,7 @@ from ragassay.optimizers.compiling.label_tasks import SentenceLabelTask
 from ragassay.optimizers.finetuning.agent_data import agent_examples
 from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
 from ragassay.optimizers.finetuning.judge_data import judge_examples
+from ragassay.optimizers.finetuning.qa_data import qa_examples
 from ragassay.optimizers.finetuning.result import Finetuned
 from ragassay.optimizers.finetuning.training import Recipe, train
 from ragassay.optimizers.finetuning.verifier_data import read_verifier_examples
@@ -52,6 +53,7 @@ class FinetuneJob:
         recipe: How to train.
         start: Folder of an adapter to start from; None for a new one.
         labels: The file of labels, for a labeller, if the answers have none.
+        papers: The papers, for a generator of pairs, if the pairs' files bring none.
         n_systems: Systems per question in a judge's data.
         limit: Most examples; 0 for all.
         work: Folder of checkpoints; None for `out/checkpoints`.
@@ -64,6 +66,7 @@ class FinetuneJob:
     recipe: Recipe = field(default_factory=Recipe)
     start: Path | None = None
     labels: Path | None = None
+    papers: Path | None = None
     n_systems: int = 4
     limit: int = 0
     work: Path | None = None
@@ -131,6 +134,8 @@ def _examples(
         ), rejected
     if job.task == "verifier":
         read = read_verifier_examples(job.data, Embedder(settings.embedder), seed=job.recipe.seed)
+    elif job.task == "qa":
+        read = qa_examples(job.data, job.papers, job.recipe.row_tokens)
     else:
         read = agent_examples(SentenceLabelTask(Toolbox.of(settings), job.labels), job.data)
     examples, rejections = read

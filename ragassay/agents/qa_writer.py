@@ -1,0 +1,248 @@
+"""Write question-answer pairs from a paper, and repair them (Wan et al. 2024, sections 3.1, 3.2).
+
+The prompts are ours. The paper comes first, in the same bytes as where RACAR is rated, so that all
+calls on it share it as a prefix; keywords, number and known questions come last. The paper's own
+prompt asks for ten pairs at once, as this does.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import dspy
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ragassay.agents.base import ADAPTER, Agent, Request
+from ragassay.agents.context import build_paper_context, fence_mark, fenced
+from ragassay.errors import UnparsableReplyError
+from ragassay.prompts import load_prompts
+from ragassay.records import Document, QAPair, Usage
+
+_WORDS = load_prompts().agents["qa_writer"]
+_WORD = re.compile(r"[^\W\d_]{2}")
+_CONTROL = re.compile(r"[\s\x00-\x1f]+")
+
+
+def _bound(n_chars: int) -> Any:
+    # For models that enforce a schema; a longer text is still a text.
+    return Field(json_schema_extra={"maxLength": n_chars})
+
+
+def _as_strict(schema: dict[str, Any]) -> None:
+    """Put a schema in the form that strict modes take; a reply with more is still read."""
+    del schema["description"]
+    schema["additionalProperties"] = False
+
+
+class WrittenPair(BaseModel):
+    """A pair as a model writes it.
+
+    Attributes:
+        question: The question.
+        answer: Its answer.
+        quote: What it says to be the paper's words.
+    """
+
+    model_config = ConfigDict(frozen=True, json_schema_extra=_as_strict)
+
+    question: str = _bound(_WORDS.nugget_chars)
+    answer: str = _bound(_WORDS.answer_chars)
+    quote: str = _bound(_WORDS.restatement_chars)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _needs_no_quote(cls, given: Any) -> Any:
+        return {"quote": "", **given} if isinstance(given, dict) else given
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether question and answer have words."""
+        return bool(_WORD.search(self.question) and self.answer.strip())
+
+
+@dataclass(frozen=True)
+class WrittenPairs:
+    """The pairs of one reply.
+
+    Attributes:
+        pairs: In the model's order; of a mender, None in place of a pair that it gave up.
+        n_empty: Pairs without a question or an answer: they were left out.
+        usage: The cost.
+    """
+
+    pairs: tuple[WrittenPair | None, ...]
+    n_empty: int
+    usage: Usage
+
+
+@dataclass(frozen=True)
+class FaultyPair:
+    """A pair to repair.
+
+    Attributes:
+        question: The question.
+        answer: Its answer.
+        faults: What is wrong with it, in words.
+    """
+
+    question: str
+    answer: str
+    faults: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=64)
+def _signature(instruction: str, least: int, most: int, *names: str) -> type[dspy.Signature]:
+    pairs: Any = Annotated[list[WrittenPair], Field(min_length=least, max_length=most)]
+    fields: dict[str, Any] = {name: (str, dspy.InputField()) for name in ("context", *names)}
+    fields["pairs"] = (pairs, dspy.OutputField())
+    return dspy.make_signature(fields, instruction, signature_name="WritePairs")
+
+
+def paper_context(paper: Document) -> str:
+    """Return the beginning of all prompts on a paper, or on a part of it."""
+    return build_paper_context([paper], ())
+
+
+class QAWriter(Agent):
+    """Writes all pairs of a paper, or of a part of it, in one call."""
+
+    name = "qa_writer"
+    wants_logprobs = False
+
+    def __init__(self) -> None:
+        super().__init__(_signature("", 1, 10, "keywords", "number"))
+
+    def request(
+        self, paper: Document, keywords: Sequence[str], number: int, known: Sequence[str] = ()
+    ) -> Request:
+        """Return the request to write pairs.
+
+        Args:
+            paper: The paper's title and text.
+            keywords: What the pairs should be about.
+            number: How many pairs.
+            known: Questions that are asked already.
+
+        Returns:
+            The request; its reply is read as `WrittenPairs`.
+        """
+        predictor: Any = self.predict
+        told = predictor.signature.instructions
+        signature, inputs = _asked(told, keywords, number, known)
+        read = _reading(number)
+        inputs |= {"context": paper_context(paper)}
+        return Request(signature, inputs, tuple(predictor.demos), read, n_parts=number)
+
+
+class QAMender(Agent):
+    """Repairs pairs, all of a paper in one call."""
+
+    name = "qa_mender"
+    wants_logprobs = False
+
+    def __init__(self) -> None:
+        super().__init__(_signature("", 1, 10, "faulty"))
+
+    def request(self, paper: Document, pairs: Sequence[FaultyPair]) -> Request:
+        """Return the request to repair pairs.
+
+        Args:
+            paper: The paper's title and text.
+            pairs: At least one.
+
+        Returns:
+            The request; its reply is read as `WrittenPairs`, one for each given.
+        """
+        predictor: Any = self.predict
+        n = len(pairs)
+        signature = _signature(predictor.signature.instructions, n, n, "faulty")
+
+        def read(found: dspy.Prediction, usage: Usage) -> WrittenPairs:
+            if len(found.pairs) != n:
+                raise UnparsableReplyError(f"{len(found.pairs)} pairs in place of {n}")
+            mended = tuple(_plain(pair) if pair.is_whole else None for pair in found.pairs)
+            return WrittenPairs(mended, mended.count(None), usage)
+
+        shown = "\n\n".join(map(_fault_lines, pairs))
+        inputs = {"context": paper_context(paper), "faulty": _own_fence(shown)}
+        return Request(signature, inputs, tuple(predictor.demos), read, n_parts=n)
+
+
+class SelfQuestioner(Agent):
+    """Asks and answers questions on one paragraph: the baseline (Fang et al. 2024)."""
+
+    name = "self_questioner"
+    wants_logprobs = False
+
+    def __init__(self) -> None:
+        super().__init__(_signature("", 1, 10, "number"))
+
+    def request(self, paragraph: str, number: int = 5) -> Request:
+        """Return the request to write pairs on a paragraph; the paper's number is five."""
+        predictor: Any = self.predict
+        signature = _signature(predictor.signature.instructions, 1, number, "number")
+        context = "\n".join((load_prompts().context.passage, _own_fence(paragraph)))
+        inputs = {"context": context, "number": str(number)}
+        return Request(signature, inputs, tuple(predictor.demos), _reading(number), n_parts=number)
+
+
+def generator_instruction(keywords: Sequence[str], number: int) -> str:
+    """Return what a generator is told after the paper, as a running prompt says it.
+
+    Args:
+        keywords: Of the paper.
+        number: How many pairs are asked for.
+    """
+    return ADAPTER.task(*_asked(_WORDS.task, keywords, number, ()))
+
+
+def generator_reply(pairs: Sequence[QAPair]) -> dict[str, list[dict[str, str]]]:
+    """Return the reply that a generator should give: the object behind its JSON."""
+    written = [
+        WrittenPair(question=pair.question, answer=pair.answer, quote=" ".join(pair.sources[:1]))
+        for pair in pairs
+    ]
+    return {"pairs": [pair.model_dump() for pair in written]}
+
+
+def _asked(
+    instruction: str, keywords: Sequence[str], number: int, known: Sequence[str]
+) -> tuple[type[dspy.Signature], dict[str, str]]:
+    told = " ".join((instruction, _WORDS.additions["known"])) if known else instruction
+    inputs = {"keywords": _own_fence("; ".join(keywords)), "number": str(number)}
+    if known:
+        inputs["known"] = _own_fence("\n".join(f"- {_one_line(text)}" for text in known))
+    return _signature(told, 1, number, *inputs), inputs
+
+
+def _reading(number: int) -> Any:
+    def read(found: dspy.Prediction, usage: Usage) -> WrittenPairs:
+        whole = [pair for pair in found.pairs if pair.is_whole]
+        if not whole:
+            raise UnparsableReplyError(f"no pair of words among {len(found.pairs)}")
+        kept = tuple(map(_plain, whole[:number]))
+        return WrittenPairs(kept, len(found.pairs) - len(whole), usage)
+
+    return read
+
+
+def _fault_lines(pair: FaultyPair) -> str:
+    faults = "".join(f"\n- {_one_line(fault)}" for fault in pair.faults)
+    return f"Question: {pair.question}\nAnswer: {pair.answer}\nFaults:{faults}"
+
+
+def _own_fence(text: str) -> str:
+    # A mark of its own: what comes after the paper is the same whatever the paper is.
+    return fenced(text, fence_mark([text]))
+
+
+def _plain(pair: WrittenPair) -> WrittenPair:
+    return WrittenPair(**{name: _one_line(text) for name, text in pair.model_dump().items()})
+
+
+def _one_line(text: str) -> str:
+    return _CONTROL.sub(" ", text).strip()

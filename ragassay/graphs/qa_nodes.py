@@ -1,0 +1,215 @@
+"""The nodes of the graph that writes question-answer pairs from a paper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import dspy
+from langgraph.runtime import Runtime
+
+from ragassay.agents.qa_writer import FaultyPair, WrittenPair, WrittenPairs
+from ragassay.graphs.qa_parts import misfit, parts_of, shares_of
+from ragassay.graphs.qa_rules import PairRules, low_ratings, questions_of, quoted_sentences
+from ragassay.graphs.qa_state import DraftPair, PairFlaw, QAEnd, QAState, QATools, RatingTask
+from ragassay.records import Failure, Paper, QAPair, RacarRating, Usage
+from ragassay.text.keywords import find_keywords
+from ragassay.threads import in_thread
+
+Update = dict[str, Any]
+"""A part of the state."""
+
+
+async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
+    """Choose the keywords, cut the paper, deal the pairs, and see whether it fits."""
+    tools, paper = _known(state, runtime)
+    parts = parts_of(paper, state)
+    if not parts:
+        detail = f"{paper.id} has no running text to write from"
+        return {"failures": [Failure(reason="no_evidence", detail=detail)], "end": "done"}
+    chosen = state.keywords or paper.keywords
+    if not chosen and state.way == "pairs":
+        chosen = await in_thread(find_keywords, paper.text)
+    shares = shares_of(parts, state)
+    state = replace(state, shares=shares)
+    if problem := await in_thread(misfit, paper, parts, state, tools):
+        failure = Failure(reason="too_long", detail=problem)
+        return {"failures": [failure], "end": "does_not_fit"}
+    queue = tuple((part, n) for part, n in enumerate(shares) if n)
+    runtime.stream_writer({"expected": len(queue)})
+    return {"keywords": tuple(chosen), "shares": shares, "queue": queue}
+
+
+async def write_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+    """Write the pairs of the next part."""
+    tools, paper = _known(state, runtime)
+    part, number = state.queue[0]
+    shown, agents = parts_of(paper, state)[part], tools.tools.agents
+    known = questions_of((*state.kept, *state.open))
+    found: Any
+    with dspy.context(lm=tools.writer):
+        if state.way == "self-questioning":
+            found = await agents.self_questioner.acall(paragraph=shown.text, number=number)
+        else:
+            found = await agents.qa_writer.acall(
+                paper=shown, keywords=state.keywords, number=number, known=known
+            )
+    runtime.stream_writer({"done": 1, "usage": found.usage})
+    drafts = _drafts(found, paper, tools, part, state.n_drafted)
+    return {
+        "queue": state.queue[1:],
+        "open": (*state.open, *drafts),
+        "n_drafted": state.n_drafted + len(drafts),
+        "n_empty": found.n_empty,
+        "usage": found.usage,
+    }
+
+
+def skip_part(state: QAState, failure: Failure) -> Update:
+    """Count a part whose call failed: it is not asked for more."""
+    return {"queue": state.queue[1:], "closed": [state.queue[0][0]], "failures": [failure]}
+
+
+async def check_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+    """Drop duplicates, and have the rules name the flaws of the others."""
+    if state.way == "self-questioning" or not state.open:
+        return {}  # The baseline is what the model wrote.
+    tools, paper = _known(state, runtime)
+    drafts = (*state.kept, *sorted(state.open, key=lambda draft: draft.place))
+    again = await in_thread(tools.fold, questions_of(drafts))
+    rules = await in_thread(PairRules, paper)
+    still, dropped = list[DraftPair](), list[DraftPair]()
+    for place, draft in list(enumerate(drafts))[len(state.kept) :]:
+        if place in again:
+            earlier = drafts[again[place]].pair.question
+            flaw = PairFlaw("duplicate", f'it asks what "{earlier}" does')
+            dropped.append(replace(draft, flaws=(flaw,)))
+        else:
+            still.append(replace(draft, flaws=rules.flaws(draft.pair)))
+    return {"open": tuple(still), "dropped": dropped}
+
+
+async def rate_pairs(task: RatingTask, runtime: Runtime[QATools]) -> Update:
+    """Have the second model rate the pairs without a flaw in one dimension."""
+    tools, ratings = runtime.context, list[RacarRating]()
+    if tools.rate is not None:
+        ratings += await tools.rate(tools.papers[task.paper], task.dimension, task.pairs)
+    usage = sum((rating.usage for rating in ratings), Usage())
+    runtime.stream_writer({"done": 1, "usage": usage})
+    return {"ratings": ratings, "usage": usage}
+
+
+def leave_unrated(task: RatingTask, failure: Failure) -> Update:
+    """Count a call for ratings that failed: the pairs stay, unrated in this dimension."""
+    return {"failures": [failure]}
+
+
+async def sort_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+    """Keep the pairs without a flaw; plan a round for the others and for those that are missing."""
+    low = low_ratings(state.ratings, state.least)
+    judged = [replace(d, flaws=d.flaws or low.get(d.pair.id, ())) for d in state.open]
+    kept = (*state.kept, *(draft for draft in judged if not draft.flaws))
+    flawed = tuple(draft for draft in judged if draft.flaws)
+    queue = _missing(state, kept, flawed) if state.way == "pairs" else ()
+    end: QAEnd | None = None
+    if not flawed and not queue:
+        end = "done"
+    elif not state.has_tokens:
+        end = "out_of_tokens"
+    elif state.round >= state.rounds:
+        end = "out_of_rounds"
+    if end:
+        ordered = sorted(kept, key=lambda draft: (draft.part, draft.place))
+        return {
+            "kept": tuple(ordered),
+            "open": (),
+            "queue": (),
+            "dropped": list(flawed),
+            "end": end,
+        }
+    n_calls = len({draft.part for draft in flawed}) + len(queue)
+    runtime.stream_writer({"expected": n_calls})
+    return {"kept": kept, "open": flawed, "queue": queue, "round": state.round + 1}
+
+
+async def mend_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+    """Repair the flawed pairs of a part of the paper, all in one call."""
+    tools, paper = _known(state, runtime)
+    part, chosen = _next_flawed(state)
+    faulty = [
+        FaultyPair(d.pair.question, d.pair.answer, tuple(f.why for f in d.flaws)) for d in chosen
+    ]
+    with dspy.context(lm=tools.writer):
+        found = await tools.tools.agents.qa_mender.acall(
+            paper=parts_of(paper, state)[part], pairs=faulty
+        )
+    runtime.stream_writer({"done": 1, "usage": found.usage})
+    mended, dropped = list[DraftPair](), list[DraftPair]()
+    for number, (draft, pair) in enumerate(zip(chosen, found.pairs, strict=True), state.n_drafted):
+        if pair is None:
+            given_up = PairFlaw("given_up", "the model had no better one")
+            dropped.append(replace(draft, flaws=(*draft.flaws, given_up)))
+            continue
+        made = _pair(pair, paper, tools, number)
+        mended.append(replace(draft, pair=made, n_mended=draft.n_mended + 1, flaws=()))
+    others = [draft for draft in state.open if draft not in chosen]
+    return {
+        "open": (*others, *mended),
+        "dropped": dropped,
+        "n_drafted": state.n_drafted + len(chosen),
+        "usage": found.usage,
+    }
+
+
+def leave_flawed(state: QAState, failure: Failure) -> Update:
+    """Count a repair that failed: its pairs are dropped."""
+    _, chosen = _next_flawed(state)
+    left = tuple(draft for draft in state.open if draft not in chosen)
+    return {"open": left, "dropped": chosen, "failures": [failure]}
+
+
+def next_call(state: QAState) -> str:
+    """Return what a round does next: repair, then write what is missing, then check."""
+    if state.has_tokens and any(draft.flaws for draft in state.open):
+        return "mend_pairs"
+    return "write_pairs" if state.has_tokens and state.queue else "check_pairs"
+
+
+def _next_flawed(state: QAState) -> tuple[int, list[DraftPair]]:
+    part = min(draft.part for draft in state.open if draft.flaws)
+    return part, [draft for draft in state.open if draft.flaws and draft.part == part]
+
+
+def _missing(
+    state: QAState, kept: tuple[DraftPair, ...], flawed: tuple[DraftPair, ...]
+) -> tuple[tuple[int, int], ...]:
+    """Return the parts that have too few pairs, each with how many; not those whose call failed."""
+    has = [draft.part for draft in (*kept, *flawed)]
+    lacks = ((part, share - has.count(part)) for part, share in enumerate(state.shares))
+    return tuple((part, n) for part, n in lacks if n > 0 and part not in state.closed)
+
+
+def _drafts(
+    found: WrittenPairs, paper: Paper, tools: QATools, part: int, first: int
+) -> list[DraftPair]:
+    pairs = [pair for pair in found.pairs if pair is not None]
+    return [
+        DraftPair(_pair(pair, paper, tools, number), number, part)
+        for number, pair in enumerate(pairs, first)
+    ]
+
+
+def _pair(written: WrittenPair, paper: Paper, tools: QATools, number: int) -> QAPair:
+    return QAPair(
+        id=f"{paper.id}/{number + 1}",
+        question=written.question,
+        answer=written.answer,
+        paper=paper.id,
+        system=tools.writer.model,
+        sources=quoted_sentences(written.quote, paper.evidence_text),
+    )
+
+
+def _known(state: QAState, runtime: Runtime[QATools]) -> tuple[QATools, Paper]:
+    tools = runtime.context
+    return tools, tools.papers[state.paper]

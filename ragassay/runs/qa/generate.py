@@ -1,0 +1,310 @@
+"""Write question-answer pairs from papers: one job a paper, with resume."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import dspy
+from langchain_core.runnables import RunnableConfig
+
+from ragassay.agents.papers import paper_record
+from ragassay.errors import FatalModelError, InputError, RagassayError, SettingsError
+from ragassay.evaluators.toolbox import Toolbox, hash_of
+from ragassay.formats.papers import write_pairs
+from ragassay.graphs.files import case_of
+from ragassay.graphs.persistence import Saver, opened_checkpointer
+from ragassay.graphs.qa import QAGraph, build_qa_graph
+from ragassay.graphs.qa_parts import window_of
+from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, Rate
+from ragassay.instruments.qa_extractor import EXTRACTOR, extract_pairs
+from ragassay.models.gateway import JudgeLM
+from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
+from ragassay.runs.engine import Event, Listener, first_error
+from ragassay.runs.testbank_meaning import repeats
+from ragassay.settings import Settings
+from ragassay.threads import in_thread
+
+
+@dataclass(frozen=True)
+class PaperPairs:
+    """The pairs of one paper.
+
+    Attributes:
+        paper: The paper's id.
+        pairs: Numbered anew, in the order of the paper's parts.
+        found: What the graph did; None where no model wrote, or none could.
+        problem: Why there are no pairs, or which calls failed; empty where none did.
+    """
+
+    paper: str
+    pairs: tuple[QAPair, ...] = ()
+    found: QAPairs | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The pairs of a run.
+
+    Attributes:
+        papers: One a paper, in the order given.
+    """
+
+    papers: tuple[PaperPairs, ...]
+
+    @property
+    def pairs(self) -> tuple[QAPair, ...]:
+        """All pairs."""
+        return tuple(pair for one in self.papers for pair in one.pairs)
+
+    @property
+    def n_mended(self) -> int:
+        """Pairs that were repaired and kept."""
+        return sum(draft.n_mended > 0 for found in self._found for draft in found.kept)
+
+    @property
+    def dropped(self) -> Counter[str]:
+        """Pairs that were given up, by the first flaw that was found."""
+        dropped = (draft for found in self._found for draft in found.dropped)
+        return Counter(draft.flaws[0].kind for draft in dropped)
+
+    @property
+    def ends(self) -> Counter[str]:
+        """Papers, by why the work on them ended."""
+        return Counter(found.end for found in self._found)
+
+    @property
+    def n_failures(self) -> int:
+        """Failed calls."""
+        return sum(len(found.failures) for found in self._found)
+
+    @property
+    def usage(self) -> Usage:
+        """The cost of all calls."""
+        return sum((found.usage for found in self._found), Usage())
+
+    @property
+    def _found(self) -> list[QAPairs]:
+        return [one.found for one in self.papers if one.found]
+
+
+def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> QATools:
+    """Return the tools to write pairs with.
+
+    Args:
+        settings: Names the writer, which may be a fine-tuned one.
+        papers: The papers.
+        evaluator: LiteLLM name of the second model, which rates; NAME@URL has an endpoint of its
+            own. Empty: rules alone check.
+
+    Raises:
+        InputError: Two papers have the same id.
+        SettingsError: No writer is named, or several are.
+    """
+    known = {paper.id: paper for paper in papers}
+    if len(known) < len(papers):
+        twice, _ = Counter(paper.id for paper in papers).most_common(1)[0]
+        raise InputError(f"two papers have the id {twice!r}")
+    if settings.panel:
+        raise SettingsError(f"one model writes the pairs, not {', '.join(settings.judges)}")
+    tools = Toolbox.of(settings)
+    rating: Toolbox | None = None
+    if evaluator:
+        rating = Toolbox.of(settings.model_copy(update={"escalate": evaluator}).of_second())
+
+    def fold(questions: Sequence[str]) -> dict[int, int]:
+        return repeats(questions, "questions", tools.models.embedder.encode)
+
+    return QATools(
+        tools=tools,
+        writer=JudgeLM(settings),
+        papers=known,
+        fold=fold,
+        rate=_rate(rating) if rating else None,
+        rater=rating.jury.name if rating else "",
+        window_tokens=window_of(settings.model),
+        window_chars=settings.source_chars,
+    )
+
+
+def _rate(tools: Toolbox) -> Rate:
+    async def rate(
+        paper: Paper, dimension: RacarDimension, pairs: Sequence[QAPair]
+    ) -> Sequence[RacarRating]:
+        record = paper_record(paper, pairs)
+        case = await in_thread(case_of, record, tools.settings, tools.retrieval.corpus)
+        with dspy.context(lm=tools.jury.judge):
+            found: Any = await tools.agents.racar_rater(dimension).acall(case=case, pairs=pairs)
+        return found
+
+    return rate
+
+
+async def make_pairs(
+    papers: Sequence[Paper],
+    plan: QAJob,
+    settings: Settings,
+    out: Path,
+    evaluator: str = "",
+    *,
+    listen: Listener = lambda event: None,
+) -> Generated:
+    """Write pairs by the model that the settings name, or by rules where they name none.
+
+    Args:
+        papers: With distinct ids.
+        plan: How they are written; its paper is not read.
+        settings: The settings.
+        out: The file; states are kept beside it.
+        evaluator: See `qa_tools`.
+        listen: Receives progress events.
+
+    Raises:
+        FatalModelError: A model is unavailable.
+        InputError: Two papers have the same id, or the file cannot be written.
+        SettingsError: What is asked for takes a model, and none is named; or several are.
+    """
+    if settings.has_judge:
+        tools = qa_tools(settings, papers, evaluator)
+        return await generate_pairs(papers, plan, tools, out, listen=listen)
+    asked = "--evaluator" if evaluator else "--baseline" if plan.way != "pairs" else ""
+    if asked:
+        raise SettingsError(
+            f"{asked} takes a model that writes: name one, --model openai/gpt-4.1-mini or another"
+        )
+    return await in_thread(extract_all, papers, plan, out, listen)
+
+
+async def generate_pairs(
+    papers: Sequence[Paper],
+    plan: QAJob,
+    tools: QATools,
+    out: Path,
+    *,
+    listen: Listener = lambda event: None,
+) -> Generated:
+    """Write the pairs of all papers into a file, a line each.
+
+    States are kept next to `out`: a killed run continues, and papers without a pair are tried
+    again.
+
+    Args:
+        papers: With distinct ids.
+        plan: How they are written; its paper is not read.
+        tools: From `qa_tools`, for these papers.
+        out: The file.
+        listen: Receives progress events.
+
+    Raises:
+        FatalModelError: A model is unavailable.
+        InputError: The file cannot be written.
+    """
+    jobs = [replace(plan, paper=paper.id) for paper in papers]
+    async with opened_checkpointer(out.with_name(f"{out.name}.state.sqlite")) as saver:
+        graph = build_qa_graph(tools.tools.settings.max_attempts, saver)
+        writer = _Writer(graph, saver, tools, listen)
+        try:
+            async with asyncio.TaskGroup() as group:
+                started = [group.create_task(writer.write(job)) for job in jobs]
+        except* FatalModelError as errors:
+            raise first_error(errors) from None
+    return _written([task.result() for task in started], out)
+
+
+def extract_all(
+    papers: Sequence[Paper], plan: QAJob, out: Path, listen: Listener = lambda event: None
+) -> Generated:
+    """Write the pairs that rules can take from the papers into a file; no model is asked.
+
+    Args:
+        papers: The papers.
+        plan: Has their number, and keywords in place of the papers' own.
+        out: The file.
+        listen: Receives progress events.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    done: list[PaperPairs] = []
+    for paper in papers:
+        pairs = extract_pairs(paper, plan.number, plan.keywords)
+        problem = "" if pairs else f"{EXTRACTOR} found no sentence that makes a pair"
+        done.append(PaperPairs(paper.id, _numbered(paper.id, pairs), problem=problem))
+        listen(Event(n_records=1))
+    return _written(done, out)
+
+
+def _written(papers: Sequence[PaperPairs], out: Path) -> Generated:
+    found = Generated(tuple(papers))
+    write_pairs(found.pairs, out)
+    return found
+
+
+class _Writer:
+    """Runs jobs through the graph; any number may be in progress."""
+
+    def __init__(self, graph: QAGraph, saver: Saver, tools: QATools, listen: Listener) -> None:
+        self._graph, self._saver, self._tools, self._listen = graph, saver, tools, listen
+        self._slots = asyncio.Semaphore(max(2, tools.tools.settings.n_slots))
+
+    async def write(self, job: QAJob) -> PaperPairs:
+        """Bring a job to its end; one without a pair is tried again."""
+        async with self._slots:
+            config = self._config(job)
+            try:
+                found = await self._found(job, config)
+            except FatalModelError:
+                raise
+            except RagassayError as error:
+                return PaperPairs(job.paper, problem=str(error))
+            finally:
+                self._listen(Event(n_records=1))
+        pairs = _numbered(job.paper, [draft.pair for draft in found.kept])
+        problems = list(dict.fromkeys(f"{one.reason}: {one.detail}" for one in found.failures))
+        if not pairs and not problems:
+            problems = ["every pair had a flaw, see the counts"]
+        return PaperPairs(job.paper, pairs, found, "; ".join(problems))
+
+    async def _found(self, job: QAJob, config: RunnableConfig) -> QAPairs:
+        before = await self._graph.aget_state(config)
+        if before.values.get("end") and not before.values.get("kept"):
+            await self._saver.adelete_thread(self._thread(job))
+            before = await self._graph.aget_state(config)
+        if not before.values.get("end"):
+            await self._run(None if before.next else job, config)
+        # What no node has written is not among the values.
+        state = QAState(**(await self._graph.aget_state(config)).values)
+        return QAPairs(**{field.name: getattr(state, field.name) for field in fields(QAPairs)})
+
+    async def _run(self, start: QAJob | None, config: RunnableConfig) -> None:
+        given: Any = start
+        stream = self._graph.astream(given, config, context=self._tools, stream_mode="custom")
+        async for chunk in stream:
+            told: dict[str, Any] = dict(chunk)
+            usage = told.get("usage", Usage())
+            self._listen(Event(told.get("expected", 0), told.get("done", 0), usage=usage))
+
+    def _config(self, job: QAJob) -> RunnableConfig:
+        return {"configurable": {"thread_id": self._thread(job)}}
+
+    def _thread(self, job: QAJob) -> str:
+        """Return a hash of everything that the pairs of a job depend on."""
+        tools, paper = self._tools, self._tools.papers[job.paper]
+        return hash_of(
+            tools.tools.identity,
+            tools.rater,
+            str((tools.window_tokens, tools.window_chars)),
+            json.dumps(asdict(job)),
+            hashlib.sha256(paper.model_dump_json().encode()).hexdigest(),
+        )
+
+
+def _numbered(paper: str, pairs: Sequence[QAPair]) -> tuple[QAPair, ...]:
+    return tuple(pair.model_copy(update={"id": f"{paper}/{n}"}) for n, pair in enumerate(pairs, 1))

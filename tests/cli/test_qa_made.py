@@ -1,0 +1,104 @@
+"""`ragassay qa generate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from fakes import WordEmbedder
+from typer.testing import CliRunner
+
+from ragassay.cli.qa_made import ENDS, FLAWS, generate
+from ragassay.formats.papers import read_pairs
+from ragassay.graphs.qa_state import FlawKind, QAEnd
+from ragassay.testing import Fault, ScriptedModel
+
+pytestmark = pytest.mark.integration
+
+FACT = "The boiling point of benzene is 80 \u00b0C at normal pressure and in dry air."
+PAIR = {
+    "question": "At which temperature does benzene boil?",
+    "answer": "The boiling point of benzene is 80 \u00b0C at normal pressure.",
+    "quote": FACT,
+}
+POINTING = {**PAIR, "question": "What does Figure 2 of this paper show about benzene?"}
+
+
+def run(*arguments: object, code: int = 0) -> tuple[str, str]:
+    app = typer.Typer()
+    app.command()(generate)
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == code, result.output
+    return result.stdout, result.stderr
+
+
+@pytest.fixture(autouse=True)
+def words(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = WordEmbedder()
+    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: embedder)
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    rows = [
+        {"id": name, "title": name, "keywords": ["benzene"], "sections": [{"text": FACT}]}
+        for name in ("p1", "p2")
+    ]
+    path = tmp_path / "papers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_model_writes_and_repairs(papers: Path, tmp_path: Path) -> None:
+    def reply(messages, schema):
+        return {"pairs": [PAIR if "faulty: " in messages[-1]["content"] else POINTING]}
+
+    out = tmp_path / "pairs.jsonl"
+    with ScriptedModel(reply) as model:
+        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
+        shown, _ = run(papers, "--n", 1, "--out", out, *options)
+    assert "2 pairs of 2 papers\n2 of them repaired\n4 model calls" in shown
+    first, second = read_pairs(out).pairs
+    assert (first.id, second.id, first.question) == ("p1/1", "p2/1", PAIR["question"])
+
+
+def test_what_was_left_out_and_what_failed_is_said(papers: Path, tmp_path: Path) -> None:
+    faults = [Fault("junk", contains="\np2\n", attempts=None)]
+    with ScriptedModel(lambda m, s: {"pairs": [POINTING]}, faults=faults) as model:
+        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
+        shown, told = run(
+            papers, "--n", 1, "--rounds", 0, "--out", tmp_path / "pairs.jsonl", *options, code=3
+        )
+    assert "0 pairs of 0 papers\n1 left out: points into the paper" in shown
+    assert "1 paper still had flawed or missing pairs after --rounds" in told
+    assert "p2: 0 pairs: unparsable" in told
+
+
+def test_without_a_model_rules_make_pairs_of_sentences(papers: Path, tmp_path: Path) -> None:
+    out = tmp_path / "pairs.jsonl"
+    shown, _ = run(papers, "--out", out, "--limit", 1, "--quiet")
+    (pair,) = read_pairs(out).pairs
+    assert (pair.question, pair.answer) == ("What is the boiling point of benzene?", FACT)
+    assert (pair.system, pair.sources) == (
+        "sentences by rule",
+        (FACT,),
+    ) and "1 pair of 1 paper" in shown
+
+
+def test_bad_use_is_one_line(papers: Path, tmp_path: Path) -> None:
+    out = tmp_path / "pairs.jsonl"
+    _, told = run(papers, "--out", out, "--evaluator", "openai/x", code=1)
+    assert told.splitlines()[-1].startswith("error: --evaluator takes a model that writes")
+    _, told = run(papers, "--out", out, "--baseline", "self-questioning", code=1)
+    assert "--baseline takes a model" in told
+    _, told = run(papers, "--out", out, "--model", "openai/a", "--model", "openai/b", code=1)
+    assert "one model writes the pairs, not openai/a, openai/b" in told
+    _, told = run(tmp_path / "absent", "--out", out, code=1)
+    assert "absent" in told and not out.exists()
+
+
+def test_every_flaw_and_every_early_end_has_a_name() -> None:
+    assert set(FLAWS) == set(FlawKind.__args__)  # type: ignore[attr-defined]
+    assert set(ENDS) == set(QAEnd.__args__) - {"done", "does_not_fit"}  # type: ignore[attr-defined]
