@@ -25,7 +25,7 @@ PAIRS = (
         id="p/1",
         paper="p",
         question="How long do colds last with a zinc spray?",
-        answer="With a zinc spray colds last 5.2 days, without 7.1 days.",
+        answer="With a zinc spray colds last 5.2 days. Without it they last 7.1 days.",
     ),
     QAPair(
         id="p/2",

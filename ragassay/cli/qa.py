@@ -10,6 +10,7 @@ import typer
 from ragassay.cli.exits import BELOW, PARTIAL, errors_as_lines
 from ragassay.cli.options import DryRun, Json, Quiet, takes
 from ragassay.cli.qa_files import export, read
+from ragassay.cli.qa_made import generate
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 
 app.command()(read)
+app.command()(generate)
 app.command()(export)
 
 PairsArgument = Annotated[

@@ -20,7 +20,7 @@ from ragassay.settings import load_settings
 BOUNDS = tuple(
     Bound(label=label, threshold=0.9, risk=0.05, delta=0.1, n=100) for label in ("3", "1")
 )
-MODEL = RelevanceModel(data="made up", bias=-5, closest=5, covered=5, bounds=BOUNDS)
+MODEL = RelevanceModel(data="made up", bias=-4, closest=5, covered=5, bounds=BOUNDS)
 
 
 class Letters:
@@ -56,7 +56,7 @@ def test_a_number_that_the_paper_does_not_have_is_not_accurate():
 
 def test_a_question_is_relevant_where_the_paper_has_its_words_and_a_close_sentence():
     found = rated("relevance")
-    # The spray's question: cosine 1, all content words but one: 5 + 5 * share - 5 > 2.2.
+    # The spray's question: cosine 1, all content words but one: 5 + 5 * share - 4 > 2.2.
     assert found["p/1"].rating == 3
     assert found["p/1"].confidence == pytest.approx(
         MODEL.probability(1.0, share_of("p/1")), abs=1e-3

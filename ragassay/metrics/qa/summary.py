@@ -49,8 +49,11 @@ def clustered_score(
     return rounded(build_score(mean, n, n_missing, interval, (worst, best), scale, judge))
 
 
-def racar_scores(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) -> dict[str, Score]:
+def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) -> dict[str, Score]:
     """Return the mean of each dimension that was rated, by its name (table 1).
+
+    What leaves pairs undecided decides some values more readily than others, so that a mean over
+    the rest would be no estimate: there is none, only its bounds.
 
     Args:
         ratings: The score counts where there is one, else the rating.
@@ -60,12 +63,15 @@ def racar_scores(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) ->
     for dimension in RACAR:
         own = [rating for rating in ratings if rating.dimension == dimension]
         if own:
-            found[dimension] = clustered_score(
+            mean = clustered_score(
                 [one.rating if one.score is None else one.score for one in own],
                 [paper_of.get(one.pair, one.pair) for one in own],
                 scale=(float(RACAR_SCALE[0]), float(RACAR_SCALE[1])),
                 judge=own[0].judge,
             )
+            is_open = any(one.is_undecided for one in own)
+            none: dict[str, None] = {"value": None, "low": None, "high": None}
+            found[dimension] = mean.model_copy(update=none) if is_open else mean
     return found
 
 

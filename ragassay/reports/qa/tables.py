@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from ragassay.metrics.qa.summary import intent_score, qa_scores, racar_scores
+from ragassay.metrics.qa.summary import intent_score, qa_scores, rating_means
 from ragassay.records import Score
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa_measures import PairMeasures
@@ -106,7 +106,7 @@ def papers_csv(report: QAReport) -> str:
         scores = {
             **qa_scores([measured] if measured else []),
             **intent_score(intents[name], paper_of),
-            **racar_scores(ratings[name], paper_of),
+            **rating_means(ratings[name], paper_of),
         }
         rows.append(
             (

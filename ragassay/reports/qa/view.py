@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragassay.metrics.qa.summary import intent_score, qa_scores, racar_scores
+from ragassay.metrics.qa.summary import intent_score, qa_scores, rating_means
 from ragassay.records import Score
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper
@@ -103,7 +103,7 @@ def report_scores(report: QAReport) -> dict[str, Score]:
     """Return all scores of a report by their keys: ratings first, then what asks no judge."""
     paper_of = {pair.id: pair.paper for pair in report.pairs}
     return {
-        **racar_scores(report.ratings, paper_of),
+        **rating_means(report.ratings, paper_of),
         **qa_scores(report.measures, report.embedder),
         **intent_score(report.intents, paper_of),
     }

@@ -21,6 +21,8 @@ from ragassay.models.text_roles import RoleEncoder
 from ragassay.options import EvaluateKeywords, Spelling, settings_of
 from ragassay.records import IntentSimilarity, Manifest, PaperMeasures, RacarRating
 from ragassay.reports.qa.html import render_qa_html
+from ragassay.reports.qa.markdown import render_qa_markdown
+from ragassay.reports.qa.tables import pairs_csv, papers_csv
 from ragassay.reports.qa.view import QAReport
 from ragassay.runs.engine import Listener
 from ragassay.runs.evaluate import RunResult, run
@@ -116,6 +118,9 @@ async def judge_pairs(
 def write_qa_report(report: QAReport, folder: Path) -> None:
     """Write qa.html, qa.md, pairs.csv and papers.csv."""
     write_whole(folder / "qa.html", render_qa_html(report))
+    write_whole(folder / "qa.md", render_qa_markdown(report))
+    write_whole(folder / "pairs.csv", pairs_csv(report))
+    write_whole(folder / "papers.csv", papers_csv(report))
 
 
 def _cards(manifest: Manifest) -> tuple[str, ...]:

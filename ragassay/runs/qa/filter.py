@@ -44,10 +44,10 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
     for evaluation in evaluations:
         scores = {(r.pair, r.dimension): r.score for r in evaluation.of(RacarRating)}
         for pair in evaluation.pairs:
-            own: dict[RacarDimension, float | None] = {name: scores.get((pair.id, name)) for name in least}
-            low = tuple(name for name, one in own.items() if one is not None and one < least[name])
+            own = {name: scores.get((pair.id, name)) for name in RACAR if name in least}
+            low = {name for name, one in own.items() if one is not None and one < least[name]}
             if low:
-                dropped[pair.id] = low
+                dropped[pair.id] = tuple(name for name in RACAR if name in low)
             elif None in own.values():
                 unrated.append(pair.id)
             else:

@@ -8,7 +8,7 @@ from ragassay.metrics.qa.summary import (
     clustered_score,
     intent_score,
     qa_scores,
-    racar_scores,
+    rating_means,
 )
 from ragassay.records import Failure
 from ragassay.records.qa_measures import AnswerNumber, ContextMark, PairMeasures, PaperMeasures
@@ -88,7 +88,7 @@ def test_ratings_by_dimension() -> None:
         RacarRating(pair="b1", dimension="accuracy", rating=3, judge="m"),
         RacarRating(pair="b2", dimension="accuracy", failure=Failure(reason="timeout"), judge="m"),
     ]
-    scores = racar_scores(ratings, {"a1": "a", "b1": "b", "b2": "b"})
+    scores = rating_means(ratings, {"a1": "a", "b1": "b", "b2": "b"})
     assert list(scores) == ["accuracy"]
     assert (scores["accuracy"].value, scores["accuracy"].n_unscored) == (2.7, 1)
     assert (scores["accuracy"].scale, scores["accuracy"].judge) == ((1, 3), "m")

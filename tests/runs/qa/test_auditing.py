@@ -19,12 +19,13 @@ from ragassay.testing import ScriptedModel
 
 pytestmark = pytest.mark.integration
 
+PAPERS = [PAPER.model_copy(update={"id": name}) for name in "abcdefghij"]
 MORE = [
-    pair.model_copy(update={"id": f"{pair.id}{n}"})
-    for n in range(6)
+    pair.model_copy(update={"id": f"{paper.id}/{pair.id}", "paper": paper.id})
+    for paper in PAPERS
     for pair in (PAIRS[0], PAIRS[2])
 ]
-GIVEN = paired([PAPER], MORE)
+GIVEN = paired(PAPERS, MORE)
 
 
 def audited(**settings: object) -> Audit:

