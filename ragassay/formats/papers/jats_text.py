@@ -35,6 +35,9 @@ _UNSEEN = frozenset(
 )
 _SPACED = frozenset({"break", "hr", "disp-formula", "disp-formula-group", "def", "term", "td"})
 _FORMULAS = frozenset({"inline-formula", "disp-formula", "alternatives", "math", "tex-math"})
+_POINTERS = frozenset({"bibr", "fn", "table-fn"})
+"""References that stand right behind a word or number: without a mark "12" and "3" become 123."""
+
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _SIMPLE = re.compile(r"[+\u2212\u2013-]?[\w.]+[+\u2212-]?")
 _LEFT_OPEN = "([{/-\u2013\u2014\u2212"
@@ -85,6 +88,8 @@ class Flow:
             self.end_line()
         elif tag == "sup":
             self._open += _raised(child, self._open[-1:])
+        elif tag == "xref" and child.get("ref-type") in _POINTERS:
+            self._open += _pointer(child, self._open[-1:])
         elif tag == "sub":
             self._open += _lowered(child, self._open[-1:])
         elif tag in _FORMULAS:
@@ -118,6 +123,14 @@ def _raised(element: Element, before: str) -> str:
     if is_plain or (before.isdigit() and text.lower() in _ORDINALS):
         return text
     return f"^{text}" if _SIMPLE.fullmatch(text) else f"^({text})"
+
+
+def _pointer(element: Element, before: str) -> str:
+    text = text_of(element)
+    is_apart = not before.strip() or before in _LEFT_OPEN
+    if element.get("ref-type") != "bibr":
+        return text if is_apart or not any(c.isalnum() for c in text) else f"^{text}"
+    return text if is_apart or before in ",;" or not text[:1].isdigit() else f"[{text}]"
 
 
 def _lowered(element: Element, before: str) -> str:
