@@ -58,21 +58,27 @@ class Flow:
         self.floats: list[Element] = []
         self.notes: list[Element] = []
         self.sections: list[Element] = []
-        self._open = ""
+        self._parts: list[str] = []
+        self._last = ""
 
     def add(self, element: Element) -> None:
         """Add an element's content."""
-        self._open += element.text or ""
+        self._write(element.text)
         for child in element:
             self._add_child(child)
-            self._open += child.tail or ""
+            self._write(child.tail)
 
     def end_line(self) -> None:
         """End the open paragraph."""
-        line = flat(self._open)
+        line = flat("".join(self._parts))
         if line:
             self.lines.append(line)
-        self._open = ""
+        self._parts, self._last = [], ""
+
+    def _write(self, text: str | None) -> None:
+        if text:
+            self._parts.append(text)
+            self._last = text[-1]
 
     def _add_child(self, child: Element) -> None:
         tag = child.tag
@@ -87,16 +93,16 @@ class Flow:
             self.add(child)
             self.end_line()
         elif tag == "sup":
-            self._open += _raised(child, self._open[-1:])
+            self._write(_raised(child, self._last))
         elif tag == "xref" and child.get("ref-type") in _POINTERS:
-            self._open += _pointer(child, self._open[-1:])
+            self._write(_pointer(child, self._last))
         elif tag == "sub":
-            self._open += _lowered(child, self._open[-1:])
+            self._write(_lowered(child, self._last))
         elif tag in _FORMULAS:
             space = " " if tag in _SPACED else ""
-            self._open += f"{space}{_formula(child)}{space}"
+            self._write(f"{space}{_formula(child)}{space}")
         elif tag not in _UNSEEN:
-            self._open += " " if tag in _SPACED else ""
+            self._write(" " if tag in _SPACED else "")
             self.add(child)
 
 
@@ -195,6 +201,7 @@ def _grouped(element: Element, may_need: bool) -> str:
     return text if is_one or not may_need else f"({text.strip()})"
 
 
+_MOST_TEX = 20_000
 _TEX_DOCUMENT = re.compile(r"\\begin\{document\}(.*?)\\end\{document\}", re.DOTALL)
 _TEX_WRAPPER = re.compile(
     r"\\(?:math|text|operatorname|mbox|left|right|big+)[a-z]*\s*(?=[{(\[|)\]])"
@@ -222,6 +229,7 @@ _TEX_SIGN = re.compile(
 
 
 def _plain_tex(tex: str) -> str:
+    tex = tex[:_MOST_TEX]
     document = _TEX_DOCUMENT.search(tex)
     text = (document[1] if document else tex).replace("$", "")
     text = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[0]], _TEX_WRAPPER.sub("", text))

@@ -176,6 +176,15 @@ def test_a_cell_that_claims_to_span_millions_is_one_cell(read, span):
     assert read(article(body)).sections[1].text == "a\tb\nc"
 
 
+def test_cells_that_span_ever_more_columns_stay_within_bounds(read):
+    row = '<tr><td rowspan="100" colspan="100">x</td></tr>'
+    table = f"<table-wrap><table>{row * 300}</table></table-wrap>"
+    lines = read(article(table)).sections[1].text.splitlines()
+    assert len(lines) == 300
+    assert all(line.count("x") == 1 for line in lines)
+    assert max(line.count("\t") for line in lines) < 700
+
+
 def test_figures_wherever_they_float(read):
     body = """<fig-group><fig><label>Fig. 1</label><caption><p>Flow of 20.</p></caption></fig>
       </fig-group><p>Text.</p><supplementary-material><p>File S1.</p></supplementary-material>"""
