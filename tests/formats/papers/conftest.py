@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,13 +64,3 @@ def _assembled(objects: list[str]) -> bytes:
     n = len(objects) + 1
     trailer = f"trailer << /Size {n} /Root 1 0 R /Info {n - 1} 0 R >>\nstartxref\n{end}\n%%EOF\n"
     return data + f"xref\n0 {n}\n0000000000 65535 f \n{table}{trailer}".encode()
-
-
-@pytest.fixture
-def shared_papers() -> Path:
-    """The published papers with their pairs; the test is skipped where they are absent."""
-    beside = Path(__file__).resolve().parents[3].parent / "shared"
-    path = Path(os.environ.get("RAGASSAY_SHARED", beside)) / "data" / "sciqag" / "papers.jsonl.gz"
-    if not path.is_file():
-        pytest.skip(f"no real data: set RAGASSAY_SHARED to the folder that holds it, not {path}")
-    return path

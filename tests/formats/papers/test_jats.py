@@ -90,6 +90,10 @@ def test_an_id_is_the_doi_else_the_pmcid_else_the_pmid_else_the_name(read, ids, 
         ('as before<xref ref-type="bibr"><sup>1</sup></xref>.', "as before[1]."),
         ('as before [<xref ref-type="bibr">1</xref>].', "as before [1]."),
         ('12<xref ref-type="table-fn"><sup>a</sup></xref>', "12^a"),
+        ('39.1<xref ref-type="table-fn">1</xref> 5<xref ref-type="fn">*</xref>', "39.1^1 5*"),
+        ('in 12<xref ref-type="bibr">3</xref>,<xref ref-type="bibr">4</xref>.', "in 12[3],4."),
+        ('by Doe (<xref ref-type="bibr">2010</xref>)', "by Doe (2010)"),
+        ('see <xref ref-type="bibr">Doe 2010</xref>', "see Doe 2010"),
         ("<bold>a<italic>b</italic></bold>c  <break/>d", "abc d"),
         ("text<fn><p>Aside.</p></fn> goes on", "text goes on"),
         ('<inline-graphic xlink:href="x.gif"/>done', "done"),
@@ -134,7 +138,8 @@ def test_sections_keep_the_path_of_their_headings_and_their_order(read):
       <ref-list><title>Literature</title><ref><label>1.</label><mixed-citation>Doe.
       <italic>J</italic> 2010.</mixed-citation></ref><ref><element-citation><name>
       <surname>Roe</surname> <given-names>B</given-names></name><year>2011</year>
-      </element-citation></ref></ref-list>"""
+      </element-citation></ref><ref><mixed-citation><source>Poe</source><volume>3</volume>
+      </mixed-citation></ref></ref-list>"""
     found = [(s.kind, s.title, s.text) for s in read(article(body, back)).sections[1:]]
     assert found == [
         ("body", "", "Loose."),
@@ -144,7 +149,7 @@ def test_sections_keep_the_path_of_their_headings_and_their_order(read):
         ("back", "Abstract", "A drawing."),
         ("back", "Thanks", "To all."),
         ("body", "Appendix A", "More."),
-        ("reference", "Literature", "1. Doe. J 2010.\nRoe B 2011"),
+        ("reference", "Literature", "1. Doe. J 2010.\nRoe B 2011\nPoe 3"),
         ("back", "Notes", "Aside."),
     ]
 
@@ -169,6 +174,15 @@ def test_a_cell_that_claims_to_span_millions_is_one_cell(read, span):
     body = f"""<table-wrap><table><tr><td colspan="{span}" rowspan="{span}">a</td><td>b</td></tr>
       <tr><td>c</td></tr></table></table-wrap>"""
     assert read(article(body)).sections[1].text == "a\tb\nc"
+
+
+def test_cells_that_span_ever_more_columns_stay_within_bounds(read):
+    row = '<tr><td rowspan="100" colspan="100">x</td></tr>'
+    table = f"<table-wrap><table>{row * 300}</table></table-wrap>"
+    lines = read(article(table)).sections[1].text.splitlines()
+    assert len(lines) == 300
+    assert all(line.count("x") == 1 for line in lines)
+    assert max(line.count("\t") for line in lines) < 700
 
 
 def test_figures_wherever_they_float(read):

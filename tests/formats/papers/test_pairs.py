@@ -164,7 +164,7 @@ def test_a_folder_of_sciqags_files(put, tmp_path):
     assert "10.1000/a" in found.rejections[0].problem
 
 
-def test_the_published_pairs_are_read(shared_papers):
-    found = read_pairs(shared_papers)
+def test_the_published_pairs_are_read(shared):
+    found = read_pairs(shared / "data" / "sciqag" / "papers.jsonl.gz")
     assert (len(found.pairs), len(found.papers), found.rejections) == (350, 35, ())
     assert all(paper.id.count("/") == 1 for paper in found.papers)
