@@ -29,6 +29,8 @@ LEAST_OVERLAP = 0.6
 """Share of the answer's words that the place in the paper must have, by weight ..."""
 SAME_UNIT, ONE_UNIT, SAME_WORD = -0.3, 0.3, -0.2
 """... and what a unit that both name, that one names, and each equal word next to it change."""
+IN_TABLE = -0.3
+"""What a table's cell changes, whose words are its row's and its table's head's."""
 
 _Powers = tuple[tuple[str, int], ...]
 
@@ -140,14 +142,28 @@ def _best_place(
     before, behind = own.around(one.start, _end(one), WORDS_OF_ANSWER)
     best: tuple[float, Quantity | None] = (-math.inf, None)
     for place in source.places(one):
-        left, right = source.surroundings.around(place.start, _end(place), WORDS_OF_SOURCE)
-        overlap = source.surroundings.overlap({*before, *behind}, {*left, *right})
-        n_equal = (before[-1:] == left[-1:] != []) + (behind[:1] == right[:1] != [])
-        unit = (one.unit is not None) + (place.unit is not None)
-        spare = overlap - LEAST_OVERLAP - (0.0, ONE_UNIT, SAME_UNIT)[unit] - SAME_WORD * n_equal
+        spare = _spare(one, place, before, behind, source.surroundings)
         if spare > best[0]:
             best = spare, place
     return best
+
+
+def _spare(
+    one: Quantity,
+    place: Quantity,
+    before: Sequence[str],
+    behind: Sequence[str],
+    source: Surroundings,
+) -> float:
+    """Return by how much what stands around a place is more like the answer than it must be."""
+    row = source.row_at(place.start)
+    if row is not None:
+        return source.overlap({*before, *behind}, set(row)) - LEAST_OVERLAP - IN_TABLE
+    left, right = source.around(place.start, _end(place), WORDS_OF_SOURCE)
+    n_equal = (before[-1:] == left[-1:] != []) + (behind[:1] == right[:1] != [])
+    unit = (0.0, ONE_UNIT, SAME_UNIT)[(one.unit is not None) + (place.unit is not None)]
+    overlap = source.overlap({*before, *behind}, {*left, *right})
+    return overlap - LEAST_OVERLAP - unit - SAME_WORD * n_equal
 
 
 def _end(one: Quantity) -> int:

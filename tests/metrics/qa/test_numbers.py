@@ -93,6 +93,17 @@ def test_where_is_the_place_most_like_the_answer():
     assert one.where == paper.rindex("5 mg")
 
 
+def test_a_cell_of_a_table_is_read_with_its_row_and_head():
+    paper = (
+        "Frail adults were studied. " + "Other words stand here. " * 20 + "\n\n"
+        "Characteristic\tTreated\tPlacebo\nMean age, years\t63.2\t61.7\n"
+        "Serum zinc, \u00b5M\t14.1\t9.9\nBody weight, kg\t71\t70"
+    )
+
+    assert near("The mean age of treated adults was 63.2 years.", paper) == [True]
+    assert near("The mean age of treated adults was 14.1 years.", paper) == [False]
+
+
 def test_offsets_are_those_of_the_answer():
     answer = "It took 2 h."
     (one,) = answer_numbers(answer, SourceNumbers.of(PAPER))
@@ -127,7 +138,7 @@ def test_shares_of_nothing_have_no_value():
 
 
 def test_many_equal_numbers_take_linear_time():
-    source = SourceNumbers.of("1, " * 20_000)
+    source = SourceNumbers.of("1, " * 20_000 + "\n" + "1\t" * 20_000)
     start = time.perf_counter()
     answer_numbers("1, " * 200, source)
 
