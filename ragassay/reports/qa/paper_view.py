@@ -51,7 +51,7 @@ class PaperView:
 
 @dataclass(frozen=True)
 class PaperFacts:
-    """What is known of a paper.
+    """Everything known of a paper.
 
     Attributes:
         id: The paper's id.
