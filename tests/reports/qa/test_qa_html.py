@@ -11,7 +11,7 @@ import pytest
 from lxml import html
 from pages import Balance
 
-from ragassay.reports.qa import QAReport, render_qa_html
+from ragassay.reports.qa import QAReport, paper_view, render_qa_html, view
 
 
 @pytest.fixture
@@ -152,6 +152,11 @@ class TestScores:
         assert re.search(r"drawn at random would reach \d\d %\.$", meaning)
         assert rows["Question similarity"][0] == "0.36"
 
+    def test_say_what_is_left_out_of_them(self, tree):
+        words = text_of(tree.xpath("//section[@aria-labelledby='h-scores']/p")[0])
+        # Three ratings, five more and three comparisons; one undecided, two timed out.
+        assert words.startswith("Of 11 judgments, 1 undecided and 2 not to be had: left out")
+
     def test_that_nobody_gave_are_left_out(self, report):
         page = render_qa_html(replace(report, ratings=(), intents=(), judge=""))
         tree = html.document_fromstring(page)
@@ -172,6 +177,13 @@ class TestPapers:
         assert "Similarity of each two questions, by intent" in text_of(tree)
         page = render_qa_html(replace(report, intents=()))
         assert "Similarity of each two questions, by cosine" in page
+
+    def test_beyond_some_are_not_plotted_and_it_says_so(self, report, monkeypatch):
+        monkeypatch.setattr(paper_view, "MAX_PLOTTED", 0)
+        monkeypatch.setattr(view, "MAX_PLOTTED", 0)
+        tree = html.document_fromstring(render_qa_html(report))
+        assert not tree.xpath("//details[@class='a']//*[name()='svg']")
+        assert "Plots are drawn of the first 0 papers" in text_of(tree)
 
     def test_an_only_paper_is_open(self, report):
         only = replace(report, pairs=[p for p in report.pairs if p.paper == report.papers[0].id])
