@@ -17,7 +17,7 @@ from pydantic import Field
 from ragassay.records.base import Frozen
 
 Side = Literal["fit", "audit"]
-PoolName = Literal["off_topic", "blog", "tweet", "injection"]
+PoolName = Literal["off_topic", "blog", "tweet", "injection", "questions"]
 
 
 class Genre(Frozen):

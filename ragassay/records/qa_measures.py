@@ -20,6 +20,8 @@ class AnswerNumber(Frozen):
         end: One past the last character.
         is_found: Whether the paper states it, in whatever notation.
         where: First character of the place in `Paper.evidence_text`; None where it is not found.
+        is_near: Whether it stands there with the answer's unit, among the answer's words; a wrong
+            number may occur elsewhere by chance.
     """
 
     text: str
@@ -27,6 +29,7 @@ class AnswerNumber(Frozen):
     end: int = Field(ge=0)
     is_found: bool
     where: int | None = None
+    is_near: bool = False
 
 
 class ContextMark(Frozen):

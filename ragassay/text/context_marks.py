@@ -44,7 +44,8 @@ _OURS = (
     "|genes|immune|daily|society|own|environment|everyday|eyes|ability|modern"
 )
 _RULES: tuple[tuple[str, str], ...] = (
-    ("paper", rf"\b(?:this|the (?:present|current|given|presented|reported|cited)) (?:{_WORK})\b"),
+    ("paper", rf"\b(?:this|the (?:present|given|presented|reported|cited)) (?:{_WORK})\b"),
+    ("paper", rf"\bthe current (?:paper|study|work|investigation|{_TEXT})\b(?! (?:load|force)\b)"),
     ("paper", rf"\b(?:in|of|from|by) (?:the )?present (?:{_WORK})\b"),
     ("paper", rf"\bthe (?:{_TEXT})\b(?! of\b| by [A-Z])"),
     (
@@ -54,16 +55,33 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "paper",
-        r"\b(?:in|of|by|from|to|throughout|for|during) the (?:paper|study)"
-        rf"{_ENDS}| (?:and|to|was|were|is|are|by|using|for|with|as|that)\b)",
+        r"\b(?:in|of|by|according to|based on|throughout|as per) the paper\b(?! (?:of|by)\b)",
     ),
-    ("paper", r"\bdo(?:es)? the (?:paper|study|research|review|report)\b"),
-    ("authors", r"\bthe (?:authors?|researchers?|investigators?|writers?|team)\b(?! of )"),
-    ("figure", rf"\b{_NUMBERED}[ \u00a0]\(?(?:S?\d+\w?|[A-H]|[IVX]+)\b(?!\s?%)"),
+    (
+        "paper",
+        r"\b(?:in|of|by|from|to|on|throughout|for|during) the (?:study|trial|investigation|survey)"
+        r"\b(?! (?:of|on|in|area|areas|by|with|that|which|into)\b)",
+    ),
+    ("paper", r"\bdo(?:es)? the (?:paper|study|research|review|report)\b(?! (?:of|by)\b)"),
+    ("paper", r"\b(?:supplementary|supporting) (?:materials?|information|data|figures?|tables?)\b"),
+    ("paper", r"\bthe (?:provided|given|supplied) (?:context|information|source|data)\b"),
+    ("paper", r"\bthe (?:context|information|source|data) (?:provided|given|supplied|above)\b"),
+    (
+        "authors",
+        r"\bthe (?:authors?|researchers?|investigators?|experimenters?|writers?|team)\b(?! of )",
+    ),
+    ("authors", r"\btheir (?:own )?(?:experiments?|study|paper|article|findings)\b"),
+    ("figure", rf"(?-i:\b{_NUMBERED}[ \u00a0]\(?(?:S?\d+\w?|[A-H]|[IVX]+)\b(?!\s?%| of [A-Z]))"),
     (
         "figure",
         rf"\bthe {_FIGURE}(?: (?:above|below|shown|provided))?"
         rf"{_ENDS}| (?:show|depict|illustrate|present|list|above|below|provided|given))",
+    ),
+    ("figure", r"\b(?:which|what) (?:figure|table|equation|paragraph)\b(?! of\b)"),
+    (
+        "figure",
+        r"\bthe (?:first|second|third|fourth|last|left|right|upper|lower|top|bottom) "
+        r"(?:column|row|panel|paragraph|figure|table|sentence)s?\b",
     ),
     ("figure", r"(?<!\w)\[\d{1,3}(?:\s?[,\u2013-]\s?\d{1,3}){0,20}\]"),
     (
@@ -73,12 +91,14 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     ("we", rf"\bours?\b(?! (?:{_OURS})\b)"),
     ("above", r"\b(?:the )?(?:above|afore|before)[- ]?(?:mentioned|said|described)\b"),
-    ("above", r"\bthe (?:above|foregoing)\b|\bherein\b"),
+    ("above", r"\bthe (?:above|foregoing)\b(?!-)|\bherein\b"),
     (
         "above",
         rf"\b{_TOLD} (?:above|below|here|herein|earlier|previously in|in the (?:{_TEXT}|paper"
         r"|previous|following|introduction|discussion))\b",
     ),
+    ("above", r"\b\w{2,20}(?:ed|wn|ne) here(?= by\b|\s*[?.,;])"),
+    ("above", r"\bthe (?:introduction|discussion|methods?|results?|conclusions?) section\b"),
     (
         "above",
         r"\bthe (?:previous|preceding|following|next|last) "
@@ -86,19 +106,18 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "pointing",
-        r"\bthe (?:newly |recently )?(?:proposed|presented|described|developed|suggested"
-        rf"|introduced|employed) (?:[\w-]+ ){{0,2}}{_METHOD}\b"
-        r"(?! (?:of|for|by|between|behind|to)\b)",
+        r"\bthe (?:newly |recently )?(?:proposed|developed|suggested|introduced|employed) "
+        rf"(?:[\w-]+ ){{0,2}}{_METHOD}\b(?! (?:of|for|by|between|behind|to)\b)",
     ),
+    ("pointing", rf"\bthe (?:described|presented|reported) (?:[\w-]+ ){{0,2}}{_METHOD}\b"),
+    ("pointing", r"\b(?:in|during) the experiments?(?=\s*[?.,;])|\bd(?:id|o) the experiments?\b"),
+    ("pointing", r"\bthe (?:mentioned|said|aforesaid|listed|cited)\b"),
     (
         "pointing",
         rf"\bthe (?:obtained|reported|presented|present) {_RESULT}\b(?! (?:of|from|on|for) )",
     ),
 )
-_COMPILED = tuple(
-    (kind, re.compile(rule, re.NOFLAG if kind == "figure" else re.IGNORECASE))
-    for kind, rule in _RULES
-)
+_COMPILED = tuple((kind, re.compile(rule, re.IGNORECASE)) for kind, rule in _RULES)
 
 _POINTING = re.compile(r"\b(?:this|these)\s+(?!is\b|are\b|was\b|were\b|who\b)([a-z]+)")
 _BARE = re.compile(
@@ -138,8 +157,9 @@ def _marks(text: str, part: PairPart) -> Iterator[ContextMark]:
 
 def unnamed(question: str) -> re.Match[str] | None:
     """Return the first "this X" of a question that does not say before which X it is."""
+    folded = question.casefold()
     for found in _POINTING.finditer(question):
-        if found[1].rstrip("s") not in question[: found.start()].casefold():
+        if folded.find(found[1].rstrip("s"), 0, found.start()) < 0:
             return found
     return None
 

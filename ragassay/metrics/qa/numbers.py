@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +14,23 @@ from ragassay.metrics.scoring import build_score, rounded
 from ragassay.records import Score
 from ragassay.records.qa_measures import AnswerNumber
 from ragassay.text.quantities import Quantity, read_quantities
+from ragassay.text.surroundings import Surroundings
 
 MOST_ROUNDING = Fraction(1, 20)
 """How far, relative to it, "about" may be from the paper's number."""
 
+WORDS_OF_ANSWER, WORDS_OF_SOURCE = 8, 20
+"""Words before and behind a number that are compared."""
+
+MOST_PLACES = 500
+"""Places of one number that are compared; bounds the time that a long list of ones takes."""
+
+LEAST_OVERLAP = 0.6
+"""Share of the answer's words that the place in the paper must have, by weight ..."""
+SAME_UNIT, ONE_UNIT, SAME_WORD = -0.3, 0.3, -0.2
+"""... and what a unit that both name, that one names, and each equal word next to it change."""
+IN_TABLE = -0.3
+"""What a table's cell changes, whose words are its row's and its table's head's."""
 
 _Powers = tuple[tuple[str, int], ...]
 
@@ -25,24 +40,35 @@ class SourceNumbers:
     """The numbers of a paper, read once.
 
     Attributes:
-        text: The paper's text.
-        by_value: Its quantities, by each value that their notation allows.
+        all: Its quantities, in order.
+        by_size: The same by value.
+        by_value: The same by each value that their notation allows.
         by_power: Those that may be powers of ten.
         by_amount: Those with a unit, by their value in base units.
+        surroundings: Its words.
     """
 
-    text: str
+    all: tuple[Quantity, ...]
+    by_size: tuple[Quantity, ...]
     by_value: dict[Fraction, list[Quantity]]
     by_power: dict[Fraction, list[Quantity]]
     by_amount: dict[tuple[Fraction, _Powers], list[Quantity]]
+    surroundings: Surroundings
 
     @classmethod
     def of(cls, text: str) -> SourceNumbers:
         """Read the numbers of a paper's text."""
-        source = cls(text, defaultdict(list), defaultdict(list), defaultdict(list))
-        for one in read_quantities(text):
-            if not one.is_name:
-                source._add(one)
+        quantities = tuple(one for one in read_quantities(text) if not one.is_name)
+        source = cls(
+            quantities,
+            tuple(sorted(quantities, key=_value)),
+            defaultdict(list),
+            defaultdict(list),
+            defaultdict(list),
+            Surroundings.of(text),
+        )
+        for one in quantities:
+            source._add(one)
         return source
 
     def _add(self, one: Quantity) -> None:
@@ -53,53 +79,95 @@ class SourceNumbers:
         if one.power is not None:
             self.by_power[one.power].append(one)
 
+    def places(self, one: Quantity) -> list[Quantity]:
+        """Return where a paper has a number, in whatever notation; at most `MOST_PLACES`."""
+        same = self.by_value.get(one.value, ())[:MOST_PLACES]
+        powers = self.by_power.get(one.power, ()) if one.power is not None else ()
+        found = [other for other in (*same, *powers[:MOST_PLACES]) if _is_like(one, other)]
+        if one.unit:
+            amount = one.value * one.unit.factor, one.unit.powers
+            found += self.by_amount.get(amount, ())[:MOST_PLACES]
+        return found or (self._near(one) if one.is_about else [])
+
+    def _near(self, about: Quantity) -> list[Quantity]:
+        """Return what "about 3" may be: 2.98, rounded to its last figure, and not far off."""
+        off = min(MOST_ROUNDING * abs(about.value), Fraction(10) ** -about.digits / 2)
+        first = bisect.bisect_left(self.by_size, about.value - off, key=_value)
+        last = bisect.bisect_right(self.by_size, about.value + off, key=_value)
+        return [one for one in self.by_size[first:last][:MOST_PLACES] if _is_like(about, one)]
+
 
 def answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ...]:
     """Return the numbers that an answer states, and whether its paper has each.
+
+    Equation 2 asks whether a number occurs in the paper (`is_found`). A wrong one may occur
+    elsewhere in it; `is_near` asks for more: the same unit, and words around it that the answer has
+    around it too. That goes beyond the paper.
 
     Args:
         answer: The answer.
         source: The numbers of its paper.
 
     Returns:
-        In order; empty for an answer without a number.
+        In order; empty for an answer without a number. `where` is the place most like the answer.
 
     Example:
         >>> found = answer_numbers("It took 2 h, not 5 h.", SourceNumbers.of("after 120 min"))
         >>> [(one.text, one.is_found) for one in found]
         [('2', True), ('5', False)]
     """
+    own = Surroundings.of(answer)
     found: list[AnswerNumber] = []
     for one in read_quantities(answer):
         if one.is_name:
             continue
-        place = _place(one, source)
+        spare, place = _best_place(one, own, source)
         found.append(
             AnswerNumber(
                 text=answer[one.start : one.end],
                 start=one.start,
                 end=one.end,
                 is_found=place is not None,
-                where=place,
+                where=None if place is None else place.start,
+                is_near=place is not None and spare >= 0,
             )
         )
     return tuple(found)
 
 
-def _place(one: Quantity, source: SourceNumbers) -> int | None:
-    """Return where a paper has a number; None where it has not."""
-    same = [q for q in source.by_value.get(one.value, ()) if _is_like(one, q)]
-    if one.unit:
-        same += source.by_amount.get((one.value * one.unit.factor, one.unit.powers), ())
-    if one.power is not None:
-        same += [q for q in source.by_power.get(one.power, ()) if _is_like(one, q)]
-    if not same and one.is_about:
-        same = [q for q in _all(source) if _is_like(one, q) and _rounds_to(q.value, one)]
-    return same[0].start if same else None
+def _best_place(
+    one: Quantity, own: Surroundings, source: SourceNumbers
+) -> tuple[float, Quantity | None]:
+    """Return the place of a number that is most like the answer, and its overlap to spare."""
+    before, behind = own.around(one.start, _end(one), WORDS_OF_ANSWER)
+    best: tuple[float, Quantity | None] = (-math.inf, None)
+    for place in source.places(one):
+        spare = _spare(one, place, before, behind, source.surroundings)
+        if spare > best[0]:
+            best = spare, place
+    return best
 
 
-def _all(source: SourceNumbers) -> list[Quantity]:
-    return [one for same in source.by_value.values() for one in same]
+def _spare(
+    one: Quantity,
+    place: Quantity,
+    before: Sequence[str],
+    behind: Sequence[str],
+    source: Surroundings,
+) -> float:
+    """Return by how much what stands around a place is more like the answer than it must be."""
+    row = source.row_at(place.start)
+    if row is not None:
+        return source.overlap({*before, *behind}, set(row)) - LEAST_OVERLAP - IN_TABLE
+    left, right = source.around(place.start, _end(place), WORDS_OF_SOURCE)
+    n_equal = (before[-1:] == left[-1:] != []) + (behind[:1] == right[:1] != [])
+    unit = (0.0, ONE_UNIT, SAME_UNIT)[(one.unit is not None) + (place.unit is not None)]
+    overlap = source.overlap({*before, *behind}, {*left, *right})
+    return overlap - LEAST_OVERLAP - unit - SAME_WORD * n_equal
+
+
+def _end(one: Quantity) -> int:
+    return max(one.end, one.unit.end) if one.unit else one.end
 
 
 def _is_like(one: Quantity, other: Quantity) -> bool:
@@ -109,11 +177,8 @@ def _is_like(one: Quantity, other: Quantity) -> bool:
     return (one.unit.powers, one.unit.factor) == (other.unit.powers, other.unit.factor)
 
 
-def _rounds_to(exact: Fraction, about: Quantity) -> bool:
-    """Return whether "about 3" is 2.98 rounded: to its last figure, and not far off."""
-    step = Fraction(10) ** -about.digits
-    is_near = abs(exact - about.value) <= MOST_ROUNDING * abs(about.value)
-    return is_near and abs(exact - about.value) <= step / 2
+def _value(one: Quantity) -> Fraction:
+    return one.value
 
 
 def answers_with_numbers(answers: Sequence[Sequence[AnswerNumber]]) -> Score:

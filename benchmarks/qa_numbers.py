@@ -1,0 +1,305 @@
+"""How well wrong numbers, and words that need the paper, are found in question-answer pairs.
+
+    python benchmarks/qa_numbers.py --shared ../shared
+
+No model is asked. Numbers, on the 35 papers of SciQAG with their 350 published pairs, and on
+BioASQ's answers, whose source are the gold snippets; what "near" asks was settled before these were
+read:
+
+- found: numbers of the answers that occur in the source (equation 2), by reading quantities and by
+  comparing strings of digits;
+- planted: each number of an answer whose numbers are all found is made wrong in each way that
+  applies. "Elsewhere" asks only whether it occurs, "near" for its unit and the words around it too.
+  A wrong number that by chance occurs counts as planted;
+- accused: numbers of the same answers, unchanged, that are called wrong.
+
+Context: half of the templates were held back until the rules stood. Whole questions are those of
+SciQAG that a reader found to stand alone, and all of BioASQ's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragassay.metrics.intervals import share_interval
+from ragassay.metrics.qa.numbers import (
+    SourceNumbers,
+    answer_numbers,
+    answers_with_numbers,
+    numbers_found,
+)
+from ragassay.perturbations.wrong_numbers import WRONG
+from ragassay.records.qa_measures import AnswerNumber
+from ragassay.text.context_marks import context_marks
+from ragassay.text.quantities import read_quantities
+
+SEEDS = (0, 1, 2)
+
+# Paper and question, both from 0: the marked questions, all of which a reader found to need their
+# paper, and one that the rules miss.
+DEPENDENT = frozenset(
+    "0.2 0.3 0.6 1.2 1.8 2.9 4.2 4.3 5.0 5.1 5.6 5.7 5.9 7.2 7.7 9.0 9.2 9.4 9.8 9.9 11.0 11.3 "
+    "14.1 14.2 16.9 17.3 17.9 18.3 18.9 19.8 20.5 20.9 21.0 21.3 21.4 22.9 23.4 23.5 24.5 24.9 "
+    "26.0 26.1 26.7 27.2 28.2 29.5 29.9 30.6 30.7 30.8 31.3 31.4 31.5 32.3 32.7 32.9 33.1 33.3 "
+    "33.5 33.6 33.8".split()
+)
+
+TRIED = (
+    "What can we say about the effect of {topic} from Figure {number}?",
+    "{stem} in this paper?",
+    "According to the authors, {question}",
+    "What do the authors conclude about {topic}?",
+    "{stem} in this study?",
+    "What is shown in Table {number} about {topic}?",
+    "In this work, {question}",
+    "How does the proposed method handle {topic}?",
+    "What did we find about {topic}?",
+    "As described above, {question}",
+    "Why were these results for {topic} surprising?",
+    "Based on the text, {question}",
+    "Which advantages of {topic} does the study report?",
+    "What is our approach to {topic}?",
+    "{stem} (see Fig. {number}a)?",
+)
+HELD_BACK = (
+    "How does the paper define {topic}?",
+    "What is the main finding of the present study on {topic}?",
+    "{stem}, as shown in Fig. {number}b?",
+    "What was the aim of the article with regard to {topic}?",
+    "Which limitations of {topic} do the researchers mention?",
+    "How many samples of {topic} were used in our experiments?",
+    "In the current investigation, {question}",
+    "What is the purpose of Equation {number} for {topic}?",
+    "{stem} according to the passage?",
+    "What does the aforementioned approach to {topic} require?",
+    "What is discussed in Section {number} about {topic}?",
+    "How was the above problem of {topic} solved?",
+    "{stem} in the experiments reported here?",
+    "Which result on {topic} does the manuscript highlight?",
+    "What do these findings mean for {topic}?",
+    # Written when the rules stood, and never mended for.
+    "What does the paper's introduction say about {topic}?",
+    "Which of the authors' hypotheses concerns {topic}?",
+    "How is {topic} treated in the present article?",
+    "What is the take-home message of this review on {topic}?",
+    "Judging from the data in Fig. {number}, {question}",
+    "{stem}, according to the study's results?",
+    "What do the authors recommend for future work on {topic}?",
+    "What question about {topic} does this research try to answer?",
+    "Which samples were excluded from the study of the authors on {topic}?",
+    "What was unexpected about {topic} in our results?",
+    "As reported in Table {number}, {question}",
+    "How was {topic} handled in the experiment described in the text?",
+    "What is the significance of the proposed framework?",
+    "Why do the researchers consider {topic} important?",
+    "What is presented in the article about {topic}?",
+)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A question, its answer, and the text that the answer was written from."""
+
+    id: str
+    question: str
+    answer: str
+    source: str
+    topic: str = ""
+
+
+@dataclass(frozen=True)
+class Planted:
+    """An answer with a wrong number: how it was made wrong, and where it stands."""
+
+    way: str
+    answer: str
+    start: int
+    end: int
+
+
+def sciqag_answers(shared: Path) -> list[Answered]:
+    found: list[Answered] = []
+    for n, paper in enumerate(_lines(shared / "data/sciqag/papers.jsonl.gz")):
+        for k, pair in enumerate(paper["Q&A"]):
+            topic = paper["keywords"][k % len(paper["keywords"])]
+            found.append(Answered(f"{n}.{k}", pair["Q"], pair["A"], paper["txt"], topic))
+    return found
+
+
+def bioasq_answers(shared: Path) -> list[Answered]:
+    folder = shared / "data/bioasq"
+    texts = {one["pmid"]: one["text"] for one in _lines(folder / "snippet_documents.jsonl.gz")}
+    return [
+        Answered(
+            one["id"],
+            one["question"],
+            next(iter(one["ideal_answer"]), ""),
+            "\n\n".join(texts[pmid] for pmid in one["pmids"] if pmid in texts),
+        )
+        for one in _lines(folder / "questions.jsonl.gz")
+    ]
+
+
+def _lines(path: Path) -> list[dict]:  # type: ignore[type-arg]
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+class Checked:
+    """Answers with their numbers looked up."""
+
+    def __init__(self, answers: Sequence[Answered]) -> None:
+        self.answers = answers
+        self.sources = {text: SourceNumbers.of(text) for text in {one.source for one in answers}}
+        self.numbers = [self.look_up(one, one.answer) for one in answers]
+
+    def look_up(self, one: Answered, answer: str) -> tuple[AnswerNumber, ...]:
+        return answer_numbers(answer, self.sources[one.source])
+
+    def whole(self) -> list[tuple[Answered, tuple[AnswerNumber, ...]]]:
+        """Return the answers with numbers, all of them found."""
+        both = zip(self.answers, self.numbers, strict=True)
+        return [(one, found) for one, found in both if found and all(n.is_found for n in found)]
+
+    def planted(self, seed: int) -> Iterator[tuple[Answered, Planted]]:
+        """Yield every number of these answers made wrong, in every way that applies."""
+        whole = self.whole()
+        for one, found in whole:
+            quantities = {q.start: q for q in read_quantities(one.answer)}
+            own = {q.value for q in quantities.values()}
+            for number in found:
+                rng = random.Random(f"{seed}/{one.id}/{number.start}")
+                edits = {
+                    name: way(one.answer, quantities[number.start], rng)
+                    for name, way in WRONG.items()
+                }
+                elsewhere = rng.choice(whole)[0].source
+                for name, text in (("of the paper", one.source), ("of another", elsewhere)):
+                    others = [q for q in self.sources[text].all if q.value not in own]
+                    if others:
+                        other = rng.choice(others)
+                        edits[name] = (number.start, number.end, text[other.start : other.end])
+                for name, edit in edits.items():
+                    if edit:
+                        yield one, _edited(name, one.answer, number, edit)
+
+    def found_wrong(self, one: Answered, planted: Planted) -> tuple[bool, bool]:
+        """Return whether a planted number is called wrong: as it occurs nowhere; as not near."""
+        hit = [
+            number
+            for number in self.look_up(one, planted.answer)
+            if number.start < planted.end and number.end > planted.start
+        ]
+        return any(not n.is_found for n in hit), any(not n.is_near for n in hit)
+
+
+def _edited(name: str, answer: str, number: AnswerNumber, edit: tuple[int, int, str]) -> Planted:
+    start, end, new = edit
+    longer = len(new) - (end - start) if start < number.end else 0
+    return Planted(name, answer[:start] + new + answer[end:], number.start, number.end + longer)
+
+
+def digits_found(answers: Sequence[Answered]) -> tuple[int, int]:
+    """Return how many strings of digits of the answers occur in the source, and how many are."""
+    strings = [(n, one.source) for one in answers for n in _DIGITS.findall(one.answer)]
+    return sum(number in source for number, source in strings), len(strings)
+
+
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+
+
+def planted_questions(
+    answers: Sequence[Answered], templates: Sequence[str], seed: int = 0
+) -> list[tuple[str, str]]:
+    """Return templates filled from questions that stand alone, each with its template."""
+    found: list[tuple[str, str]] = []
+    for one in answers:
+        rng = random.Random(f"{seed}/{one.id}")
+        template, question = rng.choice(templates), one.question
+        lowered = question if question[1:2].isupper() else question[0].lower() + question[1:]
+        text = template.format(
+            topic=one.topic,
+            number=rng.randint(1, 9),
+            question=lowered,
+            stem=question.rstrip("? "),
+        )
+        found.append((template, text))
+    return found
+
+
+def share(n_hits: int, n: int) -> str:
+    low, high = share_interval(n_hits, n) or (0.0, 1.0)
+    return f"{n_hits / max(n, 1):7.1%}  {n_hits:5d} of {n:5d}  [{low:.1%}, {high:.1%}]"
+
+
+def show_numbers(name: str, answers: Sequence[Answered]) -> None:
+    checked = Checked(answers)
+    stated, found = answers_with_numbers(checked.numbers), numbers_found(checked.numbers)
+    print(f"\n## Numbers of {name}")
+    with_digit = sum(any(c.isdigit() for c in one.answer) for one in answers)
+    print(f"answers with a digit                 {share(with_digit, len(answers))}")
+    print(f"answers with numbers                 {share(round(stated.value * stated.n), stated.n)}")
+    print(f"found, as quantities                 {share(round(found.value * found.n), found.n)}")
+    print(f"found, as strings of digits          {share(*digits_found(answers))}")
+    right = [number for _, numbers in checked.whole() for number in numbers]
+    n_accused = sum(not number.is_near for number in right)
+    print(f"right ones accused, near             {share(n_accused, len(right))}")
+    hits: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for seed in SEEDS:
+        for one, planted in checked.planted(seed):
+            hits[planted.way].append(checked.found_wrong(one, planted))
+    hits["all"] = [pair for pairs in list(hits.values()) for pair in pairs]
+    for way, pairs in hits.items():
+        for column, title in ((0, "elsewhere"), (1, "near")):
+            n_hits = sum(pair[column] for pair in pairs)
+            print(f"planted: {way:13s} found, {title:9s}  {share(n_hits, len(pairs))}")
+
+
+def show_context(sciqag: Sequence[Answered], bioasq: Sequence[Answered]) -> None:
+    print("\n## Words that need the paper")
+    whole = [one for one in sciqag if one.id not in DEPENDENT]
+    for title, templates in (("tried", TRIED), ("held back", HELD_BACK)):
+        planted = planted_questions(whole, templates)
+        missed = [template for template, text in planted if not context_marks(text, "")]
+        print(
+            f"planted, {title:9s} found          {share(len(planted) - len(missed), len(planted))}"
+        )
+        for template, n in Counter(missed).most_common():
+            print(f"    missed {n}: {template}")
+    needing = [one for one in sciqag if one.id in DEPENDENT]
+    for title, some in (
+        ("SciQAG, needing the paper, found", needing),
+        ("SciQAG, whole, accused", whole),
+        ("BioASQ, whole, accused", bioasq),
+    ):
+        print(f"{title:33s}    {share(sum(map(_is_marked, some)), len(some))}")
+    n_answers = sum(bool(context_marks("", one.answer)) for one in sciqag)
+    print(f"SciQAG, answers with a mark          {share(n_answers, len(sciqag))}")
+
+
+def _is_marked(one: Answered) -> bool:
+    return bool(context_marks(one.question, ""))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    shared = os.environ.get("RAGASSAY_SHARED", "../shared")
+    parser.add_argument("--shared", type=Path, default=Path(shared))
+    folder = parser.parse_args().shared
+    sciqag, bioasq = sciqag_answers(folder), bioasq_answers(folder)
+    show_numbers("SciQAG", sciqag)
+    show_numbers("BioASQ", [one for one in bioasq if one.source])
+    show_context(sciqag, bioasq)
+
+
+if __name__ == "__main__":
+    main()
