@@ -31,6 +31,8 @@ def _lines(view: QAView) -> Iterator[str]:
     if not view.worst:
         yield from ("Nothing was found wrong.", "")
     yield from ("## Scores", "")
+    if view.unscored:
+        yield from (view.unscored, "")
     header = ("Score", "Mean", "95 % interval", "By chance", "n", "Unscored")
     rows = [
         (

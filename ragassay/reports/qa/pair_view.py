@@ -62,7 +62,7 @@ class PairView:
 
 @dataclass(frozen=True, slots=True)
 class PairFacts:
-    """What is known of a pair.
+    """Everything known of a pair.
 
     Attributes:
         pair: The pair.

@@ -25,6 +25,9 @@ from ragassay.reports.qa.plots import (
 from ragassay.reports.text import NOT_DEFINED, format_share
 from ragassay.text.papers import paper_sentences
 
+MAX_PLOTTED = 60
+"""Papers whose plots a page holds: some 20 kB each."""
+
 
 @dataclass(frozen=True, slots=True)
 class PaperView:
@@ -51,7 +54,7 @@ class PaperView:
 
 @dataclass(frozen=True)
 class PaperFacts:
-    """What is known of a paper.
+    """Everything known of a paper.
 
     Attributes:
         id: The paper's id.
@@ -71,19 +74,20 @@ class PaperFacts:
 
 
 def view_paper(number: int, facts: PaperFacts) -> PaperView:
-    """Return the view of a paper.
+    """Return the view of a paper; beyond the first `MAX_PLOTTED`, without plots.
 
     Args:
         number: 1-based place in the report; it names the anchors, never an id.
         facts: What is known of the paper.
     """
+    is_plotted = number <= MAX_PLOTTED
     measures = facts.measures
     matrix = _intents(facts) if facts.intents else _cosines(measures)
     known = [v for i, row in enumerate(matrix) for v in row[i + 1 :] if v is not None]
     rated = [one.rating for own in facts.ratings.values() for one in own if one.rating is not None]
     rows = similarities(measures) if measures else []
     pooled = pooled_coverage_score(rows)
-    own = measures.pairs if measures else ()
+    own = measures.pairs if measures and is_plotted else ()
     pairs = _pairs(number, facts)
     return PaperView(
         number=number,
@@ -97,9 +101,9 @@ def view_paper(number: int, facts: PaperFacts) -> PaperView:
         chunks=_share(chunk_share(rows)),
         similarity=f"{math.fsum(known) / len(known):.2f}" if known else NOT_DEFINED,
         rating=math.fsum(rated) / len(rated) if rated else None,
-        questions=question_heatmap(matrix),
+        questions=question_heatmap(matrix) if is_plotted else None,
         questions_by="intent" if facts.intents else "cosine",
-        histogram=histogram(known),
+        histogram=histogram(known) if is_plotted else None,
         places=closest_places([p.closest for p in own], measures.n_sentences if measures else 0),
         sentences=sentence_heatmap([pair.similarity for pair in own]),
         pairs=pairs,

@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Literal
 
 N_SHADES = 8
-MAX_QUESTIONS = 40
-"""Questions that a heatmap shows; a paper with more shows its first ones."""
+MAX_ROWS = 40
+"""Questions or answers that a plot shows; a paper with more shows its first ones."""
 MAX_COLUMNS = 300
 """Columns of a heatmap of sentences; a longer paper's neighbours share one."""
 DARK = 0.625
@@ -96,7 +96,7 @@ def question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None
     Args:
         matrix: shape (n_questions, n_questions).
     """
-    n = min(len(matrix), MAX_QUESTIONS)
+    n = min(len(matrix), MAX_ROWS)
     if n < 2:
         return None
     cells = [[None if i == j else matrix[i][j] for j in range(n)] for i in range(n)]
@@ -115,7 +115,7 @@ def question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None
             for j, value in enumerate(row)
             if value is not None
         ]
-    note = f"The first {n} of {len(matrix)} questions." if n < len(matrix) else ""
+    note = _left_out(len(matrix), "questions")
     return Heatmap(GUTTER + CELL * n + 2, CELL * n + 20, shades, tuple(labels), 0.0, 1.0, note)
 
 
@@ -127,24 +127,21 @@ def sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
     Args:
         rows: shape (n_answers, n_sentences); a row without a value stays empty.
     """
-    n_sentences = max(map(len, rows), default=0)
+    shown = rows[:MAX_ROWS]
+    n_sentences = max(map(len, shown), default=0)
     if not n_sentences:
         return None
     n_columns = min(n_sentences, MAX_COLUMNS)
-    cells = [_columns(row, n_columns) for row in rows]
-    width = (WIDTH - GUTTER) / n_columns
-    shades, low, high = _shades(cells, width, ROW)
-    joined = n_sentences > n_columns
-    note = f"{n_sentences} sentences in {n_columns} columns: each shows its most similar sentence."
-    return Heatmap(
-        WIDTH,
-        ROW * len(rows) + 18,
-        shades,
-        (*_row_labels(len(rows)), *_ends(n_sentences, ROW * len(rows) + 13)),
-        low,
-        high,
-        note if joined else "",
-    )
+    cells = [_columns(row, n_columns) for row in shown]
+    shades, low, high = _shades(cells, (WIDTH - GUTTER) / n_columns, ROW)
+    height = ROW * len(shown)
+    labels = (*_row_labels(len(shown)), *_ends(n_sentences, height + 13))
+    notes = [_left_out(len(rows), "answers")]
+    if n_sentences > n_columns:
+        joined = f"{n_sentences} sentences in {n_columns} columns"
+        notes.append(f"{joined}: each shows its most similar sentence.")
+    note = " ".join(filter(None, notes))
+    return Heatmap(WIDTH, height + 18, shades, labels, low, high, note)
 
 
 def closest_places(closest: Sequence[Sequence[int]], n_sentences: int) -> Places | None:
@@ -154,6 +151,7 @@ def closest_places(closest: Sequence[Sequence[int]], n_sentences: int) -> Places
         closest: shape (n_answers, up to 10), numbers of sentences from 0.
         n_sentences: Sentences of the paper.
     """
+    closest = closest[:MAX_ROWS]
     if not n_sentences or not any(closest):
         return None
     step = (WIDTH - GUTTER) / n_sentences
@@ -191,6 +189,10 @@ def histogram(values: Sequence[float]) -> Histogram | None:
     labels = [label for label, n in zip(labels, counts, strict=True) if n]
     labels += [Label(width * i, base + 13, _edge(i)) for i in (0, 5, 10)]
     return Histogram(width * N_BARS, base + 18, bars, tuple(labels))
+
+
+def _left_out(n: int, things: str) -> str:
+    return f"The first {MAX_ROWS} of {n} {things}." if n > MAX_ROWS else ""
 
 
 def _edge(i: int) -> str:

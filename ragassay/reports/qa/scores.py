@@ -77,8 +77,8 @@ MEANINGS = {
     "accuracy": "Rated 1 to 3: the paper bears the answer out.",
     "reasonableness": "Rated 1 to 3: the answer does not contradict itself.",
     "coverage": (
-        "Tenths of a paper that hold one of the 15 % of sentences closest to some answer. Ten"
-        " answers reach nearly all by chance: a low value tells something, a high one does not."
+        "Tenths of a paper that hold one of the 15 % of sentences closest to some answer. A low"
+        " value tells something; a high one does not, as chance reaches it."
     ),
     "pooled_coverage": (
         "Tenths that hold one of the 15 % of sentences closest to all answers together. SciQAG's"

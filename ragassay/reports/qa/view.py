@@ -14,7 +14,7 @@ from ragassay.records.qa_measures import PaperMeasures
 from ragassay.records.racar import IntentSimilarity, RacarRating
 from ragassay.reports.charts import Plot
 from ragassay.reports.qa.pair_view import PairView
-from ragassay.reports.qa.paper_view import PaperFacts, PaperView, view_paper
+from ragassay.reports.qa.paper_view import MAX_PLOTTED, PaperFacts, PaperView, view_paper
 from ragassay.reports.qa.scores import (
     LikenessView,
     ScoreLine,
@@ -69,6 +69,8 @@ class QAView:
     further: tuple[PairView, ...]
     n_pairs: int
     plots: tuple[Plot, ...]
+    unscored: str
+    unplotted: str
     scores: tuple[ScoreLine, ...]
     likeness: tuple[LikenessView, ...]
     papers: tuple[PaperView, ...]
@@ -91,6 +93,8 @@ def view_report(report: QAReport) -> QAView:
         further=tuple(faulty[N_WORST:]),
         n_pairs=len(pairs),
         plots=view_plots(scores),
+        unscored=_unscored([*report.ratings, *report.intents]),
+        unplotted=_unplotted(len(papers)),
         scores=view_scores(scores, report.measures),
         likeness=view_likeness(report.measures, report.intents),
         papers=papers,
@@ -128,6 +132,22 @@ def _facts(report: QAReport) -> list[PaperFacts]:
         PaperFacts(name, papers.get(name), own, measures.get(name), ratings[name], intents[name])
         for name, own in pairs.items()
     ]
+
+
+def _unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> str:
+    """Say what the judge could not tell; empty where it told everything."""
+    missing = [one.failure for one in verdicts if one.value is None and one.said is None]
+    n_undecided = sum(bool(one and one.reason == "undecided") for one in missing)
+    parts = ((n_undecided, "undecided"), (len(missing) - n_undecided, "not to be had"))
+    said = join_words(f"{n:,} {word}" for n, word in parts if n)
+    of = count_text(len(verdicts), "judgment")
+    return f"Of {of}, {said}: left out of every mean, never counted as zero." if said else ""
+
+
+def _unplotted(n_papers: int) -> str:
+    if n_papers <= MAX_PLOTTED:
+        return ""
+    return f"Plots are drawn of the first {MAX_PLOTTED} papers; the tables have the figures of all."
 
 
 def _headline(report: QAReport, n_papers: int) -> str:

@@ -11,7 +11,7 @@ import pytest
 from lxml import html
 from pages import Balance
 
-from ragassay.reports.qa import QAReport, render_qa_html
+from ragassay.reports.qa import QAReport, paper_view, render_qa_html, view
 
 
 @pytest.fixture
@@ -132,20 +132,31 @@ class TestScores:
         found = tree.xpath("//table[@class='scores']//tr[@class='v']")
         return {text_of(row[0]): [text_of(cell) for cell in row[1:]] for row in found}
 
+    def meanings(self, tree) -> list[str]:
+        return [
+            text_of(row) for row in tree.xpath("//table[@class='scores']//tr[@class='meaning']")
+        ]
+
     def test_have_n_interval_and_what_is_unscored(self, tree):
         rows = self.rows(tree)
         # Rated 1.2 and 2, one timed out: worst (1.2 + 2 + 1) / 3, best (1.2 + 2 + 3) / 3.
-        assert rows["Accuracy"] == ["1.60", "n/a", "", "2", "1worst 1.40, best 2.07"]
+        assert rows["Accuracy"] == ["1.60", "n/a", "2", "1worst 1.40, best 2.07"]
         # What leaves a pair undecided has no mean: it decides some ratings more readily.
         assert rows["Relevance"][0] == "unscored (1 of 2 missing)"
-        assert rows["Numbers found"] == ["0 %", "n/a", "", "1", "none"]
+        assert rows["Numbers found"] == ["0 %", "n/a", "1", "none"]
         assert rows["Context-free questions"][0] == "75 %"
 
     def test_of_coverage_stand_beside_chance(self, tree):
         rows = self.rows(tree)
         assert rows["Coverage (equation 1)"][0] == "50 %"
-        assert rows["Pooled coverage"][2].endswith("%")
+        (meaning,) = [text for text in self.meanings(tree) if "SciQAG's" in text]
+        assert re.search(r"drawn at random would reach \d\d %\.$", meaning)
         assert rows["Question similarity"][0] == "0.36"
+
+    def test_say_what_is_left_out_of_them(self, tree):
+        words = text_of(tree.xpath("//section[@aria-labelledby='h-scores']/p")[0])
+        # Three ratings, five more and three comparisons; one undecided, two timed out.
+        assert words.startswith("Of 11 judgments, 1 undecided and 2 not to be had: left out")
 
     def test_that_nobody_gave_are_left_out(self, report):
         page = render_qa_html(replace(report, ratings=(), intents=(), judge=""))
@@ -167,6 +178,13 @@ class TestPapers:
         assert "Similarity of each two questions, by intent" in text_of(tree)
         page = render_qa_html(replace(report, intents=()))
         assert "Similarity of each two questions, by cosine" in page
+
+    def test_beyond_some_are_not_plotted_and_it_says_so(self, report, monkeypatch):
+        monkeypatch.setattr(paper_view, "MAX_PLOTTED", 0)
+        monkeypatch.setattr(view, "MAX_PLOTTED", 0)
+        tree = html.document_fromstring(render_qa_html(report))
+        assert not tree.xpath("//details[@class='a']//*[name()='svg']")
+        assert "Plots are drawn of the first 0 papers" in text_of(tree)
 
     def test_an_only_paper_is_open(self, report):
         only = replace(report, pairs=[p for p in report.pairs if p.paper == report.papers[0].id])

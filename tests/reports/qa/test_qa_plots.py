@@ -78,6 +78,13 @@ class TestSentences:
         assert dark[0] == pytest.approx(GUTTER + (plots.WIDTH - GUTTER) / 2, abs=0.1)
         assert heatmap.note.startswith("900 sentences in 300 columns")
 
+    def test_many_answers_are_cut_and_it_says_so(self) -> None:
+        heatmap = sentence_heatmap([[0.1, 0.2]] * 50)
+        places = closest_places([(0,)] * 50, 2)
+        assert heatmap is not None and places is not None
+        assert heatmap.note == "The first 40 of 50 answers."
+        assert heatmap.height == places.height == 40 * ROW + 18
+
     def test_without_a_sentence_there_is_no_map(self) -> None:
         assert sentence_heatmap([]) is sentence_heatmap([(), ()]) is None
 
