@@ -45,9 +45,9 @@ class PairRules:
             for flaw in question_flaws(pair.question, [pair.answer])
         ]
         found += [
-            PairFlaw("number", f'the paper does not have the number "{number.text}"')
+            PairFlaw("number", f'the paper does not say "{number.text}" so')
             for number in answer_numbers(pair.answer, self._numbers)
-            if not number.is_found
+            if not number.is_near
         ]
         return (*found, *self._thin(pair))
 

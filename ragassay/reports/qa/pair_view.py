@@ -168,6 +168,11 @@ def _measured_faults(facts: PairFacts) -> list[Fault]:
     if missing:
         said = join_words(f"\u201c{text}\u201d" for text in missing)
         found.append(Fault(f"The paper does not have {said}.", "serious"))
+    astray = [one.text for one in measures.numbers if one.is_found and not one.is_near]
+    if astray:
+        said = join_words(f"\u201c{text}\u201d" for text in dict.fromkeys(astray))
+        message = f"The paper has {said} elsewhere, not with this unit or among such words."
+        found.append(Fault(message, "serious"))
     found += [_context_fault(part, words, measures.context) for part, words in PARTS.items()]
     if measures.nearest_similarity is not None and measures.nearest_similarity >= NEAR_DUPLICATE:
         other = facts.questions.get(measures.nearest_question or "", "")
