@@ -39,10 +39,10 @@ def test_pairs_are_sentences_without_what_points_out_of_them():
 
 def test_fewer_pairs_are_spread_over_the_paper():
     sentence = "Phthalates of kind {} are regarded as a risk for young children."
-    long = paper(" ".join(sentence.format(letter) for letter in "ABCDEFGH"))
+    long = paper(" ".join(sentence.format(letter) for letter in "BCDEFGHJ"))
     assert len(extract_pairs(long, 10)) == 8
     first, last = extract_pairs(long, 2)
-    assert "kind A" in first.question and "kind E" in last.question
+    assert "kind B" in first.question and "kind F" in last.question
 
 
 def test_keywords_given_or_found_decide_what_is_asked():
