@@ -9,7 +9,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragassay.api import aaudit, aevaluate, agrade, audit, evaluate, grade
+    from ragassay.api import (
+        aaudit,
+        aevaluate,
+        aevaluate_pairs,
+        agrade,
+        audit,
+        evaluate,
+        evaluate_pairs,
+        grade,
+    )
     from ragassay.evaluators.own import Judge, evaluator
     from ragassay.prompts import Criteria, Criterion, Rubric
     from ragassay.records import Case, Document, Evaluation, Nugget, Record, Said
@@ -38,10 +47,12 @@ _HOMES = {
     "Settings": "ragassay.settings",
     "aaudit": "ragassay.api",
     "aevaluate": "ragassay.api",
+    "aevaluate_pairs": "ragassay.api",
     "agrade": "ragassay.api",
     "audit": "ragassay.api",
     "compare": "ragassay.runs.compare",
     "evaluate": "ragassay.api",
+    "evaluate_pairs": "ragassay.api",
     "evaluator": "ragassay.evaluators.own",
     "grade": "ragassay.api",
     "meta_evaluate": "ragassay.runs.meta_evaluate",
@@ -64,10 +75,12 @@ __all__ = [
     "Settings",
     "aaudit",
     "aevaluate",
+    "aevaluate_pairs",
     "agrade",
     "audit",
     "compare",
     "evaluate",
+    "evaluate_pairs",
     "evaluator",
     "grade",
     "meta_evaluate",

@@ -1,4 +1,4 @@
-"""`evaluate`, `audit`, `grade` and their async versions, which the command line also uses."""
+"""`evaluate`, `audit`, `grade`, `evaluate_pairs` and their async versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ragassay.options import (
     own_of,
     shows,
 )
-from ragassay.records import Audit, Nugget, Record
+from ragassay.records import Audit, Nugget, Paper, QAPair, Record
 from ragassay.results import Result, Results
 from ragassay.runs.audit import run_audit
 from ragassay.runs.audit_job import audit_job, audit_options
@@ -30,6 +30,8 @@ from ragassay.runs.folder import RunFolder
 from ragassay.runs.grading import Graded, grade_passages, prepared_grading
 from ragassay.runs.job import documents_of, prepared
 from ragassay.runs.paraphrasing import forget_failed_paraphrases
+from ragassay.runs.qa.evaluate import JudgedPairs, judge_pairs, pairs_settings
+from ragassay.runs.qa.inputs import read_paper_pairs
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
 
@@ -39,9 +41,11 @@ __all__ = [
     "SourceLike",
     "aaudit",
     "aevaluate",
+    "aevaluate_pairs",
     "agrade",
     "audit",
     "evaluate",
+    "evaluate_pairs",
     "grade",
 ]
 
@@ -228,6 +232,49 @@ async def agrade(
         [Path(path) for path in paths], options, most_words=words, depth=depth, settings=settings
     )
     return await grade_passages(passages, tools, _folder(options), like_original=like_original)
+
+
+@shows(EvaluateKeywords)
+def evaluate_pairs(
+    pairs: str | Path | Sequence[QAPair],
+    papers: str | Path | Sequence[Paper] | None = None,
+    *,
+    settings: Settings | None = None,
+    **options: Unpack[EvaluateKeywords],
+) -> JudgedPairs:
+    """Measure and rate question-answer pairs against the papers that they were written from.
+
+    Args:
+        pairs: A file of pairs, or pairs.
+        papers: A file or folder of papers, or papers; not needed where the file of pairs brings
+            them (SciQAG's JSON).
+        settings: As for `evaluate`.
+        options: See below; without a `model`, what no judge is needed for.
+
+    Returns:
+        The pairs with measures and ratings; with `out`, the report is written there.
+
+    Raises:
+        InputError: The data cannot be used.
+        SettingsError: A setting is wrong.
+        FatalModelError: The judge is unavailable.
+    """
+    return run_sync(aevaluate_pairs(pairs, papers, settings=settings, **options))
+
+
+@shows(EvaluateKeywords)
+async def aevaluate_pairs(
+    pairs: str | Path | Sequence[QAPair],
+    papers: str | Path | Sequence[Paper] | None = None,
+    *,
+    settings: Settings | None = None,
+    **options: Unpack[EvaluateKeywords],
+) -> JudgedPairs:
+    """Run `evaluate_pairs` inside a running event loop; same arguments, result and errors."""
+    check_options(options, EvaluateKeywords)
+    tools = Toolbox.of(pairs_settings(options, settings))
+    given = read_paper_pairs(pairs, papers).first(options.get("limit"))
+    return await judge_pairs(given, tools, _folder(options))
 
 
 def folder_at(out: str | Path, options: Keywords) -> RunFolder:

@@ -167,6 +167,7 @@ class Keywords(TypedDict, total=False):
     grades: Annotated[str | Sequence[str] | None, Option(flags=("--grade",), metavar="WAY")]
     grader: Annotated[str | None, Option(metavar="NAME")]
     items_per_call: int | None
+    pairs_per_call: int | None
     concurrency: int | None
     retry_failed: Annotated[
         bool | None, Option("Try unscored verdicts and failed answers in `out` again.", kind=bool)

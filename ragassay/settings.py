@@ -155,6 +155,12 @@ class Settings(BaseSettings):
         description="Items of a test bank that a judge rates in one call: more is cheaper, and a "
         "rating may lean on its neighbours.",
     )
+    pairs_per_call: int = Field(
+        default=10,
+        ge=1,
+        le=50,
+        description="Question-answer pairs of a paper that a judge rates in one call.",
+    )
     concurrency: int = Field(
         default=0,
         ge=0,
@@ -461,6 +467,7 @@ RESULT_FIELDS = (
     "grades",
     "chosen_grader",
     "items_per_call",
+    "pairs_per_call",
     "max_reply_tokens",
     "source_chars",
     "max_sentences",

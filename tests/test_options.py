@@ -67,6 +67,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "grades": (("--grade", "rating", "--grades", "fagb"), ["rating", "fagb"]),
     "grader": (("--grader", "judge", "--judge", "openai/a"), "judge"),
     "items_per_call": (("--items-per-call", "5"), 5),
+    "pairs_per_call": (("--pairs-per-call", "5"), 5),
     "concurrency": (("--concurrency", "3"), 3),
     "retry_failed": (("--retry-failed", "--out", "{folder}/run"), True),
 }

@@ -18,6 +18,7 @@ from ragassay.cli.models import app as models_app
 from ragassay.cli.nuggets import app as nuggets_app
 from ragassay.cli.optimize import optimize
 from ragassay.cli.prompts import app as prompts_app
+from ragassay.cli.qa import app as qa_app
 from ragassay.cli.report import report
 from ragassay.cli.review import review
 from ragassay.cli.serve import serve
@@ -56,6 +57,7 @@ app.add_typer(corpus_app)
 app.add_typer(nuggets_app)
 app.add_typer(grades_app)
 app.add_typer(testbank_app)
+app.add_typer(qa_app)
 app.add_typer(models_app)
 app.add_typer(prompts_app)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ragassay.errors import SettingsError
+from ragassay.instruments.embedded_pair_rater import EmbeddedPairRater
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.instruments.exam import ExamInstrument
 from ragassay.instruments.exam_grader import EmbeddedExamGrader
 from ragassay.instruments.local_graders import local_grader
 from ragassay.instruments.signals import SignalMeter
 from ragassay.model_names import EMBEDDED as EMBEDDED_GRADER
-from ragassay.model_names import is_local
+from ragassay.model_names import is_local, is_ours
 from ragassay.models.embeddings import EMBEDDED, Embedder
 from ragassay.models.entailment import Remembered
 from ragassay.models.gateway import JudgeLM
@@ -81,3 +82,11 @@ def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | Non
     # Its numbers were fitted to the packaged models, whatever else the settings choose.
     own = embedder if embedder.name == EMBEDDED else Embedder(EMBEDDED)
     return EmbeddedExamGrader(own, minilm_verifier())
+
+
+def build_pair_rater(settings: Settings, embedder: Embedder) -> EmbeddedPairRater | None:
+    """The rater of question-answer pairs beside the judge; None where the judge rates."""
+    if not is_ours(settings.model):
+        return None
+    own = embedder if embedder.name == EMBEDDED else Embedder(EMBEDDED)
+    return EmbeddedPairRater(own)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.evaluators.batches import Batch, batches
 from ragassay.metrics.exam import exam_scores
 from ragassay.records import (
     Case,
@@ -24,22 +24,10 @@ if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Items that are graded in one call; the first names it.
-
-    Attributes:
-        grader: How they are graded.
-        items: All of one kind.
-        is_sent: Whether the call is made; else another one grades its item too.
-    """
-
-    grader: ExamGrader
-    items: tuple[ExamItem, ...]
-    is_sent: bool
+Graded = tuple[ExamGrader, ExamItem]
 
 
-class ExamGradeEvaluator(Evaluator[Asked]):
+class ExamGradeEvaluator(Evaluator[Batch[Graded]]):
     """Grade the answer by each item of its query's test bank."""
 
     name = "exam_grade"
@@ -60,17 +48,18 @@ class ExamGradeEvaluator(Evaluator[Asked]):
         },
     )
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Asked]:
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Graded]]:
         """Return the items by each way to grade them; none for an answer without a sentence."""
         items = file.case.exam if file.case.sentences else ()
-        found: dict[str, Asked] = {}
+        found: dict[str, Batch[Graded]] = {}
         for grader in tools.grading.item_ways:
             for kind in dict.fromkeys(item.kind for item in items):
-                alike = [item for item in items if item.kind == kind]
-                n = tools.grading.n_items_of(grader) or len(alike)
-                for start in range(0, len(alike), n):
-                    found |= _asked(grader, alike[start : start + n])
-        return {key: found[key] for key in _keys(items, tools.grading.item_ways)}
+                alike: list[Graded] = [(grader, item) for item in items if item.kind == kind]
+                found |= batches(alike, tools.grading.n_items_of(grader), _key)
+        return {
+            key: found[key]
+            for key in (_key((way, item)) for way in tools.grading.item_ways for item in items)
+        }
 
     def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
         """Return one task a call."""
@@ -78,20 +67,19 @@ class ExamGradeEvaluator(Evaluator[Asked]):
         return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
 
     async def ask(
-        self, subject: Asked, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: Batch[Graded], task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[ExamGrade]:
         """Grade by one item, or by those that share its call."""
-        items = subject.items if task.turn == "first" else subject.items[:1]
+        grader, _ = subject.things[0]
+        items = [item for _, item in subject.asked(task.turn)]
         instrument = tools.grading.instrument
         if instrument is not None:
             case = file.case
-            return await in_thread(
-                instrument.grade, items, case.answer, case.question, subject.grader
-            )
+            return await in_thread(instrument.grade, items, case.answer, case.question, grader)
         import dspy
 
         with dspy.context(lm=tools.jury.judge):
-            if subject.grader == "rating":
+            if grader == "rating":
                 rated: Any = await tools.agents.rater(items[0].kind).acall(
                     case=file.case, items=items
                 )
@@ -99,21 +87,20 @@ class ExamGradeEvaluator(Evaluator[Asked]):
             return [await _extracted(items[0], file.case, tools)]
 
     def unscored(
-        self, subject: Asked, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+        self, subject: Batch[Graded], task: Task, file: CaseFile, tools: Toolbox, failure: Failure
     ) -> Sequence[ExamGrade]:
         """Return no grade, for each item of the call."""
-        items = subject.items if task.turn == "first" else subject.items[:1]
         return [
-            ExamGrade(exam_item=item.id, grader=subject.grader, failure=failure) for item in items
+            ExamGrade(exam_item=item.id, grader=grader, failure=failure)
+            for grader, item in subject.asked(task.turn)
         ]
 
     def depends_on(
-        self, subject: Asked, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: Batch[Graded], task: Task, file: CaseFile, tools: Toolbox
     ) -> Iterable[str]:
         """Return the items that are graded together, the passage, and what grades it."""
-        items = subject.items if task.turn == "first" else subject.items[:1]
         yield file.case.answer
-        yield from (item.model_dump_json() for item in items)
+        yield from (item.model_dump_json() for _, item in subject.asked(task.turn))
         yield from tools.grading.identity
 
     def judged_by(self, tools: Toolbox) -> str:
@@ -133,22 +120,16 @@ class ExamGradeEvaluator(Evaluator[Asked]):
         if tools.grading.instrument is not None:
             return 0
         sent = [one for one in file.subjects(self, tools).values() if one.is_sent]
-        n_checked = sum(one.grader == "extraction" and bool(one.items[0].answers) for one in sent)
+        n_checked = sum(
+            grader == "extraction" and bool(item.answers)
+            for grader, item in (one.things[0] for one in sent)
+        )
         return len(sent) + n_checked
 
 
-def _asked(grader: ExamGrader, batch: Sequence[ExamItem]) -> dict[str, Asked]:
-    whole = Asked(grader, tuple(batch), is_sent=True)
-    rest = {_key(grader, item): Asked(grader, (item,), is_sent=False) for item in batch[1:]}
-    return {_key(grader, batch[0]): whole, **rest}
-
-
-def _key(grader: ExamGrader, item: ExamItem) -> str:
+def _key(graded: Graded) -> str:
+    grader, item = graded
     return ExamGrade(exam_item=item.id, grader=grader).item
-
-
-def _keys(items: Sequence[ExamItem], graders: Sequence[ExamGrader]) -> list[str]:
-    return [_key(grader, item) for grader in graders for item in items]
 
 
 async def _extracted(item: ExamItem, case: Case, tools: Toolbox) -> ExamGrade:

@@ -9,10 +9,12 @@ from ragassay.evaluators.building import (
     build_encoder,
     build_grader,
     build_meter,
+    build_pair_rater,
     build_verifier_lm,
 )
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.instruments.exam import ExamInstrument
+from ragassay.instruments.pair_rater import PairRater
 from ragassay.instruments.signals import SignalMeter
 from ragassay.models.correctness import CorrectnessModel, correctness_model, identity_of
 from ragassay.models.embeddings import Embedder
@@ -38,6 +40,7 @@ class Models:
         matcher: Says when two nuggets are one fact; None where a threshold does.
         meter: Measures answers before their rubrics are rated; None where that is not wanted.
         grader: Grades passages by test banks in the judge's place; None where the judge does.
+        pair_rater: Rates question-answer pairs in the judge's place; None where the judge does.
     """
 
     embedder: Embedder
@@ -47,6 +50,7 @@ class Models:
     matcher: NuggetMatcher | None = None
     meter: SignalMeter | None = None
     grader: ExamInstrument | None = None
+    pair_rater: PairRater | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> Models:
@@ -64,6 +68,7 @@ class Models:
             matcher=opened_matcher(settings.nugget_matcher, settings.embedder),
             meter=build_meter(settings, embedder),
             grader=build_grader(settings, embedder),
+            pair_rater=build_pair_rater(settings, embedder),
         )
 
     @property

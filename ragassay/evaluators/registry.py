@@ -10,7 +10,9 @@ from ragassay.evaluators.cited_nugget import CITED_NUGGET, FACTS
 from ragassay.evaluators.claims import CITATION, EVIDENCE
 from ragassay.evaluators.correctness import CorrectnessEvaluator
 from ragassay.evaluators.exam_grade import ExamGradeEvaluator
+from ragassay.evaluators.intent import IntentEvaluator
 from ragassay.evaluators.nuggets import NuggetsEvaluator
+from ragassay.evaluators.racar import RacarEvaluator
 from ragassay.evaluators.relevance_grade import RelevanceGradeEvaluator
 from ragassay.evaluators.rubric import RUBRIC
 from ragassay.evaluators.sentence_label import SentenceLabelEvaluator
@@ -27,5 +29,7 @@ OURS: tuple[Evaluator[Any], ...] = (
     CITATION,
     ExamGradeEvaluator(),
     RelevanceGradeEvaluator(),
+    RacarEvaluator(),
+    IntentEvaluator(),
 )
 """In the order of the report."""

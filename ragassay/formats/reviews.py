@@ -52,6 +52,7 @@ TASKS: dict[str, LabelTask] = {
     "sentence_label": "relevance",
     "citation": "citation",
     "assignment": "nugget",
+    "racar": "racar",
 }
 """The annotator's task of an evaluator; of others there is none."""
 
@@ -157,7 +158,7 @@ class ReviewedRun:
 
     def _label(self, review: Review, task: LabelTask) -> HumanLabel | None:
         sentence, _, rest = review.item.partition("/")
-        item = {"rubric": review.item, "citation": rest}.get(task, "")
+        item = {"rubric": review.item, "citation": rest, "racar": sentence}.get(task, "")
         if task == "nugget":
             gold = self._gold(review)
             if gold is None:
@@ -166,7 +167,7 @@ class ReviewedRun:
         return HumanLabel(
             task=task,
             label=str(review.value),
-            record_id=review.record,
+            record_id=rest if task == "racar" else review.record,
             sentence=int(sentence) if task in ("relevance", "citation") else None,
             item=item,
             annotator=review.who,

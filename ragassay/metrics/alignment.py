@@ -19,6 +19,7 @@ from ragassay.records import (
     HumanLabel,
     LabelTask,
     NuggetAssignment,
+    RacarRating,
     SentenceLabel,
 )
 
@@ -31,6 +32,10 @@ TASK_LABELS: dict[LabelTask, tuple[str, ...]] = {
 """The labels of each task with a closed set; each rubric has a scale of its own."""
 
 
+RATED: tuple[LabelTask, ...] = ("rubric", "racar")
+"""The tasks whose labels are ratings."""
+
+
 @dataclass(frozen=True)
 class AlignedItem:
     """Something that both people and the judge labelled.
@@ -40,7 +45,7 @@ class AlignedItem:
         question: The question's id, by which intervals are clustered.
         record_id: The answer.
         sentence: 1-based, for relevance and citation.
-        item: The cited document, the nugget, the rubric.
+        item: The cited document, the nugget, the rubric or dimension.
         people: People's labels, one an annotator.
         truth: Their majority, for rubrics their lower median; None for a draw.
         predicted: The judge's label; None where unscored, and for accuracy, which no judge is asked
@@ -128,7 +133,7 @@ def consensus(task: LabelTask, people: Sequence[str]) -> str | None:
         >>> consensus("relevance", ["required", "borderline", "required"])
         'required'
     """
-    if task == "rubric":
+    if task in RATED:
         return str(statistics.median_low([int(rating) for rating in people]))
     votes = Counter(people).most_common(2)
     return None if len(votes) > 1 and votes[0][1] == votes[1][1] else votes[0][0]
@@ -138,7 +143,10 @@ class _Index:
     """Finds answers by id, or by topic and system."""
 
     def __init__(self, evaluations: Sequence[Evaluation]) -> None:
-        self._by_id: dict[str | None, Evaluation] = {e.record_id: e for e in evaluations}
+        self._by_id: dict[str | None, Evaluation] = {
+            **{pair.id: e for e in evaluations for pair in e.pairs},
+            **{e.record_id: e for e in evaluations},
+        }
         self._by_place: dict[tuple[str, str], list[Evaluation]] = {}
         for e in evaluations:
             self._by_place.setdefault((question_of(e), e.system or ""), []).append(e)
@@ -181,6 +189,8 @@ def _item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
             return _nugget(item, evaluation, label.item)
         case "rubric":
             return _rubric(item, evaluation, label)
+        case "racar":
+            return _racar(item, evaluation, label)
 
 
 def _relevance(item: AlignedItem, evaluation: Evaluation) -> AlignedItem | str:
@@ -247,6 +257,26 @@ def _rubric(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> Ali
         confidence=likely[rating - low] if likely and rating is not None else None,
         score=judgment.score,
         is_undecided=judgment.is_undecided,
+        labels=labels,
+    )
+
+
+def _racar(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> AlignedItem | str:
+    about = f"{label.item}/{label.record_id}"
+    rating = next((r for r in evaluation.of(RacarRating) if r.item == about), None)
+    if rating is None:
+        return "the run did not rate the pair in this dimension"
+    labels = tuple(map(str, rating.choices))
+    if label.label not in labels:
+        return f"{label.label!r} is not a label of this task"
+    return replace(
+        item,
+        record_id=rating.pair,
+        item=rating.dimension,
+        predicted=None if rating.rating is None else str(rating.rating),
+        confidence=None if rating.is_undecided else rating.confidence,
+        score=rating.score,
+        is_undecided=rating.is_undecided,
         labels=labels,
     )
 

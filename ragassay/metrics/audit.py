@@ -41,6 +41,9 @@ JUDGED_BY = {
 }
 """Evaluators by groups of scores and kinds of findings that are not called as they are."""
 
+_BY_ITEM = frozenset({"rubric", "racar"})
+"""Groups whose scores each rest on verdicts on an item of that name."""
+
 K = TypeVar("K")
 
 
@@ -142,7 +145,7 @@ def open_verdicts(target: str, evaluation: Evaluation) -> list[VerdictBase]:
     group, _, name = target.partition(".")
     evaluator = JUDGED_BY.get(name if group == "findings" else group, group)
     found = [verdict for verdict in evaluation.by(evaluator) if verdict.is_undecided]
-    return [one for one in found if group != "rubric" or one.item == name]
+    return [one for one in found if group not in _BY_ITEM or one.item.partition("/")[0] == name]
 
 
 def score_of(target: str, evaluation: Evaluation) -> Score | None:

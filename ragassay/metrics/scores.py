@@ -26,6 +26,7 @@ LOWER_IS_BETTER = frozenset(
         "sentences.inappropriate",
         "evidence.contradict",
         "citations.contradict",
+        "intent.similarity",
     }
 )
 """Scores of which less is better; their worst case is their upper bound."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,14 +13,14 @@ from ragassay.metrics.agreement import (
     agreement,
     krippendorff_alpha,
 )
-from ragassay.metrics.alignment import TASK_LABELS, AlignedItem, Alignment
+from ragassay.metrics.alignment import RATED, TASK_LABELS, AlignedItem, Alignment
 from ragassay.metrics.calibration import Calibration, calibration
 from ragassay.metrics.correlation import correlate_scores
 from ragassay.metrics.discrimination import discrimination
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.scores import LOWER_IS_BETTER
-from ragassay.metrics.scoring import build_score
-from ragassay.records import VERDICTS, Evaluation, LabelTask, Score
+from ragassay.metrics.scoring import build_score, mean_score
+from ragassay.records import RACAR_SCALE, VERDICTS, Evaluation, LabelTask, Score
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def judge_trust(
         items = alignment.of(task)
         readings = _readings(task, items, n_verdict_labels)
         found += [_trust(task, reading, items) for reading in readings]
-    found += _rubrics(alignment.of("rubric"))
+    for task in RATED:
+        found += _rated(task, alignment.of(task))
     return (*found, *_accuracy(alignment.of("accuracy"), evaluations))
 
 
@@ -213,24 +215,25 @@ def _calibrated(
     )
 
 
-def _rubrics(items: Sequence[AlignedItem]) -> list[TaskTrust]:
+def _rated(task: LabelTask, items: Sequence[AlignedItem]) -> list[TaskTrust]:
     names = sorted({item.item for item in items})
     groups = {name: [item for item in items if item.item == name] for name in names}
     # Ratings on different scales cannot share a table.
     if len(names) > 1 and len({item.labels for item in items}) == 1:
-        groups["all rubrics"] = list(items)
-    return [_rubric(name, group) for name, group in groups.items()]
+        groups["all rubrics" if task == "rubric" else "all dimensions"] = list(items)
+    return [_ratings(task, name, group) for name, group in groups.items()]
 
 
-def _rubric(name: str, items: Sequence[AlignedItem]) -> TaskTrust:
+def _ratings(task: LabelTask, name: str, items: Sequence[AlignedItem]) -> TaskTrust:
     ratings = tuple(sorted({label for item in items for label in item.labels}, key=int))
-    trust = _trust("rubric", _Reading(name, ratings, {}, is_ordered=True), items)
+    trust = _trust(task, _Reading(name, ratings, {}, is_ordered=True), items)
     alike = correlate_scores(
         [float(item.truth or 0) for item in items],
         [item.score for item in items],
         [item.question for item in items],
     )
     added = (
+        *_means(task, items),
         TrustFigure("Spearman's rho", alike.spearman),
         TrustFigure("Kendall's tau-b", alike.kendall),
     )
@@ -242,6 +245,15 @@ def _rubric(name: str, items: Sequence[AlignedItem]) -> TaskTrust:
         trust.calibration,
         trust.n_disputed,
     )
+
+
+def _means(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigure]:
+    """Yield both means, as the paper compares them (Wan et al. 2024, section 5.1)."""
+    if task == "racar":
+        low, high = map(float, RACAR_SCALE)
+        by_people = [statistics.fmean(map(int, item.people)) for item in items]
+        yield TrustFigure("mean of people", mean_score(by_people, (low, high)))
+        yield TrustFigure("mean of the judge", mean_score([i.score for i in items], (low, high)))
 
 
 def _accuracy(

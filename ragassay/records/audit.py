@@ -11,12 +11,13 @@ from ragassay.records.evaluation import Score
 from ragassay.records.inputs import Record
 from ragassay.records.verdicts import Failure, Usage
 
-AttackFamily = Literal["rubric", "clinical", "injection"]
+AttackFamily = Literal["rubric", "clinical", "injection", "pair"]
 """The subject of an attack.
 
 - rubric: damage to what one rubric rates (YESciEval, appendix B.3)
 - clinical: a change of a few words that would matter to a patient
-- injection: text that addresses the judge"""
+- injection: text that addresses the judge
+- pair: damage to what one dimension of RACAR rates (SciQAG)"""
 
 Severity = Literal["subtle", "extreme"]
 

@@ -54,7 +54,10 @@ RELEVANCE_LABELS: tuple[RelevanceLabel, ...] = (
     "unnecessary",
     "inappropriate",
 )
-PARTS = ("nuggets", "rubrics", "sentences", "evidence", "correctness", "citations", "grades")
+PARTS = (
+    *("nuggets", "rubrics", "sentences", "evidence", "correctness", "citations", "grades"),
+    *("racar", "intents"),
+)
 """The parts of an evaluation; a user's evaluator is a part of its own."""
 
 ASSIGNMENTS: tuple[Assignment, ...] = ("support", "partial_support", "not_support")

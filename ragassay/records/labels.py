@@ -8,14 +8,15 @@ from pydantic import Field
 
 from ragassay.records.base import Frozen
 
-LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric"]
+LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "racar"]
 """An annotator's task.
 
 - accuracy: whether the answer as a whole is accurate ("yes", "no")
 - relevance: whether the answer needs a sentence (`RelevanceLabel`)
 - citation: whether a cited document supports the sentence that cites it (`CitationLabel`)
 - nugget: whether the answer states a gold nugget (`Assignment`)
-- rubric: the rating on a rubric ("1" to "5")"""
+- rubric: the rating on a rubric ("1" to "5")
+- racar: the rating of a question-answer pair in a dimension of RACAR ("1" to "3")"""
 
 
 class HumanLabel(Frozen):
@@ -26,11 +27,11 @@ class HumanLabel(Frozen):
     Attributes:
         task: The annotator's task.
         label: The label, in our words.
-        record_id: The answer's id, where the file gives it.
+        record_id: The answer's id, where the file gives it; for RACAR the pair's.
         topic: The question's id.
         system: The system that wrote the answer.
         sentence: 1-based, for relevance and citation.
-        item: The cited document's id, the nugget's text, or the rubric's name.
+        item: The cited document's id, the nugget's text, the name of the rubric or dimension.
         annotator: The person's name; empty where unknown.
     """
 

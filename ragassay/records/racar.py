@@ -100,3 +100,13 @@ class IntentSimilarity(VerdictBase):
     def value(self) -> float | None:
         """See `VerdictBase`."""
         return self.score
+
+    @property
+    def said(self) -> int | None:
+        """The closest of `choices`."""
+        return None if self.score is None else round(self.score / 25) * 25
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """See `VerdictBase`."""
+        return tuple(range(0, MOST_INTENT + 1, 25))

@@ -37,6 +37,11 @@ ATTACK_TITLES = {
     "experts_said": "Claim that experts rated it highest",
     "flattery": "Flattery of the judge",
     "given": "Damage that the file holds",
+    "wrong_number": "Wrong number",
+    "points_to_paper": "Question that points to its paper",
+    "half_answer": "Half of the answer left out",
+    "foreign_question": "Question on another subject",
+    "contradiction": "Answer that contradicts itself",
 }
 
 

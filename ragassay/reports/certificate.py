@@ -58,7 +58,7 @@ class CertificateView:
 
     Attributes:
         headline: One sentence.
-        rubrics: Whether the judge detects damage to each rubric.
+        rubrics: Whether the judge detects damage to each rubric, or dimension of RACAR.
         others: Clinical changes, and text that addresses the judge.
         basis: The data behind the verdicts.
     """
@@ -71,7 +71,7 @@ class CertificateView:
 
 def view_certificate(audit: Audit) -> CertificateView:
     """Return the lines of an audit's certificate; injected text is one line."""
-    rubrics = _of(audit, "rubric")
+    rubrics = [*_of(audit, "rubric"), *_of(audit, "pair")]
     clinical = tuple(
         _line(f"Changed facts: {target_title(t.target).lower()}", t) for t in _of(audit, "clinical")
     )
@@ -94,14 +94,16 @@ def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
             start = "too few pairs to tell" if trust is None else f"{trust} on"
             named.append(f"{start} {join_words(titles)}")
     n_trusted = sum(t.trust == "trusted" for t in rubrics)
-    start = f"Trusted on {n_trusted} of {count_text(len(rubrics), 'rubric')}"
+    what = "dimension" if all(t.family == "pair" for t in rubrics) else "rubric"
+    start = f"Trusted on {n_trusted} of {count_text(len(rubrics), what)}"
     return f"{'; '.join([start, *named])}."
 
 
 def basis_text(audit: Audit) -> str:
     """Return the number of answers behind the certificate, and what was left out."""
     source = "held by the file" if audit.pools == "given" else f"made with seed {audit.seed}"
-    whole = count_text(audit.n_answers, "whole answer")
+    is_of_pairs = any(trust.family == "pair" for trust in audit.certificate)
+    whole = count_text(audit.n_answers, f"whole {'pair' if is_of_pairs else 'answer'}")
     hurt = count_text(audit.n_damaged, "damaged one")
     parts = [
         f"Judge: {audit.judge}{', told what was measured of each answer' * audit.is_measured}",

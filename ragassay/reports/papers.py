@@ -14,7 +14,7 @@ _SHOWN_KEYWORDS = 4
 def paper_sheet(papers: Sequence[Paper]) -> Sheet:
     """Return a row a paper: its sections by kind, sentences, words and keywords.
 
-    Sections ("parts") are those of the running text, abstract and body; sentences and words are theirs.
+    Parts are the sections of abstract and body; sentences and words are theirs.
     """
     return Sheet(
         title=f"{len(papers)} papers" if len(papers) != 1 else "1 paper",

@@ -28,6 +28,7 @@ TITLES = {
     "citation": "Citations",
     "nugget": "Gold nuggets",
     "rubric": "Rubrics",
+    "racar": "Question-answer pairs (RACAR)",
     "accuracy": "Accuracy of answers",
 }
 

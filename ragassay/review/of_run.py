@@ -10,7 +10,15 @@ from pathlib import Path
 from ragassay.evaluators import OURS
 from ragassay.metrics.aggregates import question_of
 from ragassay.prompts.rubrics import load_rubrics
-from ragassay.records import MATCH, NOTHING_TO_JUDGE, Evaluation, Nugget, VerdictBase
+from ragassay.records import (
+    MATCH,
+    NOTHING_TO_JUDGE,
+    Evaluation,
+    IntentSimilarity,
+    Nugget,
+    RacarRating,
+    VerdictBase,
+)
 from ragassay.reports.labels import JUDGED
 from ragassay.reports.sentence_view import article_url
 from ragassay.reports.text import humanise, score_title, verdict_title
@@ -129,6 +137,11 @@ def subject_of(verdict: VerdictBase, evaluation: Evaluation) -> str:
     exam = getattr(verdict, "exam_item", "")
     if exam:
         return next((one.text for one in evaluation.exam if one.id == exam), exam)
+    if isinstance(verdict, RacarRating):
+        return _pair_text(verdict.pair, evaluation)
+    if isinstance(verdict, IntentSimilarity):
+        both = (_pair_text(name, evaluation) for name in (verdict.first, verdict.second))
+        return "\n\n".join(both)
     if nugget:
         return nugget
     if gold is not None and gold < len(evaluation.gold_nuggets):
@@ -138,6 +151,11 @@ def subject_of(verdict: VerdictBase, evaluation: Evaluation) -> str:
     if hasattr(verdict, "rubric"):
         return score_title(f"rubric.{verdict.item}")
     return verdict.item or evaluation.question
+
+
+def _pair_text(name: str, evaluation: Evaluation) -> str:
+    texts = (f"{p.question}\n{p.answer}" for p in evaluation.pairs if p.id == name)
+    return next(texts, name)
 
 
 @dataclass(frozen=True)

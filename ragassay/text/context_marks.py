@@ -157,8 +157,9 @@ def _marks(text: str, part: PairPart) -> Iterator[ContextMark]:
 
 def unnamed(question: str) -> re.Match[str] | None:
     """Return the first "this X" of a question that does not say before which X it is."""
+    folded = question.casefold()
     for found in _POINTING.finditer(question):
-        if found[1].rstrip("s") not in question[: found.start()].casefold():
+        if folded.find(found[1].rstrip("s"), 0, found.start()) < 0:
             return found
     return None
 

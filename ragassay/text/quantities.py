@@ -12,19 +12,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ragassay.text.spelled import SCALES, spelled_numbers_in
-from ragassay.text.units import Unit, read_unit
+from ragassay.text.units import SYMBOL, Unit, read_unit
 
 _DASH = "[-\u2212\u2013\u2010\u2011]"
 _RAISED = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207a\u207b"
 _LOWERED = str.maketrans(_RAISED + "\u2212\u2013\u2010\u2011", "0123456789+-----")
-_ONE_SIGN = str.maketrans("\u03bc\u2126\u00ba", "\u00b5\u03a9\u00b0")
-"""Characters that look alike: micro, ohm, degree."""
-_THIN = "[\u00a0\u2009\u202f]"
 _NUMBER = re.compile(
     r"(?<![0-9])(?:"
-    rf"(?P<thousands>[1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}}){{1,5}}|(?:{_THIN}[0-9]{{3}}){{1,5}}"
-    r"|(?: [0-9]{3}){0,4} 000))(?![0-9])(?:[.\u00b7](?P<rest>[0-9]{1,20}))?"
-    r"|(?P<whole>[0-9]{1,20})(?![0-9])(?:[.\u00b7](?P<point>[0-9]{1,20})|,(?P<comma>[0-9]{1,20})(?!,[0-9]))?"
+    r"(?P<share>[1-4]/[2-5])(?![0-9/.,%])"
+    r"|(?P<thousands>[1-9][0-9]{0,2}(?:(?:,[0-9]{3}){1,5}|(?:[ \u00a0\u2009\u202f][0-9]{3}){1,5}))"
+    r"(?![0-9])(?:[.\u00b7](?P<rest>[0-9]{1,20}))?"
+    r"|(?P<whole>[0-9]{1,20})(?![0-9])"
+    r"(?:[.\u00b7](?P<point>[0-9]{1,20})|,(?P<comma>[0-9]{1,20})(?!,[0-9]))?"
     r"|(?P<part>[\u00bd\u2153\u2154\u00bc\u00be]))(?![0-9])"
 )
 _PARTS = {"\u00bd": "1/2", "\u2153": "1/3", "\u2154": "2/3", "\u00bc": "1/4", "\u00be": "3/4"}
@@ -39,7 +38,7 @@ _E = re.compile(r"[eE]([-+\u2212]?[0-9]{1,2})(?![^\W_])")
 _SCALE = re.compile(rf"[\s-]({'|'.join(SCALES)})\b", re.IGNORECASE)
 
 _ITEM = r"\(?S?[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}[a-zA-Z]?\)?"
-_ENDS = r"(?!\w|\.\d|\s?[%\u00b0])"
+_ENDS = rf"(?!\w|\.\d|\s?[%\u00b0]|\s(?-i:{SYMBOL})\b)"
 _NUMBERED = (
     r"fig(?:ure)?|table|eq(?:uation)?|scheme|section|ref(?:erence)?|chart|appendix|chapter|step"
     r"|page|type|phase|grade|stage|class|group|arm|version"
@@ -53,7 +52,7 @@ _POINTERS = re.compile(
     r"|\bet al\.?,?\s\(?(?:19|20)[0-9]{2}|\b10\.[0-9]{4,9}/\S{1,80}|https?://\S{1,200}"
     # A date, a registry number, "14-3-3".
     r"|(?<![\w.-])[0-9]{1,7}(?:-[0-9]{1,4}){2,4}(?![\w-])"
-    r"|(?:^|[\n:;,.]\s|\band\s)\(?[0-9]{1,2}\)(?=\s)|(?:^|\n|[:;]\s)[0-9]{1,2}\.(?=\s+\w)",
+    r"|(?:^|[\n:;,.]\s|\band\s)\(?[0-9]{1,2}\)(?=\s)|(?:^|\n|[.:;!?]\s)[0-9]{1,2}\.(?=\s+\w)",
     re.IGNORECASE,
 )
 """What points to a part of the paper, a source, or one of several kinds: no quantity."""
@@ -63,9 +62,10 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 _LOCANTS = re.compile(r"(?:,[0-9]+'?)*['\u2032]?-\(?(?:[0-9,]+-)?[^\W\d_]")
-_SUFFIX = re.compile(r"(?:st|nd|rd|th)\b|(?<=0)s\b|[xX\u00d7](?![^\W_])|-?fold\b")
+_SUFFIX = re.compile(r"(?<=0)s\b|[xX\u00d7](?![^\W_])|-?fold\b")
 _NAMED = re.compile(r"(?<!\bpH)(?:[^\W\d_]|[^\W\d_][-\u2010\u2011]|[^\W\d_][-\u2010]?\()$")
-_RAISED_TO = re.compile(r"(?:[^\W\d_]|\))[\u2212\u2013]$")
+# "s\u22121", "12.3(4)"
+_SMALL_PRINT = re.compile(r"[0-9]\($|(?:[^\W\d_]|\))[\u2212\u2013]$")
 _ABOUT = re.compile(
     r"(?:\b(?:about|approximately|approx\.?|around|roughly|nearly|almost|circa|ca\.?|close to"
     r"|some)|[~\u223c\u2248])\s?$",
@@ -114,9 +114,13 @@ def read_quantities(text: str) -> list[Quantity]:
         >>> [str(q.value) for q in read_quantities("p53 rose from 1,200 to 2.5 \u00d7 10^4")]
         ['53', '1200', '25000']
     """
-    plain = _POINTERS.sub(lambda found: " " * len(found[0]), text.translate(_ONE_SIGN))
-    found = sorted([*_written(plain), *_spelled(plain)], key=lambda q: q.start)
-    return _shared(plain, [_in_context(plain, one) for one in found])
+    plain = _POINTERS.sub(lambda found: " " * len(found[0]), text)
+    found, end = list[Quantity](), 0
+    for one in sorted([*_written(plain), *_spelled(plain)], key=lambda q: q.start):
+        if one.start >= end:
+            found.append(_in_context(plain, one))
+            end = one.end
+    return _shared(plain, found)
 
 
 def _written(text: str) -> Iterator[Quantity]:
@@ -130,44 +134,53 @@ def _written(text: str) -> Iterator[Quantity]:
 
 def _number(text: str, found: re.Match[str]) -> Quantity:
     start, end = found.span()
-    if found["part"]:
-        return Quantity(start, end, Fraction(_PARTS[found["part"]]))
-    whole = re.sub(r"[^0-9]", "", found["thousands"] or found["whole"])
+    if found["part"] or (found["share"] and found["share"][0] < found["share"][2]):
+        return _share(start, end, Fraction(_PARTS.get(found[0], found[0])))
+    if found["share"]:
+        return Quantity(start, start + 1, Fraction(found["share"][0]))
+    groups = re.split(r"[^0-9]", found["thousands"] or found["whole"])
     decimals = found["rest"] or found["point"] or found["comma"] or ""
+    whole = "".join(groups)
     value = Fraction(int(whole + decimals), 10 ** len(decimals))
-    also: tuple[Fraction, ...] = ()
-    if found["comma"]:
-        also = (Fraction(whole), Fraction(found["comma"]))
+    parts = [groups[0], found["comma"]] if found["comma"] else groups if " " in found[0] else []
     digits = len(decimals) or -(len(whole) - len(whole.rstrip("0")))
-    one = Quantity(start, end, value, also, digits=digits)
-    times = _TIMES_TEN.match(text, end)
-    short = None if times else _E.match(text, end)
-    scale = None if times or short else _SCALE.match(text, end)
-    if times or short:
-        exponent = _exponent(times) if times else int(short[1].translate(_LOWERED))  # type: ignore[index]
-        end = times.end() if times else short.end()  # type: ignore[union-attr]
-        factor = Fraction(10) ** exponent
-        one = replace(one, end=end, value=value * factor, factor=factor, digits=digits - exponent)
+    one = Quantity(start, end, value, tuple(Fraction(part) for part in parts), digits=digits)
+    return _multiplied(text, one)
+
+
+def _multiplied(text: str, one: Quantity) -> Quantity:
+    """Read a number with what follows: "\u00d7 10^5", "e-5", "million"."""
+    times, short = _TIMES_TEN.match(text, one.end), _E.match(text, one.end)
+    scale = _SCALE.match(text, one.end)
+    if times:
+        exponent, end = _exponent(times), times.end()
+    elif short:
+        exponent, end = int(short[1].translate(_LOWERED)), short.end()
     elif scale:
         factor = Fraction(SCALES[scale[1].lower()])
-        one = replace(one, end=scale.end(), value=value * factor, factor=factor)
-    return one
+        return replace(one, end=scale.end(), value=one.value * factor, factor=factor)
+    else:
+        return one
+    factor, digits = Fraction(10) ** exponent, one.digits - exponent
+    return replace(one, end=end, value=one.value * factor, factor=factor, digits=digits)
 
 
 def _power_of_ten(text: str, found: re.Match[str]) -> Quantity | None:
-    """Read "10^3", "10\u22123"; "103" may be it."""
+    """Read "10^3", "10\u22123"; "103" and "10-12" may be one."""
     ten = _TEN.match(text, found.start())
     if not ten or text[found.start() - 1 : found.start()] in ("/", "\u00d7"):
         return None
-    value = Fraction(10) ** _exponent(ten)
-    lost = ten["lost"]
+    exponent, lost = _exponent(ten), ten["lost"]
+    value = Fraction(10) ** exponent
     if lost is None or "\u2212" in lost:
-        return Quantity(ten.start(), ten.end(), value, power=value)
-    if re.match(_DASH, lost.strip()):
-        return None
-    if ten.end() != found.end():
-        return None
-    return Quantity(ten.start(), ten.end(), Fraction(ten[0]), power=value)
+        return Quantity(*ten.span(), value, power=value)
+    if not re.match(_DASH, lost.strip()):
+        is_whole = ten.end() == found.end()
+        return Quantity(*ten.span(), Fraction(ten[0]), power=value) if is_whole else None
+    if exponent > -10 and " " not in lost:
+        # No range goes down.
+        return Quantity(*ten.span(), value, (Fraction(10), Fraction(-exponent)), power=value)
+    return replace(_number(text, found), power=value)
 
 
 def _exponent(found: re.Match[str]) -> int:
@@ -177,7 +190,11 @@ def _exponent(found: re.Match[str]) -> int:
 
 def _spelled(text: str) -> Iterator[Quantity]:
     for start, end, value in spelled_numbers_in(text):
-        yield Quantity(start, end, value)
+        yield _share(start, end, value) if value.denominator > 1 else Quantity(start, end, value)
+
+
+def _share(start: int, end: int, value: Fraction) -> Quantity:
+    return Quantity(start, end, value, unit=Unit(Fraction(1), (), end))
 
 
 def _in_context(text: str, one: Quantity) -> Quantity:
@@ -185,14 +202,13 @@ def _in_context(text: str, one: Quantity) -> Quantity:
     before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
     suffix = _SUFFIX.match(after)
     at = one.end + (1 if after[:1] in ("-", " ", "\u00a0", "\u2009") else 0)
-    unit = read_unit(text, at)
+    unit = one.unit or read_unit(text, at)
     is_glued = bool(re.match(r"[^\W\d_]", after)) and not (unit and at == one.end)
     is_compound = bool(_LOCANTS.match(after)) and not (unit or _COUNTED.match(after))
     is_version = bool(re.match(r"\.[0-9]", after) or re.search(r"[0-9]\.$", before))
     is_name = not suffix and (is_glued or is_compound or is_version)
     is_name = is_name or bool(_NAMED.search(before))
-    # "s\u22121"
-    is_name = is_name or bool(one.value < 10 and not one.digits and _RAISED_TO.search(before))
+    is_name = is_name or bool(one.value < 10 and not one.digits and _SMALL_PRINT.search(before))
     sign = re.search(rf"(?:^|[\s(=,;:~<>\u2248\u223c]){_DASH}$", before)
     value, also = one.value, one.also
     if sign:

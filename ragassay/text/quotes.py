@@ -19,7 +19,7 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
 
     Example:
         >>> find_quote("The dose was 5 mg", "At first the dose  was 5 mg daily.")
-        (9, 27)
+        (10, 27)
     """
     wanted = " ".join(quote.split()).strip("\"'\u201c\u201d \u2026.")
     if len(wanted) < LEAST_CHARS or len(wanted) > len(text):

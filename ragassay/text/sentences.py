@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 JOINED_ABBREVIATIONS: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
     (frozenset({"approx", "excl", "incl", "vit"}), re.compile(r"\S")),
@@ -28,6 +29,13 @@ not to end one: anything, a number or label, a lower-case letter."""
 
 _LAST_WORD = re.compile(r"(?:^|[\s(\[/])([A-Za-z]+)\.$")
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[ivxIVX]{1,5}|[a-zA-Z])[.)]$")
+_LONGEST_CHARS = 800
+"""Beyond this, a piece is no sentence: sentencex does not split between brackets or quotation
+marks, and one without its other half can keep it from splitting half a paper."""
+
+_PAIRED = str.maketrans(
+    dict.fromkeys("()[]{}\"\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e\u201a'", " ")
+)
 _TAIL_CHARS = 16
 """More than the longest abbreviation; keeps checking a piece's end cheap."""
 
@@ -41,12 +49,8 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
     Args:
         text: English prose; without a sentence the list is empty.
     """
-    # A compiled module without type stubs.
-    from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
-
     spans: list[tuple[int, int]] = []
-    for boundary in get_sentence_boundaries("en", text):
-        start, end = boundary["start_index"], boundary["end_index"]
+    for start, end in _pieces(text):
         piece = text[start:end]
         start += len(piece) - len(piece.lstrip())
         end -= len(piece) - len(piece.rstrip())
@@ -57,6 +61,22 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
         else:
             spans.append((start, end))
     return [span for span in spans if _has_word(text[span[0] : span[1]])]
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    for start, end in _boundaries(text):
+        if end - start <= _LONGEST_CHARS:
+            yield start, end
+        else:
+            inner = _boundaries(text[start:end].translate(_PAIRED))
+            yield from ((start + first, start + last) for first, last in inner)
+
+
+def _boundaries(text: str) -> list[tuple[int, int]]:
+    # A compiled module without type stubs.
+    from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
+
+    return [(one["start_index"], one["end_index"]) for one in get_sentence_boundaries("en", text)]
 
 
 def _is_one(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:

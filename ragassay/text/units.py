@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-_PREFIXES = {"f": -15, "p": -12, "n": -9, "\u00b5": -6, "u": -6, "m": -3, "c": -2, "d": -1}
-_PREFIXES |= {"": 0, "h": 2, "k": 3, "M": 6, "G": 9, "T": 12}
+_PREFIXES = {"f": -15, "p": -12, "n": -9, "\u00b5": -6, "\u03bc": -6, "u": -6, "m": -3, "c": -2}
+_PREFIXES |= {"d": -1, "": 0, "h": 2, "k": 3, "M": 6, "G": 9, "T": 12}
 _LONG_PREFIXES = {"": 0, "nano": -9, "micro": -6, "milli": -3, "centi": -2, "deci": -1}
 _LONG_PREFIXES |= {"kilo": 3, "mega": 6, "giga": 9}
 
@@ -24,6 +24,7 @@ _PREFIXED: dict[str, _Meaning] = {
     **{name: _of(1, **{name: 1}) for name in ("g", "m", "s", "mol", "V", "A", "W", "J", "Hz", "K")},
     **{name: _of(1, **{name: 1}) for name in ("eV", "F", "N", "T", "C", "S", "Bq", "Gy", "Sv")},
     **{name: _of(1, **{name: 1}) for name in ("cal", "IU", "U", "lx", "bp", "B", "Da", "\u03a9")},
+    "\u2126": _of(1, **{"\u03a9": 1}),
     "Pa": _of(1, Pa=1),
     "bar": _of(100_000, Pa=1),
     "L": _of("1/1000", m=3),
@@ -41,7 +42,7 @@ _PLAIN: dict[str, _Meaning] = {
     **{name: _of(1, month=1) for name in ("month", "months")},
     **{name: _of(12, month=1) for name in ("yr", "yrs", "year", "years")},
     **{name: _of("1/100") for name in ("%", "percent", "per cent", "percentage")},
-    **{name: _of(1, celsius=1) for name in ("\u00b0C", "\u2103", "degrees Celsius")},
+    **{name: _of(1, celsius=1) for name in ("\u00b0C", "\u00baC", "\u2103", "degrees Celsius")},
     **{name: _of(1, degree=1) for name in ("\u00b0", "degree", "degrees")},
     **{name: _of(1, fold=1) for name in ("fold", "folds")},
     **{name: _of("1/1000000") for name in ("ppm", "parts per million")},
@@ -91,11 +92,12 @@ def _table() -> dict[str, _Meaning]:
 
 
 _UNITS = _table()
-_SYMBOL = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
+SYMBOL = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
+"""A regular expression of the symbols of units, the longest first."""
 _EXPONENT = r"\^?[({]?(?P<exponent>[-\u2212\u2013]?[1-4]|[\u207b\u00b9\u00b2\u00b3]{1,2})[)}]?"
-_FIRST = re.compile(rf"(?P<symbol>{_SYMBOL})(?:{_EXPONENT})?(?![^\W_])")
+_FIRST = re.compile(rf"(?P<symbol>{SYMBOL})(?:{_EXPONENT})?(?![^\W_])")
 _NEXT = re.compile(
-    rf"(?P<by>\s?/\s?|\sper\s|\s?[\u00b7\u22c5*.]?\s?)(?P<symbol>{_SYMBOL})(?:{_EXPONENT})?(?![^\W_])"
+    rf"(?P<by>\s?/\s?|\sper\s|\s?[\u00b7\u22c5*.]?\s?)(?P<symbol>{SYMBOL})(?:{_EXPONENT})?(?![^\W_])"
 )
 _RAISED = str.maketrans("\u207b\u00b9\u00b2\u00b3\u2212\u2013", "-123--")
 MOST_FACTORS = 4

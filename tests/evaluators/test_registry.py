@@ -35,6 +35,7 @@ from ragassay.records import (
     ExamItem,
     Failure,
     Nugget,
+    QAPair,
     SentenceNuggets,
     VerdictBase,
 )
@@ -59,6 +60,10 @@ CASE = Case(
     sources=(Document(id="d", text="Text."),),
     gold=(Nugget(text="Gold"),),
     exam=(ExamItem(id="q/1", text="What?"),),
+    pairs=(
+        QAPair(id="d/1", question="What?", answer="A."),
+        QAPair(id="d/2", question="How?", answer="B."),
+    ),
     context="context",
 )
 WRITTEN: list[VerdictBase] = [

@@ -113,7 +113,7 @@ def test_threads_share_the_tokens() -> None:
     assert len(embedder.computed) == 50
 
 
-def test_a_model_without_tokens_in_context_has_each_text_as_one(tmp_path: Path) -> None:
+def static_model(folder: Path) -> str:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import StaticEmbedding
     from tokenizers import Tokenizer
@@ -122,9 +122,12 @@ def test_a_model_without_tokens_in_context_has_each_text_as_one(tmp_path: Path) 
 
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "aspirin": 1, "pain": 2}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = Whitespace()
-    folder = str(tmp_path / "static")
-    SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_dim=4)]).save(folder)
-    embedder = Embedder(folder)
+    SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_dim=4)]).save(str(folder))
+    return str(folder)
+
+
+def test_a_model_without_tokens_in_context_has_each_text_as_one(tmp_path: Path) -> None:
+    embedder = Embedder(static_model(tmp_path))
     texts = ["aspirin pain", "pain"]
     found = embedder.encode_tokens(texts)
     for encoded, vector in zip(found, embedder.encode(texts), strict=True):
@@ -158,3 +161,30 @@ def test_the_tokens_of_the_packaged_model() -> None:
         assert lengths == pytest.approx(1, abs=1e-3)
     # as, ##pi, ##rin, reduces, pain, "."; the model reads 256 word pieces, two of them special.
     assert [len(encoded.tokens) for encoded in (short, empty, long)] == [6, 0, 254]
+
+
+def test_many_texts_of_a_static_model_are_as_one_by_one(tmp_path: Path) -> None:
+    embedder = Embedder(static_model(tmp_path))
+    texts = ["aspirin pain", "pain", "aspirin", "pain", "gold pain pain"]
+    assert np.allclose(embedder.encode_many(texts), embedder.encode(texts))
+    assert embedder.encode_many([]).shape == (0, 0)
+
+
+@pytest.mark.integration
+def test_many_texts_are_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embeddings, "N_BATCH_TOKENS", 12)
+    embedder = Embedder()
+    texts = [
+        "iron",
+        "iron and zinc",
+        "zinc",
+        "",
+        "gold and lead",
+        "iron",
+        "word " * 600,
+        "zinc " * 5,
+    ]
+    found = embedder.encode_many(texts)
+    assert found.shape == (len(texts), 384)
+    assert np.abs(found - embedder.encode(texts)).max() < 1e-6
+    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)

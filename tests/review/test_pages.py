@@ -34,6 +34,8 @@ SAMPLES = {
     "nuggets": {"origin": "answer", "sentence": 1, "nuggets": [{"text": "a nugget"}]},
     "assignment": {"gold": 0, "assignment": "support"},
     "exam_grade": {"exam_item": "q/1", "rating": 3, "score": 3.0, "is_correct": True},
+    "racar": {"pair": "p/1", "dimension": "accuracy", "rating": 2, "score": 2.0},
+    "intent": {"first": "p/1", "second": "p/2", "score": 40},
     "relevance_grade": {"grader": "thomas", "rating": 2, "is_relevant": True},
 }
 

@@ -64,6 +64,17 @@ def test_paragraphs_are_never_joined() -> None:
     assert split("approx.\n\n5 mg were given.") == ["approx.", "5 mg were given."]
 
 
+@pytest.mark.parametrize("opening", ["(", "[", "\u201c", '"', ") ("])
+def test_a_bracket_without_its_other_half_does_not_join_half_a_paper(opening: str) -> None:
+    sentences = ["It grew, as was seen by others before us." for _ in range(40)]
+    found = split(f"It was tested {opening} and it held. " + " ".join(sentences))
+    assert found[1:] == sentences
+
+
+def test_what_stands_between_brackets_stays_in_its_sentence() -> None:
+    assert len(split("It grew (as others saw. They wrote so.) and shrank.")) == 1
+
+
 @pytest.mark.parametrize("text", ["", "  \n ", "...", ". . .", "-", "\x00"])
 def test_text_without_words_has_no_sentence(text: str) -> None:
     assert split(text) == []

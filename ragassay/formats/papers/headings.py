@@ -65,7 +65,7 @@ class Heading:
     Attributes:
         title: Without its number or mark.
         number: "2.1"; empty without one.
-        depth: From 1.
+        depth: From 1; 0 for a heading without number and mark.
         kind: What its words say that it opens; None where they do not.
     """
 
@@ -78,7 +78,7 @@ class Heading:
         """Return whether this heading may stand below another that came before it."""
         if self.number or other.number:
             return bool(other.number) and self.number.startswith(f"{other.number}.")
-        return other.depth < self.depth
+        return 0 < other.depth < self.depth
 
 
 def read_heading(line: str) -> Heading | None:
@@ -97,7 +97,8 @@ def read_heading(line: str) -> Heading | None:
         return None
     if kind is not None and not marks and not number and title.islower():
         return None  # A word of a sentence or a table, alone on its line.
-    return Heading(title, number, len(marks) or number.count(".") + 1, kind)
+    depth = len(marks) or (number.count(".") + 1 if number else 0)
+    return Heading(title, number, depth, kind)
 
 
 def _looks_like_title(title: str, line: str) -> bool:

@@ -209,10 +209,16 @@ def _references(element: Element) -> Iterator[PaperSection]:
 def _reference(ref: Element) -> str:
     label = text_of(ref.find("label")).strip("[].()")
     texts = [
-        text_of(one) if one.tag == "mixed-citation" else _spaced(one)
+        text_of(one) if _has_own_text(one) else _spaced(one)
         for one in ref.iter("mixed-citation", "element-citation", "nlm-citation", "note")
     ]
     return flat(f"{label}. {'; '.join(texts)}" if label else "; ".join(texts))
+
+
+def _has_own_text(element: Element) -> bool:
+    """Return whether there is text, if only a comma, between the parts of an element."""
+    between = (element.text, *(child.tail for child in element))
+    return any(text and text.strip() for text in between)
 
 
 def _spaced(element: Element) -> str:

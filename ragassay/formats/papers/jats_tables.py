@@ -11,6 +11,9 @@ _CELLS = frozenset({"td", "th", "entry"})
 _MOST_SPANNED = 100
 """A cell that claims to span more is taken for one; hostile files claim millions."""
 
+_MOST_COLUMNS = 500
+"""Beyond, no column is left empty for a cell that spans it."""
+
 
 def table_text(wrap: Element) -> str:
     """Return the rows of a table, or of the several tables in one frame.
@@ -31,7 +34,7 @@ def _row_cells(row: Element, open_cells: dict[int, int]) -> list[str]:
     cells: list[str] = []
 
     def skip_taken() -> None:
-        while open_cells.get(len(cells), 0) > 0:
+        while open_cells.get(len(cells), 0) > 0 and len(cells) < _MOST_COLUMNS:
             open_cells[len(cells)] -= 1
             cells.append("")
 
@@ -41,7 +44,7 @@ def _row_cells(row: Element, open_cells: dict[int, int]) -> list[str]:
         skip_taken()
         width = _span(cell.get("colspan"))
         height = _span(cell.get("rowspan") or str(_more_rows(cell)))
-        for i in range(width):
+        for i in range(width if len(cells) < _MOST_COLUMNS else 1):
             if height > 1:
                 open_cells[len(cells)] = height - 1
             cells.append("" if i else text_of(cell).replace("\t", " "))

@@ -35,6 +35,9 @@ _UNSEEN = frozenset(
 )
 _SPACED = frozenset({"break", "hr", "disp-formula", "disp-formula-group", "def", "term", "td"})
 _FORMULAS = frozenset({"inline-formula", "disp-formula", "alternatives", "math", "tex-math"})
+_POINTERS = frozenset({"bibr", "fn", "table-fn"})
+"""References that stand right behind a word or number: without a mark "12" and "3" become 123."""
+
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _SIMPLE = re.compile(r"[+\u2212\u2013-]?[\w.]+[+\u2212-]?")
 _LEFT_OPEN = "([{/-\u2013\u2014\u2212"
@@ -55,21 +58,27 @@ class Flow:
         self.floats: list[Element] = []
         self.notes: list[Element] = []
         self.sections: list[Element] = []
-        self._open = ""
+        self._parts: list[str] = []
+        self._last = ""
 
     def add(self, element: Element) -> None:
         """Add an element's content."""
-        self._open += element.text or ""
+        self._write(element.text)
         for child in element:
             self._add_child(child)
-            self._open += child.tail or ""
+            self._write(child.tail)
 
     def end_line(self) -> None:
         """End the open paragraph."""
-        line = flat(self._open)
+        line = flat("".join(self._parts))
         if line:
             self.lines.append(line)
-        self._open = ""
+        self._parts, self._last = [], ""
+
+    def _write(self, text: str | None) -> None:
+        if text:
+            self._parts.append(text)
+            self._last = text[-1]
 
     def _add_child(self, child: Element) -> None:
         tag = child.tag
@@ -84,14 +93,16 @@ class Flow:
             self.add(child)
             self.end_line()
         elif tag == "sup":
-            self._open += _raised(child, self._open[-1:])
+            self._write(_raised(child, self._last))
+        elif tag == "xref" and child.get("ref-type") in _POINTERS:
+            self._write(_pointer(child, self._last))
         elif tag == "sub":
-            self._open += _lowered(child, self._open[-1:])
+            self._write(_lowered(child, self._last))
         elif tag in _FORMULAS:
             space = " " if tag in _SPACED else ""
-            self._open += f"{space}{_formula(child)}{space}"
+            self._write(f"{space}{_formula(child)}{space}")
         elif tag not in _UNSEEN:
-            self._open += " " if tag in _SPACED else ""
+            self._write(" " if tag in _SPACED else "")
             self.add(child)
 
 
@@ -118,6 +129,14 @@ def _raised(element: Element, before: str) -> str:
     if is_plain or (before.isdigit() and text.lower() in _ORDINALS):
         return text
     return f"^{text}" if _SIMPLE.fullmatch(text) else f"^({text})"
+
+
+def _pointer(element: Element, before: str) -> str:
+    text = text_of(element)
+    is_apart = not before.strip() or before in _LEFT_OPEN
+    if element.get("ref-type") != "bibr":
+        return text if is_apart or not any(c.isalnum() for c in text) else f"^{text}"
+    return text if is_apart or before in ",;" or not text[:1].isdigit() else f"[{text}]"
 
 
 def _lowered(element: Element, before: str) -> str:
@@ -182,6 +201,7 @@ def _grouped(element: Element, may_need: bool) -> str:
     return text if is_one or not may_need else f"({text.strip()})"
 
 
+_MOST_TEX = 20_000
 _TEX_DOCUMENT = re.compile(r"\\begin\{document\}(.*?)\\end\{document\}", re.DOTALL)
 _TEX_WRAPPER = re.compile(
     r"\\(?:math|text|operatorname|mbox|left|right|big+)[a-z]*\s*(?=[{(\[|)\]])"
@@ -209,6 +229,7 @@ _TEX_SIGN = re.compile(
 
 
 def _plain_tex(tex: str) -> str:
+    tex = tex[:_MOST_TEX]
     document = _TEX_DOCUMENT.search(tex)
     text = (document[1] if document else tex).replace("$", "")
     text = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[0]], _TEX_WRAPPER.sub("", text))

@@ -20,7 +20,7 @@ from ragassay.formats.lines import iter_lines
 from ragassay.formats.output import write_values
 from ragassay.formats.papers.files import files_of
 from ragassay.formats.papers.rows import PAIR, PAPER, PairRow, plain_id, read_paper_row
-from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.sniff import recognise
 from ragassay.formats.topics import whole_bytes
 from ragassay.records import Paper, QAPair, Rejection
@@ -142,18 +142,14 @@ class _Reading:
 
     def add(self, item: Item, name: str) -> None:
         """Keep the pairs of an item, and its paper."""
-        form = recognise(item.keys, (PAIR, PAPER))
-        if form is None:
-            expected = f"{PAIR.keys}; or SciQAG's doi, txt, Q&A[{{Q, A}}]"
-            self._reject(item.place, Problem("", f"found {found(item.fields)}", expected))
-        elif form is PAPER:
+        if recognise(item.keys, (PAIR, PAPER)) is PAPER:
             self._add_paper(item, name)
+            return
+        row = validate(PairRow, item.fields)
+        if isinstance(row, Problem):
+            self._reject(item.place, row)
         else:
-            row = validate(PairRow, item.fields)
-            if isinstance(row, Problem):
-                self._reject(item.place, row)
-            else:
-                self.rows.append((row, item.place))
+            self.rows.append((row, item.place))
 
     def _add_paper(self, item: Item, name: str) -> None:
         read = read_paper_row(item, name)
@@ -198,8 +194,8 @@ class _Reading:
                 system=row.system,
                 sources=tuple(row.sources),
             )
-        known = tuple({**self.given, **self.brought, **self.given}.values())
-        return PairFile(tuple(pairs.values()), tuple(self.rejections), known)
+        known = self.given | self.brought | self.given
+        return PairFile(tuple(pairs.values()), tuple(self.rejections), tuple(known.values()))
 
     def _paper_of(self, row: PairRow, papers: dict[str, Paper]) -> str | Problem:
         name = row.paper

@@ -18,6 +18,9 @@ _WRAPPED_CHARS = 130
 """Text whose lines are hardly longer is broken into lines, not into paragraphs."""
 
 _LONG_LINES = 0.02
+_OPEN_LINES = 0.3
+"""More of its lines end within a sentence."""
+
 _SHORT_LINE = 0.75
 _TITLE_CHARS = 250
 _FRONT_LINES = 12
@@ -103,9 +106,11 @@ def _blocks(text: str) -> Iterator[list[str]]:
 def _wrapped_width(blocks: list[list[str]]) -> int:
     """Return the usual length of a line of wrapped text; 0 where a line is a paragraph."""
     lengths = sorted(len(line) for block in blocks for line in block)
+    inner = [line for block in blocks for line in block[:-1]]
+    n_open = sum(_SENTENCE_END.search(line) is None for line in inner)
     n_long = sum(length > _WRAPPED_CHARS for length in lengths)
-    is_wrapped = any(len(block) > 1 for block in blocks) and n_long <= _LONG_LINES * len(lengths)
-    return lengths[int(0.8 * len(lengths))] if is_wrapped else 0
+    is_wrapped = n_open > _OPEN_LINES * len(inner) and n_long <= _LONG_LINES * len(lengths)
+    return lengths[int(0.9 * len(lengths))] if is_wrapped else 0
 
 
 def _is_title(block: list[str], width: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,10 +22,15 @@ MOST_ROUNDING = Fraction(1, 20)
 WORDS_OF_ANSWER, WORDS_OF_SOURCE = 8, 20
 """Words before and behind a number that are compared."""
 
+MOST_PLACES = 500
+"""Places of one number that are compared; bounds the time that a long list of ones takes."""
+
 LEAST_OVERLAP = 0.6
 """Share of the answer's words that the place in the paper must have, by weight ..."""
 SAME_UNIT, ONE_UNIT, SAME_WORD = -0.3, 0.3, -0.2
 """... and what a unit that both name, that one names, and each equal word next to it change."""
+IN_TABLE = -0.3
+"""What a table's cell changes, whose words are its row's and its table's head's."""
 
 _Powers = tuple[tuple[str, int], ...]
 
@@ -35,6 +41,7 @@ class SourceNumbers:
 
     Attributes:
         all: Its quantities, in order.
+        by_size: The same by value.
         by_value: The same by each value that their notation allows.
         by_power: Those that may be powers of ten.
         by_amount: Those with a unit, by their value in base units.
@@ -42,6 +49,7 @@ class SourceNumbers:
     """
 
     all: tuple[Quantity, ...]
+    by_size: tuple[Quantity, ...]
     by_value: dict[Fraction, list[Quantity]]
     by_power: dict[Fraction, list[Quantity]]
     by_amount: dict[tuple[Fraction, _Powers], list[Quantity]]
@@ -53,6 +61,7 @@ class SourceNumbers:
         quantities = tuple(one for one in read_quantities(text) if not one.is_name)
         source = cls(
             quantities,
+            tuple(sorted(quantities, key=_value)),
             defaultdict(list),
             defaultdict(list),
             defaultdict(list),
@@ -71,15 +80,21 @@ class SourceNumbers:
             self.by_power[one.power].append(one)
 
     def places(self, one: Quantity) -> list[Quantity]:
-        """Return where a paper has a number, in whatever notation."""
-        same = [*self.by_value.get(one.value, ())]
-        same += self.by_power.get(one.power, ()) if one.power is not None else ()
-        same = [other for other in same if _is_like(one, other)]
+        """Return where a paper has a number, in whatever notation; at most `MOST_PLACES`."""
+        same = self.by_value.get(one.value, ())[:MOST_PLACES]
+        powers = self.by_power.get(one.power, ()) if one.power is not None else ()
+        found = [other for other in (*same, *powers[:MOST_PLACES]) if _is_like(one, other)]
         if one.unit:
-            same += self.by_amount.get((one.value * one.unit.factor, one.unit.powers), ())
-        if not same and one.is_about:
-            same = [other for other in self.all if _rounds_to(other, one)]
-        return same
+            amount = one.value * one.unit.factor, one.unit.powers
+            found += self.by_amount.get(amount, ())[:MOST_PLACES]
+        return found or (self._near(one) if one.is_about else [])
+
+    def _near(self, about: Quantity) -> list[Quantity]:
+        """Return what "about 3" may be: 2.98, rounded to its last figure, and not far off."""
+        off = min(MOST_ROUNDING * abs(about.value), Fraction(10) ** -about.digits / 2)
+        first = bisect.bisect_left(self.by_size, about.value - off, key=_value)
+        last = bisect.bisect_right(self.by_size, about.value + off, key=_value)
+        return [one for one in self.by_size[first:last][:MOST_PLACES] if _is_like(about, one)]
 
 
 def answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ...]:
@@ -127,14 +142,28 @@ def _best_place(
     before, behind = own.around(one.start, _end(one), WORDS_OF_ANSWER)
     best: tuple[float, Quantity | None] = (-math.inf, None)
     for place in source.places(one):
-        left, right = source.surroundings.around(place.start, _end(place), WORDS_OF_SOURCE)
-        overlap = source.surroundings.overlap({*before, *behind}, {*left, *right})
-        n_equal = (before[-1:] == left[-1:] != []) + (behind[:1] == right[:1] != [])
-        unit = (one.unit is not None) + (place.unit is not None)
-        spare = overlap - LEAST_OVERLAP - (0.0, ONE_UNIT, SAME_UNIT)[unit] - SAME_WORD * n_equal
+        spare = _spare(one, place, before, behind, source.surroundings)
         if spare > best[0]:
             best = spare, place
     return best
+
+
+def _spare(
+    one: Quantity,
+    place: Quantity,
+    before: Sequence[str],
+    behind: Sequence[str],
+    source: Surroundings,
+) -> float:
+    """Return by how much what stands around a place is more like the answer than it must be."""
+    row = source.row_at(place.start)
+    if row is not None:
+        return source.overlap({*before, *behind}, set(row)) - LEAST_OVERLAP - IN_TABLE
+    left, right = source.around(place.start, _end(place), WORDS_OF_SOURCE)
+    n_equal = (before[-1:] == left[-1:] != []) + (behind[:1] == right[:1] != [])
+    unit = (0.0, ONE_UNIT, SAME_UNIT)[(one.unit is not None) + (place.unit is not None)]
+    overlap = source.overlap({*before, *behind}, {*left, *right})
+    return overlap - LEAST_OVERLAP - unit - SAME_WORD * n_equal
 
 
 def _end(one: Quantity) -> int:
@@ -148,11 +177,8 @@ def _is_like(one: Quantity, other: Quantity) -> bool:
     return (one.unit.powers, one.unit.factor) == (other.unit.powers, other.unit.factor)
 
 
-def _rounds_to(exact: Quantity, about: Quantity) -> bool:
-    """Return whether "about 3" is 2.98 rounded: to its last figure, and not far off."""
-    step, off = Fraction(10) ** -about.digits, abs(exact.value - about.value)
-    is_near = off <= MOST_ROUNDING * abs(about.value) and off <= step / 2
-    return is_near and _is_like(about, exact)
+def _value(one: Quantity) -> Fraction:
+    return one.value
 
 
 def answers_with_numbers(answers: Sequence[Sequence[AnswerNumber]]) -> Score:

@@ -1,0 +1,188 @@
+"""Measure SciQAG's published pairs without a judge, beside the figures of its paper.
+
+    RAGASSAY_SHARED=... python benchmarks/qa_coverage.py [--model NAME] [--explain]
+
+Coverage of 35 papers by ten answers each, chunks per answer, similarity of questions, numbers, and
+the seconds that they take once the model is loaded. `--explain` says what moves the coverage: other
+shares of sentences, what is embedded, how sentences are split, answers of another paper, chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ragassay.instruments.qa_measures import measure_papers
+from ragassay.metrics.intervals import mean_interval
+from ragassay.metrics.qa.coverage import (
+    TOP_SHARE,
+    chance_coverage_score,
+    chunk_share,
+    coverage_score,
+    pooled_coverage_score,
+    top_count,
+)
+from ragassay.metrics.qa.diversity import pair_similarities, question_diversity
+from ragassay.metrics.qa.numbers import answers_with_numbers, numbers_found
+from ragassay.models.embeddings import EMBEDDED
+from ragassay.models.text_roles import RoleEncoder, TextRole
+from ragassay.records.inputs import QAPair
+from ragassay.records.papers import Paper, PaperSection
+from ragassay.text.sentences import sentences_of
+
+Matrix = Sequence[Sequence[float]]
+Work = list[tuple[Paper, list[QAPair]]]
+
+PUBLISHED_SPLIT = re.compile(r"(?<!\w\.\w.)(?<![A-Z][a-z]\.)(?<=[.?])\s")
+"""Where the paper's published code splits sentences."""
+
+MEASURES: dict[str, tuple[Callable[[Matrix, float], float | None], float | None]] = {
+    "coverage_equation_1": (coverage_score, None),
+    "coverage_pooled": (pooled_coverage_score, 0.68),
+    "chunks_per_answer": (chunk_share, 0.64),
+}
+"""Our function, and the paper's figure; that of coverage is of the pooled kind."""
+
+
+def read_work(folder: Path) -> Work:
+    work: Work = []
+    with gzip.open(folder / "data" / "sciqag" / "papers.jsonl.gz", "rt") as file:
+        for row in map(json.loads, file):
+            pairs = [
+                QAPair(id=f"{row['doi']}/{i}", question=one["Q"], answer=one["A"])
+                for i, one in enumerate(row["Q&A"], start=1)
+            ]
+            work.append((Paper(id=row["doi"], sections=(PaperSection(text=row["txt"]),)), pairs))
+    return work
+
+
+def tell(**fields: object) -> None:
+    print(json.dumps(fields), flush=True)
+
+
+def tell_coverage(by: str, matrices: Sequence[Matrix], share: float = TOP_SHARE) -> None:
+    found: dict[str, float] = {}
+    for name, (measure, _) in MEASURES.items():
+        values = [value for m in matrices if (value := measure(m, share)) is not None]
+        found[name] = round(sum(values) / len(values), 3)
+    tell(by=by, **found)
+
+
+def explain(work: Work, matrices: list[Matrix], encode: RoleEncoder) -> None:
+    """Print the three shares of chunks for other ways to compute them."""
+    for share in (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3):
+        tell_coverage(f"top {share:.0%} of sentences", matrices, share)
+    own = [sentences_of(paper.text) for paper, _ in work]
+    theirs = [[s for s in PUBLISHED_SPLIT.split(p.text) if s.strip()] for p, _ in work]
+    answers = [[pair.answer for pair in pairs] for _, pairs in work]
+    both = [[f"{pair.question}\n{pair.answer}" for pair in pairs] for _, pairs in work]
+    ways = {
+        "question and answer": (both, own),
+        "question": ([[pair.question for pair in pairs] for _, pairs in work], own),
+        "sentences as in the published code": (answers, theirs),
+        "both, as in the published code": (both, theirs),
+        "answers of the next paper": ([*answers[1:], answers[0]], own),
+    }
+    for name, (queries, sentences) in ways.items():
+        rows, columns = (
+            _embedded(queries, encode, "answer"),
+            _embedded(sentences, encode, "sentence"),
+        )
+        tell_coverage(name, [(q @ s.T).tolist() for q, s in zip(rows, columns, strict=True)])
+    tell_coverage("tf-idf", [_tf_idf(*both) for both in zip(answers, own, strict=True)])
+    tell_coverage("BM25", [_bm25(*both) for both in zip(answers, own, strict=True)])
+    rng = random.Random(0)
+    drawn = [[[rng.random() for _ in row] for row in matrix] for matrix in matrices]
+    tell_coverage("random similarities", drawn)
+    for n_answers in (1, 10):
+        sizes = [len(matrix[0]) for matrix in matrices]
+        chances = [chance_coverage_score(n_answers, n, top_count(n)) or 0.0 for n in sizes]
+        value = round(sum(chances) / len(chances), 3)
+        tell(by=f"{n_answers} answers at random, by formula", coverage_equation_1=value)
+
+
+def _embedded(groups: list[list[str]], encode: RoleEncoder, role: TextRole):
+    vectors = encode([text for group in groups for text in group], role)
+    start = 0
+    for group in groups:
+        yield vectors[start : start + len(group)]
+        start += len(group)
+
+
+def _tf_idf(answers: list[str], sentences: list[str]) -> Matrix:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(sublinear_tf=True)
+    columns = vectorizer.fit_transform(sentences)
+    return (vectorizer.transform(answers) @ columns.T).toarray().tolist()
+
+
+def _bm25(answers: list[str], sentences: list[str]) -> Matrix:
+    from rank_bm25 import BM25Okapi
+
+    index = BM25Okapi([sentence.lower().split() for sentence in sentences])
+    return [index.get_scores(answer.lower().split()).tolist() for answer in answers]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default=EMBEDDED)
+    parser.add_argument("--explain", action="store_true")
+    given = parser.parse_args()
+    work = read_work(Path(os.environ["RAGASSAY_SHARED"]))
+    encode = RoleEncoder(given.model)
+    encode(["Load the model."], "sentence")
+    start, start_cpu = time.perf_counter(), time.process_time()
+    found = measure_papers(work, encode)
+    wall, cpu = time.perf_counter() - start, time.process_time() - start_cpu
+    tell(
+        papers=len(work),
+        pairs=sum(len(pairs) for _, pairs in work),
+        sentences=sum(one.n_sentences for one in found),
+        model=given.model,
+        seconds=round(wall, 1),
+        processor_seconds=round(cpu, 1),
+    )
+    matrices: list[Matrix] = [[pair.similarity for pair in one.pairs] for one in found]
+    for name, (measure, published) in MEASURES.items():
+        values = [measure(matrix, TOP_SHARE) or 0.0 for matrix in matrices]
+        ends = mean_interval(values) or (0.0, 0.0)
+        mean, low, high = (round(one, 3) for one in (sum(values) / len(values), *ends))
+        tell(measure=name, value=mean, low=low, high=high, paper=published)
+    likeness = [pair_similarities(one.question_similarity) for one in found]
+    diversity = question_diversity(
+        [value for one in likeness for value in one],
+        [one.paper for one, row in zip(found, likeness, strict=True) for _ in row],
+        scale=(-1.0, 1.0),
+    )
+    score = diversity.similarity
+    tell(
+        measure="question_similarity_by_cosine",
+        **{name: getattr(score, name) for name in ("value", "low", "high", "n")},
+        paper_by_intent=0.31,
+        bins={one.name: (one.count, round(one.share or 0.0, 4)) for one in diversity.bins},
+        paper_bins_by_intent={
+            "< 0.3": 0.6904,
+            "0.3-0.5": 0.0938,
+            "0.5-0.7": 0.1316,
+            "> 0.7": 0.0842,
+        },
+    )
+    numbers = [pair.numbers for one in found for pair in one.pairs]
+    tell(measure="numbers_found", value=numbers_found(numbers).value, paper=0.967)
+    tell(measure="answers_with_numbers", value=answers_with_numbers(numbers).value, paper=0.54)
+    asked = [any(m.part == "question" for m in p.context) for one in found for p in one.pairs]
+    tell(measure="context_free_questions", value=round(1 - sum(asked) / len(asked), 3))
+    if given.explain:
+        explain(work, matrices, encode)
+
+
+if __name__ == "__main__":
+    main()

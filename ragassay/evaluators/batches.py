@@ -1,0 +1,42 @@
+"""Subjects that are asked about together in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Batch(Generic[T]):
+    """Things that are asked about in one call; the first names it.
+
+    Attributes:
+        things: At least one.
+        is_sent: Whether the call is made; else another one answers for its thing too.
+    """
+
+    things: tuple[T, ...]
+    is_sent: bool
+
+    def asked(self, turn: str) -> tuple[T, ...]:
+        """Return what a call is about: all at first, one where a second judge is asked."""
+        return self.things if turn == "first" else self.things[:1]
+
+
+def batches(things: Sequence[T], n: int, key: Callable[[T], str]) -> dict[str, Batch[T]]:
+    """Cut things into calls of n, each thing under its key, in order.
+
+    Args:
+        things: In order; their keys differ.
+        n: Most things of a call; 0 for all.
+        key: Returns the key of a thing.
+    """
+    found: dict[str, Batch[T]] = {}
+    for start in range(0, len(things), n or len(things) or 1):
+        batch = tuple(things[start : start + (n or len(things))])
+        found[key(batch[0])] = Batch(batch, is_sent=True)
+        found |= {key(thing): Batch((thing,), is_sent=False) for thing in batch[1:]}
+    return found

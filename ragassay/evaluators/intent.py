@@ -1,0 +1,91 @@
+"""Intent: how far each two questions on a paper ask for the same (Wan et al. 2024, 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, groupby
+from typing import TYPE_CHECKING, Any
+
+from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.evaluators.batches import Batch, batches
+from ragassay.metrics.qa.racar import intent_scores
+from ragassay.records import Failure, IntentSimilarity, QAPair, Score
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.outcome import Outcome
+    from ragassay.evaluators.toolbox import Toolbox
+
+Two = tuple[QAPair, QAPair]
+
+
+class IntentEvaluator(Evaluator[Batch[Two]]):
+    """Compare the questions of a paper two by two; those with the same first one share a call."""
+
+    name = "intent"
+    part = "intents"
+    record = IntentSimilarity
+    words = Words(
+        verdict="intent similarity",
+        verdicts="intent similarities",
+        question="Questions that ask for the same",
+        kind="intent",
+        group="intent",
+        title="Diversity of questions",
+        direction="lower",
+        scores={"intent.similarity": Wording("Similarity by intent", "lower")},
+    )
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Two]]:
+        """Return each two questions; none without a judge."""
+        if tools.jury.lm is None:
+            return {}
+        found: dict[str, Batch[Two]] = {}
+        for _, same in groupby(combinations(file.case.pairs, 2), key=lambda two: two[0].id):
+            found |= batches(list(same), tools.settings.pairs_per_call, _key)
+        return found
+
+    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
+        """Return one task a call."""
+        asked = file.subjects(self, tools)
+        return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
+
+    async def ask(
+        self, subject: Batch[Two], task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[IntentSimilarity]:
+        """Compare one question with those that share its call."""
+        import dspy
+
+        two = subject.asked(task.turn)
+        with dspy.context(lm=tools.jury.judge):
+            found: Any = await tools.agents.intent_comparer.acall(
+                pair=two[0][0], others=[other for _, other in two]
+            )
+        return found
+
+    def unscored(
+        self, subject: Batch[Two], task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+    ) -> Sequence[IntentSimilarity]:
+        """Return no similarity, for each two of the call."""
+        return [
+            IntentSimilarity(first=first.id, second=second.id, failure=failure)
+            for first, second in subject.asked(task.turn)
+        ]
+
+    def depends_on(
+        self, subject: Batch[Two], task: Task, file: CaseFile, tools: Toolbox
+    ) -> Iterable[str]:
+        """Return the questions that are compared in the call."""
+        for first, second in subject.asked(task.turn):
+            yield from (first.question, second.question)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the mean similarity."""
+        return intent_scores(outcome.of(IntentSimilarity), outcome.judged_by(self))
+
+    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+        """Count the calls."""
+        return sum(one.is_sent for one in file.subjects(self, tools).values())
+
+
+def _key(two: Two) -> str:
+    return IntentSimilarity(first=two[0].id, second=two[1].id).item

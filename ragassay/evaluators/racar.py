@@ -1,0 +1,116 @@
+"""RACAR: five ratings of each question-answer pair against its paper (Wan et al. 2024, 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
+from ragassay.evaluators.batches import Batch, batches
+from ragassay.metrics.qa.racar import racar_scores
+from ragassay.records import RACAR, Failure, QAPair, RacarDimension, RacarRating, Score
+from ragassay.threads import in_thread
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.outcome import Outcome
+    from ragassay.evaluators.toolbox import Toolbox
+
+Rated = tuple[RacarDimension, QAPair]
+
+
+class RacarEvaluator(Evaluator[Batch[Rated]]):
+    """Rate each pair in each dimension; the pairs of a paper share a call."""
+
+    name = "racar"
+    part = "racar"
+    record = RacarRating
+    is_weighed = True
+    words = Words(
+        verdict="RACAR rating",
+        question="Question-answer pairs (RACAR)",
+        kind="racar",
+        group="racar",
+        title="RACAR",
+        direction="higher",
+        scores={f"racar.{name}": Wording(name.capitalize(), "higher") for name in RACAR},
+    )
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Rated]]:
+        """Return the pairs by dimension."""
+        found: dict[str, Batch[Rated]] = {}
+        n = tools.settings.pairs_per_call if tools.models.pair_rater is None else 0
+        for dimension in _dimensions(tools):
+            rated: list[Rated] = [(dimension, pair) for pair in file.case.pairs]
+            found |= batches(rated, n, _key)
+        return found
+
+    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
+        """Return one task a call."""
+        asked = file.subjects(self, tools)
+        return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
+
+    async def ask(
+        self, subject: Batch[Rated], task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[RacarRating]:
+        """Rate the pairs that share a call."""
+        dimension, _ = subject.things[0]
+        pairs = [pair for _, pair in subject.asked(task.turn)]
+        instrument = tools.models.pair_rater
+        if instrument is not None:
+            return await in_thread(instrument.rate, dimension, pairs, file.case)
+        import dspy
+
+        with dspy.context(lm=tools.jury.judge):
+            rated: Any = await tools.agents.racar_rater(dimension).acall(
+                case=file.case, pairs=pairs
+            )
+        return rated
+
+    def unscored(
+        self, subject: Batch[Rated], task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+    ) -> Sequence[RacarRating]:
+        """Return no rating, for each pair of the call."""
+        return [
+            RacarRating(pair=pair.id, dimension=dimension, failure=failure)
+            for dimension, pair in subject.asked(task.turn)
+        ]
+
+    def depends_on(
+        self, subject: Batch[Rated], task: Task, file: CaseFile, tools: Toolbox
+    ) -> Iterable[str]:
+        """Return the pairs that are rated together, and what rates them."""
+        yield from (pair.model_dump_json() for _, pair in subject.asked(task.turn))
+        if tools.models.pair_rater is not None:
+            yield from tools.models.pair_rater.identity
+
+    def judged_by(self, tools: Toolbox) -> str:
+        """Name what rates."""
+        instrument = tools.models.pair_rater
+        return tools.or_second(instrument.name if instrument else tools.jury.name)
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return the mean rating in each dimension."""
+        return racar_scores(outcome.of(RacarRating), outcome.judged_by(self))
+
+    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+        """Count the calls; an instrument takes none."""
+        if tools.models.pair_rater is not None:
+            return 0
+        return sum(one.is_sent for one in file.subjects(self, tools).values())
+
+
+def _dimensions(tools: Toolbox) -> Sequence[RacarDimension]:
+    """Return what is rated.
+
+    An instrument is asked for what it cannot tell only where a second judge decides that.
+    """
+    instrument = tools.models.pair_rater
+    if instrument is None:
+        return RACAR if tools.jury.lm is not None else ()
+    can_pass_on = bool(tools.settings.escalate)
+    return [name for name in RACAR if can_pass_on or name in instrument.dimensions]
+
+
+def _key(rated: Rated) -> str:
+    dimension, pair = rated
+    return RacarRating(pair=pair.id, dimension=dimension).item

@@ -1,0 +1,87 @@
+"""A report on question-answer pairs as Markdown: for a terminal, a pull request or a wiki."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ragassay.reports.markdown import escape, table
+from ragassay.reports.qa.marking import Part
+from ragassay.reports.qa.pair_view import PairView
+from ragassay.reports.qa.view import QAReport, QAView, view_report
+
+
+def render_qa_markdown(report: QAReport) -> str:
+    """Write a report as Markdown (GitHub's dialect): the worst pairs, scores, papers.
+
+    Returns:
+        Markdown, ending in a newline; the same bytes for the same input.
+    """
+    return "\n".join(_lines(view_report(report))).rstrip("\n") + "\n"
+
+
+def _lines(view: QAView) -> Iterator[str]:
+    yield from (f"# ragassay: {escape(view.name)}", "", f"**{escape(view.headline)}**", "")
+    judge = escape(view.judge) if view.judge else "none: what follows is measured and found by rule"
+    yield from (f"Judge: {judge}. Embeddings: {escape(view.embedder) or 'not named'}.", "")
+    yield from ("## Look at these first", "")
+    for pair in view.worst:
+        yield from _pair(pair)
+    if view.further:
+        yield from (f"{len(view.further)} further pairs have something to look at.", "")
+    if not view.worst:
+        yield from ("Nothing was found wrong.", "")
+    yield from ("## Scores", "")
+    if view.unscored:
+        yield from (view.unscored, "")
+    header = ("Score", "Mean", "95 % interval", "By chance", "n", "Unscored")
+    rows = [
+        (
+            *(escape(row.title), row.value, row.interval, row.chance, str(row.n)),
+            f"{row.n_unscored} ({row.bounds})" if row.n_unscored else "none",
+        )
+        for row in view.scores
+    ]
+    yield from table(header, rows, numbers=5)
+    for one in view.likeness:
+        yield from (f"**{one.title}**: {one.mean}", "")
+        bins = [(escape(name), f"{count:,}", share) for name, count, share in one.rows]
+        yield from table(("Similarity", "Pairs", "Share"), bins, numbers=2)
+    yield from ("## Papers", "")
+    columns = ("Paper", "Pairs", "To look at", "Coverage", "Pooled", "Chunks per answer", "Alike")
+    papers = [
+        (
+            *(escape(paper.title or paper.id), str(len(paper.pairs)), str(paper.n_faulty)),
+            *(paper.coverage, paper.pooled, paper.chunks, paper.similarity),
+        )
+        for paper in view.papers
+    ]
+    yield from table(columns, papers, numbers=6)
+    for note in (*view.cards, *view.notes):
+        yield from (f"Note: {escape(note)}", "")
+
+
+def _pair(pair: PairView) -> Iterator[str]:
+    yield from (f"**Pair {pair.number} of {escape(pair.paper)}**", "")
+    yield from (f"- Question: {_text(pair.question)}", f"- Answer: {_text(pair.answer) or 'none'}")
+    for fault in pair.faults:
+        yield f"- Look: {escape(fault.message)}"
+        for quote in fault.quotes:
+            yield f"  - It says: {escape(quote)}"
+    unscored = [f"{r.title} {r.word}" for r in pair.ratings if r.tone in ("unscored", "undecided")]
+    if unscored:
+        yield f"- Without a rating: {escape(', '.join(unscored))}"
+    if pair.closest:
+        yield f"- Closest in the paper ({pair.closest_text}): {escape(pair.closest)}"
+    yield ""
+
+
+def _text(parts: Sequence[Part]) -> str:
+    # Bold needs a letter next to its stars; a space between words is kept outside of it.
+    return "".join(
+        f"**{escape(part.text)}**" if part.kind else _kept(part.text) for part in parts
+    ).strip()
+
+
+def _kept(text: str) -> str:
+    """Return escaped text with the spaces at its ends, which part it from a marked word."""
+    return f"{' ' * text[:1].isspace()}{escape(text)}{' ' * text[-1:].isspace()}"

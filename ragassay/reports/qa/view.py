@@ -1,0 +1,171 @@
+"""View of a set of question-answer pairs for a page: the worst pairs, scores, papers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragassay.metrics.qa.summary import intent_score, qa_scores, rating_means
+from ragassay.records import Score
+from ragassay.records.inputs import QAPair
+from ragassay.records.papers import Paper
+from ragassay.records.qa_measures import PaperMeasures
+from ragassay.records.racar import IntentSimilarity, RacarRating
+from ragassay.reports.charts import Plot
+from ragassay.reports.qa.pair_view import PairView
+from ragassay.reports.qa.paper_view import MAX_PLOTTED, PaperFacts, PaperView, view_paper
+from ragassay.reports.qa.scores import (
+    LikenessView,
+    ScoreLine,
+    view_likeness,
+    view_plots,
+    view_scores,
+)
+from ragassay.reports.text import count_text, join_words
+
+N_WORST = 10
+"""Pairs that the page opens with; further ones are folded."""
+
+
+@dataclass(frozen=True)
+class QAReport:
+    """Everything that a report on question-answer pairs shows.
+
+    Attributes:
+        name: What was evaluated, e.g. the file's name.
+        papers: The papers; one without pairs is not shown.
+        pairs: The pairs; `QAPair.paper` names the paper.
+        measures: Of each paper that was measured.
+        ratings: RACAR's ratings of any pairs; one that failed is shown as unscored.
+        intents: A judge's comparisons of questions, any.
+        embedder: The model behind coverage and similarity.
+        judge: The model behind ratings and comparisons; "" without any.
+        cards: What is known of how well the judge and the rules do, a paragraph each.
+        notes: What else a reader must know, e.g. what could not be read.
+    """
+
+    name: str
+    papers: Sequence[Paper]
+    pairs: Sequence[QAPair]
+    measures: Sequence[PaperMeasures]
+    ratings: Sequence[RacarRating] = ()
+    intents: Sequence[IntentSimilarity] = ()
+    embedder: str = ""
+    judge: str = ""
+    cards: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QAView:
+    """The whole page; `worst` are the first of the pairs with a fault, `further` the others."""
+
+    name: str
+    headline: str
+    judge: str
+    embedder: str
+    worst: tuple[PairView, ...]
+    further: tuple[PairView, ...]
+    n_pairs: int
+    plots: tuple[Plot, ...]
+    unscored: str
+    unplotted: str
+    scores: tuple[ScoreLine, ...]
+    likeness: tuple[LikenessView, ...]
+    papers: tuple[PaperView, ...]
+    cards: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def view_report(report: QAReport) -> QAView:
+    """Return the view of a report; papers come by their first pair, pairs in their order."""
+    papers = tuple(view_paper(i, facts) for i, facts in enumerate(_facts(report), start=1))
+    pairs = [pair for paper in papers for pair in paper.pairs]
+    faulty = sorted((pair for pair in pairs if pair.faults), key=lambda pair: pair.rank)
+    scores = report_scores(report)
+    return QAView(
+        name=report.name,
+        headline=_headline(report, len(papers)),
+        judge=report.judge,
+        embedder=report.embedder,
+        worst=tuple(faulty[:N_WORST]),
+        further=tuple(faulty[N_WORST:]),
+        n_pairs=len(pairs),
+        plots=view_plots(scores),
+        unscored=_unscored([*report.ratings, *report.intents]),
+        unplotted=_unplotted(len(papers)),
+        scores=view_scores(scores, report.measures),
+        likeness=view_likeness(report.measures, report.intents),
+        papers=papers,
+        cards=tuple(report.cards),
+        notes=tuple(report.notes),
+    )
+
+
+def report_scores(report: QAReport) -> dict[str, Score]:
+    """Return all scores of a report by their keys: ratings first, then what asks no judge."""
+    paper_of = {pair.id: pair.paper for pair in report.pairs}
+    return {
+        **rating_means(report.ratings, paper_of),
+        **qa_scores(report.measures, report.embedder),
+        **intent_score(report.intents, paper_of),
+    }
+
+
+def _facts(report: QAReport) -> list[PaperFacts]:
+    pairs: dict[str, list[QAPair]] = defaultdict(list)
+    for pair in report.pairs:
+        pairs[pair.paper].append(pair)
+    paper_of = {pair.id: pair.paper for pair in report.pairs}
+    ratings: dict[str, dict[str, list[RacarRating]]] = defaultdict(lambda: defaultdict(list))
+    for rating in report.ratings:
+        if rating.pair in paper_of:
+            ratings[paper_of[rating.pair]][rating.pair].append(rating)
+    intents: dict[str, list[IntentSimilarity]] = defaultdict(list)
+    for one in report.intents:
+        if one.first in paper_of:
+            intents[paper_of[one.first]].append(one)
+    papers = {paper.id: paper for paper in report.papers}
+    measures = {one.paper: one for one in report.measures}
+    return [
+        PaperFacts(name, papers.get(name), own, measures.get(name), ratings[name], intents[name])
+        for name, own in pairs.items()
+    ]
+
+
+def _unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> str:
+    """Say what the judge could not tell; empty where it told everything."""
+    missing = [one.failure for one in verdicts if one.value is None and one.said is None]
+    n_undecided = sum(bool(one and one.reason == "undecided") for one in missing)
+    parts = ((n_undecided, "undecided"), (len(missing) - n_undecided, "not to be had"))
+    said = join_words(f"{n:,} {word}" for n, word in parts if n)
+    of = count_text(len(verdicts), "judgment")
+    return f"Of {of}, {said}: left out of every mean, never counted as zero." if said else ""
+
+
+def _unplotted(n_papers: int) -> str:
+    if n_papers <= MAX_PLOTTED:
+        return ""
+    return f"Plots are drawn of the first {MAX_PLOTTED} papers; the tables have the figures of all."
+
+
+def _headline(report: QAReport, n_papers: int) -> str:
+    who = f"{count_text(len(report.pairs), 'pair')} on {count_text(n_papers, 'paper')}"
+    measured = [pair for paper in report.measures for pair in paper.pairs]
+    n_wrong = sum(any(not one.is_found for one in pair.numbers) for pair in measured)
+    n_bound = sum(any(mark.part == "question" for mark in pair.context) for pair in measured)
+    n_low = len({one.pair for one in report.ratings if one.rating == 1})
+    n_blank = sum(not pair.answer.strip() for pair in report.pairs)
+    clauses = (
+        (n_low, "pair is rated 1 of 3", "pairs are rated 1 of 3"),
+        (n_blank, "answer is empty", "answers are empty"),
+        (
+            n_wrong,
+            "answer states a number that the paper lacks",
+            "answers state a number that the paper lacks",
+        ),
+        (n_bound, "question needs the paper", "questions need the paper"),
+    )
+    said = join_words(count_text(n, one, several) for n, one, several in clauses if n)
+    return f"{who}: {said or 'nothing was found wrong'}."

@@ -1,0 +1,156 @@
+"""Judge question-answer pairs: measures without a judge, RACAR, intents, and the report.
+
+The folder is a run folder of papers, and also contains:
+
+measures.jsonl   what was measured of each paper and its pairs, without a judge qa.html, qa.md  the
+report pairs.csv, papers.csv   its figures
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.instruments.qa_measures import measure_papers
+from ragassay.model_names import INSTRUMENTS
+from ragassay.models.cards import load_card
+from ragassay.models.pair_relevance import NAME as PAIR_RATER
+from ragassay.models.text_roles import RoleEncoder
+from ragassay.options import EvaluateKeywords, Spelling, settings_of
+from ragassay.records import IntentSimilarity, Manifest, PaperMeasures, RacarRating
+from ragassay.reports.qa.html import render_qa_html
+from ragassay.reports.qa.markdown import render_qa_markdown
+from ragassay.reports.qa.tables import pairs_csv, papers_csv
+from ragassay.reports.qa.view import QAReport
+from ragassay.runs.engine import Listener
+from ragassay.runs.evaluate import RunResult, run
+from ragassay.runs.folder import RunFolder, read_lines, write_lines, write_whole
+from ragassay.runs.qa.inputs import PaperPairs, pairs_job
+from ragassay.settings import Settings
+from ragassay.threads import in_thread
+
+PARTS = ("racar", "intents")
+
+MOST_SENTENCES = 100_000
+"""An answer of a run of pairs is the text of all pairs of a paper: it has no bound of its own."""
+
+MEASURES = "measures.jsonl"
+
+
+@dataclass(frozen=True)
+class JudgedPairs:
+    """Pairs with all that was found of them.
+
+    Attributes:
+        given: The papers with their pairs.
+        measures: One a paper.
+        run: The run of the judge behind the ratings.
+        report: What the page shows.
+    """
+
+    given: PaperPairs
+    measures: tuple[PaperMeasures, ...]
+    run: RunResult
+    report: QAReport
+
+    @property
+    def is_partial(self) -> bool:
+        """Return whether something could not be read, or a rating failed."""
+        verdicts = (verdict for one in self.run.evaluations for verdict in one.verdicts)
+        is_lost = any(v.failure is not None and not v.is_undecided for v in verdicts)
+        return bool(is_lost or self.run.failures or self.run.rejections)
+
+
+def pairs_settings(
+    options: EvaluateKeywords, settings: Settings | None = None, spelled: Spelling = "keyword"
+) -> Settings:
+    """Return the settings of a run over pairs; it asks for nothing else.
+
+    Raises:
+        SettingsError: A setting is wrong.
+    """
+    only = options.get("only") or PARTS
+    chosen = settings_of({**options, "only": only}, settings, spelled)
+    return chosen.model_copy(update={"max_sentences": MOST_SENTENCES})
+
+
+async def judge_pairs(
+    given: PaperPairs,
+    tools: Toolbox,
+    folder: RunFolder | None = None,
+    listen: Listener = lambda event: None,
+    progress: Callable[[int], None] | None = None,
+) -> JudgedPairs:
+    """Measure and judge pairs; with a folder, resume an earlier start and write the report there.
+
+    Args:
+        given: Papers with their pairs.
+        tools: What judges; see `pairs_settings`.
+        folder: The run's folder.
+        listen: Receives the progress of the judge.
+        progress: Receives the number of papers that were measured.
+
+    Raises:
+        RunMismatchError: The folder has another run.
+        FatalModelError: The judge is unavailable.
+    """
+    found = await run(pairs_job(given), tools, folder, listen, has_reports=False)
+    measures = await in_thread(_measured, given, tools, folder, progress)
+    report = QAReport(
+        name=given.name or "pairs",
+        papers=given.papers,
+        pairs=given.pairs,
+        measures=measures,
+        ratings=tuple(v for one in found.evaluations for v in one.of(RacarRating)),
+        intents=tuple(v for one in found.evaluations for v in one.of(IntentSimilarity)),
+        judge=tools.evaluator("racar").judged_by(tools),
+        embedder=tools.models.embedder.name,
+        cards=_cards(found.manifest),
+        notes=_notes(given),
+    )
+    if folder is not None:
+        write_qa_report(report, folder.path)
+    return JudgedPairs(given, measures, found, report)
+
+
+def write_qa_report(report: QAReport, folder: Path) -> None:
+    """Write qa.html, qa.md, pairs.csv and papers.csv."""
+    write_whole(folder / "qa.html", render_qa_html(report))
+    write_whole(folder / "qa.md", render_qa_markdown(report))
+    write_whole(folder / "pairs.csv", pairs_csv(report))
+    write_whole(folder / "papers.csv", papers_csv(report))
+
+
+def _cards(manifest: Manifest) -> tuple[str, ...]:
+    """Return what is known of the judge, and of the instrument that rates pairs without one."""
+    cards = (manifest.card, load_card(PAIR_RATER) if manifest.judge == INSTRUMENTS else None)
+    return tuple(f"{card.model}: {card.description}" for card in cards if card is not None)
+
+
+def _notes(given: PaperPairs) -> tuple[str, ...]:
+    notes = [f"{one.file}, line {one.line}: {one.problem}" for one in given.rejections]
+    if given.unused:
+        notes.append(f"Papers without a pair: {', '.join(given.unused)}")
+    return tuple(notes)
+
+
+def _measured(
+    given: PaperPairs,
+    tools: Toolbox,
+    folder: RunFolder | None,
+    progress: Callable[[int], None] | None,
+) -> tuple[PaperMeasures, ...]:
+    """Measure, or read what an earlier start of the same run measured."""
+    file = folder.path / MEASURES if folder else None
+    if file and file.exists():
+        kept = read_lines(file, PaperMeasures)
+        if [one.paper for one in kept] == [paper.id for paper in given.papers]:
+            return tuple(kept)
+    embedder = tools.models.embedder
+    encode = RoleEncoder(embedder.name, embedder)
+    found = measure_papers([(p, given.of(p)) for p in given.papers], encode, progress)
+    if file:
+        write_lines(file, found)
+    return tuple(found)

@@ -1,0 +1,150 @@
+"""Measures of pairs against their paper, by vectors that can be worked by hand."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragassay.instruments import qa_measures
+from ragassay.instruments.qa_measures import measure_paper, measure_papers
+from ragassay.metrics.qa.summary import qa_scores
+from ragassay.models.text_roles import RoleEncoder, TextRole
+from ragassay.records.inputs import QAPair
+from ragassay.records.papers import Paper, PaperSection
+from ragassay.records.qa_measures import PaperMeasures
+
+WORDS = ("iron", "zinc", "gold", "lead")
+
+
+class Words:
+    """Embeds a text by which of four metals it names; notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[TextRole, int]] = []
+
+    def __call__(self, texts: Sequence[str], role: TextRole) -> np.ndarray:
+        self.asked.append((role, len(texts)))
+        rows = np.array([[float(w in t) for w in WORDS] for t in texts], dtype=np.float32)
+        rows = rows.reshape(len(texts), len(WORDS))
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+def paper(*sentences: str, id: str = "p") -> Paper:
+    return Paper(id=id, title="Metals", sections=(PaperSection(text=" ".join(sentences)),))
+
+
+def pair(number: int, question: str, answer: str) -> QAPair:
+    return QAPair(id=f"p/{number}", question=question, answer=answer, paper="p")
+
+
+METALS = paper(
+    *("It holds iron.", "It holds zinc.", "It holds gold.", "It holds lead."),
+    *("It has iron and zinc.", "It has nothing."),
+)
+PAIRS = (
+    pair(1, "How much iron is there?", "There is iron and zinc."),
+    pair(2, "Is there iron in it?", "There is gold."),
+    pair(3, "Is there zinc in it?", " "),
+)
+
+
+def test_worked_by_hand() -> None:
+    found = measure_paper(METALS, PAIRS, Words())
+    first, second, empty = found.pairs
+    # Of six sentences, one is close to an answer, and each is a chunk.
+    assert first.similarity == (0.70711, 0.70711, 0.0, 0.0, 1.0, 0.0)
+    assert first.closest == (4, 0, 1, 2, 3, 5)
+    assert (first.chunks, second.chunks) == ((5,), (3,))
+    assert found.coverage == pytest.approx(2 / 6)
+    assert (found.paper, found.title, found.n_sentences) == ("p", "Metals", 6)
+    assert found.question_similarity == ((1, 1, 0), (1, 1, 0), (0, 0, 1))
+    assert (first.nearest_question, first.nearest_similarity) == ("p/2", 1)
+    assert (second.nearest_question, second.nearest_similarity) == ("p/1", 1)
+    # An answer without a word draws on nothing; its question is still compared.
+    assert (empty.chunks, empty.closest, empty.similarity) == ((), (), ())
+    assert (empty.nearest_question, empty.nearest_similarity) == ("p/1", 0)
+
+
+def test_answers_without_a_word_cover_nothing() -> None:
+    assert measure_paper(METALS, PAIRS[2:], Words()).coverage == 0
+
+
+def test_an_only_question_has_no_nearest() -> None:
+    (only,) = measure_paper(METALS, PAIRS[:1], Words()).pairs
+    assert (only.nearest_question, only.nearest_similarity) == (None, None)
+
+
+def test_without_pairs_or_without_a_sentence_nothing_is_covered_or_uncovered() -> None:
+    assert measure_paper(METALS, (), Words()) == PaperMeasures(
+        paper="p", title="Metals", n_sentences=6
+    )
+    empty = measure_paper(Paper(id="e", sections=()), PAIRS, Words())
+    assert (empty.coverage, empty.n_sentences) == (None, 0)
+    assert [one.similarity for one in empty.pairs] == [(), (), ()]
+
+
+def test_many_papers_give_what_each_gives_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = paper("Lead is here.", "Gold is here.", "Zinc too.", id="q")
+    work = [(METALS, PAIRS), (other, PAIRS[:2]), (Paper(id="e", sections=()), ()), (METALS, ())]
+    alone = [measure_paper(one, pairs, Words()) for one, pairs in work]
+    for n_texts in (1, 12, 2000):
+        monkeypatch.setattr(qa_measures, "N_TEXTS", n_texts)
+        assert measure_papers(work, Words()) == alone
+
+
+def test_papers_are_embedded_together_and_progress_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encode, told = Words(), list[int]()
+    assert len(measure_papers([(METALS, PAIRS)] * 3, encode, told.append)) == 3
+    assert encode.asked == [("sentence", 18), ("answer", 6), ("question", 9)]
+    assert told == [3]
+    monkeypatch.setattr(qa_measures, "N_TEXTS", 12)
+    measure_papers([(METALS, PAIRS)] * 3, encode, told.append)
+    assert told == [3, 2, 3]
+    assert measure_papers([], encode, told.append) == []
+    assert told == [3, 2, 3]
+
+
+def test_numbers_are_looked_up_in_tables_too_and_context_is_marked() -> None:
+    table = PaperSection(text="iron\t4.2 mg", kind="table")
+    source = Paper(id="p", sections=(PaperSection(text="It holds 3 mg of zinc."), table))
+    asked = pair(1, "What does Figure 5 show?", "It holds 3 mg zinc, 4.2 mg iron and 7 mg lead.")
+    (found,) = measure_paper(source, [asked], Words()).pairs
+    assert [(one.text, one.is_found) for one in found.numbers] == [
+        ("3", True),
+        ("4.2", True),
+        ("7", False),
+    ]
+    assert [mark.text for mark in found.context] == ["Figure 5"]
+
+
+def test_similarities_are_short_in_a_file() -> None:
+    found = measure_paper(METALS, PAIRS, Words())
+    assert '"similarity":[0.70711,0.70711,0.0,0.0,1.0,0.0]' in found.model_dump_json()
+    assert PaperMeasures.model_validate_json(found.model_dump_json()) == found
+
+
+@pytest.mark.integration
+def test_published_pairs_draw_on_their_papers_as_measured(shared: Path) -> None:
+    # The three shortest of the 35 papers, with the packaged model; "benchmarks/qa_coverage.py"
+    # measures all of them.
+    rows = [json.loads(line) for line in gzip.open(shared / "data" / "sciqag" / "papers.jsonl.gz")]
+    work: list[tuple[Paper, list[QAPair]]] = []
+    for row in sorted(rows, key=lambda row: len(row["txt"]))[:3]:
+        pairs = [
+            QAPair(id=str(i), question=one["Q"], answer=one["A"])
+            for i, one in enumerate(row["Q&A"])
+        ]
+        work.append((Paper(id=row["doi"], sections=(PaperSection(text=row["txt"]),)), pairs))
+    scores = qa_scores(measure_papers(work, RoleEncoder()))
+    found = {key: score.value for key, score in scores.items()}
+    assert found["coverage"] == pytest.approx(0.967, abs=0.02)
+    assert found["pooled_coverage"] == pytest.approx(0.533, abs=0.04)
+    assert found["chunks_per_answer"] == pytest.approx(0.563, abs=0.02)
+    assert found["question_similarity"] == pytest.approx(0.426, abs=0.005)

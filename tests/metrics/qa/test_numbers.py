@@ -1,0 +1,163 @@
+"""Numbers of answers, looked up in their paper."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.qa_numbers import Checked, sciqag_answers
+from ragassay.metrics.qa.numbers import (
+    SourceNumbers,
+    answer_numbers,
+    answers_with_numbers,
+    numbers_found,
+)
+from ragassay.records.qa_measures import AnswerNumber
+
+PAPER = (
+    "Rats were fed 5 mg zinc per day for 120 min. The serum level rose from 4.4 to 6.6 mM in the "
+    "treated group. Blood was drawn at 37 \u00b0C. The detection limit of the assay was 6.0 \u00d7 "
+    "10\u22126 mol L\u22121, and its recovery was 98.2%. In all, twenty-five animals died. About "
+    "103 colonies grew on each plate."
+)
+
+
+def found(answer: str, paper: str = PAPER) -> list[bool]:
+    return [one.is_found for one in answer_numbers(answer, SourceNumbers.of(paper))]
+
+
+def near(answer: str, paper: str = PAPER) -> list[bool]:
+    return [one.is_near for one in answer_numbers(answer, SourceNumbers.of(paper))]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "5mg",
+        "0.005 g",
+        "2 h",
+        "2 hours",
+        "4.4\u20136.6 mM",
+        "4400 \u00b5M",
+        "6.0e-6 M",
+        "6 \u00b5mol/l",
+        "98.2 percent",
+        "about 98%",
+        "25 animals",
+        "10^3 colonies",
+        "103 colonies",
+    ],
+)
+def test_a_number_is_found_in_another_notation(answer: str):
+    assert all(found(answer))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "5 g",
+        "2 min",
+        "44 mM",
+        "6.0 \u00d7 10\u22125 M",
+        "98%",
+        "about 90%",
+        "26 animals",
+        "10^4 colonies",
+    ],
+)
+def test_a_number_that_the_paper_does_not_state_is_not_found(answer: str):
+    assert found(answer) == [False]
+
+
+def test_a_negative_number_is_not_a_positive_one():
+    assert found("\u22120.3 V", "It fell to \u22120.3 V.") == [True]
+    assert found("\u22120.3 V", "It rose to 0.3 V.") == [False]
+
+
+FAR = "The dose was 5 mg. " + "Other words stand here. " * 20 + "The tumour weighed {} mg."
+
+
+def test_a_number_of_another_place_is_found_and_not_near():
+    answer, paper = "The tumour weighed 5 mg.", FAR.format(8)
+
+    assert (found(answer, paper), near(answer, paper)) == ([True], [False])
+    assert near("The tumour weighed 8 mg.", paper) == [True]
+
+
+def test_where_is_the_place_most_like_the_answer():
+    paper = FAR.format(5)
+    (one,) = answer_numbers("The tumour weighed 5 mg.", SourceNumbers.of(paper))
+
+    assert one.where == paper.rindex("5 mg")
+
+
+def test_a_cell_of_a_table_is_read_with_its_row_and_head():
+    paper = (
+        "Frail adults were studied. " + "Other words stand here. " * 20 + "\n\n"
+        "Characteristic\tTreated\tPlacebo\nMean age, years\t63.2\t61.7\n"
+        "Serum zinc, \u00b5M\t14.1\t9.9\nBody weight, kg\t71\t70"
+    )
+
+    assert near("The mean age of treated adults was 63.2 years.", paper) == [True]
+    assert near("The mean age of treated adults was 14.1 years.", paper) == [False]
+
+
+def test_offsets_are_those_of_the_answer():
+    answer = "It took 2 h."
+    (one,) = answer_numbers(answer, SourceNumbers.of(PAPER))
+
+    assert answer[one.start : one.end] == one.text == "2"
+
+
+def test_an_answer_without_numbers_and_an_empty_paper_have_none():
+    assert answer_numbers("Zinc is a metal.", SourceNumbers.of(PAPER)) == ()
+    assert found("5 mg", "") == [False]
+
+
+def number(is_found: bool) -> AnswerNumber:
+    return AnswerNumber(text="5", start=0, end=1, is_found=is_found)
+
+
+def test_shares_are_of_answers_and_of_numbers():
+    # Two of three answers have numbers; three of four numbers are found.
+    answers = [[number(True), number(False)], [], [number(True), number(True)]]
+
+    assert answers_with_numbers(answers).value == pytest.approx(2 / 3, abs=1e-4)
+    assert answers_with_numbers(answers).n == 3
+    share = numbers_found(answers)
+    assert (share.value, share.n) == (0.75, 4)
+    # Wilson's interval of 3 of 4, from statsmodels 0.14: (0.3006, 0.9544).
+    assert (share.low, share.high) == (0.3006, 0.9544)
+
+
+def test_shares_of_nothing_have_no_value():
+    assert answers_with_numbers([]).value is None
+    assert numbers_found([[]]).value is None
+
+
+def test_many_equal_numbers_take_linear_time():
+    source = SourceNumbers.of("1, " * 20_000 + "\n" + "1\t" * 20_000)
+    start = time.perf_counter()
+    answer_numbers("1, " * 200, source)
+
+    assert time.perf_counter() - start < 20
+
+
+def test_wrong_numbers_of_published_answers_are_found_and_right_ones_left_alone(shared: Path):
+    answers = sciqag_answers(shared)
+    start = time.perf_counter()
+    checked = Checked(answers)
+    took = time.perf_counter() - start
+
+    numbers = numbers_found(checked.numbers)
+    assert numbers.n > 140
+    assert numbers.value is not None and numbers.value > 0.99
+    right = [one for _, found in checked.whole() for one in found]
+    assert sum(not one.is_near for one in right) / len(right) <= 0.02
+    planted = [checked.found_wrong(one, wrong) for one, wrong in checked.planted(seed=0)]
+    assert len(planted) > 600
+    assert sum(is_not_near for _, is_not_near in planted) / len(planted) >= 0.95
+    assert sum(is_nowhere for is_nowhere, _ in planted) / len(planted) >= 0.58
+    assert took < 20

@@ -1,0 +1,62 @@
+"""Pairs are damaged on purpose, and a judge is certified by dimension."""
+
+from __future__ import annotations
+
+import pytest
+from qa_pairs import PAIRS, PAPER, judged
+
+from ragassay.errors import InputError
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.perturbations.pairs import PAIR_ATTACKS
+from ragassay.records import Audit
+from ragassay.runs.audit import run_audit
+from ragassay.runs.audit_job import AuditOptions
+from ragassay.runs.evaluate import run_sync
+from ragassay.runs.qa.audit import pairs_audit_job
+from ragassay.runs.qa.inputs import paired
+from ragassay.settings import load_settings
+from ragassay.testing import ScriptedModel
+
+pytestmark = pytest.mark.integration
+
+PAPERS = [PAPER.model_copy(update={"id": name}) for name in "abcdefghij"]
+MORE = [
+    pair.model_copy(update={"id": f"{paper.id}/{pair.id}", "paper": paper.id})
+    for paper in PAPERS
+    for pair in (PAIRS[0], PAIRS[2])
+]
+GIVEN = paired(PAPERS, MORE)
+
+
+def audited(**settings: object) -> Audit:
+    job = pairs_audit_job(GIVEN, AuditOptions(limit=0))
+    tools = Toolbox.of(load_settings(only=("racar",), **settings))
+    return run_sync(run_audit(job, tools)).audit
+
+
+def test_each_attack_is_aimed_at_its_dimension_and_rated_alone_with_the_paper():
+    job = pairs_audit_job(GIVEN, AuditOptions(limit=0))
+    aims = {one.attack: one.targets for one in job.damaged}
+    assert aims == {name: (f"racar.{a.dimension}",) for name, a in PAIR_ATTACKS.items()}
+    assert {len(ask.record.pairs) for ask in job.asks} == {1}
+    ids = [ask.record.id for ask in job.asks]
+    assert len(set(ids)) == len(ids)
+    with pytest.raises(InputError, match="unknown attack"):
+        pairs_audit_job(GIVEN, AuditOptions(attacks=("nonsense",)))
+
+
+def test_a_judge_that_sees_figures_only_is_blind_to_the_rest():
+    with ScriptedModel(judged) as model:
+        found = audited(model=model.model_name, api_base=model.base_url)
+    trust = {line.target: line for line in found.certificate}
+    assert set(trust) == {f"racar.{a.dimension}" for a in PAIR_ATTACKS.values()}
+    assert trust["racar.completeness"].trust == "blind"
+    assert {line.family for line in found.certificate} == {"pair"}
+
+
+def test_without_a_judge_a_wrong_number_and_a_question_elsewhere_are_seen():
+    found = audited()
+    by_attack = {figure.attack: figure for figure in found.figures}
+    # Whole pairs are left open where no rule speaks: such a pair is neither found nor missed.
+    assert by_attack["wrong_number"].n_undecided == by_attack["wrong_number"].detection.n_unscored
+    assert "racar.completeness" not in {line.target for line in found.certificate}

@@ -1,0 +1,116 @@
+"""Pairs are rated by a scripted model: one call a dimension, with reasons and quotes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from qa_pairs import PAIRS, PAPER, judged
+
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.metrics.alignment import align_labels
+from ragassay.metrics.trust import judge_trust
+from ragassay.records import RACAR, Evaluation, HumanLabel, IntentSimilarity, RacarRating
+from ragassay.runs.evaluate import run, run_sync
+from ragassay.runs.qa.filter import filter_pairs, least_scores
+from ragassay.runs.qa.inputs import paired, pairs_job
+from ragassay.settings import load_settings
+from ragassay.testing import Fault, ScriptedModel, last_user_text
+
+pytestmark = pytest.mark.integration
+
+GIVEN = paired([PAPER], PAIRS)
+
+
+def evaluated(model: ScriptedModel, **options: Any) -> Evaluation:
+    """The evaluation of the paper's pairs."""
+    given = {"model": model.model_name, "api_base": model.base_url, "only": ("racar", "intents")}
+    tools = Toolbox.of(load_settings(**(given | options)))
+    (found,) = run_sync(run(pairs_job(GIVEN), tools, None)).evaluations
+    return found
+
+
+def test_the_pairs_of_a_paper_share_a_call_for_each_dimension():
+    with ScriptedModel(judged) as model:
+        found = evaluated(model)
+        # Five dimensions, and two comparisons: the first question with two, the second with one.
+        assert model.n_requests == 7
+        ratings = {(r.dimension, r.pair): r.rating for r in found.of(RacarRating)}
+        assert len(ratings) == len(RACAR) * len(PAIRS)
+        bad = {key for key, rating in ratings.items() if rating == 1}
+        assert bad == {
+            *((name, "p/2") for name in ("relevance", "agnosticism", "completeness", "accuracy")),
+            ("reasonableness", "p/2"),
+        }
+        assert [one.score for one in found.of(IntentSimilarity)] == [0, 50, 50]
+    assert found.scores["racar.accuracy"].value == pytest.approx(7 / 3, abs=0.15)
+    assert found.scores["intent.similarity"].value == pytest.approx(100 / 3, abs=1e-3)
+
+
+def test_all_prompts_on_a_paper_start_with_it_and_agnosticism_does_not_see_it():
+    with ScriptedModel(judged) as model:
+        evaluated(model, only=("racar",))
+        texts = [last_user_text(request.messages) for request in model.requests]
+    with_paper = [text for text in texts if "We enrolled 120 adults" in text]
+    assert len(with_paper) == 4
+    start = with_paper[0].index("Task:")
+    assert {text[:start] for text in with_paper} == {with_paper[0][:start]}
+    (without,) = [text for text in texts if "We enrolled 120 adults" not in text]
+    assert "What does Figure 2 show?" in without and "640" not in without
+
+
+def test_what_a_judge_quotes_is_shown_as_the_paper_has_it_and_the_rest_is_left_out():
+    with ScriptedModel(judged) as model:
+        found = evaluated(model, only=("racar",))
+    rating = next(r for r in found.of(RacarRating) if r.item == "accuracy/p/1")
+    assert [span.text for span in rating.evidence] == ["Colds lasted 5.2 days"]
+    (span,) = rating.evidence
+    assert found.sources[0].text[span.start : span.end] == span.text
+    assert rating.reason
+
+
+def test_a_call_that_fails_leaves_its_pairs_unscored_and_the_others_rated():
+    faults = [Fault("junk", contains="how well the paper bears out")]
+    with ScriptedModel(judged, faults=faults) as model:
+        found = evaluated(model, only=("racar",), pairs_per_call=2)
+    lost = [r for r in found.of(RacarRating) if r.failure is not None]
+    assert {(r.dimension, r.pair) for r in lost} == {("accuracy", pair.id) for pair in PAIRS}
+    assert found.scores["racar.accuracy"].n_unscored == 3
+    assert found.scores["racar.relevance"].n == 3
+
+
+def test_without_a_judge_nobody_compares_intents():
+    tools = Toolbox.of(load_settings(only=("intents",)))
+    (found,) = run_sync(run(pairs_job(GIVEN), tools, None)).evaluations
+    assert found.of(IntentSimilarity) == () and "intent.similarity" not in found.scores
+
+
+def test_experts_ratings_are_held_against_the_judges():
+    with ScriptedModel(judged) as model:
+        found = evaluated(model, only=("racar",))
+    labels = [
+        HumanLabel(task="racar", record_id=pair.id, item="accuracy", label=label, annotator=who)
+        for who, ratings in {"a": "313", "b": "312"}.items()
+        for pair, label in zip(PAIRS, ratings, strict=True)
+    ]
+    strange = HumanLabel(task="racar", record_id="p/9", item="accuracy", label="3")
+    aligned = align_labels([*labels, strange], [found])
+    assert [one.reason for one in aligned.unaligned] == ["no such answer in the run"]
+    (trust,) = judge_trust(aligned, [found])
+    figures = {one.metric: one.score.value for one in trust.figures}
+    assert (trust.task, trust.reading) == ("racar", "accuracy")
+    # People: (3 + 1 + 2.5) / 3; of two ratings the lower median counts: 3, 1, 2.
+    assert figures["mean of people"] == pytest.approx(13 / 6, abs=1e-3)
+    assert figures["mean of the judge"] == pytest.approx(7 / 3, abs=0.15)
+    # The judge rates both others 3, and is surer of one: both orders of three ranks with 1 lowest.
+    assert figures["Spearman's rho"] in (pytest.approx(1.0), pytest.approx(0.5))
+
+
+def test_the_filter_keeps_what_is_rated_well_in_every_dimension():
+    with ScriptedModel(judged) as model:
+        found = evaluated(model, only=("racar",))
+    kept = filter_pairs([found], least_scores(["2"]))
+    assert [pair.id for pair in kept.pairs] == ["p/1", "p/3"]
+    assert kept.dropped == {"p/2": RACAR} and kept.unrated == ()
+    bare = found.model_copy(update={"verdicts": ()})
+    assert filter_pairs([bare], least_scores(["accuracy=1"])).unrated == ("p/1", "p/2", "p/3")
