@@ -17,7 +17,7 @@ from ragassay.text.words import tokenize
 LEAST_WORDS = 5
 """Fewest words of an answer; a shorter one is no sentence that can be understood alone."""
 
-LEAST_SPECIFICS = 3
+LEAST_SPECIFICS = 2
 """Fewest content words of the paper that an answer without a number adds to its question."""
 
 _NUMBER = re.compile(r"\d")

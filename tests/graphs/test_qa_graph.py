@@ -1,0 +1,150 @@
+"""The graph of question-answer pairs: parts of a paper, its rules, its quotes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ragassay.graphs.qa_parts import parts_of, shares_of, window_of
+from ragassay.graphs.qa_rules import PairRules, low_ratings, quoted_sentences
+from ragassay.graphs.qa_state import QAJob, QAState
+from ragassay.records import Document, Failure, Paper, PaperSection, QAPair, RacarRating, Usage
+
+FIRST = "Brelozant lowers migraine days by 4.2 in adults. It acts on trigeminal neurons."
+SECOND = "Storage above 25 \u00b0C halves the potency of brelozant within 30 days."
+PAPER = Paper(
+    id="p",
+    title="Brelozant",
+    sections=(
+        PaperSection(title="Abstract", text=FIRST, kind="abstract"),
+        PaperSection(title="Table 1", text="Dose\t60 mg", kind="table"),
+        PaperSection(title="Methods", text=f"{SECOND}\n{SECOND}"),
+        PaperSection(title="References", text="1. Doe.", kind="reference"),
+    ),
+)
+
+
+def pair(question: str, answer: str) -> QAPair:
+    return QAPair(id="p/1", question=question, answer=answer, paper="p")
+
+
+def kinds(question: str, answer: str) -> list[str]:
+    return [flaw.kind for flaw in PairRules(PAPER).flaws(pair(question, answer))]
+
+
+def test_a_whole_paper_is_one_part_with_its_tables_and_without_references():
+    (whole,) = parts_of(PAPER, QAJob("p"))
+    assert (whole.id, whole.title, whole.text) == ("p#1", "Brelozant", PAPER.evidence_text)
+    assert "60 mg" in whole.text and "Doe" not in whole.text
+
+
+LOWERS, ACTS = "Brelozant lowers migraine days by 4.2 in adults.", "It acts on trigeminal neurons."
+
+
+@pytest.mark.parametrize(
+    ("n_chars", "texts"),
+    [
+        (1_000, [f"Abstract\n{FIRST}\n\nMethods\n{SECOND}\n{SECOND}"]),
+        (150, [f"Abstract\n{FIRST}", f"Methods\n{SECOND}\n{SECOND}"]),
+        (85, ["Abstract", FIRST, f"Methods\n\n{SECOND}", SECOND]),
+        (70, [f"Abstract\n\n{LOWERS}", f"{ACTS}\n\nMethods", SECOND, SECOND]),
+    ],
+)
+def test_sections_are_joined_as_long_as_they_fit_and_cut_where_they_do_not(
+    n_chars: int, texts: list[str]
+):
+    parts = parts_of(PAPER, QAJob("p", long="sections", section_chars=n_chars))
+    assert [part.text for part in parts] == [text.strip() for text in texts]
+
+
+def test_pairs_are_dealt_by_length_and_none_is_lost():
+    parts = [Document(id=str(n), text="x" * n) for n in (500, 300, 200, 1)]
+    assert shares_of(parts, QAJob(number=10)) == (5, 3, 2, 0)
+    assert sum(shares_of(parts, QAJob(number=7))) == 7
+    assert shares_of(parts[:2], QAJob(number=7, way="self-questioning")) == (5, 2)
+
+
+def test_self_questioning_reads_paragraphs_that_are_spread_over_the_paper():
+    rows = [f"{n} {'word ' * 45}" for n in range(6)]
+    paper = Paper(id="p", sections=(PaperSection(text="\n".join(["Too short.", *rows])),))
+    parts = parts_of(paper, QAJob(number=12, way="self-questioning"))
+    assert [part.text[0] for part in parts] == ["0", "2", "4"]
+
+
+def test_a_known_models_window_is_read_off_the_list_that_ships():
+    assert window_of("openai/gpt-4.1-mini") == 1_047_576
+    assert window_of("hosted_vllm/mine") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "found"),
+    [
+        (
+            "By how much does brelozant lower migraine?",
+            "Brelozant lowers migraine days by 4.2.",
+            [],
+        ),
+        ("What is shown in Figure 2 on brelozant?", "It lowers migraine days by 4.2.", ["context"]),
+        (
+            "How is brelozant stored?",
+            "In this study storage above 25 \u00b0C halves potency.",
+            ["context"],
+        ),
+        (
+            "Does brelozant lower migraine?",
+            "Brelozant lowers the days in adults by 5.9.",
+            ["number"],
+        ),
+        ("By how much does brelozant lower migraine?", "By 4.2 days.", ["too_short"]),
+        (
+            "Isn't brelozant stored cold?",
+            "Storage above 25 \u00b0C halves its potency.",
+            ["wording"],
+        ),
+        (
+            "Does brelozant lower migraine days?",
+            "Brelozant does lower migraine days.",
+            ["answer_told"],
+        ),
+        ("What does brelozant do?", "It does all sorts of wonderful things.", ["no_specifics"]),
+    ],
+)
+def test_each_rule_names_its_flaw(question: str, answer: str, found: list[str]):
+    assert kinds(question, answer) == found
+
+
+def test_low_ratings_are_flaws_and_missing_ones_are_none():
+    def rated(dimension: str, rating: int | None) -> RacarRating:
+        failure = None if rating else Failure(reason="undecided")
+        return RacarRating(
+            pair="p/1", dimension=dimension, rating=rating, reason="Why.", failure=failure
+        )  # type: ignore[arg-type]
+
+    found = low_ratings(
+        [rated("accuracy", 1), rated("relevance", 2), rated("agnosticism", None)], 2
+    )
+    assert {name: [flaw.why for flaw in flaws] for name, flaws in found.items()} == {
+        "p/1": ["accuracy is rated 1 of 3: Why."]
+    }
+    assert len(low_ratings([rated("accuracy", 2)], 3)["p/1"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("quote", "sentences"),
+    [
+        ("halves the potency of brelozant within 30 days", (SECOND,)),
+        ("acts on trigeminal neurons", ("It acts on trigeminal neurons.",)),
+        ("in adults. It acts on trigeminal neurons", ("It acts on trigeminal neurons.",)),
+        ("cures every patient for good", ()),
+        ("", ()),
+    ],
+)
+def test_only_the_papers_own_sentences_are_sources(quote: str, sentences: tuple[str, ...]):
+    assert quoted_sentences(quote, PAPER.text) == sentences
+
+
+def test_a_state_has_tokens_until_the_bound():
+    used = QAState(usage=Usage(n_prompt_tokens=60, n_completion_tokens=40))
+    assert used.has_tokens and replace(used, max_tokens=101).has_tokens
+    assert not replace(used, max_tokens=100).has_tokens
