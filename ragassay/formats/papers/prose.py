@@ -39,6 +39,12 @@ _CAPTION = re.compile(
 _BROKEN_WORD = re.compile(
     r"(?<![\w-])((?:[^\W\d_]+-)*[^\W\d_]{2,})[-\u2010]\n(?!(?:and|or|to)\b)([a-z][\w-]*)"
 )
+_FIRST_PARTS = frozenset(
+    "one two three four five six seven eight nine ten half double self well low high long short "
+    "cross".split()
+)
+"""First parts of compounds, rarely of a word that is broken within."""
+
 _BROKEN_RANGE = re.compile(r"(?<=\w)([-\u2010\u2013])\n(?!(?:and|or|to)\b)(?=\w)")
 
 
@@ -173,8 +179,10 @@ def _unbroken(lines: list[str], words: Counter[str]) -> str:
     def mended(match: re.Match[str]) -> str:
         whole, hyphened = match[1] + match[2], f"{match[1]}-{match[2]}"
         n_whole, n_hyphened = words[whole.lower()], words[hyphened.lower()]
-        is_compound = n_hyphened > n_whole or (n_whole == 0 and words[match[2].lower()] > 1)
-        return hyphened if is_compound or "-" in match[1] else whole
+        is_compound = n_hyphened > n_whole or "-" in match[1] or match[1].lower() in _FIRST_PARTS
+        if n_whole == 0 and words[match[2].lower()] > 1:
+            is_compound = True
+        return hyphened if is_compound else whole
 
     text = _BROKEN_WORD.sub(mended, "\n".join(lines).replace("\u00ad\n", ""))
     return _BROKEN_RANGE.sub(r"\1", text).replace("\n", " ")
