@@ -1,4 +1,4 @@
-"""What rules find wrong with a pair of a question and its answer, before a model rates it."""
+"""Find by rule what is wrong with a pair of a question and its answer, before a model rates it."""
 
 from __future__ import annotations
 

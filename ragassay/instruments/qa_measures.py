@@ -74,7 +74,7 @@ def _groups(papers: Sequence[PaperPairs]) -> Iterator[list[_Texts]]:
 
 
 class _Texts:
-    """What is embedded of one paper."""
+    """Texts of one paper to embed."""
 
     def __init__(self, paper: Paper, pairs: Sequence[QAPair]) -> None:
         self.paper, self.pairs = paper, pairs
