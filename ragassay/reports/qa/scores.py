@@ -98,7 +98,7 @@ MEANINGS = {
     "context_free_questions": "Questions without words such as \u201cthis study\u201d, by rule.",
     "question_similarity": (
         "Cosine of questions on one paper; lower is more diverse. Counts words and subject, so that"
-        " advantages and disadvantages of one thing are alike."
+        " advantages and disadvantages of one thing are alike; comparable only with the same model."
     ),
     "intent_similarity": (
         "The judge's score of what questions on one paper ask for, 0 to 1; lower is more diverse."

@@ -129,7 +129,15 @@ def _facts(report: QAReport) -> list[PaperFacts]:
     papers = {paper.id: paper for paper in report.papers}
     measures = {one.paper: one for one in report.measures}
     return [
-        PaperFacts(name, papers.get(name), own, measures.get(name), ratings[name], intents[name])
+        PaperFacts(
+            name,
+            papers.get(name),
+            own,
+            measures.get(name),
+            ratings[name],
+            intents[name],
+            report.embedder,
+        )
         for name, own in pairs.items()
     ]
 
