@@ -243,7 +243,7 @@ class Toolbox:
     @functools.cached_property
     def identity(self) -> str:
         """Hash of all that the verdicts depend on: judge, settings, prompts, corpus, models."""
-        rater = self.jury.rater
+        rater, pairs = self.jury.rater, self.models.pair_rater
         return hash_of(
             *(str(getattr(self.settings, name)) for name in RESULT_FIELDS),
             self.prompts_sha256,
@@ -252,6 +252,7 @@ class Toolbox:
             *((rater.rater.model, rater.rater.digest) if rater else ()),
             *self.tuned_weights,
             *(self.grading.identity if self.settings.wants("grades") else ()),
+            *(pairs.identity if pairs and self.settings.wants("racar") else ()),
             *(f"{name} {digest}" for name, digest in self.own_digests.items()),
         )
 

@@ -51,7 +51,16 @@ class RelevanceModel(Frozen):
 @functools.cache
 def shipped_relevance() -> RelevanceModel:
     """Load the numbers that ragassay ships."""
+    return relevance_of(FILE)
+
+
+def relevance_of(path: Path) -> RelevanceModel:
+    """Read the numbers from a file.
+
+    Raises:
+        SettingsError: They are invalid.
+    """
     try:
-        return RelevanceModel.model_validate_json(FILE.read_bytes())
+        return RelevanceModel.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        raise SettingsError(f"{FILE} cannot be read: fit the pair rater again") from error
+        raise SettingsError(f"{path} cannot be read: fit the pair rater again") from error

@@ -35,6 +35,9 @@ from ragassay.models.cards import load_card
 from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.exam_rater import EXAM_FILE, exam_model_of
 from ragassay.models.exam_rater import NAME as EXAM_GRADER
+from ragassay.models.pair_relevance import FILE as PAIRS_FILE
+from ragassay.models.pair_relevance import NAME as PAIR_RATER
+from ragassay.models.pair_relevance import relevance_of
 from ragassay.models.weights import (
     MINILM_PACKAGE,
     MINILM_SAFETENSORS_SHA256,
@@ -182,7 +185,7 @@ def _fitted() -> tuple[ShelfItem, ...]:
     """Return the models that measure and order: the smallest of the package."""
     home = Path(str(files("ragassay")))
     signals, reranker = load_card("ragassay/signals"), load_card("ragassay/reranker")
-    exam = load_card(EXAM_GRADER)
+    exam, pairs = load_card(EXAM_GRADER), load_card(PAIR_RATER)
     return (
         ShelfItem(
             "ragassay/signals",
@@ -203,6 +206,13 @@ def _fitted() -> tuple[ShelfItem, ...]:
             SHIPPED,
             (ShelfFile(EXAM_FILE, exam.digest if exam else "", _exam_digest),),
             exam,
+        ),
+        ShelfItem(
+            PAIR_RATER,
+            "rates question-answer pairs where no judge is needed",
+            SHIPPED,
+            (ShelfFile(PAIRS_FILE, pairs.digest if pairs else "", _pairs_digest),),
+            pairs,
         ),
         ShelfItem(
             "ragassay/reranker",
@@ -245,6 +255,10 @@ def _rater_digest(path: Path) -> str:
 
 def _exam_digest(path: Path) -> str:
     return exam_model_of(path).digest
+
+
+def _pairs_digest(path: Path) -> str:
+    return relevance_of(path).digest
 
 
 def _adapters() -> tuple[ShelfItem, ...]:

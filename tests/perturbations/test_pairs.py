@@ -89,7 +89,9 @@ def test_half_an_answer_is_its_first_sentences_or_clauses():
 
 def test_another_paper_s_question_shares_no_subject():
     questions = {
-        one.question for seed in SEEDS if (one := damage_pair(PAIR, "foreign_question", seed, OTHERS))
+        one.question
+        for seed in SEEDS
+        if (one := damage_pair(PAIR, "foreign_question", seed, OTHERS))
     }
 
     assert questions == {"Which alloys survive molten glass?"}

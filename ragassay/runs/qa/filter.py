@@ -44,15 +44,22 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
     for evaluation in evaluations:
         scores = {(r.pair, r.dimension): r.score for r in evaluation.of(RacarRating)}
         for pair in evaluation.pairs:
-            own = {name: scores.get((pair.id, name)) for name in RACAR if name in least}
-            low = {name for name, one in own.items() if one is not None and one < least[name]}
+            own = [scores.get((pair.id, name)) for name in least]
+            low = _too_low(least, own)
             if low:
-                dropped[pair.id] = tuple(name for name in RACAR if name in low)
-            elif None in own.values():
+                dropped[pair.id] = low
+            elif None in own:
                 unrated.append(pair.id)
             else:
                 kept.append(pair)
     return Kept(tuple(kept), dropped, tuple(unrated))
+
+
+def _too_low(
+    least: Mapping[RacarDimension, float], scores: Iterable[float | None]
+) -> tuple[RacarDimension, ...]:
+    both = zip(least.items(), scores, strict=True)
+    return tuple(name for (name, bar), score in both if score is not None and score < bar)
 
 
 def least_scores(given: Iterable[str]) -> dict[RacarDimension, float]:
