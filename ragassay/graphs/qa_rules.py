@@ -1,4 +1,4 @@
-"""What rules find wrong with a pair of a question and its answer, before a model rates it."""
+"""Find the flaws of a question-answer pair by rule, before a model rates it."""
 
 from __future__ import annotations
 
