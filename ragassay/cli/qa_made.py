@@ -64,7 +64,7 @@ def generate(
     ] = "whole",
     section_chars: Annotated[
         int, typer.Option(min=500, help="Most characters of a group of sections.")
-    ] = 12_000,
+    ] = 8_000,
     keywords: Annotated[
         list[str] | None,
         typer.Option(

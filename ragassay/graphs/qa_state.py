@@ -87,7 +87,7 @@ class QAJob:
     keywords: tuple[str, ...] = ()
     way: Way = "pairs"
     long: Long = "whole"
-    section_chars: int = 12_000
+    section_chars: int = 8_000
     rounds: int = 2
     max_tokens: int = 0
     least: int = 2
@@ -155,7 +155,7 @@ class QAState:
     keywords: tuple[str, ...] = ()
     way: Way = "pairs"
     long: Long = "whole"
-    section_chars: int = 12_000
+    section_chars: int = 8_000
     rounds: int = 2
     max_tokens: int = 0
     least: int = 2
