@@ -4,7 +4,8 @@
 
 Coverage of 35 papers by ten answers each, chunks per answer, similarity of questions, numbers, and
 the seconds that they take once the model is loaded. `--explain` says what moves the coverage: other
-shares of sentences, what is embedded, how sentences are split, answers of another paper, chance.
+shares of sentences, fewer answers, the length of papers, what is embedded, how sentences are split,
+answers of another paper, chance.
 """
 
 from __future__ import annotations
@@ -79,6 +80,13 @@ def explain(work: Work, matrices: list[Matrix], encode: RoleEncoder) -> None:
     """Print the three shares of chunks for other ways to compute them."""
     for share in (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3):
         tell_coverage(f"top {share:.0%} of sentences", matrices, share)
+    for n_answers in (1, 2, 3, 5):
+        tell_coverage(f"the first {n_answers} answers", [matrix[:n_answers] for matrix in matrices])
+    by_length = sorted(matrices, key=lambda matrix: len(matrix[0]))
+    third = -(-len(by_length) // 3)
+    for start in range(0, len(by_length), third):
+        part = by_length[start : start + third]
+        tell_coverage(f"papers of {len(part[0][0])} to {len(part[-1][0])} sentences", part)
     own = [sentences_of(paper.text) for paper, _ in work]
     theirs = [[s for s in PUBLISHED_SPLIT.split(p.text) if s.strip()] for p, _ in work]
     answers = [[pair.answer for pair in pairs] for _, pairs in work]

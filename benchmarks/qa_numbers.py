@@ -38,6 +38,7 @@ from ragassay.metrics.qa.numbers import (
     numbers_found,
 )
 from ragassay.perturbations.wrong_numbers import WRONG
+from ragassay.records import Score
 from ragassay.records.qa_measures import AnswerNumber
 from ragassay.text.context_marks import context_marks
 from ragassay.text.quantities import read_quantities
@@ -241,14 +242,18 @@ def share(n_hits: int, n: int) -> str:
     return f"{n_hits / max(n, 1):7.1%}  {n_hits:5d} of {n:5d}  [{low:.1%}, {high:.1%}]"
 
 
+def _shown(score: Score) -> str:
+    return share(round((score.value or 0.0) * score.n), score.n)
+
+
 def show_numbers(name: str, answers: Sequence[Answered]) -> None:
     checked = Checked(answers)
     stated, found = answers_with_numbers(checked.numbers), numbers_found(checked.numbers)
     print(f"\n## Numbers of {name}")
     with_digit = sum(any(c.isdigit() for c in one.answer) for one in answers)
     print(f"answers with a digit                 {share(with_digit, len(answers))}")
-    print(f"answers with numbers                 {share(round(stated.value * stated.n), stated.n)}")
-    print(f"found, as quantities                 {share(round(found.value * found.n), found.n)}")
+    print(f"answers with numbers                 {_shown(stated)}")
+    print(f"found, as quantities                 {_shown(found)}")
     print(f"found, as strings of digits          {share(*digits_found(answers))}")
     right = [number for _, numbers in checked.whole() for number in numbers]
     n_accused = sum(not number.is_near for number in right)

@@ -29,8 +29,8 @@ def read(
     file may be gzip. Abstract and body are the running text; tables, captions, references and back
     matter are kept apart.
 
-    A PDF has less to read than the same paper as JATS: tables come out as lines, and a raised
-    digit as a digit ("103" for 10^3). Scanned pages have no text, and are rejected.
+    A PDF tells less than the same paper as JATS: its tables come out as lines of text, and some
+    headings stay in their paragraph. Scanned pages have no text, and are rejected.
 
     Keywords are TopicRank's, 20 a paper; the authors' own stay.
 

@@ -1,4 +1,4 @@
-"""What readers of XML that nobody vouches for share: nothing is expanded, loaded or fetched."""
+"""Handle XML that nobody vouches for: nothing is expanded, loaded or fetched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the flaws of a question-answer pair by rule, before a model rates it."""
+"""Find by rule what is wrong with a pair of a question and its answer, before a model rates it."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class PairRules:
             for flaw in question_flaws(pair.question, [pair.answer])
         ]
         found += [
-            PairFlaw("number", f'the paper does not have the number "{number.text}"')
+            PairFlaw("number", f'the paper does not say "{number.text}" so')
             for number in answer_numbers(pair.answer, self._numbers)
-            if not number.is_found
+            if not number.is_near
         ]
         return (*found, *self._thin(pair))
 

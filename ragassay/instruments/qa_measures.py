@@ -24,8 +24,8 @@ N_CLOSEST = 10
 N_DIGITS = 5
 """Digits that are kept of a similarity: what is computed twice is then the same."""
 
-N_TEXTS = 2000
-"""Texts that are embedded at a time, those of several papers together."""
+N_TEXTS = 1000
+"""Texts that are embedded at a time, those of several papers together: more is hardly faster."""
 
 Rows = tuple[tuple[float, ...], ...]
 PaperPairs = tuple[Paper, Sequence[QAPair]]
@@ -74,7 +74,7 @@ def _groups(papers: Sequence[PaperPairs]) -> Iterator[list[_Texts]]:
 
 
 class _Texts:
-    """What is embedded of one paper."""
+    """Texts of one paper to embed."""
 
     def __init__(self, paper: Paper, pairs: Sequence[QAPair]) -> None:
         self.paper, self.pairs = paper, pairs

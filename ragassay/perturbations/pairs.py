@@ -133,7 +133,7 @@ PAIR_ATTACKS: dict[str, PairAttack] = {
     "wrong_number": PairAttack("accuracy", "subtle", wrong_number),
     "points_to_paper": PairAttack("agnosticism", "extreme", points_to_paper),
     "half_answer": PairAttack("completeness", "subtle", half_answer),
-    "off_topic": PairAttack("relevance", "extreme", off_topic),
+    "foreign_question": PairAttack("relevance", "extreme", off_topic),
     "contradiction": PairAttack("reasonableness", "extreme", contradiction),
 }
 """The attacks, by name: each with the dimension that should fall."""

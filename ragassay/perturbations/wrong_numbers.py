@@ -22,7 +22,7 @@ _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"
 _UNIT = re.compile(
     r"(?P<gap>[\s\u00a0-]?)(?P<prefix>[pnu\u00b5\u03bcmk]?)(?P<base>g|L|l|mol|M|m|s|V|A|W|Da|Hz|eV)(?![a-zA-Z])"
 )
-_CENTI = re.compile(
+_NAMED_UNIT = re.compile(
     r"(?P<gap>[\s\u00a0-]?)(?P<unit>cm|dl|dL|min|minutes|h|hours|days|weeks|s|seconds)\b"
 )
 _OTHER_UNITS = {
@@ -88,7 +88,7 @@ def change_exponent(text: str, one: Quantity, rng: random.Random) -> Edit | None
 
 def change_unit(text: str, one: Quantity, rng: random.Random) -> Edit | None:
     """Change the order of magnitude of a unit: "mg" to "\u00b5g", "min" to "h"."""
-    other = _CENTI.match(text, one.end)
+    other = _NAMED_UNIT.match(text, one.end)
     if other:
         return other.start("unit"), other.end("unit"), rng.choice(_OTHER_UNITS[other["unit"]])
     found = _UNIT.match(text, one.end)

@@ -1,4 +1,4 @@
-"""What is measured of question-answer pairs without a judge (SciQAG, section 3.3)."""
+"""Measures of question-answer pairs without a judge (SciQAG, section 3.3)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ContextMark(Frozen):
 
 
 class PairMeasures(Frozen):
-    """What is measured of one pair.
+    """Measures of one pair.
 
     Attributes:
         pair: The pair's id.
@@ -76,7 +76,7 @@ class PairMeasures(Frozen):
 
 
 class PaperMeasures(Frozen):
-    """What is measured of the pairs of one paper.
+    """Measures of the pairs of one paper.
 
     Attributes:
         paper: The paper's id.

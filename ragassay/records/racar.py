@@ -71,7 +71,7 @@ class RacarRating(VerdictBase):
 
 
 class IntentSimilarity(VerdictBase):
-    """How far two questions ask for the same thing (Wan et al. 2024, appendix C).
+    """The likeness of what two questions ask for (Wan et al. 2024, appendix C).
 
     Attributes:
         first: Id of one pair.

@@ -1,4 +1,4 @@
-"""What was read of papers, as a table."""
+"""Show papers as a table: how much was read of each."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _METHOD = (
     "|assay|sample|analysis|electrode|setup|solution|theory|architecture|pipeline)s?"
 )
 _RESULT = "(?:results?|findings?|data|experiments?|observations?|measurements?|conclusions?)"
-_FIGURE = "(?:figures?|tables?|graphs?|diagrams?|plots?|charts?|photographs?|images?|equations?)"
+_FIGURE = "(?:figures?|tables?|graphs?|diagrams?|plots?|charts?|equations?)"
 _NUMBERED = (
     r"(?:[Ff]ig(?:ure)?s?\.?|[Tt]ables?|[Ss]chemes?|[Ee]qs?\.|[Ee]quations?|[Ss]ections?"
     r"|[Cc]hapters?|[Aa]ppendix|[Cc]harts?|[Rr]efs?\.?|[Rr]eferences?)"
@@ -68,7 +68,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("paper", r"\bthe (?:context|information|source|data) (?:provided|given|supplied|above)\b"),
     (
         "authors",
-        r"\bthe (?:authors?|researchers?|investigators?|experimenters?|writers?|team)\b(?! of )",
+        r"\bthe (?:authors?|researchers?|investigators?|experimenters?|team)\b(?! of )",
     ),
     ("authors", r"\btheir (?:own )?(?:experiments?|study|paper|article|findings)\b"),
     ("figure", rf"(?-i:\b{_NUMBERED}[ \u00a0]\(?(?:S?\d+\w?|[A-H]|[IVX]+)\b(?!\s?%| of [A-Z]))"),

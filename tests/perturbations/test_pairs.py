@@ -89,7 +89,7 @@ def test_half_an_answer_is_its_first_sentences_or_clauses():
 
 def test_another_paper_s_question_shares_no_subject():
     questions = {
-        one.question for seed in SEEDS if (one := damage_pair(PAIR, "off_topic", seed, OTHERS))
+        one.question for seed in SEEDS if (one := damage_pair(PAIR, "foreign_question", seed, OTHERS))
     }
 
     assert questions == {"Which alloys survive molten glass?"}
@@ -106,7 +106,7 @@ def test_without_other_papers_the_question_is_of_the_side_s_pool():
         drawn = {
             one.question
             for seed in range(200)
-            if (one := damage_pair(PAIR, "off_topic", seed, side=side))
+            if (one := damage_pair(PAIR, "foreign_question", seed, side=side))
         }
         assert drawn == texts
 

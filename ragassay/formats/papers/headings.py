@@ -1,4 +1,4 @@
-"""What the heading of a section says about its kind."""
+"""Tell the kind of a section by its heading."""
 
 from __future__ import annotations
 

@@ -113,24 +113,27 @@ def _table_items(path: Path) -> Iterator[Item | Rejection]:
     if recognise({name.upper() if len(name) == 1 else name for name in names}, (PAIR,)) is None:
         expected = f"expected a header with question and answer, or:\n{SHAPES}"
         raise InputError(f"{path} begins with {found_text(header)}; {expected}")
-    line = 1
     while True:
+        line = rows.line_num + 1
         try:
             cells = next(rows, None)
         except csv.Error as error:
-            place = Place(str(path), line + 1, f"line-{line + 1}", "")
+            place = Place(str(path), line, f"line-{line}", "")
             yield place.reject(Problem("", f"not CSV: {error}", "cells in whole quotes"))
             return
         if cells is None:
             return
-        place = Place(str(path), line + 1, f"line-{line + 1}", content_of(cells))
-        line = rows.line_num
-        if len(cells) > len(names):
-            text = f"{len(cells)} cells under {len(names)} names"
-            yield place.reject(Problem("", text, "quotes around cells that contain a delimiter"))
-        elif any(cell.strip() for cell in cells):
-            filled = {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
-            yield Item(place, dict(filled))
+        if any(cell.strip() for cell in cells):
+            yield _row_item(Place(str(path), line, f"line-{line}", content_of(cells)), names, cells)
+
+
+def _row_item(place: Place, names: list[str], cells: list[str]) -> Item | Rejection:
+    if len(cells) > len(names):
+        text = f"{len(cells)} cells under {len(names)} names"
+        return place.reject(Problem("", text, "quotes around cells that contain the delimiter"))
+    return Item(
+        place, {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
+    )
 
 
 @dataclass
@@ -169,7 +172,7 @@ class _Reading:
 
     def result(self) -> PairFile:
         """Give the pairs their papers and ids."""
-        papers = self.brought | self.given
+        papers = self.given | self.brought | self.given
         pairs: dict[str, QAPair] = {}
         lines: dict[str, int] = {}
         numbers: Counter[str] = Counter()
@@ -181,21 +184,11 @@ class _Reading:
             numbers[paper] += 1
             name = row.id or f"{paper or _NO_PAPER}/{numbers[paper]}"
             if name in pairs:
-                where = f"line {lines[name]}"
-                text = f"the pair {found_text(name)} is already on {where}"
+                text = f"the pair {found_text(name)} is already on line {lines[name]}"
                 self._reject(place, Problem("id", text, "unique ids"))
-                continue
-            lines[name] = place.line
-            pairs[name] = QAPair(
-                id=name,
-                question=row.question,
-                answer=row.answer,
-                paper=paper,
-                system=row.system,
-                sources=tuple(row.sources),
-            )
-        known = self.given | self.brought | self.given
-        return PairFile(tuple(pairs.values()), tuple(self.rejections), tuple(known.values()))
+            else:
+                pairs[name], lines[name] = _pair(row, name, paper), place.line
+        return PairFile(tuple(pairs.values()), tuple(self.rejections), tuple(papers.values()))
 
     def _paper_of(self, row: PairRow, papers: dict[str, Paper]) -> str | Problem:
         name = row.paper
@@ -214,3 +207,14 @@ class _Reading:
             f"the paper {found_text(name)} is not among the papers",
             f"the id of one of the {len(papers)}, such as {next(iter(papers))!r}",
         )
+
+
+def _pair(row: PairRow, name: str, paper: str) -> QAPair:
+    return QAPair(
+        id=name,
+        question=row.question,
+        answer=row.answer,
+        paper=paper,
+        system=row.system,
+        sources=tuple(row.sources),
+    )

@@ -25,7 +25,8 @@ _SHORT_LINE = 0.75
 _TITLE_CHARS = 250
 _FRONT_LINES = 12
 _SENTENCE_END = re.compile(r"[.!?:]['\"\u201d\u2019)\]\d]*$")
-_LIST_ITEM = re.compile(r"(?:[-*\u2022\u2013]|\(?\d{1,3}[.)]|\[\d{1,3}\])\s")
+_BULLET = re.compile(r"[-*\u2022\u2013]\s")
+_ITEM_NUMBER = re.compile(r"(?:\(?\d{1,3}[.)]|\[\d{1,3}\])\s")
 _OPENING = re.compile(r"(abstract|summary)\s*[:.\u2014\u2013-]+\s*(?=\S)", re.IGNORECASE)
 _KEYWORDS = re.compile(
     r"(?:key\s?-?words|index terms)\b\s*[:\u2014\u2013-]\s*(\S.*)", re.IGNORECASE
@@ -35,15 +36,25 @@ _CAPTION = re.compile(
     r"S?\d{1,3}[A-Za-z]?)\s?[.:|\u2014]\s*(?=[A-Z(])",
     re.IGNORECASE,
 )
-_BROKEN_WORD = re.compile(r"(?<![\w-])((?:[^\W\d_]+-)*[^\W\d_]{2,})[-\u00ad\u2010]\n([a-z][\w-]*)")
+_BROKEN_WORD = re.compile(
+    r"(?<![\w-])((?:[^\W\d_]+-)*[^\W\d_]{2,})[-\u2010]\n(?!(?:and|or|to)\b)([a-z][\w-]*)"
+)
+_FIRST_PARTS = frozenset(
+    "one two three four five six seven eight nine ten half double self well low high long short "
+    "cross".split()
+)
+"""First parts of compounds, rarely of a word that is broken within."""
+
+_BROKEN_RANGE = re.compile(r"(?<=\w)([-\u2010\u2013])\n(?!(?:and|or|to)\b)(?=\w)")
 
 
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _SPACE = re.compile(r"[ \t\r\n\f\v]+")
 
 
 def flat(text: str) -> str:
     """Return text on one line; the narrow and no-break spaces inside of numbers stay."""
-    return _SPACE.sub(" ", text).strip(" ")
+    return _SPACE.sub(" ", text.translate(_UNSEEN)).strip(" ")
 
 
 @dataclass(frozen=True)
@@ -146,7 +157,7 @@ def _joined(lines: list[str], width: int, words: Counter[str]) -> Iterator[str]:
     """Join the lines of each paragraph."""
     part: list[str] = []
     for line in lines:
-        if part and (_ends_paragraph(part[-1], width) or _LIST_ITEM.match(line)):
+        if part and _begins_paragraph(line, part[-1], width):
             yield _unbroken(part, words)
             part = []
         part.append(line)
@@ -154,17 +165,27 @@ def _joined(lines: list[str], width: int, words: Counter[str]) -> Iterator[str]:
         yield _unbroken(part, words)
 
 
-def _ends_paragraph(line: str, width: int) -> bool:
-    return len(line) < _SHORT_LINE * width and _SENTENCE_END.search(line) is not None
+def _begins_paragraph(line: str, before: str, width: int) -> bool:
+    is_short = len(before) < _SHORT_LINE * width
+    if _BULLET.match(line) or (is_short and _SENTENCE_END.search(before)):
+        return True
+    # "... see Eq." ends a long line too, and "(3) shows" begins the next.
+    return _ITEM_NUMBER.match(line) is not None and (is_short or before.endswith((":", ";")))
 
 
 def _unbroken(lines: list[str], words: Counter[str]) -> str:
+    """Join lines; a compound, whose second part the text has as a word too, keeps its hyphen."""
+
     def mended(match: re.Match[str]) -> str:
         whole, hyphened = match[1] + match[2], f"{match[1]}-{match[2]}"
-        keeps = words[hyphened.lower()] > words[whole.lower()]
-        return hyphened if keeps or "-" in match[1] else whole
+        n_whole, n_hyphened = words[whole.lower()], words[hyphened.lower()]
+        is_compound = n_hyphened > n_whole or "-" in match[1] or match[1].lower() in _FIRST_PARTS
+        if n_whole == 0 and words[match[2].lower()] > 1:
+            is_compound = True
+        return hyphened if is_compound else whole
 
-    return _BROKEN_WORD.sub(mended, "\n".join(lines)).replace("\n", " ")
+    text = _BROKEN_WORD.sub(mended, "\n".join(lines).replace("\u00ad\n", ""))
+    return _BROKEN_RANGE.sub(r"\1", text).replace("\n", " ")
 
 
 @dataclass

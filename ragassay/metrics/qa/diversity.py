@@ -21,8 +21,14 @@ BIN_NAMES = ("< 0.3", "0.3\u20130.5", "0.5\u20130.7", "> 0.7")
 ends one, so that the first and the last bin are as named."""
 
 NEAR_DUPLICATE = 0.95
-"""Similarity from which two questions count as one asked twice; ours, not the paper's. By cosine,
-questions on one subject reach .94 without asking for the same."""
+"""Cosine from which two questions count as one asked twice; ours, not the paper's. Questions on one
+subject reach .94 without asking for the same."""
+
+NEAR_DUPLICATE_BY = "all-MiniLM-L6-v2"
+"""The model that `NEAR_DUPLICATE` holds for: others put all questions closer, or further apart."""
+
+SAME_INTENT = 90
+"""A judge's score of intent, of 100, from which two questions count as one asked twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,7 @@ def near_duplicates(
 
     Args:
         matrix: shape (n_questions, n_questions), symmetric.
-        least: The least similarity of such a pair.
+        least: The least similarity of such a pair; the default is that of `NEAR_DUPLICATE_BY`.
 
     Returns:
         The numbers (from 0) of the two questions, and their similarity.

@@ -210,5 +210,18 @@ def numbers_found(answers: Sequence[Sequence[AnswerNumber]]) -> Score:
     return _share(sum(one.is_found for one in numbers), len(numbers))
 
 
+def numbers_near(answers: Sequence[Sequence[AnswerNumber]]) -> Score:
+    """Return the share of the answers' numbers that stand in their paper among like words.
+
+    Args:
+        answers: The numbers of each answer.
+
+    Returns:
+        In [0, 1]; without a value for no number.
+    """
+    numbers = [one for answer in answers for one in answer]
+    return _share(sum(one.is_near for one in numbers), len(numbers))
+
+
 def _share(n_hits: int, n: int) -> Score:
     return rounded(build_score(n_hits / n if n else None, n, 0, share_interval(n_hits, n)))

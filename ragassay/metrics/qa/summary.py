@@ -101,6 +101,7 @@ def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str
         "pooled_coverage": of_papers(lambda one: pooled_coverage_score(similarities(one)) or 0.0),
         "chunks_per_answer": of_pairs(drawn_on, embedder),
         "numbers_found": of_pairs(lambda pair: [float(n.is_found) for n in pair.numbers]),
+        "numbers_near": of_pairs(lambda pair: [float(n.is_near) for n in pair.numbers]),
         "answers_with_numbers": of_pairs(lambda pair: [float(bool(pair.numbers))]),
         "context_free_questions": of_pairs(lambda pair: [float(not _needs_paper(pair))]),
     }

@@ -27,20 +27,20 @@ def marked(
 ) -> tuple[Part, ...]:
     """Return a text in parts, which joined are the text.
 
-    Marked are numbers that the paper lacks, and words that need the paper. A place outside the text
-    or inside another mark is passed over.
+    Marked are numbers that the paper lacks or has elsewhere only, and words that need the paper. A
+    place outside the text or inside another mark is passed over.
 
     Args:
         text: The question or the answer.
         part: Which of them it is.
         context: Marks of the pair; those of the other part are passed over.
-        numbers: Numbers of the answer; those that were found are passed over.
+        numbers: Numbers of the answer; those that were found in place are passed over.
     """
     spans: dict[tuple[int, int], MarkKind] = {
         (mark.start, mark.end): "context" for mark in context if mark.part == part
     }
     if part == "answer":
-        spans |= {(one.start, one.end): "number" for one in numbers if not one.is_found}
+        spans |= {(one.start, one.end): "number" for one in numbers if not one.is_near}
     parts: list[Part] = []
     position = 0
     for (start, end), kind in sorted(spans.items()):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.metrics.qa.diversity import NEAR_DUPLICATE
+from ragassay.metrics.qa.diversity import NEAR_DUPLICATE, NEAR_DUPLICATE_BY, SAME_INTENT
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa_measures import ContextMark, PairMeasures
-from ragassay.records.racar import MOST_INTENT, RACAR_SCALE, IntentSimilarity, RacarRating
+from ragassay.records.racar import RACAR_SCALE, IntentSimilarity, RacarRating
 from ragassay.reports.labels import Severity, Tone, unscored_text
 from ragassay.reports.qa.marking import Part, marked
 from ragassay.reports.text import humanise, join_words
@@ -16,8 +16,6 @@ from ragassay.reports.text import humanise, join_words
 TONES: Mapping[int, Tone] = {3: "good", 2: "plain", 1: "bad"}
 SEVERITIES: tuple[Severity, ...] = ("serious", "caution", "note")
 PARTS = {"question": "The question", "answer": "The answer"}
-ASKED_TWICE = NEAR_DUPLICATE * MOST_INTENT
-"""Score of intent from which two questions count as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +69,7 @@ class PairFacts:
         intents: The judge's comparisons of its question; may be empty.
         sentences: The sentences of its paper.
         questions: The questions of its paper by pair.
+        embedder: The model behind the cosines.
     """
 
     pair: QAPair
@@ -79,6 +78,7 @@ class PairFacts:
     intents: Sequence[IntentSimilarity]
     sentences: Sequence[str]
     questions: Mapping[str, str]
+    embedder: str
 
 
 def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> PairView:
@@ -168,10 +168,16 @@ def _measured_faults(facts: PairFacts) -> list[Fault]:
     if missing:
         said = join_words(f"\u201c{text}\u201d" for text in missing)
         found.append(Fault(f"The paper does not have {said}.", "serious"))
+    astray = [one.text for one in measures.numbers if one.is_found and not one.is_near]
+    if astray:
+        said = join_words(f"\u201c{text}\u201d" for text in dict.fromkeys(astray))
+        message = f"The paper has {said} elsewhere, not with this unit or among such words."
+        found.append(Fault(message, "serious"))
     found += [_context_fault(part, words, measures.context) for part, words in PARTS.items()]
-    if measures.nearest_similarity is not None and measures.nearest_similarity >= NEAR_DUPLICATE:
+    likeness = measures.nearest_similarity or 0.0
+    if likeness >= NEAR_DUPLICATE and facts.embedder == NEAR_DUPLICATE_BY:
         other = facts.questions.get(measures.nearest_question or "", "")
-        message = f"Another question is almost the same: cosine {measures.nearest_similarity:.2f}."
+        message = f"Another question is almost the same: cosine {likeness:.2f}."
         found.append(Fault(message, "caution", (other,) if other else ()))
     return [fault for fault in found if fault.message]
 
@@ -188,7 +194,7 @@ def _context_fault(part: str, words: str, context: Sequence[ContextMark]) -> Fau
 def _intent_faults(facts: PairFacts) -> list[Fault]:
     found: list[Fault] = []
     for one in facts.intents:
-        if one.score is None or one.score < ASKED_TWICE:
+        if one.score is None or one.score < SAME_INTENT:
             continue
         other = facts.questions.get(one.second if one.first == facts.pair.id else one.first, "")
         message = f"The judge finds that another question asks for the same: {one.score:g} of 100."

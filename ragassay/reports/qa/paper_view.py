@@ -63,6 +63,7 @@ class PaperFacts:
         measures: None where it was not measured.
         ratings: Ratings by pair.
         intents: The judge's comparisons of its questions; may be empty.
+        embedder: The model behind the cosines.
     """
 
     id: str
@@ -71,6 +72,7 @@ class PaperFacts:
     measures: PaperMeasures | None
     ratings: Mapping[str, Sequence[RacarRating]]
     intents: Sequence[IntentSimilarity]
+    embedder: str
 
 
 def view_paper(number: int, facts: PaperFacts) -> PaperView:
@@ -137,6 +139,7 @@ def _pairs(number: int, facts: PaperFacts) -> tuple[PairView, ...]:
                 [one for one in facts.intents if pair.id in (one.first, one.second)],
                 sentences,
                 questions,
+                facts.embedder,
             ),
         )
         for place, pair in enumerate(facts.pairs, start=1)

@@ -57,7 +57,13 @@ class LikenessView:
 
 
 RATINGS: tuple[str, ...] = RACAR
-SHARES = ("pooled_coverage", "chunks_per_answer", "numbers_found", "context_free_questions")
+SHARES = (
+    "pooled_coverage",
+    "chunks_per_answer",
+    "numbers_found",
+    "numbers_near",
+    "context_free_questions",
+)
 LIKENESS = ("question_similarity", "intent_similarity")
 TITLES = {
     **{name: name.capitalize() for name in RACAR},
@@ -65,6 +71,7 @@ TITLES = {
     "pooled_coverage": "Pooled coverage",
     "chunks_per_answer": "Chunks per answer",
     "numbers_found": "Numbers found",
+    "numbers_near": "Numbers in place",
     "answers_with_numbers": "Answers with numbers",
     "context_free_questions": "Context-free questions",
     "question_similarity": "Question similarity",
@@ -86,11 +93,12 @@ MEANINGS = {
     ),
     "chunks_per_answer": "Tenths of its paper that one answer draws on, as a mean.",
     "numbers_found": "Numbers of the answers that the paper has, in whatever notation.",
+    "numbers_near": "Numbers that the paper has with this unit and among such words.",
     "answers_with_numbers": "Answers that state a number.",
     "context_free_questions": "Questions without words such as \u201cthis study\u201d, by rule.",
     "question_similarity": (
         "Cosine of questions on one paper; lower is more diverse. Counts words and subject, so that"
-        " advantages and disadvantages of one thing are alike."
+        " advantages and disadvantages of one thing are alike; comparable only with the same model."
     ),
     "intent_similarity": (
         "The judge's score of what questions on one paper ask for, 0 to 1; lower is more diverse."

@@ -1,4 +1,4 @@
-"""What was found of question-answer pairs, for the terminal."""
+"""Findings on question-answer pairs, for the terminal."""
 
 from __future__ import annotations
 

@@ -129,7 +129,15 @@ def _facts(report: QAReport) -> list[PaperFacts]:
     papers = {paper.id: paper for paper in report.papers}
     measures = {one.paper: one for one in report.measures}
     return [
-        PaperFacts(name, papers.get(name), own, measures.get(name), ratings[name], intents[name])
+        PaperFacts(
+            name,
+            papers.get(name),
+            own,
+            measures.get(name),
+            ratings[name],
+            intents[name],
+            report.embedder,
+        )
         for name, own in pairs.items()
     ]
 
@@ -153,7 +161,7 @@ def _unplotted(n_papers: int) -> str:
 def _headline(report: QAReport, n_papers: int) -> str:
     who = f"{count_text(len(report.pairs), 'pair')} on {count_text(n_papers, 'paper')}"
     measured = [pair for paper in report.measures for pair in paper.pairs]
-    n_wrong = sum(any(not one.is_found for one in pair.numbers) for pair in measured)
+    n_wrong = sum(any(not one.is_near for one in pair.numbers) for pair in measured)
     n_bound = sum(any(mark.part == "question" for mark in pair.context) for pair in measured)
     n_low = len({one.pair for one in report.ratings if one.rating == 1})
     n_blank = sum(not pair.answer.strip() for pair in report.pairs)
@@ -162,8 +170,8 @@ def _headline(report: QAReport, n_papers: int) -> str:
         (n_blank, "answer is empty", "answers are empty"),
         (
             n_wrong,
-            "answer states a number that the paper lacks",
-            "answers state a number that the paper lacks",
+            "answer has a number that the paper does not bear out",
+            "answers have a number that the paper does not bear out",
         ),
         (n_bound, "question needs the paper", "questions need the paper"),
     )

@@ -18,7 +18,7 @@ from ragassay.records import (
 
 @dataclass(frozen=True)
 class Kept:
-    """What a filter made of the pairs.
+    """The pairs that a filter keeps, and the others.
 
     Attributes:
         pairs: Those that are kept, in order.

@@ -26,9 +26,9 @@ def put(tmp_path: Path) -> WriteFile:
 
 @pytest.fixture
 def to_pdf() -> ToPdf:
-    """Return a PDF whose pages show these lines, and the title of its notes."""
+    """Return a PDF whose pages show these lines; bytes are operators as they are."""
 
-    def _to_pdf(*pages: list[str], title: str = "") -> bytes:
+    def _to_pdf(*pages: list[str | bytes], title: str = "") -> bytes:
         kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
         objects = [
             "<< /Type /Catalog /Pages 2 0 R >>",
@@ -36,7 +36,10 @@ def to_pdf() -> ToPdf:
             "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
         ]
         for i, lines in enumerate(pages):
-            shown = "\n".join(f"({_escaped(line)}) Tj T*" for line in lines)
+            shown = "\n".join(
+                f"({_escaped(line)}) Tj T*" if isinstance(line, str) else line.decode()
+                for line in lines
+            )
             content = f"BT /F1 10 Tf 12 TL 50 750 Td\n{shown}\nET"
             objects.append(
                 f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {5 + 2 * i} 0 R "

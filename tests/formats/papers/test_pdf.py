@@ -49,6 +49,18 @@ def test_pages_become_sections_without_running_heads_and_page_numbers(put, to_pd
     ]
 
 
+RAISED = b"(4.2 x 10) Tj /F1 7 Tf 45 4 Td (-5) Tj /F1 10 Tf 10 -4 Td ( cells.) Tj -55 0 Td T*"
+LOWERED = b"(of CO) Tj /F1 7 Tf 26 -3 Td (2) Tj /F1 10 Tf 4 3 Td ( gas.) Tj -30 0 Td T*"
+
+
+def test_raised_digits_keep_their_height(put, to_pdf):
+    lines = ["There were about", RAISED, LOWERED, "100 of them in a", "5 mL tube."]
+    (paper,) = read_papers(put("p.pdf", to_pdf(lines))).papers
+    assert " ".join(paper.text.split()) == (
+        "There were about 4.2 x 10^-5 cells. of CO2 gas. 100 of them in a 5 mL tube."
+    )
+
+
 @pytest.mark.parametrize("title", ["", "paper_final.docx", "Microsoft Word - a b c", "Untitled"])
 def test_a_title_that_is_none_is_left_out(put, to_pdf, title):
     (paper,) = read_papers(put("p.pdf", to_pdf(*PAGES, title=title))).papers

@@ -75,6 +75,33 @@ def test_wrapped_text_is_cut_at_headings_and_joined_into_paragraphs():
     ]
 
 
+@pytest.mark.parametrize(
+    ("end", "start", "joined"),
+    [
+        ("matched by age-", "and sex", "age- and sex"),
+        ("by cross-", "linking of", "cross-linking of"),
+        ("by inter-", "vention of", "by intervention of"),
+        ("of type-2-", "related ill", "type-2-related"),
+        ("from 10\u2013", "20 up", "10\u201320 up"),
+        ("by inter\u00ad", "vention\u200b of", "by intervention of"),
+        ("from 10-", "20 of them", "10-20 of"),
+        ("Sleep-", "Study of it", "Sleep-Study"),
+    ],
+)
+def test_words_that_a_line_breaks(end, start, joined):
+    more = "linking is a word here, as in the linking of many and many and more of the\nother"
+    text = f"This is a line of ordinary length that stops {end}\n{start} {more} words"
+    (section,) = read_prose(text).sections
+    assert joined in section.text
+
+
+def test_a_number_in_brackets_begins_a_line_by_chance_only():
+    text = "Ethanol becomes acetaldehyde on the surface of the oxide, as in Eq.\n(3) shows it to\n"
+    text += "(4) follow as one more of the many steps of the whole of this reaction, and\nends."
+    (section,) = read_prose(text).sections
+    assert section.text.count("\n") == 1
+
+
 def test_a_line_is_a_paragraph_where_lines_are_long(put):
     lines = ["First paragraph " + "of many words " * 20 + ".", "Second one.", "A third, 10 min."]
     (paper,) = read_papers(put("p.txt", "\n".join(lines))).papers

@@ -13,6 +13,7 @@ from ragassay.metrics.qa.numbers import (
     answer_numbers,
     answers_with_numbers,
     numbers_found,
+    numbers_near,
 )
 from ragassay.records.qa_measures import AnswerNumber
 
@@ -128,6 +129,7 @@ def test_shares_are_of_answers_and_of_numbers():
     assert answers_with_numbers(answers).n == 3
     share = numbers_found(answers)
     assert (share.value, share.n) == (0.75, 4)
+    assert numbers_near(answers).value == 0.0
     # Wilson's interval of 3 of 4, from statsmodels 0.14: (0.3006, 0.9544).
     assert (share.low, share.high) == (0.3006, 0.9544)
 

@@ -114,6 +114,11 @@ class TestWorst:
         assert "almost the same: cosine 0.96." in empty
         assert "asks for the same: 95 of 100.How much iron was found?" in empty
 
+    def test_another_models_cosines_are_not_taken_for_the_same_question(self, report):
+        page = render_qa_html(replace(report, embedder="intfloat/e5-small-v2"))
+        assert "almost the same" not in page
+        assert "asks for the same: 95 of 100" in page
+
     def test_unscored_ratings_are_said_and_never_zero(self, tree):
         third = worst_of(tree)[2]
         assert "Relevance undecided, leans to 2" in third

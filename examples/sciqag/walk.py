@@ -1,0 +1,133 @@
+"""From a paper to question-answer pairs, their ratings, a report and a test bank.
+
+    python examples/sciqag/walk.py              with a scripted model, which writes and rates
+    python examples/sciqag/walk.py --embedded   without a model: rules write, instruments measure
+
+The scripted model is a server on this machine that knows the lines of script.yaml and nothing else.
+What is written goes to --out, by default runs/sciqag.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ragassay.prompts import load_prompts
+from ragassay.testing import ScriptedModel, last_user_text
+
+HERE = Path(__file__).parent
+
+
+def scripted_reply(script: Mapping[str, Any]) -> Callable[[Sequence[Any], Any], dict[str, object]]:
+    """Reply to the prompts of writers, raters and comparers by a script's lines."""
+
+    def reply(messages: Sequence[Any], schema: Any) -> dict[str, object]:
+        asked = schema["properties"]
+        _, _, task = last_user_text(messages).rpartition("Task:")
+        if "pairs" in asked:
+            return {"pairs": _written(script, task)}
+        shown = _shown(task)
+        if any(name.startswith("similarity") for name in asked):
+            return {name: _compared(script, name, shown) for name in asked}
+        dimension = next(d for d, told in _tasks().items() if told in task)
+        return {name: _rated(script, name, dimension, shown) for name in asked}
+
+    return reply
+
+
+def _written(script: Mapping[str, Any], task: str) -> list[dict[str, str]]:
+    """Return all pairs; of those to mend, the line for each, in the order of the prompt."""
+    if "faulty" not in task:
+        return script["pairs"]
+    found = [line for line in script["mended"] if line["phrase"] in task]
+    found.sort(key=lambda line: task.index(line["phrase"]))
+    return [{name: line[name] for name in ("question", "answer", "quote")} for line in found]
+
+
+def _tasks() -> dict[str, str]:
+    """Return the first words of each dimension's prompt."""
+    prompts = load_prompts().agents.items()
+    return {
+        name.removeprefix("racar_"): prompt.task[:40]
+        for name, prompt in prompts
+        if name.startswith("racar_")
+    }
+
+
+def _shown(task: str) -> list[str]:
+    return [part.partition("\n</data")[0] for part in task.split("<data ")[1:]]
+
+
+def _compared(script: Mapping[str, Any], name: str, shown: Sequence[str]) -> object:
+    kind, _, number = name.partition("_")
+    if kind == "thought":
+        return "One outcome of a nasal spray, and another one."
+    both = shown[0] + shown[int(number or 1)]
+    lines = (line for line in script["alike"] if all(one in both for one in line["phrases"]))
+    return next((line["similarity"] for line in lines), 0)
+
+
+def _rated(script: Mapping[str, Any], name: str, dimension: str, shown: Sequence[str]) -> object:
+    kind, _, number = name.partition("_")
+    text = shown[int(number or 1) - 1]
+    lines = (one for one in script["ratings"] if one["dimension"] == dimension)
+    line = next((one for one in lines if one["phrase"] in text), {})
+    if kind == "quotes":
+        return [line["quote"]] if "quote" in line else []
+    return line.get(kind, {"rating": 3, "reason": "Nothing is wrong with it."}[kind])
+
+
+def main() -> None:
+    """Run the steps, one command after the other."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--embedded", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("runs") / "sciqag")
+    given = parser.parse_args()
+    os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
+    given.out.mkdir(parents=True, exist_ok=True)
+    script = yaml.safe_load((HERE / "script.yaml").read_text(encoding="utf-8"))
+    with nullcontext() if given.embedded else ScriptedModel(scripted_reply(script)) as model:
+        for command in steps(given.out, model):
+            print(f"\n$ ragassay {shlex.join(command)}", flush=True)
+            subprocess.run([sys.executable, "-m", "ragassay", *command], check=True)
+
+
+def steps(out: Path, model: ScriptedModel | None) -> list[list[str]]:
+    """Return the commands: read, write, rate, and what is made of the pairs."""
+    papers, pairs = str(out / "papers.jsonl"), str(out / "pairs.jsonl")
+    run, good = str(out / "judged"), str(out / "good.jsonl")
+    read = ["qa", "read", str(HERE / "paper.xml"), "--keywords", "--out", papers]
+    generate = ["qa", "generate", papers, "--n", "6", "--out", pairs]
+    evaluate = ["qa", "evaluate", pairs, "--papers", papers, "--out", run]
+    if model is None:
+        bank = ["qa", "export", pairs, "--papers", papers, "--as", "testbank"]
+        return [read, generate, evaluate, [*bank, "--out", str(out / "bank.jsonl.gz")]]
+    asked = ["--model", model.model_name, "--api-base", model.base_url]
+    rater = ["--evaluator", f"openai/rater@{model.base_url}", "--least", "1"]
+    audit = ["qa", "audit", pairs, "--papers", papers, "--out", str(out / "audit")]
+    exports = {"testbank": "bank.jsonl.gz", "ragas": "testset.jsonl", "sft": "train.jsonl"}
+    return [
+        read,
+        [*generate, *asked, *rater],
+        [*evaluate, *asked],
+        [*audit, *asked],
+        ["qa", "filter", run, "--least", "2", "--out", good],
+        *(
+            ["qa", "export", good, "--papers", papers, "--as", form, "--out", str(out / name)]
+            for form, name in exports.items()
+        ),
+        ["testbank", "show", str(out / "bank.jsonl.gz")],
+    ]
+
+
+if __name__ == "__main__":
+    main()
