@@ -25,7 +25,9 @@ def generate(
         ),
     ],
     *,
-    target: Annotated[Path, typer.Option("--out", help="The file of pairs to write.")],
+    target: Annotated[
+        Path, typer.Option("--out", help="The file to write; end it in .jsonl.gz to pack it.")
+    ],
     number: Annotated[int, typer.Option("--n", min=1, max=100, help="Pairs of a paper.")] = 10,
     evaluator: Annotated[
         str,
@@ -62,7 +64,7 @@ def generate(
     ] = "whole",
     section_chars: Annotated[
         int, typer.Option(min=500, help="Most characters of a group of sections.")
-    ] = 12_000,
+    ] = 8_000,
     keywords: Annotated[
         list[str] | None,
         typer.Option(
@@ -165,10 +167,10 @@ FLAWS = {
     "rated_low": "rated below --least",
     "given_up": "the model had no better one",
 }
-"""What a flaw is called, by its kind."""
+"""Names of the flaws."""
 
 ENDS = {
     "out_of_rounds": "still had flawed or missing pairs after --rounds",
     "out_of_tokens": "had used --max-tokens before all was well",
 }
-"""What ended a paper before all was well."""
+"""Ends before all was well."""

@@ -16,7 +16,7 @@ Way = Literal["pairs", "self-questioning"]
 """
 
 Long = Literal["whole", "sections"]
-"""What of a paper a prompt has: all, or a group of sections."""
+"""The part of a paper that a prompt has: all, or a group of sections."""
 
 QAEnd = Literal["done", "out_of_rounds", "out_of_tokens", "does_not_fit"]
 """Why the work on a paper ended."""
@@ -32,7 +32,7 @@ FlawKind = Literal[
     "rated_low",
     "given_up",
 ]
-"""What is wrong with a pair; "given_up": the model had no better one."""
+"""A flaw of a pair; "given_up": the model had no better one."""
 
 Rate = Callable[[Paper, RacarDimension, Sequence[QAPair]], Awaitable[Sequence[RacarRating]]]
 """Rates pairs of a paper in one dimension of RACAR, one rating a pair."""
@@ -87,7 +87,7 @@ class QAJob:
     keywords: tuple[str, ...] = ()
     way: Way = "pairs"
     long: Long = "whole"
-    section_chars: int = 12_000
+    section_chars: int = 8_000
     rounds: int = 2
     max_tokens: int = 0
     least: int = 2
@@ -155,7 +155,7 @@ class QAState:
     keywords: tuple[str, ...] = ()
     way: Way = "pairs"
     long: Long = "whole"
-    section_chars: int = 12_000
+    section_chars: int = 8_000
     rounds: int = 2
     max_tokens: int = 0
     least: int = 2

@@ -73,7 +73,7 @@ _SHORT, _LONG = 8, 45
 _RANKS: tuple[QuestionKind, ...] = (
     *("value", "cause", "way", "relation", "rank", "use", "meaning"),
 )
-"""What is taken first where a stretch of the paper has more than is wanted."""
+"""The order of choice where a stretch of the paper has more pairs than are wanted."""
 
 
 @dataclass(frozen=True)

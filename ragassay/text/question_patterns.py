@@ -39,7 +39,7 @@ AUXILIARY = (
 )
 BE = ("is", "are", "was", "were")
 PAST = ("was", "were")
-"""What was so once is of one experiment, which a question would have to tell: it is left alone."""
+"""The past belongs to one experiment, which a question would have to tell: it is left alone."""
 FINITE = re.compile(rf"\b(?:{'|'.join((*AUXILIARY, *LEXICAL))})\b")
 ADVERBS = r"(?:(?:\w+ly|often|also|most|widely|well)\s+)?"
 NUMBER = r"(?:[<>~\u2248\u2264\u2265]\s*)?[+\u2212\u2013-]?\d[\d.,]*"

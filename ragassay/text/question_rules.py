@@ -17,8 +17,8 @@ from ragassay.text import question_patterns as say
 from ragassay.text.word_kinds import kind_of_word
 
 QuestionKind = Literal["value", "cause", "relation", "use", "way", "rank", "meaning"]
-"""What is asked for: a value, why, what something stands in a relation to, what for, how, which is
-the first of its kind, what something is."""
+"""The aim of a question: a value, why, what something stands in a relation to, what for, how, which
+is the first of its kind, what something is."""
 
 
 @dataclass(frozen=True)

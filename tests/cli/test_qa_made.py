@@ -17,10 +17,10 @@ from ragassay.testing import Fault, ScriptedModel
 
 pytestmark = pytest.mark.integration
 
-FACT = "The boiling point of benzene is 80 \u00b0C at normal pressure and in dry air."
+FACT = "The boiling point of benzene is 80 \u00b0C, which is a little less than that of water."
 PAIR = {
     "question": "At which temperature does benzene boil?",
-    "answer": "The boiling point of benzene is 80 \u00b0C at normal pressure.",
+    "answer": "The boiling point of benzene is 80 \u00b0C, less than that of water.",
     "quote": FACT,
 }
 POINTING = {**PAIR, "question": "What does Figure 2 of this paper show about benzene?"}

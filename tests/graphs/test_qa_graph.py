@@ -9,7 +9,16 @@ import pytest
 from ragassay.graphs.qa_parts import parts_of, shares_of, window_of
 from ragassay.graphs.qa_rules import PairRules, low_ratings, quoted_sentences
 from ragassay.graphs.qa_state import QAJob, QAState
-from ragassay.records import Document, Failure, Paper, PaperSection, QAPair, RacarRating, Usage
+from ragassay.records import (
+    Document,
+    Failure,
+    Paper,
+    PaperSection,
+    QAPair,
+    RacarDimension,
+    RacarRating,
+    Usage,
+)
 
 FIRST = "Brelozant lowers migraine days by 4.2 in adults. It acts on trigeminal neurons."
 SECOND = "Storage above 25 \u00b0C halves the potency of brelozant within 30 days."
@@ -115,11 +124,15 @@ def test_each_rule_names_its_flaw(question: str, answer: str, found: list[str]):
 
 
 def test_low_ratings_are_flaws_and_missing_ones_are_none():
-    def rated(dimension: str, rating: int | None) -> RacarRating:
+    def rated(dimension: RacarDimension, rating: int | None) -> RacarRating:
         failure = None if rating else Failure(reason="undecided")
         return RacarRating(
-            pair="p/1", dimension=dimension, rating=rating, reason="Why.", failure=failure
-        )  # type: ignore[arg-type]
+            pair="p/1",
+            dimension=dimension,
+            rating=rating,
+            reason="Why.",
+            failure=failure,
+        )
 
     found = low_ratings(
         [rated("accuracy", 1), rated("relevance", 2), rated("agnosticism", None)], 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -210,6 +211,26 @@ async def test_a_stopped_run_goes_on_and_asks_nothing_twice(tmp_path: Path):
     assert len(found.pairs) == 2 and found.n_mended == 1
     assert not set(before) & set(after) and len(set(after)) == len(after)
     assert len(before) + len(after) == 1 + len(RACAR) + 1 + len(RACAR)
+
+
+async def test_a_killed_run_repeats_only_the_call_that_it_was_killed_in(tmp_path: Path):
+    out, loop, killed = tmp_path / "pairs.jsonl", asyncio.get_running_loop(), []
+    scripted = Scripted([[GOOD, POINTING]], [[SECOND]])
+
+    def reply(messages, schema):
+        if "\nfaulty: " in messages[-1]["content"] and not killed:
+            killed.append(loop.call_soon_threadsafe(run.cancel))
+        return scripted(messages, schema)
+
+    with ScriptedModel(reply) as model:
+        run = asyncio.ensure_future(generated(model, out))
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert killed and not out.exists()
+        found = await generated(model, out)
+        prompts = [request.messages[-1]["content"] for request in model.requests]
+    assert ["faulty: " in prompt for prompt in prompts] == [False, True, True]
+    assert [pair.question for pair in found.pairs] == [GOOD["question"], SECOND["question"]]
 
 
 async def test_a_paper_that_does_not_fit_says_so_and_the_others_are_written(tmp_path: Path):
