@@ -118,7 +118,7 @@ async def test_a_pair_that_needs_the_paper_and_one_with_a_wrong_number_are_repai
         ]
     assert [pair.question for pair in found.pairs] == [GOOD["question"], SECOND["question"]]
     assert found.n_mended == 2 and found.ends == {"done": 1}
-    assert '"this study" in the question' in repair and 'not have the number "97' in repair
+    assert '"this study" in the question' in repair and 'does not say "97' in repair
     shown = model.requests[0].messages[-1]["content"]
     assert repair.partition("Task: ")[0] == shown.partition("Task: ")[0], "the paper is a prefix"
 
