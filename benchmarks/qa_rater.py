@@ -53,9 +53,8 @@ def main() -> None:
         about = sum(bool(b.admits(p)) for p in group if (b := bounds["3"]) and p >= 0.5)
         apart = sum(bool(b.admits(1 - p)) for p in group if (b := bounds["1"]) and p < 0.5)
         n = len(group)
-        print(
-            f"{name:24}  {_share(about, n)}  {_share(apart, n)}  {(n - about - apart) / n:9.1%}  {n:6}"
-        )
+        told = f"{_share(about, n)}  {_share(apart, n)}  {(n - about - apart) / n:9.1%}"
+        print(f"{name:24}  {told}  {n:6}")
     print("AUROC of the probability: own against others", round(_auroc(groups, "another paper"), 3))
     print("own against the closest other", round(_auroc(groups, "the closest other paper"), 3))
 

@@ -22,6 +22,8 @@ from ragassay.metrics.scores import LOWER_IS_BETTER
 from ragassay.metrics.scoring import build_score, mean_score
 from ragassay.records import RACAR_SCALE, VERDICTS, Evaluation, LabelTask, Score
 
+MEAN_OF_PEOPLE, MEAN_OF_JUDGE = "mean of people", "mean of the judge"
+
 
 @dataclass(frozen=True)
 class TrustFigure:
@@ -252,8 +254,8 @@ def _means(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigur
     if task == "racar":
         low, high = map(float, RACAR_SCALE)
         by_people = [statistics.fmean(map(int, item.people)) for item in items]
-        yield TrustFigure("mean of people", mean_score(by_people, (low, high)))
-        yield TrustFigure("mean of the judge", mean_score([i.score for i in items], (low, high)))
+        yield TrustFigure(MEAN_OF_PEOPLE, mean_score(by_people, (low, high)))
+        yield TrustFigure(MEAN_OF_JUDGE, mean_score([i.score for i in items], (low, high)))
 
 
 def _accuracy(

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.metrics.alignment import Alignment, align_labels
 from ragassay.metrics.rankings import Ranking, rankings, relabelled
-from ragassay.metrics.trust import TaskTrust, judge_trust
+from ragassay.metrics.trust import MEAN_OF_JUDGE, MEAN_OF_PEOPLE, TaskTrust, judge_trust
 from ragassay.records import Evaluation, HumanLabel, Manifest, Rejection
 from ragassay.reports.figures import confusion_plot, ranking_plot, reliability_plot
 from ragassay.reports.trust import (
@@ -130,7 +130,7 @@ def write_meta_evaluation(found: MetaEvaluation, out: Path) -> tuple[Path, ...]:
 
     Returns:
         agreement.csv, classes.csv, confusion.csv, rankings.csv, unaligned.csv, agreement.tex and
-        plots.
+        plots; of RACAR also one of both means by dimension.
 
     Raises:
         InputError: The folder cannot be created.
@@ -154,7 +154,21 @@ def write_meta_evaluation(found: MetaEvaluation, out: Path) -> tuple[Path, ...]:
     for ranking in found.rankings:
         name = f"ranking-{file_stem(ranking.name)}.svg"
         texts[name] = ranking_plot(ranking.name, ranking.human, ranking.judge)
+    if means := _racar_means(found.tasks):
+        by_people, by_judge = ({name: one[side] for name, one in means.items()} for side in (0, 1))
+        texts["means-racar.svg"] = ranking_plot("RACAR, means by dimension", by_people, by_judge)
     return write_files(out, texts)
+
+
+def _racar_means(tasks: Iterable[TaskTrust]) -> dict[str, tuple[float, float]]:
+    """Return people's mean and the judge's by dimension (Wan et al. 2024, section 5.1)."""
+    found: dict[str, tuple[float, float]] = {}
+    for task in tasks:
+        values = {one.metric: one.score.value for one in task.figures}
+        people, judge = values.get(MEAN_OF_PEOPLE), values.get(MEAN_OF_JUDGE)
+        if people is not None and judge is not None:
+            found[task.reading] = people, judge
+    return found
 
 
 def _nothing_fits(alignment: Alignment, evaluations: Sequence[Evaluation]) -> str:

@@ -12,6 +12,7 @@ from ragassay.metrics.alignment import align_labels
 from ragassay.metrics.trust import judge_trust
 from ragassay.records import RACAR, Evaluation, HumanLabel, IntentSimilarity, RacarRating
 from ragassay.runs.evaluate import run, run_sync
+from ragassay.runs.meta_evaluate import measure, write_meta_evaluation
 from ragassay.runs.qa.filter import filter_pairs, least_scores
 from ragassay.runs.qa.inputs import paired, pairs_job
 from ragassay.settings import load_settings
@@ -85,7 +86,7 @@ def test_without_a_judge_nobody_compares_intents():
     assert found.of(IntentSimilarity) == () and "intent.similarity" not in found.scores
 
 
-def test_experts_ratings_are_held_against_the_judges():
+def test_experts_ratings_are_held_against_the_judges(tmp_path):
     with ScriptedModel(judged) as model:
         found = evaluated(model, only=("racar",))
     labels = [
@@ -102,6 +103,9 @@ def test_experts_ratings_are_held_against_the_judges():
     # People: (3 + 1 + 2.5) / 3; of two ratings the lower median counts: 3, 1, 2.
     assert figures["mean of people"] == pytest.approx(13 / 6, abs=1e-3)
     assert figures["mean of the judge"] == pytest.approx(7 / 3, abs=0.15)
+    both = measure([found], labels, "judge", lambda: None)  # type: ignore[arg-type, return-value]
+    written = write_meta_evaluation(both, tmp_path)
+    assert "means-racar.svg" in {path.name for path in written}
     # The judge rates both others 3, and is surer of one: both orders of three ranks with 1 lowest.
     assert figures["Spearman's rho"] in (pytest.approx(1.0), pytest.approx(0.5))
 
