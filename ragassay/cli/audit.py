@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import typer
 
@@ -13,6 +13,7 @@ from ragassay.cli.options import (
     DryRun,
     Json,
     Quiet,
+    Strict,
     prepared_job,
     run_folder,
     takes,
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
 def audit(
     answers: AnswersArgument,
     *,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 4 if the judge is blind anywhere.")
-    ] = False,
+    strict: Strict = False,
     as_json: Json = False,
     dry_run: DryRun = False,
     quiet: Quiet = False,

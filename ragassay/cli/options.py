@@ -21,6 +21,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print what was found as JSON
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say how many calls and tokens it would take.")
 ]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit with 4 if the judge is blind anywhere.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, no tables.")]
 RunFolderArgument = Annotated[
     Path, typer.Argument(help="Run folder, as written by `ragassay evaluate`.")

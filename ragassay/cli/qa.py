@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from ragassay.cli.exits import BELOW, PARTIAL, errors_as_lines
-from ragassay.cli.options import DryRun, Json, Quiet, takes
+from ragassay.cli.options import DryRun, Json, Quiet, Strict, takes
 from ragassay.cli.qa_files import export, read
 from ragassay.cli.qa_made import generate
 from ragassay.options import EvaluateKeywords
@@ -123,9 +123,7 @@ def audit(
         list[str] | None, typer.Option("--attack", help="Only this damage; by default all.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the choice and of the damage.")] = 0,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 4 if the judge is blind anywhere.")
-    ] = False,
+    strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],

@@ -10,7 +10,10 @@ import typer
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 
 if TYPE_CHECKING:
-    from ragassay.records import Paper
+    from collections.abc import Sequence
+
+    from ragassay.formats.papers.exports import Example
+    from ragassay.records import Paper, QAPair
 
 
 def read(
@@ -113,8 +116,8 @@ def export(
         found = read_pairs(pairs, known.papers)
         rejections = (*known.rejections, *found.rejections)
         print_rejections(rejections)
-        told = _instruction(instruction) if form == "sft" else ""
-        n = export_pairs(found.pairs, found.papers, out, form, instruction=told)
+        example = _example(instruction) if form == "sft" else None
+        n = export_pairs(found.pairs, found.papers, out, form, example=example)
         typer.echo(f"{out}: {len(found.pairs)} pairs in {n} entries of {form}")
     if rejections:
         raise typer.Exit(PARTIAL)
@@ -128,11 +131,19 @@ def _with_keywords(paper: Paper) -> Paper:
     return paper.model_copy(update={"keywords": find_keywords(paper.text)})
 
 
-def _instruction(path: Path | None) -> str:
+def _example(path: Path | None) -> Example:
+    """Return examples by the user's instruction, else by the writer's own prompt and reply."""
+    import json
+
+    from ragassay.agents.qa_writer import generator_instruction, generator_reply
+    from ragassay.formats.papers.exports import told_so
     from ragassay.formats.topics import whole_bytes
-    from ragassay.prompts import load_prompts
 
     if path is not None:
-        return whole_bytes(path).decode("utf-8", "replace").strip()
-    writer = load_prompts().agents.get("qa_writer")
-    return writer.task if writer else ""
+        return told_so(whole_bytes(path).decode("utf-8", "replace").strip())
+
+    def example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
+        told = generator_instruction(paper.keywords, len(pairs))
+        return told, json.dumps(generator_reply(pairs), ensure_ascii=False)
+
+    return example

@@ -28,13 +28,27 @@ _PMC = "https://www.ncbi.nlm.nih.gov/pmc/articles/"
 _DOI = "https://doi.org/"
 
 
+Example = Callable[[Paper, Sequence[QAPair]], tuple[str, str]]
+"""Instruction and output of a training example, of a paper and its pairs."""
+
+
+def told_so(instruction: str) -> Example:
+    """Return examples with the same instruction, and SciQAG's list of pairs as output."""
+
+    def example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
+        wanted = [{"Q": pair.question, "A": pair.answer} for pair in pairs]
+        return instruction, json.dumps(wanted, ensure_ascii=False)
+
+    return example
+
+
 def export_pairs(
     pairs: Sequence[QAPair],
     papers: Sequence[Paper],
     path: Path,
     form: str,
     *,
-    instruction: str = "",
+    example: Example | None = None,
 ) -> int:
     """Write pairs in a form that others read; the same pairs give the same bytes.
 
@@ -43,14 +57,14 @@ def export_pairs(
         papers: May hold more than the pairs are about.
         path: Overwritten where it exists, whole or not at all; gzip where the name ends in `.gz`.
         form: One of `EXPORT_FORMS`.
-        instruction: What the model is told in each example of "sft".
+        example: Returns what the model is told of a paper, and should reply: "sft" needs it.
 
     Returns:
         How many entries were written: pairs, papers for "testbank" and "sft".
 
     Raises:
         InputError: the form is unknown, there is no pair, a pair's paper is not there, "sft" has no
-            instruction, a text cannot be written as UTF-8, or the file cannot be written.
+            example, a text cannot be written as UTF-8, or the file cannot be written.
     """
     if form not in EXPORT_FORMS:
         raise InputError(f"pairs cannot be written as {form!r}: {', '.join(EXPORT_FORMS)}")
@@ -60,12 +74,12 @@ def export_pairs(
         raise InputError(f"{path} cannot be written: there is no pair")
     if lost is not None:
         raise InputError(f"the pair {lost.id!r} is about {lost.paper!r}: no such paper was given")
-    if form == "sft" and not instruction.strip():
-        raise InputError("the form sft needs an instruction for the model")
     if form == "testbank":
         return _write_banks(pairs, known, path)
     if form == "sft":
-        return _write_rows(list(_sft_rows(pairs, known, instruction)), path)
+        if example is None:
+            raise InputError("the form sft needs an instruction for the model")
+        return _write_rows(list(_sft_rows(pairs, known, example)), path)
     rows = [_ROWS[form](pair, known[pair.paper]) for pair in pairs]
     if form == "deepeval":
         return _write_document(rows, path, b"[\n", b"\n]\n")
@@ -217,13 +231,13 @@ def _bank_item(question: str, pairs: Sequence[QAPair]) -> BankItem:
 
 
 def _sft_rows(
-    pairs: Sequence[QAPair], papers: Mapping[str, Paper], instruction: str
+    pairs: Sequence[QAPair], papers: Mapping[str, Paper], example: Example
 ) -> Iterator[JsonRow]:
     """Return an example a paper (SciQAG, section 3.2, after Self-Instruct)."""
     for name, of_paper in _by_paper(pairs).items():
-        wanted = [{"Q": pair.question, "A": pair.answer} for pair in of_paper]
+        instruction, output = example(papers[name], of_paper)
         yield {
             "instruction": instruction,
             "input": papers[name].text,
-            "output": json.dumps(wanted, ensure_ascii=False),
+            "output": output,
         } | _origin(of_paper[0], papers[name])
