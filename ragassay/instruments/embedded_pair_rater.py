@@ -2,8 +2,8 @@
 
 - agnosticism: 1 for a question with words that need the paper ("this study", "Figure 5"); a
   question without such words is undecided
-- accuracy: 1 for an answer with a number that the paper does not have, or has only with another
-  unit and among other words; else undecided
+- accuracy: 1 for an answer with a number that the paper does not have; undecided, and leaning to 1,
+  where the paper has it only with another unit or among other words
 - relevance: by the paper's closest sentence and the share of the question's words in the paper
 
 Completeness and reasonableness nobody rates. `ragassay models show ragassay/pair-rater` says how
@@ -120,10 +120,13 @@ def _agnosticism(pair: QAPair) -> RacarRating:
 
 def _accuracy(pair: QAPair, source: SourceNumbers) -> RacarRating:
     numbers = answer_numbers(pair.answer, source)
-    lost = [one.text for one in numbers if not one.is_near]
+    lost = [one.text for one in numbers if not one.is_found]
     if lost:
-        where = "among such words" if all(one.is_found for one in numbers) else "at all, or not so"
-        return _lowest("accuracy", pair, f"The paper does not have {', '.join(lost)} {where}.")
+        return _lowest("accuracy", pair, f"The paper does not have {', '.join(lost)}.")
+    astray = [one.text for one in numbers if not one.is_near]
+    if astray:
+        why = f"the paper has {', '.join(astray)} with another unit or among other words"
+        return _open("accuracy", pair, LOW, why)
     said = "its numbers are in the paper" if numbers else "it has no number"
     return _open("accuracy", pair, HIGH, f"{said}; the rest only a judge can tell")
 

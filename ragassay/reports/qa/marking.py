@@ -8,7 +8,7 @@ from typing import Literal
 
 from ragassay.records.qa_measures import AnswerNumber, ContextMark, PairPart
 
-MarkKind = Literal["", "number", "context"]
+MarkKind = Literal["", "number", "look", "context"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,11 @@ def marked(
         (mark.start, mark.end): "context" for mark in context if mark.part == part
     }
     if part == "answer":
-        spans |= {(one.start, one.end): "number" for one in numbers if not one.is_near}
+        spans |= {
+            (one.start, one.end): "look" if one.is_found else "number"
+            for one in numbers
+            if not (one.is_found and one.is_near)
+        }
     parts: list[Part] = []
     position = 0
     for (start, end), kind in sorted(spans.items()):

@@ -171,8 +171,8 @@ def _measured_faults(facts: PairFacts) -> list[Fault]:
     astray = [one.text for one in measures.numbers if one.is_found and not one.is_near]
     if astray:
         said = join_words(f"\u201c{text}\u201d" for text in dict.fromkeys(astray))
-        message = f"The paper has {said} elsewhere, not with this unit or among such words."
-        found.append(Fault(message, "serious"))
+        message = f"Worth a look: the paper has {said} with another unit or among other words."
+        found.append(Fault(message, "caution"))
     found += [_context_fault(part, words, measures.context) for part, words in PARTS.items()]
     likeness = measures.nearest_similarity or 0.0
     if likeness >= NEAR_DUPLICATE and facts.embedder == NEAR_DUPLICATE_BY:
@@ -188,7 +188,7 @@ def _context_fault(part: str, words: str, context: Sequence[ContextMark]) -> Fau
         return Fault("", "note")
     said = join_words(f"\u201c{text}\u201d" for text in own)
     # An answer still has its question to lean on.
-    return Fault(f"{words} needs the paper: {said}.", "caution" if part == "question" else "note")
+    return Fault(f"{words} needs the paper: {said}.", "serious" if part == "question" else "note")
 
 
 def _intent_faults(facts: PairFacts) -> list[Fault]:

@@ -161,7 +161,8 @@ def _unplotted(n_papers: int) -> str:
 def _headline(report: QAReport, n_papers: int) -> str:
     who = f"{count_text(len(report.pairs), 'pair')} on {count_text(n_papers, 'paper')}"
     measured = [pair for paper in report.measures for pair in paper.pairs]
-    n_wrong = sum(any(not one.is_near for one in pair.numbers) for pair in measured)
+    n_wrong = sum(any(not one.is_found for one in pair.numbers) for pair in measured)
+    n_astray = sum(any(n.is_found and not n.is_near for n in pair.numbers) for pair in measured)
     n_bound = sum(any(mark.part == "question" for mark in pair.context) for pair in measured)
     n_low = len({one.pair for one in report.ratings if one.rating == 1})
     n_blank = sum(not pair.answer.strip() for pair in report.pairs)
@@ -170,10 +171,15 @@ def _headline(report: QAReport, n_papers: int) -> str:
         (n_blank, "answer is empty", "answers are empty"),
         (
             n_wrong,
-            "answer has a number that the paper does not bear out",
-            "answers have a number that the paper does not bear out",
+            "answer has a number that the paper does not have",
+            "answers have a number that the paper does not have",
         ),
         (n_bound, "question needs the paper", "questions need the paper"),
+        (
+            n_astray,
+            "answer has a number that is worth a look",
+            "answers have a number that is worth a look",
+        ),
     )
     said = join_words(count_text(n, one, several) for n, one, several in clauses if n)
     return f"{who}: {said or 'nothing was found wrong'}."

@@ -103,9 +103,9 @@ async def judge_pairs(
         papers=given.papers,
         pairs=given.pairs,
         measures=measures,
-        ratings=tuple(v for one in found.evaluations for v in one.of(RacarRating)),
+        ratings=_told(found, tools),
         intents=tuple(v for one in found.evaluations for v in one.of(IntentSimilarity)),
-        judge=tools.evaluator("racar").judged_by(tools),
+        judge=tools.settings.escalated_to or tools.jury.name if _has_judge(tools) else "",
         embedder=tools.models.embedder.name,
         cards=_cards(found.manifest),
         notes=_notes(given),
@@ -121,6 +121,17 @@ def write_qa_report(report: QAReport, folder: Path) -> None:
     write_whole(folder / "qa.md", render_qa_markdown(report))
     write_whole(folder / "pairs.csv", pairs_csv(report))
     write_whole(folder / "papers.csv", papers_csv(report))
+
+
+def _has_judge(tools: Toolbox) -> bool:
+    return tools.models.pair_rater is None or bool(tools.settings.escalate)
+
+
+def _told(found: RunResult, tools: Toolbox) -> tuple[RacarRating, ...]:
+    """Return the ratings that a judge gave: those of instruments repeat what was measured."""
+    ratings = (rating for one in found.evaluations for rating in one.of(RacarRating))
+    alone = tools.models.pair_rater is None
+    return tuple(one for one in ratings if alone or one.escalation is not None)
 
 
 def _cards(manifest: Manifest) -> tuple[str, ...]:

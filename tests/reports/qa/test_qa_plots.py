@@ -134,12 +134,13 @@ class TestMarking:
     def test_parts_joined_are_the_text(self) -> None:
         numbers = [
             AnswerNumber(text="7", start=12, end=13, is_found=False),
-            AnswerNumber(text="5", start=0, end=1, is_found=True),
+            AnswerNumber(text="5", start=0, end=1, is_found=True, is_near=True),
+            AnswerNumber(text="9", start=21, end=22, is_found=True),
         ]
-        parts = marked("5 here, but 7 there.", "answer", [mark(2, 6)], numbers)
+        parts = marked("5 here, but 7 there, 9.", "answer", [mark(2, 6)], numbers)
         assert parts == (
             *(Part("5 "), Part("here", "context"), Part(", but "), Part("7", "number")),
-            Part(" there."),
+            *(Part(" there, "), Part("9", "look"), Part(".")),
         )
 
     def test_marks_of_the_question_are_not_the_answers(self) -> None:
