@@ -17,6 +17,7 @@ from rich.console import Console
 from ragassay.metrics.audit import attack_figures, variant_ratings
 from ragassay.metrics.certificate import certify
 from ragassay.perturbations import ATTACKS
+from ragassay.perturbations.pairs import PAIR_ATTACKS
 from ragassay.records import Audit
 from ragassay.reports import render_html, render_markdown
 from ragassay.reports.attack_titles import ATTACK_TITLES, attack_title
@@ -241,6 +242,7 @@ def test_an_empty_audit_is_shown():
 
 
 def test_every_attack_has_a_title_that_a_newcomer_understands():
-    assert set(ATTACK_TITLES) == {attack.name for attack in ATTACKS} | {"given"}
+    named = {attack.name for attack in ATTACKS} | set(PAIR_ATTACKS)
+    assert set(ATTACK_TITLES) == named | {"given"}
     assert len(set(ATTACK_TITLES.values())) == len(ATTACK_TITLES)
     assert attack_title("something_else") == "Something else"

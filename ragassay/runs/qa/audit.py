@@ -9,12 +9,12 @@ from ragassay.errors import InputError
 from ragassay.perturbations.pairs import PAIR_ATTACKS, damage_pair
 from ragassay.records import DamagedAnswer, Paper, Record
 from ragassay.runs.audit_job import Ask, AuditJob, AuditOptions, spread
-from ragassay.runs.qa.inputs import PaperPairs, records_job
+from ragassay.runs.qa.inputs import GivenPairs, records_job
 
 PART = "racar"
 
 
-def pairs_audit_job(given: PaperPairs, options: AuditOptions) -> AuditJob:
+def pairs_audit_job(given: GivenPairs, options: AuditOptions) -> AuditJob:
     """Choose pairs and damage them; each is rated alone with its paper.
 
     Args:
@@ -59,7 +59,7 @@ def _chosen(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _damaged(
-    record: Record, paper: Paper, attack: str, given: PaperPairs, seed: int
+    record: Record, paper: Paper, attack: str, given: GivenPairs, seed: int
 ) -> DamagedAnswer | None:
     (pair,) = record.pairs
     hurt = damage_pair(pair, attack, seed, given.pairs)

@@ -27,7 +27,7 @@ from ragassay.reports.qa.view import QAReport
 from ragassay.runs.engine import Listener
 from ragassay.runs.evaluate import RunResult, run
 from ragassay.runs.folder import RunFolder, read_lines, write_lines, write_whole
-from ragassay.runs.qa.inputs import PaperPairs, pairs_job
+from ragassay.runs.qa.inputs import GivenPairs, pairs_job
 from ragassay.settings import Settings
 from ragassay.threads import in_thread
 
@@ -50,7 +50,7 @@ class JudgedPairs:
         report: What the page shows.
     """
 
-    given: PaperPairs
+    given: GivenPairs
     measures: tuple[PaperMeasures, ...]
     run: RunResult
     report: QAReport
@@ -77,7 +77,7 @@ def pairs_settings(
 
 
 async def judge_pairs(
-    given: PaperPairs,
+    given: GivenPairs,
     tools: Toolbox,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
@@ -140,7 +140,7 @@ def _cards(manifest: Manifest) -> tuple[str, ...]:
     return tuple(f"{card.model}: {card.description}" for card in cards if card is not None)
 
 
-def _notes(given: PaperPairs) -> tuple[str, ...]:
+def _notes(given: GivenPairs) -> tuple[str, ...]:
     notes = [f"{one.file}, line {one.line}: {one.problem}" for one in given.rejections]
     if given.unused:
         notes.append(f"Papers without a pair: {', '.join(given.unused)}")
@@ -148,7 +148,7 @@ def _notes(given: PaperPairs) -> tuple[str, ...]:
 
 
 def _measured(
-    given: PaperPairs,
+    given: GivenPairs,
     tools: Toolbox,
     folder: RunFolder | None,
     progress: Callable[[int], None] | None,

@@ -17,7 +17,7 @@ from ragassay.runs.job import Job, job_of
 
 
 @dataclass(frozen=True)
-class PaperPairs:
+class GivenPairs:
     """Papers, each with its pairs.
 
     Attributes:
@@ -40,7 +40,7 @@ class PaperPairs:
         """Return the pairs of a paper."""
         return tuple(pair for pair in self.pairs if pair.paper == paper.id)
 
-    def first(self, n_papers: int | None) -> PaperPairs:
+    def first(self, n_papers: int | None) -> GivenPairs:
         """Return the first papers with their pairs; all without a number."""
         if n_papers is None:
             return self
@@ -48,13 +48,13 @@ class PaperPairs:
         return replace(self, papers=first.papers, pairs=first.pairs)
 
 
-def paired(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> PaperPairs:
+def paired(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> GivenPairs:
     """Put pairs to their papers; papers without a pair, and pairs without a paper, are left out."""
     given, by_paper = list(papers), dict[str, list[QAPair]]()
     for pair in pairs:
         by_paper.setdefault(pair.paper, []).append(pair)
     used = tuple(paper for paper in given if paper.id in by_paper)
-    return PaperPairs(
+    return GivenPairs(
         papers=used,
         pairs=tuple(pair for paper in used for pair in by_paper[paper.id]),
         unused=tuple(paper.id for paper in given if paper.id not in by_paper),
@@ -63,7 +63,7 @@ def paired(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> PaperPairs:
 
 def read_paper_pairs(
     pairs: str | Path | Sequence[QAPair], papers: str | Path | Sequence[Paper] | None = None
-) -> PaperPairs:
+) -> GivenPairs:
     """Read pairs and their papers.
 
     Args:
@@ -102,12 +102,12 @@ def _papers(
     return found.papers, found.rejections
 
 
-def pairs_job(given: PaperPairs) -> Job:
+def pairs_job(given: GivenPairs) -> Job:
     """Return the job of judging pairs: one record a paper."""
     return records_job([paper_record(paper, given.of(paper)) for paper in given.papers], given)
 
 
-def records_job(records: Sequence[Record], given: PaperPairs) -> Job:
+def records_job(records: Sequence[Record], given: GivenPairs) -> Job:
     """Return a job of records that were made of papers and pairs."""
     job = job_of(records, Corpus(), given.rejections)
     stamp = FileStamp(

@@ -52,6 +52,7 @@ def test_worked_by_hand() -> None:
         "pooled_coverage": (0.05, 2),
         "chunks_per_answer": (0.1, 2),
         "numbers_found": (0.6667, 3),
+        "numbers_near": (0.0, 3),
         "answers_with_numbers": (0.6667, 3),
         "context_free_questions": (0.6667, 3),
         "question_similarity": (0.5, 1),
