@@ -1,4 +1,4 @@
-"""`evaluate`, `audit`, `grade`, `evaluate_pairs` and their async versions."""
+"""`evaluate`, `audit`, `grade`, `evaluate_pairs`, `generate_pairs`, and their async versions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Unpack
 
 from ragassay.errors import InputError, RagassayError
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.graphs.qa_state import QAJob
 from ragassay.options import (
     Answers,
     AuditKeywords,
@@ -19,6 +20,7 @@ from ragassay.options import (
     SourceLike,
     check_options,
     own_of,
+    settings_of,
     shows,
 )
 from ragassay.records import Audit, Nugget, Paper, QAPair, Record
@@ -31,7 +33,8 @@ from ragassay.runs.grading import Graded, grade_passages, prepared_grading
 from ragassay.runs.job import documents_of, prepared
 from ragassay.runs.paraphrasing import forget_failed_paraphrases
 from ragassay.runs.qa.evaluate import JudgedPairs, judge_pairs, pairs_settings
-from ragassay.runs.qa.inputs import read_paper_pairs
+from ragassay.runs.qa.generate import Generated, make_pairs
+from ragassay.runs.qa.inputs import papers_of, read_paper_pairs
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
 
@@ -42,10 +45,12 @@ __all__ = [
     "aaudit",
     "aevaluate",
     "aevaluate_pairs",
+    "agenerate_pairs",
     "agrade",
     "audit",
     "evaluate",
     "evaluate_pairs",
+    "generate_pairs",
     "grade",
 ]
 
@@ -275,6 +280,57 @@ async def aevaluate_pairs(
     tools = Toolbox.of(pairs_settings(options, settings))
     given = read_paper_pairs(pairs, papers).first(options.get("limit"))
     return await judge_pairs(given, tools, _folder(options))
+
+
+@shows(EvaluateKeywords)
+def generate_pairs(
+    papers: str | Path | Sequence[Paper],
+    file: str | Path,
+    *,
+    plan: QAJob | None = None,
+    evaluator: str = "",
+    settings: Settings | None = None,
+    **options: Unpack[EvaluateKeywords],
+) -> Generated:
+    """Write question-answer pairs from papers (SciQAG).
+
+    Args:
+        papers: A file or folder of papers, or papers.
+        file: The file of pairs to write; the same call again resumes a stopped one.
+        plan: How many pairs, and how they are written; by default ten a paper.
+        evaluator: LiteLLM name of a second model, which rates each pair; empty: rules alone check.
+        settings: As for `evaluate`.
+        options: See below; `model` writes. Without it, rules make pairs of sentences.
+
+    Returns:
+        The pairs by paper, with what was repaired, left out, and why.
+
+    Raises:
+        InputError: The papers cannot be read, or the file cannot be written.
+        SettingsError: A setting is wrong.
+        FatalModelError: A model is unavailable.
+    """
+    return run_sync(
+        agenerate_pairs(papers, file, plan=plan, evaluator=evaluator, settings=settings, **options)
+    )
+
+
+@shows(EvaluateKeywords)
+async def agenerate_pairs(
+    papers: str | Path | Sequence[Paper],
+    file: str | Path,
+    *,
+    plan: QAJob | None = None,
+    evaluator: str = "",
+    settings: Settings | None = None,
+    **options: Unpack[EvaluateKeywords],
+) -> Generated:
+    """Run `generate_pairs` inside a running event loop; same arguments, result and errors."""
+    check_options(options, EvaluateKeywords)
+    known = papers_of(papers)[: options.get("limit")]
+    return await make_pairs(
+        known, plan or QAJob(), settings_of(options, settings), Path(file), evaluator
+    )
 
 
 def folder_at(out: str | Path, options: Keywords) -> RunFolder:

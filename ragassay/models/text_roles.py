@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ragassay.models.embeddings import EMBEDDED, Embedder
+from ragassay.models.kept_vectors import KeptVectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +60,9 @@ class RoleEncoder:
         embedder: What embeds; by default an `Embedder` of the model.
     """
 
-    def __init__(self, model: str = EMBEDDED, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self, model: str = EMBEDDED, embedder: Embedder | KeptVectors | None = None
+    ) -> None:
         self.name = model
         self._embedder = embedder or Embedder(model)
         self._prefixes = prefixes(model)

@@ -88,6 +88,33 @@ def test_a_plan_says_how_many_calls_it_would_take(files):
     assert code == 0 and json.loads(said)["n_calls"] == 7
 
 
+def test_several_judges_are_refused(files):
+    papers, pairs = files
+    asked = ["--model", "openai/a", "--model", "openai/b"]
+    code, said = called("evaluate", pairs, "--papers", papers, *asked)
+    assert code == 1 and "one judge rates the pairs" in said
+
+
+def test_a_paper_that_does_not_fit_is_named_on_the_page(files, tmp_path, monkeypatch):
+    papers, pairs = files
+    monkeypatch.setenv("RAGASSAY_MAX_SOURCE_CHARS", "60")
+    out = tmp_path / "run"
+    with ScriptedModel(judged) as model:
+        asked = ["--model", model.model_name, "--api-base", model.base_url, "--only", "racar"]
+        called("evaluate", pairs, "--papers", papers, "--out", out, *asked)
+    page = (out / "qa.html").read_text(encoding="utf-8")
+    assert "p: " in page and "characters" in page
+
+
+def test_python_writes_pairs_too(files, tmp_path):
+    papers, _ = files
+    found = ragassay.generate_pairs(papers, tmp_path / "made.jsonl")
+    assert [one.paper for one in found.papers] == ["p"]
+    assert (tmp_path / "made.jsonl").exists()
+    with pytest.raises(ragassay.errors.InputError, match="no paper"):
+        ragassay.generate_pairs([], tmp_path / "none.jsonl")
+
+
 def test_python_gives_the_same(files):
     papers, pairs = files
     found = ragassay.evaluate_pairs(pairs, papers)

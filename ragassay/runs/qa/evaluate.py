@@ -12,10 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragassay.errors import SettingsError
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.instruments.embedded_pair_rater import EmbeddedPairRater
 from ragassay.instruments.qa_measures import measure_papers
 from ragassay.model_names import INSTRUMENTS
 from ragassay.models.cards import load_card
+from ragassay.models.embeddings import EMBEDDED
+from ragassay.models.kept_vectors import KeptVectors
 from ragassay.models.pair_relevance import NAME as PAIR_RATER
 from ragassay.models.text_roles import RoleEncoder
 from ragassay.options import EvaluateKeywords, Spelling, settings_of
@@ -37,6 +41,7 @@ MOST_SENTENCES = 100_000
 """An answer of a run of pairs is the text of all pairs of a paper: it has no bound of its own."""
 
 MEASURES = "measures.jsonl"
+CUT = "sources_cut"
 
 
 @dataclass(frozen=True)
@@ -69,10 +74,12 @@ def pairs_settings(
     """Return the settings of a run over pairs; it asks for nothing else.
 
     Raises:
-        SettingsError: A setting is wrong.
+        SettingsError: A setting is wrong, or several judges are named.
     """
     only = options.get("only") or PARTS
     chosen = settings_of({**options, "only": only}, settings, spelled)
+    if chosen.panel:
+        raise SettingsError(f"one judge rates the pairs, not {', '.join(chosen.judges)}")
     return chosen.model_copy(update={"max_sentences": MOST_SENTENCES})
 
 
@@ -96,8 +103,11 @@ async def judge_pairs(
         RunMismatchError: The folder has another run.
         FatalModelError: The judge is unavailable.
     """
+    kept = KeptVectors(tools.models.embedder)
+    if tools.models.pair_rater is not None and kept.name == EMBEDDED:
+        tools = tools.using(pair_rater=EmbeddedPairRater(kept))
     found = await run(pairs_job(given), tools, folder, listen, has_reports=False)
-    measures = await in_thread(_measured, given, tools, folder, progress)
+    measures = await in_thread(_measured, given, kept, folder, progress)
     report = QAReport(
         name=given.name or "pairs",
         papers=given.papers,
@@ -108,7 +118,7 @@ async def judge_pairs(
         judge=tools.settings.escalated_to or tools.jury.name if _has_judge(tools) else "",
         embedder=tools.models.embedder.name,
         cards=_cards(found.manifest),
-        notes=_notes(given),
+        notes=_notes(given, found),
     )
     if folder is not None:
         write_qa_report(report, folder.path)
@@ -140,8 +150,15 @@ def _cards(manifest: Manifest) -> tuple[str, ...]:
     return tuple(f"{card.model}: {card.description}" for card in cards if card is not None)
 
 
-def _notes(given: GivenPairs) -> tuple[str, ...]:
+def _notes(given: GivenPairs, found: RunResult) -> tuple[str, ...]:
     notes = [f"{one.file}, line {one.line}: {one.problem}" for one in given.rejections]
+    notes += [
+        f"{one.record_id}: {finding.message}"
+        for one in found.evaluations
+        for finding in one.findings
+        if finding.kind == CUT
+    ]
+    notes += [f"{one.record_id} was not judged: {one.failure.detail}" for one in found.failures]
     if given.unused:
         notes.append(f"Papers without a pair: {', '.join(given.unused)}")
     return tuple(notes)
@@ -149,7 +166,7 @@ def _notes(given: GivenPairs) -> tuple[str, ...]:
 
 def _measured(
     given: GivenPairs,
-    tools: Toolbox,
+    embedder: KeptVectors,
     folder: RunFolder | None,
     progress: Callable[[int], None] | None,
 ) -> tuple[PaperMeasures, ...]:
@@ -159,7 +176,6 @@ def _measured(
         kept = read_lines(file, PaperMeasures)
         if [one.paper for one in kept] == [paper.id for paper in given.papers]:
             return tuple(kept)
-    embedder = tools.models.embedder
     encode = RoleEncoder(embedder.name, embedder)
     found = measure_papers([(p, given.of(p)) for p in given.papers], encode, progress)
     if file:

@@ -91,6 +91,19 @@ def read_paper_pairs(
     return replace(both, rejections=rejections, name=name, sha256=sha256)
 
 
+def papers_of(papers: str | Path | Sequence[Paper]) -> Sequence[Paper]:
+    """Return papers that are given, or those of a file or folder; what cannot be read is left out.
+
+    Raises:
+        InputError: Nothing can be read.
+    """
+    found, rejections = _papers(papers)
+    if not found:
+        why = f": {rejections[0].problem}" if rejections else ""
+        raise InputError(f"there is no paper to write pairs from{why}")
+    return found
+
+
 def _papers(
     papers: str | Path | Sequence[Paper] | None,
 ) -> tuple[Sequence[Paper], tuple[Rejection, ...]]:
