@@ -204,16 +204,19 @@ def keep(
     """
     with errors_as_lines():
         from ragassay.formats.papers.pairs import write_pairs
+        from ragassay.reports.text import count_text
         from ragassay.runs.folder import RunFolder
         from ragassay.runs.qa.filter import filter_pairs, least_scores
 
         found = filter_pairs(RunFolder(run).evaluations(), least_scores(least or ["2"]))
         write_pairs(found.pairs, out)
-        typer.echo(f"{out}: {len(found.pairs)} pairs kept, {len(found.dropped)} rated too low")
+        kept = count_text(len(found.pairs), "pair")
+        typer.echo(f"{out}: {kept} kept, {len(found.dropped)} rated too low")
         for name, dimensions in found.dropped.items():
             typer.echo(f"{name}: {', '.join(dimensions)}", err=True)
         if found.unrated:
-            typer.echo(f"{len(found.unrated)} pairs not kept: they lack a rating", err=True)
+            lacking = count_text(len(found.unrated), "pair")
+            typer.echo(f"{lacking} not kept for want of a rating", err=True)
     if found.unrated:
         raise typer.Exit(PARTIAL)
 

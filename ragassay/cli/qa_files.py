@@ -111,6 +111,7 @@ def export(
     with errors_as_lines():
         from ragassay.cli.output import print_rejections
         from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
+        from ragassay.reports.text import count_text
 
         known = read_papers(papers) if papers else PaperFile((), ())
         found = read_pairs(pairs, known.papers)
@@ -118,7 +119,8 @@ def export(
         print_rejections(rejections)
         example = _example(instruction) if form == "sft" else None
         n = export_pairs(found.pairs, found.papers, out, form, example=example)
-        typer.echo(f"{out}: {len(found.pairs)} pairs in {n} entries of {form}")
+        entries = "1 entry" if n == 1 else f"{n:,} entries"
+        typer.echo(f"{out}: {count_text(len(found.pairs), 'pair')} in {entries} of {form}")
     if rejections:
         raise typer.Exit(PARTIAL)
 

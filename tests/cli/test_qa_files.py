@@ -80,7 +80,8 @@ def test_export_in_every_form(tmp_path, pairs, form):
     code, shown, _ = call("export", pairs, "--papers", EXAMPLE, "--as", form, "--out", out, *more)
     assert code == 0
     n = 1 if form in ("testbank", "sft") else 2
-    assert f"2 pairs in {n} entries of {form}" in shown
+    entries = "1 entry" if n == 1 else f"{n} entries"
+    assert f"2 pairs in {entries} of {form}" in shown
     assert out.stat().st_size > 100
 
 
