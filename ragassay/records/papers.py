@@ -1,13 +1,15 @@
-"""A paper in sections: the source that question-answer pairs are written from (SciQAG)."""
+"""A paper in sections, from which question-answer pairs are written (SciQAG)."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
 
 from ragassay.records.base import Frozen
+from ragassay.records.inputs import Document, QAPair, Record
 
 SectionKind = Literal["abstract", "body", "table", "caption", "reference", "back"]
 """What a section is; "back": acknowledgements, funding, conflicts of interest and the like."""
@@ -77,3 +79,23 @@ class Paper(Frozen):
 
     def _of(self, kinds: tuple[SectionKind, ...]) -> list[PaperSection]:
         return [section for section in self.sections if section.kind in kinds and section.text]
+
+
+def paper_record(paper: Paper, pairs: Sequence[QAPair], name: str = "") -> Record:
+    """Return a record whose one source is the paper, and whose answer is the text of the pairs.
+
+    Args:
+        paper: The paper.
+        pairs: Pairs that were written from it.
+        name: Id of the record; by default the paper's.
+    """
+    systems = dict.fromkeys(pair.system for pair in pairs)
+    return Record(
+        id=name or paper.id,
+        question=paper.title or paper.id,
+        answer="\n\n".join(f"{pair.question}\n{pair.answer}" for pair in pairs),
+        sources=(Document(id=paper.id, title=paper.title, text=paper.evidence_text),),
+        pairs=tuple(pairs),
+        system=next(iter(systems)) if len(systems) == 1 else None,
+        topic=paper.id,
+    )

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from qa_pairs import PAIRS, PAPER
 
-from ragassay.agents.papers import paper_record
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import file_of
 from ragassay.instruments.embedded_pair_rater import EmbeddedPairRater
 from ragassay.instruments.pair_signals import PaperSignals
 from ragassay.models.pair_relevance import RelevanceModel, shipped_relevance
 from ragassay.records import RACAR, Bound, Case, RacarRating
+from ragassay.records.papers import paper_record
 from ragassay.settings import load_settings
 
 BOUNDS = tuple(

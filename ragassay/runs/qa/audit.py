@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragassay.agents.papers import paper_record
 from ragassay.errors import InputError
 from ragassay.perturbations.pairs import PAIR_ATTACKS, damage_pair
 from ragassay.records import DamagedAnswer, Paper, Record
+from ragassay.records.papers import paper_record
 from ragassay.runs.audit_job import Ask, AuditJob, AuditOptions, spread
 from ragassay.runs.qa.inputs import GivenPairs, records_job
 

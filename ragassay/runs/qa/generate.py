@@ -14,7 +14,6 @@ from typing import Any
 import dspy
 from langchain_core.runnables import RunnableConfig
 
-from ragassay.agents.papers import paper_record
 from ragassay.errors import FatalModelError, InputError, RagassayError, SettingsError
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.formats.papers import write_pairs
@@ -26,6 +25,7 @@ from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, Rate
 from ragassay.instruments.qa_extractor import EXTRACTOR, extract_pairs
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
+from ragassay.records.papers import paper_record
 from ragassay.runs.engine import Event, Listener, first_error
 from ragassay.runs.testbank_meaning import repeats
 from ragassay.settings import Settings

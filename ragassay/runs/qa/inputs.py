@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragassay.agents.papers import paper_record
 from ragassay.errors import InputError
 from ragassay.formats.papers.files import read_papers
 from ragassay.formats.papers.pairs import read_pairs
 from ragassay.models.weights import sha256_of
 from ragassay.records import FileStamp, Paper, QAPair, Record, Rejection
+from ragassay.records.papers import paper_record
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.job import Job, job_of
 
