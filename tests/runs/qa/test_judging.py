@@ -118,3 +118,18 @@ def test_the_filter_keeps_what_is_rated_well_in_every_dimension():
     assert kept.dropped == {"p/2": RACAR} and kept.unrated == ()
     bare = found.model_copy(update={"verdicts": ()})
     assert filter_pairs([bare], least_scores(["accuracy=1"])).unrated == ("p/1", "p/2", "p/3")
+
+
+def test_what_instruments_leave_open_goes_to_a_second_judge():
+    with ScriptedModel(judged) as model:
+        tools = Toolbox.of(
+            load_settings(only=("racar",), escalate=f"{model.model_name}@{model.base_url}")
+        )
+        (found,) = run_sync(run(pairs_job(GIVEN), tools, None)).evaluations
+    ratings = {r.item: r for r in found.of(RacarRating)}
+    assert len(ratings) == len(RACAR) * len(PAIRS)
+    assert not [r for r in ratings.values() if r.failure]
+    # By rule: a figure in the question, a number that is not there. All else is the judge's.
+    alone = {item for item, r in ratings.items() if r.escalation is None}
+    assert {"agnosticism/p/2", "accuracy/p/2"} <= alone
+    assert ratings["completeness/p/1"].escalation is not None
