@@ -94,7 +94,7 @@ def generate(
       ragassay qa generate papers/ --out pairs.jsonl
 
       ragassay qa generate papers/ --n 10 --out pairs.jsonl --model openai/gpt-4.1-mini
-      --evaluator anthropic/claude-sonnet-4-5
+      --evaluator mistral/mistral-large-latest
 
       ragassay qa generate papers/ --long sections --out pairs.jsonl --model ragassay/adapters/qa
 

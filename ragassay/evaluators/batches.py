@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ragassay.evaluators.base import CaseFile, Evaluator, Task
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.toolbox import Toolbox
 
 T = TypeVar("T")
 
@@ -24,6 +29,15 @@ class Batch(Generic[T]):
     def asked(self, turn: str) -> tuple[T, ...]:
         """Return what a call is about: all at first, one where a second judge is asked."""
         return self.things if turn == "first" else self.things[:1]
+
+
+class BatchEvaluator(Evaluator[Batch[T]]):
+    """An evaluator that asks about several things in a call."""
+
+    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
+        """Return one task a call."""
+        asked = file.subjects(self, tools)
+        return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
 
 
 def batches(things: Sequence[T], n: int, key: Callable[[T], str]) -> dict[str, Batch[T]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
-from ragassay.evaluators.batches import Batch, batches
+from ragassay.evaluators.base import CaseFile, Task, Wording, Words
+from ragassay.evaluators.batches import Batch, BatchEvaluator, batches
 from ragassay.metrics.exam import exam_scores
 from ragassay.records import (
     Case,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Graded = tuple[ExamGrader, ExamItem]
 
 
-class ExamGradeEvaluator(Evaluator[Batch[Graded]]):
+class ExamGradeEvaluator(BatchEvaluator[Graded]):
     """Grade the answer by each item of its query's test bank."""
 
     name = "exam_grade"
@@ -60,11 +60,6 @@ class ExamGradeEvaluator(Evaluator[Batch[Graded]]):
             key: found[key]
             for key in (_key((way, item)) for way in tools.grading.item_ways for item in items)
         }
-
-    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
-        """Return one task a call."""
-        asked = file.subjects(self, tools)
-        return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
 
     async def ask(
         self, subject: Batch[Graded], task: Task, file: CaseFile, tools: Toolbox

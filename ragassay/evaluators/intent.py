@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
-from ragassay.evaluators.batches import Batch, batches
+from ragassay.evaluators.base import CaseFile, Task, Wording, Words
+from ragassay.evaluators.batches import Batch, BatchEvaluator, batches
 from ragassay.metrics.qa.racar import intent_scores
 from ragassay.records import Failure, IntentSimilarity, QAPair, Score
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Two = tuple[QAPair, QAPair]
 
 
-class IntentEvaluator(Evaluator[Batch[Two]]):
+class IntentEvaluator(BatchEvaluator[Two]):
     """Compare the questions of a paper two by two; those with the same first one share a call."""
 
     name = "intent"
@@ -36,18 +36,13 @@ class IntentEvaluator(Evaluator[Batch[Two]]):
     )
 
     def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, Batch[Two]]:
-        """Return each two questions; none without a judge."""
-        if tools.jury.lm is None:
+        """Return each two questions; none without a judge that can tell."""
+        if tools.jury.lm is None or tools.models.pair_rater is not None:
             return {}
         found: dict[str, Batch[Two]] = {}
         for _, same in groupby(combinations(file.case.pairs, 2), key=lambda two: two[0].id):
             found |= batches(list(same), tools.settings.pairs_per_call, _key)
         return found
-
-    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
-        """Return one task a call."""
-        asked = file.subjects(self, tools)
-        return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
 
     async def ask(
         self, subject: Batch[Two], task: Task, file: CaseFile, tools: Toolbox

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
-from ragassay.evaluators.batches import Batch, batches
+from ragassay.evaluators.base import CaseFile, Task, Wording, Words
+from ragassay.evaluators.batches import Batch, BatchEvaluator, batches
 from ragassay.metrics.qa.racar import racar_scores
 from ragassay.records import RACAR, Failure, QAPair, RacarDimension, RacarRating, Score
 from ragassay.threads import in_thread
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Rated = tuple[RacarDimension, QAPair]
 
 
-class RacarEvaluator(Evaluator[Batch[Rated]]):
+class RacarEvaluator(BatchEvaluator[Rated]):
     """Rate each pair in each dimension; the pairs of a paper share a call."""
 
     name = "racar"
@@ -43,11 +43,6 @@ class RacarEvaluator(Evaluator[Batch[Rated]]):
             rated: list[Rated] = [(dimension, pair) for pair in file.case.pairs]
             found |= batches(rated, n, _key)
         return found
-
-    def tasks(self, file: CaseFile, tools: Toolbox) -> list[Task]:
-        """Return one task a call."""
-        asked = file.subjects(self, tools)
-        return [Task(self.name, key, file.id) for key, one in asked.items() if one.is_sent]
 
     async def ask(
         self, subject: Batch[Rated], task: Task, file: CaseFile, tools: Toolbox

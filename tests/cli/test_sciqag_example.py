@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 import yaml
-from typer.testing import CliRunner
+from walking import told, walk_of
 
-from ragassay.cli import app
 from ragassay.formats.papers.pairs import read_pairs
 from ragassay.formats.workbench.banks import read_test_banks
 from ragassay.testing import ScriptedModel
@@ -23,23 +19,7 @@ pytestmark = pytest.mark.integration
 @pytest.fixture
 def walk() -> ModuleType:
     """The script of the walk-through."""
-    path = Path(__file__).parents[2] / "examples" / "sciqag" / "walk.py"
-    spec = importlib.util.spec_from_file_location("sciqag_walk", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def told(commands: Sequence[Sequence[str]], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Run commands; return what each prints, by its second word."""
-    monkeypatch.setenv("COLUMNS", "120")
-    found: dict[str, str] = {}
-    for command in commands:
-        result = CliRunner().invoke(app, list(command))
-        assert result.exit_code == 0, (command, result.output)
-        found[command[1]] = result.output
-    return found
+    return walk_of("sciqag")
 
 
 def test_with_a_scripted_model(walk, tmp_path, monkeypatch):
@@ -47,10 +27,12 @@ def test_with_a_scripted_model(walk, tmp_path, monkeypatch):
     with ScriptedModel(walk.scripted_reply(script)) as model:
         said = told(walk.steps(tmp_path, model), monkeypatch)
     # Two of the six are written again: one names a figure, one has a number that is not there.
-    assert "6 pairs of 1 paper" in said["generate"] and "2 of them repaired" in said["generate"]
-    assert "6 pairs on 1 paper: 1 pair is rated 1 of 3." in said["evaluate"]
-    assert "Agnosticism" in said["audit"]
-    assert "5 pairs kept, 1 rated too low" in said["filter"]
+    assert (
+        "6 pairs of 1 paper" in said["qa generate"] and "2 of them repaired" in said["qa generate"]
+    )
+    assert "6 pairs on 1 paper: 1 pair is rated 1 of 3." in said["qa evaluate"]
+    assert "Agnosticism" in said["qa audit"]
+    assert "5 pairs kept, 1 rated too low" in said["qa filter"]
     judged = tmp_path / "judged"
     page = (judged / "qa.html").read_text(encoding="utf-8")
     assert "led four of them to stop is left out" in page and "<svg" in page
@@ -65,5 +47,5 @@ def test_without_a_model_as_far_as_that_goes(walk, tmp_path, monkeypatch):
     pairs = read_pairs(tmp_path / "pairs.jsonl").pairs
     assert 1 <= len(pairs) <= 6
     assert all(pair.sources and pair.system == "sentences by rule" for pair in pairs)
-    assert "Numbers found" in said["evaluate"]
+    assert "Numbers found" in said["qa evaluate"]
     assert (tmp_path / "judged" / "qa.html").exists() and (tmp_path / "bank.jsonl.gz").exists()

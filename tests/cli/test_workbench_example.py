@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 import yaml
-from typer.testing import CliRunner
+from walking import told, walk_of
 
-from ragassay.cli import app
 from ragassay.formats.qrels import read_qrels
 from ragassay.testing import ScriptedModel
 
@@ -21,24 +17,7 @@ pytestmark = pytest.mark.integration
 @pytest.fixture
 def walk() -> ModuleType:
     """The script of the walk-through."""
-    path = Path(__file__).parents[2] / "examples" / "workbench" / "walk.py"
-    spec = importlib.util.spec_from_file_location("walk", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def told(commands: Sequence[Sequence[str]], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Run commands; return what each prints, by its first words."""
-    monkeypatch.setenv("COLUMNS", "120")
-    found: dict[str, str] = {}
-    for command in commands:
-        result = CliRunner().invoke(app, list(command))
-        assert result.exit_code == 0, (command, result.output)
-        n_words = 2 if command[0] in ("testbank", "grades") else 1
-        found[" ".join(command[:n_words])] = result.output
-    return found
+    return walk_of("workbench")
 
 
 def test_with_a_scripted_model(walk, tmp_path, monkeypatch):

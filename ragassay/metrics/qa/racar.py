@@ -11,12 +11,24 @@ from ragassay.records import MOST_INTENT, RACAR, RACAR_SCALE, IntentSimilarity, 
 def racar_scores(ratings: Sequence[RacarRating], judge: str) -> dict[str, Score]:
     """Return the mean rating of pairs in each dimension, 1 to 3; empty without ratings."""
     low, high = map(float, RACAR_SCALE)
-    by_dimension = {name: [r.score for r in ratings if r.dimension == name] for name in RACAR}
+    by_dimension = {name: [r for r in ratings if r.dimension == name] for name in RACAR}
     return {
-        f"racar.{name}": mean_score(scores, (low, high), judge)
-        for name, scores in by_dimension.items()
-        if scores
+        f"racar.{name}": told(mean_score([r.score for r in own], (low, high), judge), own)
+        for name, own in by_dimension.items()
+        if own
     }
+
+
+def told(mean: Score, ratings: Sequence[RacarRating]) -> Score:
+    """Return a mean, without its value where some ratings are undecided.
+
+    What leaves pairs undecided decides some values more readily than others, so that a mean over
+    the rest would be no estimate: its bounds stay.
+    """
+    if not any(one.is_undecided for one in ratings):
+        return mean
+    none: dict[str, None] = {"value": None, "low": None, "high": None}
+    return mean.model_copy(update=none)
 
 
 def intent_scores(found: Sequence[IntentSimilarity], judge: str) -> dict[str, Score]:

@@ -12,6 +12,7 @@ from ragassay.metrics.qa.diversity import (
     pair_similarities,
     question_diversity,
 )
+from ragassay.metrics.qa.racar import told
 from ragassay.metrics.scoring import SHARE_SCALE, build_score, rounded
 from ragassay.records import Score
 from ragassay.records.qa_measures import PairMeasures, PaperMeasures
@@ -50,10 +51,7 @@ def clustered_score(
 
 
 def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) -> dict[str, Score]:
-    """Return the mean of each dimension that was rated, by its name (table 1).
-
-    What leaves pairs undecided decides some values more readily than others, so that a mean over
-    the rest would be no estimate: there is none, only its bounds.
+    """Return the mean of each dimension that was rated, by its name (table 1); see `told`.
 
     Args:
         ratings: The score counts where there is one, else the rating.
@@ -69,9 +67,7 @@ def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) ->
                 scale=(float(RACAR_SCALE[0]), float(RACAR_SCALE[1])),
                 judge=own[0].judge,
             )
-            is_open = any(one.is_undecided for one in own)
-            none: dict[str, None] = {"value": None, "low": None, "high": None}
-            found[dimension] = mean.model_copy(update=none) if is_open else mean
+            found[dimension] = told(mean, own)
     return found
 
 

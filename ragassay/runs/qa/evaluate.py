@@ -8,7 +8,6 @@ report pairs.csv, papers.csv   its figures
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from ragassay.reports.qa.html import render_qa_html
 from ragassay.reports.qa.markdown import render_qa_markdown
 from ragassay.reports.qa.tables import pairs_csv, papers_csv
 from ragassay.reports.qa.view import QAReport
-from ragassay.runs.engine import Listener
+from ragassay.runs.engine import Event, Listener
 from ragassay.runs.evaluate import RunResult, run
 from ragassay.runs.folder import RunFolder, read_lines, write_lines, write_whole
 from ragassay.runs.qa.inputs import GivenPairs, pairs_job
@@ -88,7 +87,6 @@ async def judge_pairs(
     tools: Toolbox,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
-    progress: Callable[[int], None] | None = None,
 ) -> JudgedPairs:
     """Measure and judge pairs; with a folder, resume an earlier start and write the report there.
 
@@ -96,8 +94,7 @@ async def judge_pairs(
         given: Papers with their pairs.
         tools: What judges; see `pairs_settings`.
         folder: The run's folder.
-        listen: Receives the progress of the judge.
-        progress: Receives the number of papers that were measured.
+        listen: Receives progress events.
 
     Raises:
         RunMismatchError: The folder has another run.
@@ -107,7 +104,7 @@ async def judge_pairs(
     if tools.models.pair_rater is not None and kept.name == EMBEDDED:
         tools = tools.using(pair_rater=EmbeddedPairRater(kept))
     found = await run(pairs_job(given), tools, folder, listen, has_reports=False)
-    measures = await in_thread(_measured, given, kept, folder, progress)
+    measures = await in_thread(_measured, given, kept, folder, listen)
     report = QAReport(
         name=given.name or "pairs",
         papers=given.papers,
@@ -168,7 +165,7 @@ def _measured(
     given: GivenPairs,
     embedder: KeptVectors,
     folder: RunFolder | None,
-    progress: Callable[[int], None] | None,
+    listen: Listener,
 ) -> tuple[PaperMeasures, ...]:
     """Measure, or read what an earlier start of the same run measured."""
     file = folder.path / MEASURES if folder else None
@@ -177,6 +174,14 @@ def _measured(
         if [one.paper for one in kept] == [paper.id for paper in given.papers]:
             return tuple(kept)
     encode = RoleEncoder(embedder.name, embedder)
+    n_done = 0
+
+    def progress(n_papers: int) -> None:
+        nonlocal n_done
+        listen(Event(n_calls=n_papers - n_done))
+        n_done = n_papers
+
+    listen(Event(n_expected=len(given.papers), phase="measuring"))
     found = measure_papers([(p, given.of(p)) for p in given.papers], encode, progress)
     if file:
         write_lines(file, found)

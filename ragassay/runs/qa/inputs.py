@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,7 +39,14 @@ class GivenPairs:
 
     def of(self, paper: Paper) -> tuple[QAPair, ...]:
         """Return the pairs of a paper."""
-        return tuple(pair for pair in self.pairs if pair.paper == paper.id)
+        return self._by_paper[paper.id]
+
+    @functools.cached_property
+    def _by_paper(self) -> dict[str, tuple[QAPair, ...]]:
+        found = dict[str, list[QAPair]]()
+        for pair in self.pairs:
+            found.setdefault(pair.paper, []).append(pair)
+        return {name: tuple(pairs) for name, pairs in found.items()}
 
     def first(self, n_papers: int | None) -> GivenPairs:
         """Return the first papers with their pairs; all without a number."""
