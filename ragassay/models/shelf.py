@@ -184,49 +184,20 @@ def _verifiers() -> tuple[ShelfItem, ...]:
 def _fitted() -> tuple[ShelfItem, ...]:
     """Return the models that measure and order: the smallest of the package."""
     home = Path(str(files("ragassay")))
-    signals, reranker = load_card("ragassay/signals"), load_card("ragassay/reranker")
-    exam, pairs = load_card(EXAM_GRADER), load_card(PAIR_RATER)
-    return (
-        ShelfItem(
-            "ragassay/signals",
-            "rates answers by what was measured of them",
-            SHIPPED,
-            (
-                ShelfFile(
-                    home / "models" / "raters" / "signals.json",
-                    signals.digest if signals else "",
-                    _rater_digest,
-                ),
-            ),
-            signals,
-        ),
-        ShelfItem(
-            EXAM_GRADER,
-            "rates how well passages cover the items of a test bank",
-            SHIPPED,
-            (ShelfFile(EXAM_FILE, exam.digest if exam else "", _exam_digest),),
-            exam,
-        ),
-        ShelfItem(
-            PAIR_RATER,
-            "rates question-answer pairs where no judge is needed",
-            SHIPPED,
-            (ShelfFile(PAIRS_FILE, pairs.digest if pairs else "", _pairs_digest),),
-            pairs,
-        ),
-        ShelfItem(
-            "ragassay/reranker",
-            "orders what a search found",
-            SHIPPED,
-            (
-                ShelfFile(
-                    home / "retrievers" / "weights" / "reranker.json",
-                    reranker.digest if reranker else "",
-                ),
-            ),
-            reranker,
-        ),
+    signals = home / "models" / "raters" / "signals.json"
+    reranker = home / "retrievers" / "weights" / "reranker.json"
+    rows = (
+        ("ragassay/signals", "rates answers by what was measured of them", signals, _rater_digest),
+        (EXAM_GRADER, "rates how well passages cover a test bank's items", EXAM_FILE, _exam_digest),
+        (PAIR_RATER, "rates question-answer pairs by rule", PAIRS_FILE, _pairs_digest),
+        ("ragassay/reranker", "orders what a search found", reranker, sha256_of),
     )
+    found: list[ShelfItem] = []
+    for name, role, path, digest_of in rows:
+        card = load_card(name)
+        file = ShelfFile(path, card.digest if card else "", digest_of)
+        found.append(ShelfItem(name, role, SHIPPED, (file,), card))
+    return tuple(found)
 
 
 def _adapter_files(adapter: Adapter) -> tuple[ShelfFile, ...]:
