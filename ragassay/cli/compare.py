@@ -19,7 +19,11 @@ MOST_PAIRS = 28
 def compare(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Run folders, as written by `ragassay evaluate`."),
+        typer.Argument(
+            metavar="RUN...",
+            help="Run folders, as written by `ragassay evaluate`; or files of answers with labels "
+            "of people.",
+        ),
     ],
     score: Annotated[
         list[str] | None,
@@ -28,6 +32,10 @@ def compare(
             help="Compare by this score (nuggets.recall), by a group of scores (rubric), or by "
             "all; repeat for more. By default the main scores that the runs have.",
         ),
+    ] = None,
+    clusters: Annotated[
+        Path | None,
+        typer.Option(help="MedAESQA's clusters of sentences, for recall as published."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -46,7 +54,9 @@ def compare(
     compared on the questions that both have, by a paired permutation test with Holm's correction
     over all pairs; systems without a significant difference are shown as tied.
 
-    Runs by different judges or settings are compared too, with a warning.
+    Runs by different judges or settings are compared too, with a warning. A file of answers with
+    people's labels (MedAESQA, the nuggetizer's assignments) ranks its systems by these labels, as
+    the published tables do.
 
     For example:
 
@@ -55,12 +65,14 @@ def compare(
       ragassay evaluate beta.jsonl --out runs/beta
 
       ragassay compare runs/alpha runs/beta --score nuggets.recall --score rubric --out comparison
+
+      ragassay compare medaesqa_v1.json --score sentences --score citations --clusters clusters.json
     """
     with errors_as_lines():
         from ragassay.runs.compare import compare as compare_runs
         from ragassay.runs.compare import write_comparison
 
-        found = compare_runs(runs, score or ())
+        found = compare_runs(runs, score or (), clusters)
         for warning in found.warnings:
             typer.echo(f"warning: {warning}", err=True)
         _print(found)

@@ -225,8 +225,8 @@ class CitationEvaluator(_ClaimEvaluator):
             "citations.contradict": Wording("Citations contradict", "lower"),
             "citations.cited": Wording("Sentences that cite", "higher"),
             "citations.coverage": Wording("Citation coverage", "higher"),
-            "citations.precision": Wording("Citation precision", "higher"),
-            "citations.recall": Wording("Citation recall", "higher"),
+            "citations.document_precision": Wording("Cited documents that are relevant", "higher"),
+            "citations.document_recall": Wording("Relevant documents that are cited", "higher"),
         },
     )
 

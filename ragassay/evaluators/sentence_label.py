@@ -39,7 +39,10 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
             "sentences.borderline": Wording("Borderline sentences"),
             "sentences.unnecessary": Wording("Unnecessary sentences", "lower"),
             "sentences.inappropriate": Wording("Inappropriate sentences", "lower"),
-            "sentences.completeness": Wording("Completeness", "higher"),
+            "sentences.recall": Wording("Recall of required and borderline", "higher"),
+            "sentences.recall_required": Wording("Recall of required", "higher"),
+            "sentences.recall_supported": Wording("Recall of required and supported", "higher"),
+            "sentences.cluster_recall": Wording("Share of what all answers say", "higher"),
         },
     )
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+Average = Literal["macro", "weighted"]
 KappaWeights = Literal["linear", "quadratic"]
 AlphaLevel = Literal["nominal", "ordinal", "interval"]
 COEFFICIENT_SCALE = (-1.0, 1.0)
@@ -48,13 +49,29 @@ class ClassAgreement:
 
 
 @dataclass(frozen=True)
+class AveragedScores:
+    """Precision, recall and F1 averaged over labels, a label nobody gave left out.
+
+    Attributes:
+        precision: 0 for a label that the judge never gave.
+        recall: 0 for a label that people never gave.
+        f1: The mean of the labels' F1, not the F1 of the means.
+    """
+
+    precision: Score
+    recall: Score
+    f1: Score
+
+
+@dataclass(frozen=True)
 class Agreement:
     """A judge compared with people. Every score has its n, its unscored count and its interval.
 
     Attributes:
         labels: All labels, in order.
         accuracy: Share of items on which they agree; the bounds cover what is unscored.
-        macro_f1: Mean F1 over the labels that either of them used.
+        macro: Each label counts the same (BioACE, table 3).
+        weighted: Each label counts as often as people gave it (BioACE, table 2).
         kappa: Cohen's kappa.
         linear_kappa: With linear weights; None where the labels have no order.
         quadratic_kappa: With quadratic weights; None where the labels have no order.
@@ -64,7 +81,8 @@ class Agreement:
 
     labels: tuple[str, ...]
     accuracy: Score
-    macro_f1: Score
+    macro: AveragedScores
+    weighted: AveragedScores
     kappa: Score
     linear_kappa: Score | None
     quadratic_kappa: Score | None
@@ -115,7 +133,8 @@ def agreement(
     return Agreement(
         labels=tuple(labels),
         accuracy=_accuracy(rows, n_unscored),
-        macro_f1=_macro_f1(*pairs, tables, n_unscored),
+        macro=_averaged("macro", *pairs, tables, n_unscored),
+        weighted=_averaged("weighted", *pairs, tables, n_unscored),
         kappa=_kappa(*pairs, tables, n_unscored, None),
         linear_kappa=linear,
         quadratic_kappa=quadratic,
@@ -248,22 +267,45 @@ def _accuracy(rows: Sequence[tuple[int, int, str]], n_unscored: int) -> Score:
     return found.model_copy(update=ends)
 
 
-def _macro_f1(
-    truth: Sequence[int], predicted: Sequence[int], tables: NDArray[np.float64], n_unscored: int
-) -> Score:
+def _averaged(
+    average: Average,
+    truth: Sequence[int],
+    predicted: Sequence[int],
+    tables: NDArray[np.float64],
+    n_unscored: int,
+) -> AveragedScores:
+    from sklearn.metrics import precision_recall_fscore_support
+
+    if not truth:
+        return AveragedScores(*[build_score(None, 0, n_unscored, None)] * 3)
+    values = precision_recall_fscore_support(truth, predicted, average=average, zero_division=0)
+    return AveragedScores(
+        *(
+            build_score(
+                float(value),
+                len(truth),
+                n_unscored,
+                bootstrap_interval(_averaged_draws(which, average, tables), len(tables)),
+            )
+            for which, value in enumerate(values[:3])
+        )
+    )
+
+
+def _averaged_draws(which: int, average: Average, tables: NDArray[np.float64]) -> Statistic:
+    """Return the mean precision (0), recall (1) or F1 (2) of the labels in drawn questions."""
     import numpy as np
-    from sklearn.metrics import f1_score
 
     def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         drawn = np.tensordot(counts, tables, axes=1)
-        marginals = drawn.sum(axis=1) + drawn.sum(axis=2)
-        found = np.diagonal(drawn, axis1=1, axis2=2) * 2 / marginals
-        return np.where(marginals > 0, found, 0).sum(axis=1) / (marginals > 0).sum(axis=1)
+        given, said = drawn.sum(axis=2), drawn.sum(axis=1)
+        both = np.diagonal(drawn, axis1=1, axis2=2)
+        sizes = (said, given, (said + given) / 2)[which]
+        share = np.divide(both, sizes, out=np.zeros_like(both), where=sizes > 0)
+        weights = given if average == "weighted" else (given + said > 0).astype(float)
+        return (share * weights).sum(axis=1) / weights.sum(axis=1)
 
-    if not truth:
-        return build_score(None, 0, n_unscored, None)
-    value = float(f1_score(truth, predicted, average="macro"))
-    return build_score(value, len(truth), n_unscored, bootstrap_interval(of_draws, len(tables)))
+    return of_draws
 
 
 def _kappa(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from ragassay.metrics.scores import share
 from ragassay.records import (
@@ -17,36 +18,46 @@ from ragassay.records import (
     Verdict,
 )
 
+MergeRule = Literal["all", "any"]
+"""Whether all nuggets of a sentence must be supported, or any."""
+
 RELEVANT: frozenset[str] = frozenset({"supports", "contradicts", "neutral"})
 """Verdicts on a document that is about the sentence's subject (MedAESQA: relevant)."""
 
 
-def merge_nugget_verdicts(verdicts: Sequence[Verdict]) -> Verdict | None:
+def merge_nugget_verdicts(verdicts: Sequence[Verdict], rule: MergeRule = "all") -> Verdict | None:
     """Merge the verdicts on a sentence's nuggets into one on the citation (BioACE, section 4.2.3).
 
-    As in the paper's text: any contradiction contradicts; else any support supports; else the
-    document is neutral where any nugget is neutral, and not relevant otherwise. The paper's figure
-    5 requires that every nugget of the answer is supported, its text and code require one; this
-    follows the text.
+    A contradiction contradicts. Else "all" is the paper's rule that one nugget which is not
+    supported makes the document neutral, as its figure 5 says too; "any" is the other rule of the
+    same section and of the authors' code: one supported nugget supports. A document that no nugget
+    is about is not relevant.
 
     Args:
         verdicts: The verdict on each nugget of the sentence, against all nuggets of the document.
+        rule: The nuggets that must be supported.
 
     Returns:
         None without a nugget.
 
     Example:
         >>> merge_nugget_verdicts(["supports", "neutral"])
+        'neutral'
+        >>> merge_nugget_verdicts(["supports", "neutral"], "any")
         'supports'
-        >>> merge_nugget_verdicts(["supports", "contradicts"])
+        >>> merge_nugget_verdicts(["supports", "contradicts"], "any")
         'contradicts'
     """
+    if rule == "all" and len(set(verdicts)) > 1 and "contradicts" not in verdicts:
+        return "neutral"
     order: tuple[Verdict, ...] = ("contradicts", "supports", "neutral", "not_relevant")
     return next((verdict for verdict in order if verdict in verdicts), None)
 
 
 def merged_citations(
-    cited: Iterable[tuple[int, Citation, EvidenceSpan]], verdicts: Iterable[NuggetVerdict]
+    cited: Iterable[tuple[int, Citation, EvidenceSpan]],
+    verdicts: Iterable[NuggetVerdict],
+    rule: MergeRule = "all",
 ) -> list[CitationVerdict]:
     """Return verdicts on citations from those on nuggets.
 
@@ -56,6 +67,7 @@ def merged_citations(
     Args:
         cited: Number of a sentence, its citation, and the part of the document that was compared.
         verdicts: Those on the nuggets of these sentences.
+        rule: See `merge_nugget_verdicts`.
     """
     by_pair: dict[tuple[int, str], list[NuggetVerdict]] = {}
     for verdict in verdicts:
@@ -68,7 +80,7 @@ def merged_citations(
         known: list[Verdict] = [verdict.verdict for verdict in own if verdict.verdict]
         missing = sorted((v for v in own if v.failure), key=lambda v: v.is_undecided)
         broken = [verdict.failure for verdict in missing]
-        merged = merge_nugget_verdicts(known)
+        merged = merge_nugget_verdicts(known, rule)
         if merged is None and not broken:
             continue
         unscored = broken[0] if broken and merged != "contradicts" else None
@@ -82,17 +94,19 @@ def merged_citations(
                 evidence=evidence,
                 nuggets=tuple(own),
                 usage=usage,
-                leaning=_leaning(own) if unscored and unscored.reason == "undecided" else None,
+                leaning=_leaning(own, rule)
+                if unscored and unscored.reason == "undecided"
+                else None,
                 failure=unscored,
             )
         )
     return found
 
 
-def _leaning(verdicts: Sequence[NuggetVerdict]) -> Verdict | None:
+def _leaning(verdicts: Sequence[NuggetVerdict], rule: MergeRule) -> Verdict | None:
     """Return what the verdicts would merge into if the undecided ones were as they lean."""
     said = (verdict.verdict or verdict.leaning for verdict in verdicts)
-    return merge_nugget_verdicts([one for one in said if one in VERDICTS])
+    return merge_nugget_verdicts([one for one in said if one in VERDICTS], rule)
 
 
 def citation_scores(
@@ -105,9 +119,12 @@ def citation_scores(
     - citations.contradict: share of citations that contradict their sentence; not for verdicts with
       two labels only.
     - citations.coverage: share of sentences that have a supporting citation.
-    - citations.precision: share of the distinct cited documents that are relevant to a sentence
-      that cites them. An invalid citation counts as a document that is not.
+    - citations.document_precision: share of the distinct cited documents that are relevant to a
+      sentence that cites them. An invalid citation counts as a document that is not.
     - citations.cited: share of sentences with a citation that resolves; no model is asked.
+
+    An answer that cites nothing has 0 of each, with n 0, as in MedAESQA; the pooled scores of a run
+    leave it out. ALCE's measures are others: `ragassay.metrics.alce`.
 
     Args:
         sentences: The answer's sentences.
@@ -125,12 +142,18 @@ def citation_scores(
             "citations.contradict", given.count("contradicts"), len(given), n_unscored, judge
         ),
         "citations.coverage": _coverage(sentences, citations, judge),
-        "citations.precision": _precision(citations, judge),
+        "citations.document_precision": _document_precision(citations, judge),
         "citations.cited": share("citations.cited", n_cited, len(sentences), 0, ""),
     }
     if "not_attributable" in given:
         del scores["citations.contradict"]
-    return scores
+    return scores if citations or not sentences else scores | _of_no_citation(scores)
+
+
+def _of_no_citation(scores: Mapping[str, Score]) -> dict[str, Score]:
+    """Return zeros for the scores of citations, as there is none."""
+    nothing = {"value": 0.0, "worst": 0.0, "best": 0.0}
+    return {key: s.model_copy(update=nothing) for key, s in scores.items() if not s.n}
 
 
 def _coverage(
@@ -143,7 +166,7 @@ def _coverage(
     return share("citations.coverage", len(supported), n, len(unscored), judge)
 
 
-def _precision(citations: Sequence[CitationVerdict], judge: str) -> Score:
+def _document_precision(citations: Sequence[CitationVerdict], judge: str) -> Score:
     """Score precision; a document is relevant if it is so to one of the sentences that cite it."""
     by_document: dict[str, list[str | None]] = {}
     for verdict in citations:
@@ -155,4 +178,4 @@ def _precision(citations: Sequence[CitationVerdict], judge: str) -> Score:
         1 for found in by_document.values() if None in found and not RELEVANT.intersection(found)
     )
     n = len(by_document) - n_unscored
-    return share("citations.precision", n_relevant, n, n_unscored, judge)
+    return share("citations.document_precision", n_relevant, n, n_unscored, judge)

@@ -2,7 +2,8 @@
 
 Pradeep et al. 2025, "The Great Nugget Recall" (arXiv 2504.15068). Each gold nugget is supported,
 partially supported or not supported by the answer; vital nuggets are those that a good answer must
-state. A failed assignment is None and left out; the nuggetizer's code counts it as not supported.
+state. A failed assignment is None and left out; the nuggetizer's code counts it as not supported,
+as `nuggetizer_scores` does.
 """
 
 from __future__ import annotations
@@ -135,6 +136,41 @@ def assignment_scores(
         "nuggets.all": (labels, PARTIAL),
     }
     return {key: _score(*parts, judge) for key, parts in chosen.items() if parts[0]}
+
+
+def nuggetizer_scores(labels: Labels, importance: Sequence[Importance | None]) -> dict[str, Score]:
+    """Return the four scores as the nuggetizer's own program gives them, for published tables.
+
+    A nugget whose assignment failed counts as not supported, and an answer without nuggets, or
+    without vital ones, has 0. `assignment_scores` leaves both out.
+
+    Args:
+        labels: shape (n_nuggets,); None where the assignment failed.
+        importance: shape (n_nuggets,).
+
+    Returns:
+        Keyed "nuggetizer.strict_vital", "nuggetizer.strict_all", "nuggetizer.vital" and
+        "nuggetizer.all".
+
+    Raises:
+        InputError: The lengths differ.
+
+    Example:
+        >>> nuggetizer_scores(["support", None], ["vital", "vital"])["nuggetizer.vital"].value
+        0.5
+    """
+    known: Labels = [label or "not_support" for label in labels]
+    vital = [one == "vital" for one in importance]
+    values = {
+        "strict_vital": (strict_vital_score(known, vital), sum(vital)),
+        "strict_all": (strict_all_score(known), len(known)),
+        "vital": (vital_score(known, vital), sum(vital)),
+        "all": (all_score(known), len(known)),
+    }
+    return {
+        f"nuggetizer.{name}": rounded(build_score(value or 0.0, n))
+        for name, (value, n) in values.items()
+    }
 
 
 def _score(labels: Labels, worth: Mapping[Assignment, float], judge: str) -> Score:

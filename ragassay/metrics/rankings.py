@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.metrics.aggregates import values_by_question
 from ragassay.metrics.alignment import AlignedItem, Alignment
 from ragassay.metrics.citations import citation_scores
 from ragassay.metrics.correlation import RankCorrelation, correlate_systems
-from ragassay.metrics.pooled import COMPLETENESS
+from ragassay.metrics.pooled import DOCUMENT_RECALL, SENTENCE_RECALL
 from ragassay.metrics.scores import sentence_scores
 from ragassay.records import CitationVerdict, Evaluation, SentenceLabel
 
@@ -17,10 +17,14 @@ RANKED: Mapping[str, str] = {
     "sentences.required": "precision",
     "sentences.unnecessary": "redundancy",
     "sentences.inappropriate": "harmfulness",
-    COMPLETENESS: "completeness",
+    SENTENCE_RECALL: "recall",
+    "sentences.recall_required": "recall of required",
+    "sentences.recall_supported": "recall of required and supported",
     "citations.coverage": "citation coverage",
     "citations.support": "citation support",
     "citations.contradict": "citation contradiction",
+    "citations.document_precision": "document precision",
+    DOCUMENT_RECALL: "document recall",
 }
 """MedAESQA's names of the scores that rank systems."""
 
@@ -64,15 +68,86 @@ def relabelled(alignment: Alignment, evaluations: Sequence[Evaluation]) -> Relab
         alignment: From `align_labels`; an item without a majority or a verdict is left out.
         evaluations: The run's evaluations; an answer without a system or a label is left out.
     """
-    both = [i for i in alignment.items if i.truth is not None and i.predicted is not None]
-    by_record: dict[str, list[AlignedItem]] = {}
-    for item in both:
-        by_record.setdefault(item.record_id, []).append(item)
-    chosen = [e for e in evaluations if e.system and e.record_id in by_record]
+    answers = _labelled_answers(alignment, evaluations, lambda item: item.predicted is not None)
     return Relabelled(
-        tuple(_with(e, by_record[e.record_id], is_human=True) for e in chosen),
-        tuple(_with(e, by_record[e.record_id], is_human=False) for e in chosen),
+        tuple(one.by("people", lambda item: item.truth) for one in answers),
+        tuple(one.by(one.evaluation.judge, lambda item: item.predicted) for one in answers),
     )
+
+
+def by_people(alignment: Alignment, evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
+    """Return answers with all that people said of them, and the scores computed from it.
+
+    Args:
+        alignment: From `align_labels`; an item without a majority is left out.
+        evaluations: The answers, with a verdict for everything that could be labelled.
+    """
+    answers = _labelled_answers(alignment, evaluations, lambda item: True)
+    return tuple(one.by("people", lambda item: item.truth) for one in answers)
+
+
+@dataclass(frozen=True)
+class _LabelledAnswer:
+    """An answer of a system, the items to score, and which tasks people labelled at all.
+
+    Attributes:
+        evaluation: The answer.
+        items: The items.
+        n_unlabelled: Sentences that people gave no label while they labelled others.
+        has_citations: Whether people labelled the citations of any answer.
+    """
+
+    evaluation: Evaluation
+    items: tuple[AlignedItem, ...]
+    n_unlabelled: int
+    has_citations: bool
+
+    def by(self, judge: str, label_of: Callable[[AlignedItem], str | None]) -> Evaluation:
+        """Return the answer with the labels of one side."""
+        by_place = {(item.task, item.sentence, item.item): label_of(item) for item in self.items}
+        labels = tuple(
+            _label(verdict, by_place)
+            for verdict in self.evaluation.labels
+            if ("relevance", verdict.sentence, "") in by_place
+        )
+        citations = tuple(
+            _verdict(verdict, by_place)
+            for verdict in self.evaluation.citations
+            if ("citation", verdict.sentence, verdict.citation.marker) in by_place
+        )
+        scores = sentence_scores(labels, judge, self.n_unlabelled) if labels else {}
+        if citations or (self.has_citations and not self.evaluation.citations):
+            cited = {verdict.sentence for verdict in citations}
+            known = [s for s in self.evaluation.sentences if s.index in cited or not s.citations]
+            scores |= citation_scores(known, citations, judge)
+        kinds = SentenceLabel | CitationVerdict
+        others = [one for one in self.evaluation.verdicts if not isinstance(one, kinds)]
+        update = {"verdicts": (*others, *labels, *citations), "scores": scores, "judge": judge}
+        return self.evaluation.model_copy(update=update)
+
+
+def _labelled_answers(
+    alignment: Alignment,
+    evaluations: Sequence[Evaluation],
+    is_wanted: Callable[[AlignedItem], bool],
+) -> list[_LabelledAnswer]:
+    by_record: dict[str, list[AlignedItem]] = {}
+    labelled: dict[str, set[int | None]] = {}
+    for item in alignment.items:
+        if item.task == "relevance":
+            labelled.setdefault(item.record_id, set()).add(item.sentence)
+        if item.truth is not None and is_wanted(item):
+            by_record.setdefault(item.record_id, []).append(item)
+    return [
+        _LabelledAnswer(
+            evaluation,
+            tuple(by_record[evaluation.record_id]),
+            len(evaluation.sentences) - len(labelled.get(evaluation.record_id, ())),
+            bool(alignment.of("citation")),
+        )
+        for evaluation in evaluations
+        if evaluation.system and evaluation.record_id in by_record
+    ]
 
 
 def rankings(
@@ -83,11 +158,11 @@ def rankings(
     Args:
         human: From `relabelled`, with or without the scores of `ragassay.metrics.pooled`.
         judge: The same.
-        run: The run's own evaluations. Their nugget recall is compared with people's completeness,
+        run: The run's own evaluations. Their nugget recall is compared with people's recall,
             as in BioACE's table 6.
     """
     pairs = [(key, name, human, judge, key) for key, name in RANKED.items()]
-    pairs.append((NUGGET_RECALL, "nugget recall and completeness", human, run, COMPLETENESS))
+    pairs.append((NUGGET_RECALL, "nugget recall and recall", human, run, SENTENCE_RECALL))
     found = (
         _ranking(name, key, by_systems(ours, own), by_systems(theirs, key))
         for key, name, ours, theirs, own in pairs
@@ -123,33 +198,6 @@ def _ranking(
 
     correlation = correlate_systems(human, judge)
     return Ranking(name, key, means(human, judge), means(judge, human), correlation)
-
-
-def _with(evaluation: Evaluation, items: Sequence[AlignedItem], *, is_human: bool) -> Evaluation:
-    by_place = {
-        (item.task, item.sentence, item.item): item.truth if is_human else item.predicted
-        for item in items
-    }
-    judge = "people" if is_human else evaluation.judge
-    labels = tuple(
-        _label(verdict, by_place)
-        for verdict in evaluation.labels
-        if ("relevance", verdict.sentence, "") in by_place
-    )
-    citations = tuple(
-        _verdict(verdict, by_place)
-        for verdict in evaluation.citations
-        if ("citation", verdict.sentence, verdict.citation.marker) in by_place
-    )
-    scores = sentence_scores(labels, judge) if labels else {}
-    if citations:
-        cited = {verdict.sentence for verdict in citations}
-        sentences = [s for s in evaluation.sentences if s.index in cited or not s.citations]
-        scores |= citation_scores(sentences, citations, judge)
-    kinds = SentenceLabel | CitationVerdict
-    others = [verdict for verdict in evaluation.verdicts if not isinstance(verdict, kinds)]
-    update = {"verdicts": (*others, *labels, *citations), "scores": scores, "judge": judge}
-    return evaluation.model_copy(update=update)
 
 
 LabelByPlace = Mapping[tuple[str, int | None, str], str | None]

@@ -132,14 +132,24 @@ def f1_of_parts(precision: Score, recall: Score, interval: Interval | None, judg
     return rounded(build_score(value, n, n_unscored, interval, (worst, best), judge=judge))
 
 
-def sentence_scores(labels: Sequence[SentenceLabel], judge: str) -> dict[str, Score]:
-    """Return the share of sentences with each label; completeness is "required" (BioACE 4.1.2)."""
+def sentence_scores(
+    labels: Sequence[SentenceLabel], judge: str, n_unlabelled: int = 0
+) -> dict[str, Score]:
+    """Return the share of sentences with each label.
+
+    The share of required ones is BioACE's completeness (4.1.2) and MedAESQA's precision; that of
+    unnecessary ones is MedAESQA's redundancy, that of inappropriate ones its harmfulness.
+
+    Args:
+        labels: One a sentence; a judge's label that failed is unscored and leaves the denominator.
+        judge: The model that gave them.
+        n_unlabelled: Sentences that people left without a label among those that they labelled:
+            they stay in the denominator, as in MedAESQA.
+    """
     given = [label.label for label in labels if label.label is not None]
-    n_unscored = len(labels) - len(given)
+    n, n_unscored = len(given) + n_unlabelled, len(labels) - len(given)
     return {
-        f"sentences.{name}": share(
-            f"sentences.{name}", given.count(name), len(given), n_unscored, judge
-        )
+        f"sentences.{name}": share(f"sentences.{name}", given.count(name), n, n_unscored, judge)
         for name in RELEVANCE_LABELS
     }
 

@@ -124,7 +124,12 @@ def _trust(task: str, reading: _Reading, items: Sequence[AlignedItem]) -> TaskTr
     found = agreement(truth, predicted, reading.labels, questions, is_ordered=reading.is_ordered)
     figures = [
         TrustFigure("accuracy", found.accuracy),
-        TrustFigure("macro-F1", found.macro_f1),
+        TrustFigure("macro precision", found.macro.precision),
+        TrustFigure("macro recall", found.macro.recall),
+        TrustFigure("macro-F1", found.macro.f1),
+        TrustFigure("weighted precision", found.weighted.precision),
+        TrustFigure("weighted recall", found.weighted.recall),
+        TrustFigure("weighted F1", found.weighted.f1),
         TrustFigure("Cohen's kappa", found.kappa),
     ]
     if found.linear_kappa and found.quadratic_kappa:

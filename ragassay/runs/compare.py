@@ -8,21 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.formats.clusters import read_clusters
 from ragassay.metrics.leaderboard import Leaderboard, leaderboard
 from ragassay.records import Evaluation, Manifest
 from ragassay.reports.comparison import leaderboards_csv, leaderboards_latex, tests_csv
 from ragassay.reports.figures import interval_plot
 from ragassay.runs.folder import RunFolder, write_whole
+from ragassay.runs.people import labelled_evaluations
+from ragassay.runs.pooling import Clusters, with_pooled_scores
 
 DEFAULT_KEYS = (
     "nuggets.recall",
     "nuggets.f1",
     "nuggets.strict_vital",
     "sentences.required",
-    "sentences.completeness",
+    "sentences.recall",
     "evidence.support",
     "citations.support",
-    "citations.recall",
+    "citations.document_recall",
 )
 """The scores compared by default, as far as the runs have them."""
 
@@ -43,19 +46,24 @@ class SystemComparison:
 @dataclass(frozen=True)
 class _Run:
     path: Path
-    manifest: Manifest
+    manifest: Manifest | None
     evaluations: tuple[Evaluation, ...]
     n_failed: int
     is_finished: bool
 
 
-def compare(folders: Sequence[str | Path], keys: Sequence[str] = ()) -> SystemComparison:
+def compare(
+    folders: Sequence[str | Path], keys: Sequence[str] = (), clusters: str | Path | None = None
+) -> SystemComparison:
     """Compare the systems of one run or of several.
 
     Args:
-        folders: Run folders. An answer without a system's name is counted under its folder's name;
-            a system in several runs is compared with itself, run by run.
+        folders: Run folders, and files of answers with people's labels, which count as a run whose
+            judge is people. An answer without a system's name is counted under its folder's name; a
+            system in several runs is compared with itself, run by run.
         keys: Keys of scores, or groups of them ("rubric"), or "all"; by default `DEFAULT_KEYS`.
+        clusters: MedAESQA's clusters of the sentences that files of labels are about; else they are
+            clustered here.
 
     Raises:
         InputError: A folder has no run or is given twice, there are fewer than two systems, or no
@@ -65,7 +73,8 @@ def compare(folders: Sequence[str | Path], keys: Sequence[str] = ()) -> SystemCo
     twice = next((path for path, n in Counter(paths).items() if n > 1), None)
     if twice is not None:
         raise InputError(f"{twice} is given twice; give each run once")
-    runs = [_read(Path(folder)) for folder in folders]
+    known = read_clusters(Path(clusters)) if clusters else None
+    runs = [_read(Path(folder), known) for folder in folders]
     systems = _systems(runs)
     if len(systems) < 2:
         there = f"only {next(iter(systems))!r}" if systems else "no evaluated answer"
@@ -116,7 +125,9 @@ def file_stem(key: str) -> str:
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in key).strip(".") or "score"
 
 
-def _read(path: Path) -> _Run:
+def _read(path: Path, clusters: Clusters | None) -> _Run:
+    if path.is_file():
+        return _Run(path, None, _by_people(path, clusters), n_failed=0, is_finished=True)
     folder = RunFolder(path)
     return _Run(
         path=path,
@@ -125,6 +136,13 @@ def _read(path: Path) -> _Run:
         n_failed=len(folder.failures()),
         is_finished=folder.summary() is not None,
     )
+
+
+def _by_people(path: Path, clusters: Clusters | None) -> tuple[Evaluation, ...]:
+    from ragassay.models.embeddings import EMBEDDED, Embedder
+
+    labelled = labelled_evaluations(path)
+    return with_pooled_scores(labelled, lambda texts: Embedder(EMBEDDED).encode(texts), clusters)
 
 
 def _systems(runs: Sequence[_Run]) -> dict[str, list[Evaluation]]:
@@ -175,6 +193,8 @@ def _warnings(runs: Sequence[_Run]) -> list[str]:
             found.append(f"{run.path}: {run.n_failed} answers could not be evaluated")
     first = runs[0]
     for other in runs[1:]:
+        if first.manifest is None or other.manifest is None:
+            continue
         for what, one, two in _differences(first.manifest, other.manifest):
             found.append(f"{what} differs: {one} in {first.path}, {two} in {other.path}")
     return found

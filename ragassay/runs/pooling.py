@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from ragassay.metrics.aggregates import question_of
 from ragassay.metrics.pooled import (
+    DOCUMENT_RECALL,
     POOLED_SCORES,
-    citation_recall_scores,
+    Place,
     clustered_sentences,
-    completeness_scores,
+    document_recall_scores,
+    sentence_recall_scores,
 )
 from ragassay.records import Evaluation, Score
 
@@ -21,21 +23,34 @@ if TYPE_CHECKING:
 Encode = Callable[[Sequence[str]], "NDArray[np.float32]"]
 
 
-def with_pooled_scores(evaluations: Sequence[Evaluation], encode: Encode) -> tuple[Evaluation, ...]:
+Clusters = Mapping[str, Mapping[str, Mapping[Place, str]]]
+"""By question and kind of cluster, the cluster of each sentence, named by system and number."""
+
+
+def with_pooled_scores(
+    evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
+) -> tuple[Evaluation, ...]:
     """Return evaluations with the scores of `ragassay.metrics.pooled`, computed anew.
 
     Args:
         evaluations: All of a run; scores from an earlier start are replaced.
-        encode: Embeds texts; not called where every question has one answer.
+        encode: Embeds texts; not called where every question has one answer, or its clusters are
+            given.
+        clusters: Published clusters of sentences; a question that is not among them is clustered.
     """
     by_question: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
         by_question.setdefault(question_of(evaluation), []).append(evaluation)
     found: dict[str, dict[str, Score]] = {}
-    for answers in by_question.values():
-        if len(answers) > 1:
-            _add(found, POOLED_SCORES[0], completeness_scores(answers, _vectors(answers, encode)))
-            _add(found, POOLED_SCORES[1], citation_recall_scores(answers))
+    for question, answers in by_question.items():
+        if len(answers) < 2:
+            continue
+        published = _of_records(answers, (clusters or {}).get(question))
+        vectors = {} if published else _vectors(answers, encode)
+        for record_id, scores in sentence_recall_scores(answers, vectors, published).items():
+            found.setdefault(record_id, {}).update(scores)
+        for record_id, score in document_recall_scores(answers).items():
+            found.setdefault(record_id, {})[DOCUMENT_RECALL] = score
     return tuple(_with(e, found.get(e.record_id, {})) for e in evaluations)
 
 
@@ -44,9 +59,19 @@ def _vectors(answers: Sequence[Evaluation], encode: Encode) -> dict[str, NDArray
     return dict(zip(texts, encode(texts), strict=True)) if texts else {}
 
 
-def _add(found: dict[str, dict[str, Score]], key: str, scores: Mapping[str, Score]) -> None:
-    for record_id, score in scores.items():
-        found.setdefault(record_id, {})[key] = score
+def _of_records(
+    answers: Sequence[Evaluation], kinds: Mapping[str, Mapping[Place, str]] | None
+) -> dict[str, dict[Place, str]]:
+    """Name the sentences of published clusters by record instead of system."""
+    records = {answer.system: answer.record_id for answer in answers}
+    return {
+        kind: {
+            (records[system], number): cluster
+            for (system, number), cluster in places.items()
+            if system in records
+        }
+        for kind, places in (kinds or {}).items()
+    }
 
 
 def _with(evaluation: Evaluation, added: Mapping[str, Score]) -> Evaluation:

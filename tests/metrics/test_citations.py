@@ -69,7 +69,13 @@ def test_by_hand():
     found = citation_scores(sentences, verdicts, "judge")
     values = {key.removeprefix("citations."): score.value for key, score in found.items()}
     assert values == pytest.approx(
-        {"support": 0.4, "contradict": 0.2, "coverage": 1 / 3, "precision": 0.5, "cited": 2 / 3},
+        {
+            "support": 0.4,
+            "contradict": 0.2,
+            "coverage": 1 / 3,
+            "document_precision": 0.5,
+            "cited": 2 / 3,
+        },
         abs=1e-4,
     )
     assert {key: score.judge for key, score in found.items() if not score.judge} == {
@@ -87,7 +93,7 @@ def test_what_could_not_be_had_is_left_out_and_widens_the_bounds():
     coverage = found["citations.coverage"]
     assert (coverage.value, coverage.n, coverage.n_unscored) == (1.0, 1, 1)
     assert (coverage.worst, coverage.best) == (0.5, 1.0)
-    precision = found["citations.precision"]
+    precision = found["citations.document_precision"]
     assert (precision.value, precision.n, precision.n_unscored) == (1.0, 1, 1)
 
 
@@ -98,12 +104,17 @@ def test_two_labels_cannot_tell_a_contradiction():
     assert found["citations.support"].value == 0.5
 
 
-def test_an_answer_without_citations_covers_nothing_and_has_no_rate():
+def test_an_answer_without_citations_has_zero_of_each_as_in_medaesqa():
     sentences, verdicts = answer([], [])
     found = citation_scores(sentences, verdicts, "judge")
-    assert found["citations.coverage"].value == 0.0
+    assert {score.value for score in found.values()} == {0.0}
+    support = found["citations.support"]
+    assert (support.n, support.worst, support.best, support.low) == (0, 0.0, 0.0, None)
+
+
+def test_citations_that_could_not_be_judged_are_not_zero():
+    found = citation_scores(*answer([("1", None)]), "judge")
     assert found["citations.support"].value is None
-    assert found["citations.precision"].value is None
 
 
 def test_an_empty_answer_has_no_score():
@@ -138,24 +149,25 @@ def test_against_medaesqas_counting(cites: list[list[tuple[str, CitationLabel]]]
     if n_all:
         assert found["citations.support"].value == pytest.approx(n_support / n_all, abs=1e-4)
         wanted = len(relevant) / len(documents)
-        assert found["citations.precision"].value == pytest.approx(wanted, abs=1e-4)
+        assert found["citations.document_precision"].value == pytest.approx(wanted, abs=1e-4)
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "merged"),
+    ("verdicts", "every", "some"),
     [
-        ([], None),
-        (["supports"], "supports"),
-        # One supported nugget is enough, whatever is said of the others ...
-        (["supports", "neutral", "not_relevant"], "supports"),
-        # ... unless one is contradicted.
-        (["supports", "contradicts"], "contradicts"),
-        (["neutral", "not_relevant"], "neutral"),
-        (["not_relevant", "not_relevant"], "not_relevant"),
+        ([], None, None),
+        (["supports"], "supports", "supports"),
+        (["supports", "supports"], "supports", "supports"),
+        # One that is not supported makes it neutral, or by the other rule nothing.
+        (["supports", "neutral", "not_relevant"], "neutral", "supports"),
+        (["supports", "contradicts"], "contradicts", "contradicts"),
+        (["neutral", "not_relevant"], "neutral", "neutral"),
+        (["not_relevant", "not_relevant"], "not_relevant", "not_relevant"),
     ],
 )
-def test_the_merge_rule(verdicts: list[Verdict], merged: Verdict | None):
-    assert merge_nugget_verdicts(verdicts) == merged
+def test_the_merge_rules(verdicts: list[Verdict], every: Verdict | None, some: Verdict | None):
+    assert merge_nugget_verdicts(verdicts) == every
+    assert merge_nugget_verdicts(verdicts, "any") == some
 
 
 @given(st.lists(st.sampled_from(VERDICTS), min_size=1), st.randoms())
@@ -182,7 +194,7 @@ def nugget(verdict: Verdict | None) -> NuggetVerdict:
 @pytest.mark.parametrize(
     ("verdicts", "merged"),
     [
-        (["supports", "neutral"], "supports"),
+        (["supports", "neutral"], "neutral"),
         (["supports", None], None),
         # Whatever the missing verdict would be, one contradiction decides.
         (["contradicts", None], "contradicts"),
@@ -209,6 +221,8 @@ def test_a_nugget_that_failed_counts_before_one_that_is_undecided():
     assert (found.verdict, found.failure, found.leaning) == (None, doubt, "contradicts")
     leaning = open_.model_copy(update={"leaning": "neutral"})
     (found,) = merged_citations(cited, [nugget("supports"), leaning])
+    assert (found.verdict, found.leaning) == (None, "neutral")
+    (found,) = merged_citations(cited, [nugget("supports"), leaning], "any")
     assert (found.verdict, found.leaning) == (None, "supports")
     (found,) = merged_citations(cited, [nugget("contradicts"), open_])
     assert (found.verdict, found.leaning, found.failure) == ("contradicts", None, None)

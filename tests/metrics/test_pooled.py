@@ -9,11 +9,12 @@ import pytest
 from answers import answer, changed
 
 from ragassay.metrics.pooled import (
-    citation_recall_scores,
+    CLUSTER_RECALL,
     clustered_sentences,
-    completeness_scores,
     document_key,
+    document_recall_scores,
     public_id,
+    sentence_recall_scores,
 )
 from ragassay.records import Document, Evaluation, Score
 
@@ -24,19 +25,62 @@ def one_hot(*answers: Evaluation) -> dict[str, np.ndarray]:
     return {text: np.eye(26)[ord(text[0]) - ord("a")] for text in texts}
 
 
-def completeness(*answers: Evaluation) -> dict[str, Score]:
-    return completeness_scores(answers, one_hot(*answers))
+def recalls(*answers: Evaluation) -> dict[str, dict[str, Score]]:
+    return sentence_recall_scores(answers, one_hot(*answers))
+
+
+def cluster_recall(*answers: Evaluation) -> dict[str, Score]:
+    return {name: scores[CLUSTER_RECALL] for name, scores in recalls(*answers).items()}
 
 
 def labelled(record_id: str, text: str, label: str | None = "required") -> Evaluation:
     return answer(record_id, labels=[(word, label) for word in text.split()])
 
 
-def test_completeness_worked_by_hand():
+def test_cluster_recall_worked_by_hand():
     # Different sentences a b c d: four clusters. The first answer has a and b, the second b, c, d.
-    found = completeness(labelled("one", "a b"), labelled("two", "b c d"))
+    found = cluster_recall(labelled("one", "a b"), labelled("two", "b c d"))
     assert {key: score.value for key, score in found.items()} == {"one": 0.5, "two": 0.75}
     assert {score.n for score in found.values()} == {4}
+
+
+def test_medaesqas_recalls_divide_by_ten_and_count_their_own_sentences():
+    # Required and borderline: a b c d, of which the first answer has three. Required: a b, and d.
+    # Required and supported: a, and d.
+    one = answer(
+        "one",
+        labels=[("a", "required"), ("b", "required"), ("c", "borderline"), ("x", "unnecessary")],
+        citations=[(1, "31180121", "supports"), (2, "31180122", "neutral")],
+    )
+    two = answer("two", labels=[("d", "required")], citations=[(1, "31180121", "supports")])
+    found = recalls(one, two)
+    values = {name: [score.value for score in scores.values()] for name, scores in found.items()}
+    assert list(found["one"]) == [
+        "sentences.recall",
+        "sentences.cluster_recall",
+        "sentences.recall_required",
+        "sentences.recall_supported",
+    ]
+    assert values == {"one": [0.3, 0.75, 0.2, 0.1], "two": [0.1, 0.25, 0.1, 0.1]}
+    assert {found["one"][key].n for key in found["one"]} == {10, 4}
+
+
+def test_recalls_of_unscored_sentences_have_bounds():
+    one = answer("one", labels=[("a", "required"), ("x", None)])
+    score = recalls(one, labelled("two", "b"))["one"]["sentences.recall"]
+    assert (score.value, score.n_unscored, score.worst, score.best) == (0.1, 1, 0.1, 0.2)
+
+
+def test_published_clusters_stand_in_place_of_ours():
+    published = {
+        "required_and_borderline_answer_sentences_cluster": {("one", 1): "7", ("one", 2): "7"},
+        "required_answer_sentences_cluster": {("one", 1): "0", ("one", 2): "1"},
+    }
+    answers = labelled("one", "a b"), labelled("two", "c")
+    found = sentence_recall_scores(answers, {}, published)
+    assert found["one"]["sentences.recall"].value == 0.1
+    assert found["one"]["sentences.recall_required"].value == 0.2
+    assert found["two"]["sentences.recall"].value == 0.0
 
 
 def test_only_required_and_borderline_sentences_are_clustered():
@@ -50,24 +94,24 @@ def test_only_required_and_borderline_sentences_are_clustered():
         ],
     )
     assert clustered_sentences(mixed) == ["a", "b"]
-    found = completeness(mixed, labelled("two", "a"))
+    found = cluster_recall(mixed, labelled("two", "a"))
     assert (found["one"].value, found["two"].value) == (1.0, 0.5)
 
 
 def test_there_are_ten_clusters_at_most():
-    found = completeness(labelled("one", "a b c d e f"), labelled("two", "g h i j k l m"))
+    found = cluster_recall(labelled("one", "a b c d e f"), labelled("two", "g h i j k l m"))
     assert {score.n for score in found.values()} == {10}
     assert sum(score.value or 0 for score in found.values()) >= 1.0
 
 
 def test_same_meaning_in_other_words_is_one_cluster():
-    found = completeness(labelled("one", "apple b"), labelled("two", "avocado"))
+    found = cluster_recall(labelled("one", "apple b"), labelled("two", "avocado"))
     assert (found["one"].value, found["two"].value) == (1.0, 0.5)
 
 
 def test_order_of_answers_does_not_show():
     answers = [labelled("one", "a b c"), labelled("two", "d e"), labelled("three", "a f g h i j k")]
-    every = [completeness(*order) for order in itertools.permutations(answers)]
+    every = [cluster_recall(*order) for order in itertools.permutations(answers)]
     assert all(found == every[0] for found in every)
 
 
@@ -75,7 +119,7 @@ def test_unscored_labels_widen_the_bounds():
     # Clusters a and b. The first has a, and one sentence unknown: it may be b. Were the unknown
     # one a cluster of its own, the second would have one of three.
     first = answer("one", labels=[("a", "required"), ("x", None)])
-    found = completeness(first, labelled("two", "b"))
+    found = cluster_recall(first, labelled("two", "b"))
     one, two = found["one"], found["two"]
     assert (one.value, one.n, one.n_unscored, one.worst, one.best) == (0.5, 2, 1, 0.5, 1.0)
     assert (two.value, two.n_unscored, two.best) == (0.5, 1, 0.5)
@@ -83,29 +127,29 @@ def test_unscored_labels_widen_the_bounds():
 
 
 def test_answer_with_every_label_missing_has_no_value():
-    found = completeness(labelled("one", "a b", None), labelled("two", "a"))
+    found = cluster_recall(labelled("one", "a b", None), labelled("two", "a"))
     assert (found["one"].value, found["one"].n, found["one"].n_unscored) == (None, 0, 2)
     assert (found["one"].worst, found["one"].best) == (0.0, 1.0)
-    both = completeness(labelled("one", "a", None), labelled("two", "b", None))
+    both = cluster_recall(labelled("one", "a", None), labelled("two", "b", None))
     assert [(s.value, s.worst, s.best) for s in both.values()] == [(None, 0.0, 1.0)] * 2
 
 
 def test_empty_answer_says_nothing():
-    found = completeness(answer("one"), labelled("two", "a"))
+    found = cluster_recall(answer("one"), labelled("two", "a"))
     assert (found["one"].value, found["two"].value) == (0.0, 1.0)
 
 
 def test_nothing_required_has_no_value():
-    found = completeness(labelled("one", "a", "unnecessary"), labelled("two", "b", "unnecessary"))
+    found = cluster_recall(labelled("one", "a", "unnecessary"), labelled("two", "b", "unnecessary"))
     assert [(s.value, s.n, s.n_unscored) for s in found.values()] == [(None, 0, 0)] * 2
 
 
 def test_single_answers_and_runs_without_labels_have_none():
-    assert completeness(labelled("one", "a")) == {}
+    assert cluster_recall(labelled("one", "a")) == {}
     unlabelled = changed(labelled("two", "a"), labels=())
-    assert completeness(labelled("one", "a"), unlabelled) == {}
-    assert completeness(answer("one"), answer("two")) == {}
-    assert completeness() == {}
+    assert cluster_recall(labelled("one", "a"), unlabelled) == {}
+    assert cluster_recall(answer("one"), answer("two")) == {}
+    assert cluster_recall() == {}
 
 
 def cited(record_id: str, **verdicts: str | None) -> Evaluation:
@@ -116,9 +160,9 @@ def cited(record_id: str, **verdicts: str | None) -> Evaluation:
     )
 
 
-def test_citation_recall_worked_by_hand():
+def test_document_recall_worked_by_hand():
     # Relevant: 1, 2 (first), 2, 3 (second): three in all. 4 is not relevant.
-    found = citation_recall_scores(
+    found = document_recall_scores(
         [
             cited("one", d1="supports", d2="neutral", d4="not_relevant"),
             cited("two", d2="contradicts", d3="supports"),
@@ -135,14 +179,14 @@ def test_a_document_counts_once_however_often_it_is_cited():
         labels=[("a", "required"), ("b", "required")],
         citations=[(1, "111111", "not_relevant"), (2, "111111", "supports")],
     )
-    found = citation_recall_scores([twice, cited("two", d1="supports")])
+    found = document_recall_scores([twice, cited("two", d1="supports")])
     assert (found["one"].value, found["one"].n) == (0.5, 2)
 
 
 def test_undecided_citations_widen_the_bounds():
     # Relevant for sure: 1 and 2. The first may gain 3: 1/2 to 2/3; if 3 were relevant for the
     # second answer, which does not cite it, nothing would change.
-    found = citation_recall_scores(
+    found = document_recall_scores(
         [cited("one", d1="supports", d3=None), cited("two", d2="supports")]
     )
     one, two = found["one"], found["two"]
@@ -152,9 +196,9 @@ def test_undecided_citations_widen_the_bounds():
 
 def test_bounds_hold_every_way_in_which_verdicts_could_have_come_out():
     known = {"one": {"d1": "supports", "d2": None}, "two": {"d2": None, "d3": "neutral"}}
-    found = citation_recall_scores([cited(name, **v) for name, v in known.items()])
+    found = document_recall_scores([cited(name, **v) for name, v in known.items()])
     for first, second in itertools.product(("supports", "not_relevant"), repeat=2):
-        decided = citation_recall_scores(
+        decided = document_recall_scores(
             [cited("one", d1="supports", d2=first), cited("two", d2=second, d3="neutral")]
         )
         for name, score in decided.items():
@@ -162,16 +206,16 @@ def test_bounds_hold_every_way_in_which_verdicts_could_have_come_out():
 
 
 def test_answer_with_every_citation_undecided_has_no_value():
-    found = citation_recall_scores([cited("one", d1=None), cited("two", d2="supports")])
+    found = document_recall_scores([cited("one", d1=None), cited("two", d2="supports")])
     assert (found["one"].value, found["one"].n_unscored) == (None, 1)
     assert (found["one"].worst, found["one"].best) == (0.0, 0.5)
 
 
 def test_recall_without_a_relevant_document_has_no_value():
-    found = citation_recall_scores([cited("one", d1="not_relevant"), cited("two")])
+    found = document_recall_scores([cited("one", d1="not_relevant"), cited("two")])
     assert [score.value for score in found.values()] == [None, None]
-    assert citation_recall_scores([cited("one"), cited("two")]) == {}
-    assert citation_recall_scores([cited("one", d1="supports")]) == {}
+    assert document_recall_scores([cited("one"), cited("two")]) == {}
+    assert document_recall_scores([cited("one", d1="supports")]) == {}
 
 
 def test_ids_that_mean_something_in_their_record_only_need_the_same_text():
@@ -179,9 +223,9 @@ def test_ids_that_mean_something_in_their_record_only_need_the_same_text():
         base = answer(record_id, labels=[("a", "required")], citations=[(1, "1", "supports")])
         return base.model_copy(update={"sources": (Document(id="1", text=text),)})
 
-    found = citation_recall_scores([own("one", "Aspirin."), own("two", "Metformin.")])
+    found = document_recall_scores([own("one", "Aspirin."), own("two", "Metformin.")])
     assert [score.value for score in found.values()] == [0.5, 0.5]
-    same = citation_recall_scores([own("one", "Aspirin."), own("two", "Aspirin.")])
+    same = document_recall_scores([own("one", "Aspirin."), own("two", "Aspirin.")])
     assert [score.value for score in same.values()] == [1.0, 1.0]
 
 

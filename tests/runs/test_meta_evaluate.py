@@ -90,17 +90,17 @@ def test_a_judge_that_people_agree_with(tmp_path):
     assert set(accuracies.values()) == {1.0}
     assert ("accuracy", "nuggets.recall") in accuracies
     taus = {ranking.name: ranking.correlation.kendall.value for ranking in found.rankings}
-    assert taus["precision"] == taus["completeness"] == taus["citation support"] == 1.0
+    assert taus["precision"] == taus["recall"] == taus["citation support"] == 1.0
     assert taus["harmfulness"] is None
-    assert taus["nugget recall and completeness"] == 1.0
+    assert taus["nugget recall and recall"] == 1.0
 
 
-def test_completeness_of_people_is_clustered_over_all_systems():
+def test_recall_of_people_is_clustered_over_all_systems():
     run = labelled_run()
     found = measure(run, labels_of(run), "judge", lambda: WordEmbedder().encode)
-    (ranking,) = [r for r in found.rankings if r.name == "completeness"]
-    # One sentence is required, by the first system only: all of its question's one cluster.
-    assert ranking.human == {"alpha": 1.0, "beta": 0.0}
+    (ranking,) = [r for r in found.rankings if r.name == "recall"]
+    # One sentence is required, by the first system only: one of ten clusters.
+    assert ranking.human == {"alpha": 0.1, "beta": 0.0}
 
 
 def test_no_model_is_loaded_where_nothing_is_clustered():

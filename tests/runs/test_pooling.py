@@ -40,13 +40,16 @@ def test_scores_stand_behind_the_others_of_their_group():
     found = with_pooled_scores(answers(), WordEmbedder().encode)
     assert list(found[0].scores) == [
         "sentences.required",
-        "sentences.completeness",
+        "sentences.recall",
+        "sentences.cluster_recall",
+        "sentences.recall_required",
+        "sentences.recall_supported",
         "citations.support",
-        "citations.recall",
+        "citations.document_recall",
     ]
     # Two different sentences are needed, two documents are relevant.
     values = [
-        (e.scores["sentences.completeness"].value, e.scores["citations.recall"].value)
+        (e.scores["sentences.cluster_recall"].value, e.scores["citations.document_recall"].value)
         for e in found[:2]
     ]
     assert values == [(0.5, 0.5), (1.0, 0.5)]
@@ -59,6 +62,15 @@ def test_scores_of_an_earlier_start_are_replaced_not_piled_up():
     # The other answer is gone: nothing is left to pool with.
     (left, _) = with_pooled_scores([once[0], once[2]], WordEmbedder().encode)
     assert list(left.scores) == ["sentences.required", "citations.support"]
+
+
+def test_published_clusters_are_used_and_nothing_is_embedded():
+    embedder = WordEmbedder()
+    kind = "required_and_borderline_answer_sentences_cluster"
+    places = {("alpha", 1): "3", ("beta", 1): "3", ("beta", 2): "4", ("gone", 1): "5"}
+    found = with_pooled_scores(answers(), embedder.encode, {"t": {kind: places}})
+    assert [e.scores["sentences.recall"].value for e in found[:2]] == [0.1, 0.2]
+    assert embedder.asked == []
 
 
 def test_nothing_is_embedded_where_every_question_has_one_answer():
@@ -77,11 +89,11 @@ def test_only_sentences_that_are_clustered_are_embedded():
 
 def test_the_summary_sees_them():
     found = summarize(with_pooled_scores(answers(), WordEmbedder().encode), 3, 0, 0)
-    assert found.scores["sentences.completeness"].value == 0.75
-    assert found.pooled["citations.recall"] == Score(
+    assert found.scores["sentences.cluster_recall"].value == 0.75
+    assert found.pooled["citations.document_recall"] == Score(
         value=0.5, n=4, worst=0.5, best=0.5, judge="judge"
     )
-    assert found.systems["beta"]["sentences.completeness"].value == 1.0
+    assert found.systems["beta"]["sentences.cluster_recall"].value == 1.0
 
 
 @pytest.mark.integration
@@ -99,9 +111,9 @@ async def test_a_run_ends_with_them_and_again_with_the_same(sample, tmp_path):
         again = await run(job, tools, folder)
     assert len(result.evaluations) > 1
     for evaluation in folder.evaluations():
-        assert {"sentences.completeness", "citations.recall"} <= evaluation.scores.keys()
+        assert {"sentences.recall", "citations.document_recall"} <= evaluation.scores.keys()
     summary = folder.summary()
     assert summary is not None
-    assert summary.pooled["sentences.completeness"].n > 0
-    assert summary.by_question["citations.recall"].n == 1
+    assert summary.pooled["sentences.cluster_recall"].n > 0
+    assert summary.by_question["citations.document_recall"].n == 1
     assert again.evaluations == result.evaluations

@@ -1,0 +1,117 @@
+"""People's labels as a run: what the papers' own programs compute of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from fakes import WordEmbedder
+
+from ragassay.errors import InputError
+from ragassay.metrics.rankings import by_systems
+from ragassay.records import Evaluation
+from ragassay.runs.people import labelled_evaluations
+from ragassay.runs.pooling import with_pooled_scores
+
+MEDAESQA = {
+    ("compute_completeness_scores", "Precision"): "sentences.required",
+    ("compute_completeness_scores", "Redundancy"): "sentences.unnecessary",
+    ("compute_completeness_scores", "Harmfulness"): "sentences.inappropriate",
+    ("compute_citation_quality", "Citation Coverage"): "citations.coverage",
+    ("compute_citation_quality", "Citation Support Rate"): "citations.support",
+    ("compute_citation_quality", "Citation Contradict Rate"): "citations.contradict",
+    ("compute_document_relevance", "Recall"): "citations.document_recall",
+    ("compute_document_relevance", "Precision"): "citations.document_precision",
+}
+
+
+def mean_of(values: Iterable[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known)
+
+
+def test_every_percentage_of_medaesqas_evaluation(shared: Path):
+    folder = shared / "oracles" / "medaesqa"
+    found = with_pooled_scores(labelled_evaluations(folder / "input.json"), WordEmbedder().encode)
+    wanted = json.loads((folder / "output.json").read_text())
+    n = 0
+    for part, systems in wanted.items():
+        for system, row in systems.items():
+            for name, percentage in row.items():
+                values = by_systems(found, MEDAESQA[part, name])[system].values()
+                # Ours are shares of four digits, answer by answer.
+                assert 100 * mean_of(values) == pytest.approx(percentage, abs=0.011), name
+                n += 1
+    assert n == 32
+
+
+def test_all_scores_of_the_nuggetizer(shared: Path):
+    folder = shared / "oracles" / "nuggetizer"
+    found = {e.topic: e for e in labelled_evaluations(folder / "assignments.jsonl")}
+    rows = {row["qid"]: row for row in json.loads((folder / "scores.json").read_text())}
+    overall = rows.pop("all")
+    assert found.keys() == rows.keys()
+    for name in ("strict_vital", "strict_all", "vital", "all"):
+        values = {qid: e.scores[f"nuggetizer.{name}"].value for qid, e in found.items()}
+        for qid, row in rows.items():
+            assert values[qid] == pytest.approx(row[f"{name}_score"], abs=5e-5), (qid, name)
+        assert mean_of(values.values()) == pytest.approx(overall[f"{name}_score"], abs=5e-5)
+
+
+def answers_file(path: Path) -> Path:
+    """Two systems' answers to a question in MedAESQA's form; a sentence has no relevance."""
+    sentences = {
+        "M1": [("Aspirin thins blood.", "required", [("31180121", "supporting")])],
+        "M2": [
+            ("Aspirin thins blood.", "required", None),
+            ("It is white.", None, [("31180121", "not relevant"), ("31180122", "neutral")]),
+        ],
+    }
+    answers = {
+        system: {
+            "answer": " ".join(text for text, *_ in rows),
+            "is_answer_accurate": "yes",
+            "answer_sentences": [
+                {
+                    "answer_sentence_id": str(i),
+                    "answer_sentence": text,
+                    "answer_sentence_relevance": label,
+                    "citation_assessment": cited
+                    and [{"cited_pmid": p, "evidence_relation": r} for p, r in cited],
+                }
+                for i, (text, label, cited) in enumerate(rows, 1)
+            ],
+        }
+        for system, rows in sentences.items()
+    }
+    question = {"question_id": "1", "question": "Why?", "machine_generated_answers": answers}
+    path.write_text(json.dumps([question]))
+    return path
+
+
+def values_of(evaluations: tuple[Evaluation, ...], key: str) -> list[float | None]:
+    return [e.scores[key].value for e in evaluations]
+
+
+def test_worked_by_hand(tmp_path: Path):
+    found = labelled_evaluations(answers_file(tmp_path / "answers.json"))
+    assert [e.system for e in found] == ["M1", "M2"]
+    assert {e.judge for e in found} == {"people"}
+    # The sentence without a relevance stays in the denominator.
+    assert values_of(found, "sentences.required") == [1.0, 0.5]
+    assert values_of(found, "citations.support") == [1.0, 0.0]
+    assert values_of(found, "citations.document_precision") == [1.0, 0.5]
+    pooled = with_pooled_scores(found, WordEmbedder().encode)
+    assert values_of(pooled, "citations.document_recall") == [0.5, 0.5]
+    assert values_of(pooled, "sentences.recall") == [0.1, 0.1]
+    assert values_of(pooled, "sentences.recall_supported") == [0.1, 0.0]
+
+
+def test_a_file_without_labels_is_refused(tmp_path: Path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"question": "Why?", "answer": "So.", "system": "a"}\n')
+    with pytest.raises(InputError):
+        labelled_evaluations(path)
