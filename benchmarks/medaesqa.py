@@ -26,7 +26,7 @@ import numpy as np
 import ragassay
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.metrics.discrimination import discrimination
-from ragassay.metrics.nuggets import align_counted, f1_score
+from ragassay.metrics.nuggets import align_optimally, f1_score
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS
 from ragassay.models.verifiers import minilm_verifier
@@ -71,7 +71,7 @@ def stated(evaluation: Evaluation, expert: str, embedder: Embedder) -> tuple[flo
     if not own:
         return 0.0, 0.0
     similarity = embedder.encode(gold) @ embedder.encode(own).T
-    matches = align_counted(similarity, similarity >= 0.6)
+    matches = align_optimally(similarity, similarity >= 0.6)
     precision, recall = len(matches) / len(own), len(matches) / len(gold)
     return recall, f1_score(precision, recall) or 0.0
 

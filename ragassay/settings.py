@@ -35,7 +35,7 @@ SOURCE_CHARS_HOSTED = 200_000
 Look = Literal["search", "agent"]
 Search = Literal["auto", "bm25", "dense", "hybrid"]
 VerdictLabels = Literal[2, 3, 4]
-CitationEvidence = Literal["passage", "document", "sentence", "nuggets"]
+CitationEvidence = Literal["passage", "document", "sentence", "nuggets", "nugget-lists"]
 
 
 class Settings(BaseSettings):
@@ -127,7 +127,12 @@ class Settings(BaseSettings):
         default="passage",
         description="The part of a cited document to compare with the sentence: the closest "
         "passage of three sentences, the whole document, the closest sentence, or the document's "
-        "nuggets with those of the sentence.",
+        "nuggets with those of the sentence, one by one or list with list.",
+    )
+    nugget_support: Literal["all", "any"] = Field(
+        default="all",
+        description="How many nuggets of a sentence a cited document must support, where they are "
+        "compared one by one.",
     )
     correctness: str = Field(
         default=EMBEDDED,
@@ -184,11 +189,21 @@ class Settings(BaseSettings):
         ge=1,
         description="Most sentences of an answer; a longer one is refused before any call.",
     )
+    nugget_unit: Literal["sentence", "answer"] = Field(
+        default="sentence",
+        description="What a judge lists the nuggets of in one call: a sentence, at most two, or "
+        "the whole answer, as many as it finds, as BioACE does.",
+    )
     nugget_threshold: float = Field(
         default=0.6,
         ge=-1,
         le=1,
         description="Least cosine similarity at which two nuggets count as the same fact.",
+    )
+    nugget_alignment: Literal["greedy", "optimal"] = Field(
+        default="greedy",
+        description="Way to pair nuggets that may state the same fact, one to one: the most "
+        "similar pair first, as BioACE does, or the most similar pairs in sum, which finds more.",
     )
     nugget_matcher: str = Field(
         default="",
@@ -421,8 +436,8 @@ class Settings(BaseSettings):
 
     @property
     def cites_by_nuggets(self) -> bool:
-        """Return whether citations are checked nugget by nugget."""
-        return self.wants("citations") and self.citation_evidence == "nuggets"
+        """Return whether citations are checked by nuggets."""
+        return self.wants("citations") and self.citation_evidence in ("nuggets", "nugget-lists")
 
     @property
     def source_chars(self) -> int:
@@ -463,6 +478,7 @@ RESULT_FIELDS = (
     "chosen_verifier",
     "verdict_labels",
     "citation_evidence",
+    "nugget_support",
     "correctness",
     "grades",
     "chosen_grader",
@@ -471,7 +487,9 @@ RESULT_FIELDS = (
     "max_reply_tokens",
     "source_chars",
     "max_sentences",
+    "nugget_unit",
     "nugget_threshold",
+    "nugget_alignment",
     "nugget_matcher_sha256",
     "evidence_threshold",
     "evidence",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from ragassay.agents.answer_nuggetizer import AnswerNuggetizer
 from ragassay.agents.answer_reader import AnswerReader
 from ragassay.agents.asker import Asker
 from ragassay.agents.base import Agent
@@ -38,6 +39,7 @@ class Agents:
     tuned_judge: TunedJudge = field(default_factory=TunedJudge)
     labeller: SentenceLabeller = field(default_factory=SentenceLabeller)
     writer: NuggetWriter = field(default_factory=NuggetWriter)
+    answer_nuggetizer: AnswerNuggetizer = field(default_factory=AnswerNuggetizer)
     assigner: NuggetAssigner = field(default_factory=NuggetAssigner)
     creator: NuggetCreator = field(default_factory=NuggetCreator)
     importance_scorer: ImportanceScorer = field(default_factory=ImportanceScorer)

@@ -1,7 +1,8 @@
-"""Citations checked nugget by nugget (BioACE, section 4.2.3), where the settings want it so.
+"""Citations checked by nuggets (BioACE, section 4.2.3), where the settings want it so.
 
 The facts of the cited documents are listed while the answer's sentences are nuggetized; then each
-nugget of a sentence is compared with all facts of each document that the sentence cites.
+nugget of a sentence, or as in BioACE their whole list, is compared with all facts of each document
+that the sentence cites.
 """
 
 from __future__ import annotations
@@ -144,18 +145,20 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
         facts: dict[str, list[str]] = {}
         for one in FACTS.settled(file, tools):
             facts.setdefault(one.document, []).extend(one.facts)
-        nuggets = {
-            one.sentence: one.nuggets
-            for one in file.verdicts.values()
-            if isinstance(one, SentenceNuggets) and one.origin == "answer"
-        }
+        nuggets: dict[int | None, list[str]] = {}
+        for one in file.verdicts.values():
+            if isinstance(one, SentenceNuggets) and one.origin == "answer":
+                for nugget in one.nuggets:
+                    nuggets.setdefault(nugget.sentence, []).append(nugget.text)
+        if tools.settings.citation_evidence == "nugget-lists":
+            nuggets = {sentence: ["\n".join(texts)] for sentence, texts in nuggets.items()}
         pairs = dict.fromkeys((c.sentence, c.passage.document) for c in file.cited)
         return {
-            f"{sentence}/{document}/{nugget.text}": CitedNugget(
-                sentence, document, nugget.text, tuple(facts.get(document, ()))
+            f"{sentence}/{document}/{text}": CitedNugget(
+                sentence, document, text, tuple(facts.get(document, ()))
             )
             for sentence, document in pairs
-            for nugget in nuggets.get(sentence, ())
+            for text in nuggets.get(sentence, ())
         }
 
     async def ask(
@@ -202,10 +205,14 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
         return {nugget.item: nugget for nugget in nested}.values()
 
     def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
-        """Each citation has as many as its sentence may have nuggets."""
+        """Each citation has one list, or as many as its sentence may have nuggets.
+
+        Those of an answer that was read as a whole can be more.
+        """
         from ragassay.agents.nugget_writer import MOST_NUGGETS
 
-        return MOST_NUGGETS * n_citations(file)
+        has_lists = tools.settings.citation_evidence == "nugget-lists"
+        return (1 if has_lists else MOST_NUGGETS) * n_citations(file)
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """A verifier other than the judge takes no call."""

@@ -268,6 +268,7 @@ class CitationEvaluator(_ClaimEvaluator):
         return merged_citations(
             [(c.sentence, citations[c.sentence, c.marker], c.passage) for c in file.cited],
             [one for one in verdicts if isinstance(one, NuggetVerdict)],
+            tools.settings.nugget_support,
         )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Wording, Words
-from ragassay.metrics.nuggets import align_counted, first_of_each, same_probability
+from ragassay.metrics.nuggets import (
+    align_greedily,
+    align_optimally,
+    first_of_each,
+    same_probability,
+)
 from ragassay.metrics.scores import nugget_scores
 from ragassay.records import (
     Failure,
@@ -28,15 +33,26 @@ BY_RULE = "clauses, by rule"
 
 
 @dataclass(frozen=True)
-class OriginSentence:
-    """A sentence (1-based) of the answer or of the reference."""
+class OriginText:
+    """A sentence of the answer or of the reference, or all of them at once.
+
+    Attributes:
+        origin: What it is from.
+        number: That of its first sentence, from 1.
+        sentences: One, or all.
+    """
 
     origin: NuggetOrigin
     number: int
-    text: str
+    sentences: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The sentences as one text."""
+        return " ".join(self.sentences)
 
 
-class NuggetsEvaluator(Evaluator[OriginSentence]):
+class NuggetsEvaluator(Evaluator[OriginText]):
     """Write the facts of each sentence of the answer, and of the reference without gold nuggets."""
 
     name = "nuggets"
@@ -64,34 +80,42 @@ class NuggetsEvaluator(Evaluator[OriginSentence]):
         """Return whether they were written."""
         return self.is_wanted(tools)
 
-    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, OriginSentence]:
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, OriginText]:
         """Return the answer's sentences; those of the reference where it stands for gold."""
         case = file.case
         if not case.sentences:
             return {}
-        found = [OriginSentence("answer", s.index, s.text) for s in case.sentences]
+        texts: dict[NuggetOrigin, Sequence[str]] = {"answer": [s.text for s in case.sentences]}
         if tools.settings.wants(self.part) and not case.gold:
-            reference = enumerate(case.reference_sentences, 1)
-            found += [OriginSentence("reference", n, text) for n, text in reference]
-        return {f"{one.origin}/{one.number}": one for one in found}
+            texts["reference"] = case.reference_sentences
+        found = (
+            [OriginText(origin, 1, tuple(sentences))]
+            if _reads_whole(tools) and sentences
+            else [OriginText(origin, n, (text,)) for n, text in enumerate(sentences, 1)]
+            for origin, sentences in texts.items()
+        )
+        return {f"{one.origin}/{one.number}": one for of_origin in found for one in of_origin}
 
     async def ask(
-        self, subject: OriginSentence, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: OriginText, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[SentenceNuggets]:
-        """Write the facts of one sentence; without a judge, these are its clauses."""
+        """Write the facts of a sentence, or of all; without a judge, these are its clauses."""
         import dspy
 
         if tools.jury.lm is None:
             return [_clauses(subject)]
+        asked: dict[str, Any] = {"case": file.case, "origin": subject.origin}
         with dspy.context(lm=tools.jury.lm):
-            nuggets: Any = await tools.agents.writer.acall(
-                case=file.case, origin=subject.origin, index=subject.number, sentence=subject.text
+            nuggets: Any = await (
+                tools.agents.answer_nuggetizer.acall(**asked, sentences=subject.sentences)
+                if _reads_whole(tools)
+                else tools.agents.writer.acall(**asked, index=subject.number, sentence=subject.text)
             )
         return [nuggets]
 
     def unscored(
         self,
-        subject: OriginSentence,
+        subject: OriginText,
         task: Task,
         file: CaseFile,
         tools: Toolbox,
@@ -101,10 +125,10 @@ class NuggetsEvaluator(Evaluator[OriginSentence]):
         return [SentenceNuggets(origin=subject.origin, sentence=subject.number, failure=failure)]
 
     def depends_on(
-        self, subject: OriginSentence, task: Task, file: CaseFile, tools: Toolbox
+        self, subject: OriginText, task: Task, file: CaseFile, tools: Toolbox
     ) -> Sequence[str]:
-        """Return the sentence: that of a reference is not in the case's context."""
-        return [subject.text]
+        """Return the sentences: those of a reference are not in the case's context."""
+        return [*subject.sentences, tools.settings.nugget_unit]
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[SentenceNuggets]:
         """Return the lists by origin and sentence."""
@@ -133,7 +157,12 @@ class NuggetsEvaluator(Evaluator[OriginSentence]):
         )
 
 
-def _clauses(subject: OriginSentence) -> SentenceNuggets:
+def _reads_whole(tools: Toolbox) -> bool:
+    """Return whether a judge reads the whole answer at once."""
+    return tools.jury.lm is not None and tools.settings.nugget_unit == "answer"
+
+
+def _clauses(subject: OriginText) -> SentenceNuggets:
     """Return the clauses of a sentence as its nuggets."""
     where: Any = {"origin": subject.origin, "sentence": subject.number}
     nuggets = (Nugget(text=text, method="clause", **where) for text in clauses_of(subject.text))
@@ -158,4 +187,5 @@ def matched_nuggets(
     else:
         same = same_probability(similarity, tools.models.matcher.components)
         counts = same >= tools.models.matcher.probability_threshold
-    return align_counted(similarity, counts & first_of_each([n.text for n in answer]))
+    align = align_greedily if tools.settings.nugget_alignment == "greedy" else align_optimally
+    return align(similarity, counts & first_of_each([n.text for n in answer]))

@@ -36,7 +36,7 @@ def _spans(
     pairs: Sequence[tuple[str, Document]], tools: Toolbox
 ) -> Sequence[tuple[EvidenceSpan, ...]]:
     """Return at most one span for each claim and document; none for an empty document."""
-    if tools.settings.citation_evidence in ("document", "nuggets"):
+    if tools.settings.citation_evidence == "document" or tools.settings.cites_by_nuggets:
         return [_whole(document) for _, document in pairs]
     size = 1 if tools.settings.citation_evidence == "sentence" else WINDOW
     wanted = [Wanted(claim, [document]) for claim, document in pairs]

@@ -278,7 +278,12 @@ def _averaged(
 
     if not truth:
         return AveragedScores(*[build_score(None, 0, n_unscored, None)] * 3)
-    values = precision_recall_fscore_support(truth, predicted, average=average, zero_division=0)
+    values = precision_recall_fscore_support(
+        truth,
+        predicted,
+        average=average,
+        zero_division=0.0,  # pyright: ignore[reportArgumentType]
+    )
     return AveragedScores(
         *(
             build_score(

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
     """Return which texts do not repeat an earlier one, ignoring case and spaces.
 
-    Without this, a copy of a nugget that is close to two gold nuggets would be paired with the
-    second one. With `align_counted(similarity, counts & first_of_each(texts))` a copy never raises
-    recall.
+    Without this, as in BioACE, a copy of a nugget that is close to two gold nuggets is paired with
+    the second one. With `align_optimally(similarity, counts & first_of_each(texts))` a copy never
+    raises recall.
 
     Args:
         texts: shape (n_answer,).
@@ -89,12 +89,40 @@ def _log_density(place: NDArray[np.float64], component: MixtureComponent) -> NDA
     return 0.5 * (spread - np.log(component.variance) - distance)
 
 
-def align_counted(
+def align_greedily(
+    similarity: NDArray[np.floating], counts: NDArray[np.bool_]
+) -> tuple[NuggetMatch, ...]:
+    """Pair gold nuggets with the answer's nuggets one to one, the most similar pair first.
+
+    As BioACE's program does: it goes through the pairs by falling probability of the same fact and
+    takes each whose nuggets are both free. That probability does not fall with similarity here (see
+    `same_probability`), so that the order is the same but among pairs of equal probability, which
+    BioACE takes by position and this by similarity. `align_optimally` never finds fewer.
+
+    Args:
+        similarity: shape (n_gold, n_answer), cosine similarities.
+        counts: The same shape; the allowed pairs.
+
+    Returns:
+        Ordered by gold nugget; empty where no pair is allowed.
+    """
+    pairs = [(int(g), int(a)) for g, a in zip(*counts.nonzero(), strict=True)]
+    pairs.sort(key=lambda pair: (-similarity[pair], pair[1], pair[0]))
+    golds: set[int] = set()
+    own: set[int] = set()
+    taken: list[tuple[int, int]] = []
+    for gold, nugget in pairs:
+        if gold not in golds and nugget not in own:
+            golds.add(gold)
+            own.add(nugget)
+            taken.append((gold, nugget))
+    return tuple(_match(similarity, *pair) for pair in sorted(taken))
+
+
+def align_optimally(
     similarity: NDArray[np.floating], counts: NDArray[np.bool_]
 ) -> tuple[NuggetMatch, ...]:
     """Pair gold nuggets with the answer's nuggets one to one, as similar as possible in sum.
-
-    BioACE counts every similar pair; here an answer that repeats a fact is credited once.
 
     Args:
         similarity: shape (n_gold, n_answer), cosine similarities.
@@ -111,10 +139,15 @@ def align_counted(
     # A pair that is not allowed has no value, so that it blocks no other.
     rows, columns = linear_sum_assignment(counts * (similarity + 1.0), maximize=True)
     return tuple(
-        NuggetMatch(gold=int(g), nugget=int(a), similarity_score=round(float(similarity[g, a]), 4))
+        _match(similarity, int(g), int(a))
         for g, a in zip(rows, columns, strict=True)
         if counts[g, a]
     )
+
+
+def _match(similarity: NDArray[np.floating], gold: int, nugget: int) -> NuggetMatch:
+    cosine = round(float(similarity[gold, nugget]), 4)
+    return NuggetMatch(gold=gold, nugget=nugget, similarity_score=cosine)
 
 
 def f1_score(precision: float | None, recall: float | None) -> float | None:

@@ -72,7 +72,7 @@ def nugget_scores(
     Args:
         answer: The answer's nuggets.
         gold: The gold nuggets.
-        matches: From `align_counted`.
+        matches: The pairs that state the same fact.
         n_unscored: Sentences of the answer whose nuggets failed.
         judge: The model that wrote the answer's nuggets.
         n_gold_unscored: Sentences of the reference whose nuggets failed.

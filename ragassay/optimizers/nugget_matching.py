@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from ragassay.errors import InputError
 from ragassay.metrics.nuggets import same_probability
 from ragassay.optimizers.nugget_thresholds import (
-    LEAST_PROBABILITY,
     MatchData,
     choose_trial,
     search_thresholds,
@@ -31,6 +30,9 @@ if TYPE_CHECKING:
 
 FEWEST_PAIRS = 20
 """With fewer similarities the two groups cannot be told apart."""
+
+EVEN = 0.5
+"""Probability above which a pair is more likely one fact than two."""
 
 N_STARTS = 5
 SAME_STEPS = 60
@@ -63,7 +65,7 @@ def fit_matcher(
             f"{FEWEST_PAIRS}"
         )
     components = fit_mixture(pairs, seed)
-    reach = _similarity_at(LEAST_PROBABILITY, components)
+    reach = _similarity_at(EVEN, components)
     if reach is None or pairs.max() < reach:
         raise InputError(
             "the similarities show no two groups: no pair is more likely one fact than two"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragassay.metrics.nuggets import (
-    align_counted,
+    align_greedily,
     f1_score,
     first_of_each,
     same_probability,
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import optuna
     from numpy.typing import NDArray
 
-LEAST_PROBABILITY = 0.5
-"""Lowest probability searched: below it a pair is more likely two facts than one."""
+LEAST_PROBABILITY = 0.0
+"""Lowest probability searched."""
 
 POPULATION = 20
 
@@ -106,6 +106,8 @@ def search_thresholds(
 ) -> list[Trial]:
     """Return the Pareto front of thresholds by NSGA-II, from the lowest.
 
+    Nuggets are aligned as in BioACE, the most similar pair first.
+
     Args:
         data: The nuggets to align.
         components: The fitted mixture.
@@ -122,7 +124,7 @@ def search_thresholds(
 
     def tried(probability: float) -> list[tuple[NuggetMatch, ...]]:
         return [
-            align_counted(similarity, (same >= probability) & first)
+            align_greedily(similarity, (same >= probability) & first)
             for similarity, same, first in parts
         ]
 

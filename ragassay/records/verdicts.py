@@ -431,11 +431,11 @@ class EvidenceVerdict(VerdictBase):
 
 
 class SentenceNuggets(VerdictBase):
-    """The facts of one sentence of the answer or of the reference.
+    """The facts of one sentence of the answer or of the reference, or of the whole text.
 
     Attributes:
         origin: "answer" or "reference".
-        sentence: 1-based.
+        sentence: 1-based; 1 where the text was read as a whole, and its nuggets say theirs.
         nuggets: Not empty for a sentence that states something, unless `failure` is set.
     """
 

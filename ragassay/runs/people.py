@@ -11,9 +11,11 @@ from ragassay.metrics.alignment import Alignment, align_labels
 from ragassay.metrics.nuggetizer import assignment_scores, nuggetizer_scores
 from ragassay.metrics.rankings import by_people
 from ragassay.records import (
+    Assignment,
     CitationVerdict,
     Document,
     Evaluation,
+    Importance,
     NuggetAssignment,
     Record,
     SentenceLabel,
@@ -92,8 +94,8 @@ def _assigned(evaluation: Evaluation, alignment: Alignment) -> Evaluation:
         NuggetAssignment.model_validate({"gold": i, "assignment": labels.get(nugget.text)})
         for i, nugget in enumerate(evaluation.gold_nuggets)
     ]
-    given = [one.assignment for one in assigned]
-    importance = [nugget.importance for nugget in evaluation.gold_nuggets]
+    given: list[Assignment | None] = [one.assignment for one in assigned]
+    importance: list[Importance | None] = [nugget.importance for nugget in evaluation.gold_nuggets]
     scores = assignment_scores(given, importance, PEOPLE) | nuggetizer_scores(given, importance)
     others = [one for one in evaluation.verdicts if not isinstance(one, NuggetAssignment)]
     update = {"scores": evaluation.scores | scores, "verdicts": (*others, *assigned)}

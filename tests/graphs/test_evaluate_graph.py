@@ -389,3 +389,19 @@ async def test_a_fitted_matcher_decides_which_nuggets_are_the_same(make_model, m
     assert len((await evaluate(tools, record)).matches) == 2
     found = await evaluate(tools.using(matcher=matcher), record)
     assert [m.gold for m in found.matches] == [0]
+
+
+async def test_a_whole_answer_is_nuggetized_in_one_call(make_model, make_tools):
+    facts = ["Drug A lowers blood pressure by 5 mmHg.", "Some patients cough."]
+
+    def reply(messages, schema):
+        return {"facts": [*reversed(facts), "Drug A cures cancer in 90 of 100 patients."]}
+
+    model = make_model(reply)
+    tools = make_tools(model, only=("nuggets",), nugget_unit="answer")
+    found = await evaluate(tools, RECORD.model_copy(update={"nuggets": GOLD}))
+    asked = [r for r in model.requests if "facts" in r.schema["properties"]]
+    assert len(asked) == 1
+    # In the order of the answer, each under its sentence; what it does not state is left out.
+    assert [(n.sentence, n.text) for n in found.nuggets] == list(enumerate(facts, 1))
+    assert {n.method for n in found.nuggets} == {"model"}

@@ -219,6 +219,17 @@ async def test_the_judge_compares_nuggets_too_and_the_plan_is_no_less(make_model
     assert model.n_requests <= planned
 
 
+async def test_lists_of_nuggets_are_compared_whole(make_model, make_tools):
+    fixed = FixedModel("lowers")
+    tools = make_tools(make_model(), citation_evidence="nugget-lists")
+    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
+    found = await evaluate(tools)
+    cited = [c for c in found.citations if c.verdict != "invalid"]
+    assert all(len(c.nuggets) == 1 for c in cited)
+    nuggets = [n.text for n in found.nuggets if n.sentence == 1]
+    assert "\n".join(nuggets) in {claim for claim, _ in fixed.asked}
+
+
 async def test_a_passage_whose_facts_cannot_be_had_stands_for_them(make_model, make_tools):
     task = load_prompts().agents["fact_lister"].task
 

@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ragassay.metrics.nuggets import align_counted, f1_score, first_of_each
+from ragassay.metrics.nuggets import (
+    align_greedily,
+    align_optimally,
+    f1_score,
+    first_of_each,
+)
 from ragassay.records import NuggetMatch
 
 
@@ -40,7 +45,7 @@ def best_by_force(similarity: NDArray[np.float64], threshold: float) -> float:
 
 
 def align(similarity: NDArray[np.float64], threshold: float) -> tuple[NuggetMatch, ...]:
-    return align_counted(similarity, similarity >= threshold)
+    return align_optimally(similarity, similarity >= threshold)
 
 
 def pairs(matches: tuple[NuggetMatch, ...]) -> list[tuple[int, int]]:
@@ -116,6 +121,38 @@ def test_f1_lies_between_its_parts(precision: float, recall: float) -> None:
     assert found == pytest.approx(f1_score(recall, precision))
 
 
+def as_bioace_aligns(similarity: NDArray[np.float64], threshold: float) -> set[tuple[int, int]]:
+    """BioACE's alignment as its program describes it: predictions in rows, gold in columns."""
+    of_predictions = similarity.T
+    cells = [(i, j) for i in range(of_predictions.shape[0]) for j in range(of_predictions.shape[1])]
+    rows: set[int] = set()
+    columns: set[int] = set()
+    aligned: set[tuple[int, int]] = set()
+    for i, j in sorted(cells, key=lambda cell: of_predictions[cell], reverse=True):
+        if of_predictions[i, j] >= threshold and i not in rows and j not in columns:
+            rows.add(i)
+            columns.add(j)
+            aligned.add((j, i))
+    return aligned
+
+
+@given(matrices(), st.sampled_from([-1.0, 0.0, 0.5, 0.625, 1.0]))
+def test_greedy_alignment_is_bioaces(similarity: NDArray[np.float64], threshold: float) -> None:
+    found = align_greedily(similarity, similarity >= threshold)
+    assert set(pairs(found)) == as_bioace_aligns(similarity, threshold)
+    assert [m.gold for m in found] == sorted(m.gold for m in found)
+    assert len(found) <= len(align(similarity, threshold))
+
+
+def test_optimal_alignment_finds_more_pairs_than_greedy_in_some_matrices() -> None:
+    # The most similar pair takes both partners of the others.
+    similarity = np.array([[0.9, 0.8], [0.7, 0.1]])
+    counts = similarity >= 0.6
+    assert pairs(align_greedily(similarity, counts)) == [(0, 0)]
+    assert pairs(align_optimally(similarity, counts)) == [(0, 1), (1, 0)]
+    assert align_greedily(np.zeros((0, 3)), np.zeros((0, 3), dtype=bool)) == ()
+
+
 def test_copies_are_told_by_their_words() -> None:
     found = first_of_each(["Pain fell.", "pain  FELL.", "Pain rose.", "Pain fell."])
     assert found.tolist() == [True, False, True, False]
@@ -136,8 +173,8 @@ def test_precision_and_recall_are_shares_and_a_copy_never_lifts_recall(
     texts = [f"fact {i}" for i in range(n_answer)]
     more = np.column_stack([similarity, *[similarity[:, copied]] * n_copies])
     more_texts = texts + [texts[copied].upper()] * n_copies
-    before = align_counted(similarity, (similarity >= threshold) & first_of_each(texts))
-    after = align_counted(more, (more >= threshold) & first_of_each(more_texts))
+    before = align_optimally(similarity, (similarity >= threshold) & first_of_each(texts))
+    after = align_optimally(more, (more >= threshold) & first_of_each(more_texts))
     assert 0 <= len(after) / n_gold <= 1
     assert 0 <= len(after) / len(more_texts) <= 1
     assert len(after) / n_gold == len(before) / n_gold
@@ -149,4 +186,4 @@ def test_a_copy_takes_no_second_gold_nugget() -> None:
     similarity = np.array([[0.9, 0.9], [0.8, 0.8]])
     assert len(align(similarity, 0.6)) == 2
     counts = (similarity >= 0.6) & first_of_each(["Pain fell.", "Pain fell."])
-    assert pairs(align_counted(similarity, counts)) == [(0, 0)]
+    assert pairs(align_optimally(similarity, counts)) == [(0, 0)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.metrics.nuggets import align_counted, f1_score, first_of_each
+from ragassay.metrics.nuggets import align_optimally, f1_score, first_of_each
 from ragassay.metrics.resampling import Statistic, bootstrap_interval
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.prompts.compiled import PromptComparison
@@ -96,7 +96,7 @@ def mark_nuggets(
         threshold: Least cosine of nuggets that state the same fact.
     """
     counts = (similarity >= threshold) & first_of_each(found)
-    pairs = align_counted(similarity, counts)
+    pairs = align_optimally(similarity, counts)
     value = f1_score(len(pairs) / len(found), len(pairs) / len(right)) or 0.0
     words = load_proposals().feedback
     missed = [text for n, text in enumerate(right) if all(pair.gold != n for pair in pairs)]

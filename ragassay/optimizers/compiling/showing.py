@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragassay.agents.adapter import CONTEXT_FIELD
+from ragassay.agents.answer_nuggetizer import AnswerNuggetizer
 from ragassay.agents.base import ADAPTER, Agent
 from ragassay.agents.exam_writer import ExamWriter
 from ragassay.agents.fact_lister import FactLister
@@ -57,6 +58,7 @@ def shipped_agents() -> dict[str, Agent]:
         SentenceLabeller(),
         NuggetAssigner(),
         NuggetWriter(),
+        AnswerNuggetizer(),
         QueryWriter(),
         NuggetCreator(),
         ImportanceScorer(),
