@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragassay.cli.exits import FAILED, PARTIAL, errors_as_lines
-from ragassay.cli.options import Json, Quiet, takes
+from ragassay.cli.options import Json, Quiet, SkipEmpty, takes
 from ragassay.options import Keywords, settings_of
 from ragassay.settings import load_settings
 
@@ -214,6 +214,7 @@ def evaluate(
     qrels: Annotated[Path, typer.Option(help="Judgments: trec_eval or BEIR's TSV.")],
     k: Annotated[int, typer.Option("--k", min=10, help="Depth of the ranking.")] = 1000,
     rerank: Rerank = "",
+    skip_empty: SkipEmpty = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
@@ -238,7 +239,7 @@ def evaluate(
             q: {hit.document.id: hit.score for hit in literature.search(text, k)}
             for q, text in track(asked.items(), "searching")
         }
-        print_scores(retrieval_scores(wanted, ranking), as_json)
+        print_scores(retrieval_scores(wanted, ranking, skips_empty=skip_empty), as_json)
 
 
 def _opened(where: str, rerank: str, options: Mapping[str, object]) -> Literature:

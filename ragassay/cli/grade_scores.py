@@ -23,7 +23,7 @@ from ragassay.cli.grade_options import (
     grade_filter,
     graded_file,
 )
-from ragassay.cli.options import Json
+from ragassay.cli.options import Json, SkipEmpty
 
 
 def cover(
@@ -114,6 +114,7 @@ def leaderboard(
         ),
     ] = None,
     official: Official = None,
+    skip_empty: SkipEmpty = False,
     leanings: Leanings = False,
     model: Model = "",
     prompt_class: PromptClass = "",
@@ -155,6 +156,7 @@ def leaderboard(
             by=label,
             min_rating=min_rating,
             official=official,
+            skips_empty=skip_empty,
         )
         known = [(one.measure, one.correlation) for one in found if one.correlation]
         sheets = [board_sheet(one) for one in found]

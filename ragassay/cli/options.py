@@ -24,6 +24,13 @@ DryRun = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with 4 if the judge is blind anywhere.")
 ]
+SkipEmpty = Annotated[
+    bool,
+    typer.Option(
+        "--skip-empty",
+        help="Leave out queries without a relevant document; trec_eval counts them as 0.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, no tables.")]
 RunFolderArgument = Annotated[
     Path, typer.Argument(help="Run folder, as written by `ragassay evaluate`.")

@@ -75,6 +75,7 @@ def rubric_boards(
     level: int = 1,
     subtopics: Mapping[str, Mapping[str, Collection[str]]] | None = None,
     official: Mapping[str, float] | None = None,
+    skips_empty: bool = False,
 ) -> tuple[RubricBoard, ...]:
     """Rank systems by each measure (Dietz 2024, section 6, table 4).
 
@@ -90,6 +91,7 @@ def rubric_boards(
         subtopics: Query to passage to the items that it covers; without them a passage with a
             relevant label has one subtopic, its query.
         official: Official scores; higher is better.
+        skips_empty: See `run_values`.
 
     Raises:
         InputError: A measure is unknown, or cannot be computed here.
@@ -99,7 +101,7 @@ def rubric_boards(
         for system, by_query in rankings.items()
     }
     plain = [name for name in measures if parse_measure(name).NAME != ALPHA_NDCG]
-    values = run_values(labels, runs, plain, level) if plain else {}
+    values = run_values(labels, runs, plain, level, skips_empty=skips_empty) if plain else {}
     items = _subtopics(labels, level) if subtopics is None else subtopics
     for name in measures:
         if name not in values:

@@ -22,24 +22,26 @@ MEASURES = ("nDCG@10", "R@100", "RR", "AP")
 """In the notation of ir_measures: RR is the mean reciprocal rank, AP mean average precision."""
 
 
-def retrieval_scores(qrels: Qrels, run: Mapping[str, Mapping[str, float]]) -> dict[str, Score]:
+def retrieval_scores(
+    qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, skips_empty: bool = False
+) -> dict[str, Score]:
     """Score a ranking.
 
     Args:
         qrels: Grades of documents, query by query; 0 and below is not relevant.
         run: Scores of the found documents, query by query; higher is better. A query of the qrels
             that is missing here counts as having found nothing.
+        skips_empty: See `run_values`.
 
     Returns:
-        By measure; each in [0, 1], its n the number of queries of the qrels that have a relevant
-        document.
+        By measure; each in [0, 1], its n the number of queries.
 
     Example:
         >>> found = retrieval_scores({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
         >>> found["RR"].value
         0.5
     """
-    values = run_values(qrels, {"": run}, MEASURES)
+    values = run_values(qrels, {"": run}, MEASURES, skips_empty=skips_empty)
     return {name: _score(list(by_run[""].values())) for name, by_run in values.items()}
 
 
@@ -48,6 +50,8 @@ def run_values(
     runs: Mapping[str, Mapping[str, Mapping[str, float]]],
     measures: Sequence[str],
     level: int = 1,
+    *,
+    skips_empty: bool = False,
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Return each measure of each run for each query.
 
@@ -58,9 +62,11 @@ def run_values(
         measures: Names in the notation of ir_measures.
         level: The least grade that is relevant, as trec_eval's -l. Measures that take gains, such
             as nDCG, do not heed it, and a measure's own `rel=` goes first.
+        skips_empty: Whether a query without a relevant document is left out, as nothing can be
+            found for it. Else it is 0, as in trec_eval with -c.
 
     Returns:
-        Measure to run to query to value. A query without a relevant document is left out.
+        Measure to run to query to value.
 
     Raises:
         InputError: A measure is unknown, or cannot be computed here.
@@ -68,7 +74,10 @@ def run_values(
     import ir_measures
 
     parsed = {name: _measure(name, level) for name in dict.fromkeys(measures)}
-    wanted = {name: _wanted(qrels, measure) for name, measure in parsed.items()}
+    wanted = {
+        name: _with_relevant(qrels, measure) if skips_empty else list(qrels)
+        for name, measure in parsed.items()
+    }
     used = {q: dict(qrels[q]) for q in qrels if any(q in found for found in wanted.values())}
     values = {
         name: {run: dict.fromkeys(found, 0.0) for run in runs} for name, found in wanted.items()
@@ -126,7 +135,7 @@ def _measure(name: str, level: int) -> Measure:
     return measure(rel=level) if takes and level > 1 else measure
 
 
-def _wanted(qrels: Qrels, measure: Measure) -> list[str]:
+def _with_relevant(qrels: Qrels, measure: Measure) -> list[str]:
     least = measure.params.get("rel", 1)
     return [query for query, grades in qrels.items() if max(grades.values(), default=0) >= least]
 

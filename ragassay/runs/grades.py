@@ -251,6 +251,7 @@ def leaderboards(
     by: LabelBy = "rating",
     min_rating: int | None = None,
     official: Path | None = None,
+    skips_empty: bool = False,
 ) -> tuple[RubricBoard, ...]:
     """Rank systems by labels of passages.
 
@@ -263,6 +264,7 @@ def leaderboards(
         by: How a passage is labelled.
         min_rating: The least rating that is relevant.
         official: The official leaderboard.
+        skips_empty: Whether queries without a relevant passage are left out; else they count 0.
 
     Raises:
         InputError: A file cannot be read, there are no rankings, or a measure cannot be computed.
@@ -289,5 +291,6 @@ def leaderboards(
         level=level,
         subtopics=subtopics,
         official=read_official(official) if official else None,
+        skips_empty=skips_empty,
     )
     return tuple(replace(board, n_uncertain=n_uncertain) for board in boards)

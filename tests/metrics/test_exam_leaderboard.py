@@ -19,7 +19,7 @@ RANKINGS = {
 
 
 def test_worked_by_hand() -> None:
-    (found,) = rubric_boards(LABELS, RANKINGS, ["RR"], level=4)
+    (found,) = rubric_boards(LABELS, RANKINGS, ["RR"], level=4, skips_empty=True)
     # s has no label of 4 or more. good: 1 and 1; bad: 1/3 and 1; half: 1 and, for r, 0.
     rows = {row.system: row for row in found.rows}
     assert [(row.system, row.rank) for row in found.rows] == [("good", 1), ("bad", 2), ("half", 3)]
@@ -37,7 +37,8 @@ def test_worked_by_hand() -> None:
 
 
 def test_the_level_says_what_is_relevant_unless_the_measure_does() -> None:
-    boards = rubric_boards(LABELS, RANKINGS, ["P@2", "P(rel=5)@2", "nDCG@5"], level=4)
+    measures = ["P@2", "P(rel=5)@2", "nDCG@5"]
+    boards = rubric_boards(LABELS, RANKINGS, measures, level=4, skips_empty=True)
     values = {one.measure: {row.system: row.score for row in one.rows} for one in boards}
     # P@2 of good: q 2 of 2, r 1 of 2.
     assert values["P@2"]["good"].value == pytest.approx(0.75)
@@ -87,8 +88,12 @@ def test_a_measure_that_cannot_be_computed_is_the_users_mistake(name: str) -> No
 
 
 def test_no_relevant_passage_is_no_mean() -> None:
-    (found,) = rubric_boards({"q": {"a": 0}}, RANKINGS, ["RR"])
+    labels = {"q": {"a": 0}}
+    (found,) = rubric_boards(labels, RANKINGS, ["RR"], skips_empty=True)
     assert {row.score.value for row in found.rows} == {None}
+    # Unless it counts as 0, as in trec_eval.
+    (found,) = rubric_boards(labels, RANKINGS, ["RR"])
+    assert {(row.score.value, row.score.n) for row in found.rows} == {(0.0, 1)}
     assert rubric_boards(LABELS, {}, ["RR"])[0].rows == ()
 
 
@@ -105,4 +110,4 @@ def test_values_of_several_runs_are_those_of_each() -> None:
 def test_two_names_of_one_measure_have_its_values() -> None:
     runs = {"good": {"q": {"a": 1.0}}}
     found = run_values(LABELS, runs, ["RR", "RR(rel=4)"], 4)
-    assert found["RR"] == found["RR(rel=4)"] == {"good": {"q": 1.0, "r": 0.0}}
+    assert found["RR"] == found["RR(rel=4)"] == {"good": {"q": 1.0, "r": 0.0, "s": 0.0}}
