@@ -143,6 +143,7 @@ class Keywords(TypedDict, total=False):
     verifier: Annotated[str | None, Option(metavar="NAME")]
     verdict_labels: Annotated[VerdictLabels | None, Option(flags=("--labels",))]
     citation_evidence: Annotated[CitationEvidence | None, Option(flags=("--citations",))]
+    attribution: bool | None
     correctness: Annotated[str | None, Option(metavar="NAME")]
     prompts: Annotated[str | Path | Sequence[str | Path] | None, Option(metavar="PATH")]
     questions: Annotated[

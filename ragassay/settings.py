@@ -129,6 +129,11 @@ class Settings(BaseSettings):
         "passage of three sentences, the whole document, the closest sentence, or the document's "
         "nuggets with those of the sentence, one by one or list with list.",
     )
+    attribution: bool = Field(
+        default=False,
+        description="Also ask whether all documents that a sentence cites support it together, and "
+        "without each: ALCE's citation recall and precision.",
+    )
     nugget_support: Literal["all", "any"] = Field(
         default="all",
         description="How many nuggets of a sentence a cited document must support, where they are "
@@ -478,6 +483,7 @@ RESULT_FIELDS = (
     "chosen_verifier",
     "verdict_labels",
     "citation_evidence",
+    "attribution",
     "nugget_support",
     "correctness",
     "grades",

@@ -59,6 +59,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "verifier": (("--verifier", "judge"), "judge"),
     "verdict_labels": (("--labels", "2"), 2),
     "citation_evidence": (("--citations", "sentence"), "sentence"),
+    "attribution": (("--attribution",), True),
     "correctness": (("--correctness", "cosine"), "cosine"),
     "prompts": (("--prompts", "a.json", "--prompts", "b.json"), ["a.json", Path("b.json")]),
     "questions": (("--questions", "{folder}/topics.json"), "{folder}/topics.json"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragassay.evaluators.assignment import AssignmentEvaluator
+from ragassay.evaluators.attribution import AttributionEvaluator
 from ragassay.evaluators.base import Evaluator
 from ragassay.evaluators.cited_nugget import CITED_NUGGET, FACTS
 from ragassay.evaluators.claims import CITATION, EVIDENCE
@@ -27,6 +28,7 @@ OURS: tuple[Evaluator[Any], ...] = (
     FACTS,
     CITED_NUGGET,
     CITATION,
+    AttributionEvaluator(),
     ExamGradeEvaluator(),
     RelevanceGradeEvaluator(),
     RacarEvaluator(),

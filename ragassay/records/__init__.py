@@ -108,6 +108,7 @@ from ragassay.records.searches import EvidenceSearch, SearchQuery
 from ragassay.records.signals import SentenceSignals, Signals, SourceGap
 from ragassay.records.verdicts import (
     CORRECTNESS,
+    AttributionVerdict,
     CitationVerdict,
     Comparison,
     DocumentFacts,
@@ -156,6 +157,7 @@ __all__ = [
     "Assignment",
     "AttackFamily",
     "AttackFigure",
+    "AttributionVerdict",
     "Audit",
     "Bound",
     "BoundLevel",

@@ -298,6 +298,38 @@ class NuggetVerdict(VerdictBase):
         return get_args(Verdict)
 
 
+class AttributionVerdict(VerdictBase):
+    """A verdict on whether the documents that a sentence cites support it together (ALCE).
+
+    Attributes:
+        sentence: 1-based.
+        without: The document that was left out; empty for all of them.
+        verdict: None where unscored.
+        difference: The sentence's words that no document bears out, if a rule found some.
+    """
+
+    evaluator: str = "attribution"
+    sentence: int = Field(ge=1)
+    without: str = ""
+    verdict: Verdict | None = None
+    difference: str = ""
+
+    @property
+    def item(self) -> str:
+        """See `VerdictBase`."""
+        return f"{self.sentence}/{self.without}"
+
+    @property
+    def value(self) -> str | None:
+        """See `VerdictBase`."""
+        return self.verdict
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """See `VerdictBase`."""
+        return get_args(Verdict)
+
+
 class DocumentFacts(VerdictBase):
     """The facts of a passage of a cited document.
 

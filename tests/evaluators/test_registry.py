@@ -27,6 +27,7 @@ from ragassay.records import (
     AnswerSentence,
     Case,
     Citation,
+    CitationVerdict,
     Document,
     DocumentFacts,
     Escalation,
@@ -66,6 +67,14 @@ CASE = Case(
     ),
     context="context",
 )
+OTHER_SPAN = SPAN.model_copy(update={"document": "e"})
+CITES_TWO = (Citation(marker="1", document="d"), Citation(marker="2", document="e"))
+TWICE_CITED = CASE.model_copy(
+    update={"sentences": (CASE.sentences[0].model_copy(update={"citations": CITES_TWO}),)}
+)
+CITED_ALONE: list[VerdictBase] = [
+    CitationVerdict(sentence=1, citation=one, verdict="neutral") for one in CITES_TWO
+]
 WRITTEN: list[VerdictBase] = [
     SentenceNuggets(
         origin="answer", sentence=1, nuggets=(Nugget(text="N", origin="answer", sentence=1),)
@@ -83,6 +92,7 @@ def toolbox(evaluator: Evaluator[Any], **options: object) -> Toolbox:
         "signals": False,
         "only": (evaluator.part,),
         "citation_evidence": "nuggets" if by_nuggets else "passage",
+        "attribution": evaluator.name == "attribution",
         "correctness": "cosine",
         "grades": ("rating", "fagb"),
     }
@@ -92,6 +102,9 @@ def toolbox(evaluator: Evaluator[Any], **options: object) -> Toolbox:
 def file_for(evaluator: Evaluator[Any], verdicts: list[VerdictBase] | None = None):
     """A case with a passage on each side of its sentence, which also cites one."""
     needed = WRITTEN if evaluator.name == "cited_nugget" else []
+    if evaluator.name == "attribution":
+        file = filed(TWICE_CITED, [*CITED_ALONE, *(verdicts or [])])
+        return replace(file, cited=(Cited(1, "1", SPAN), Cited(1, "2", OTHER_SPAN)))
     found = () if evaluator.name == "citation" else (Found(1, "for", 1, SPAN),)
     file = filed(CASE, [*needed, *(verdicts or [])])
     return replace(file, found=found, cited=(Cited(1, "1", SPAN),))
@@ -194,7 +207,8 @@ def test_it_may_leave_a_question_undecided(evaluator):
     tools, file = toolbox(evaluator), file_for(evaluator, [verdict])
     settled = [verdict] if evaluator.name == "cited_nugget" else evaluator.settled(file, tools)
     assert [one for one in settled if one.is_undecided and one.leaning == "x"]
-    outcome = Outcome(file, tools, {evaluator.name: settled})
+    others = {"citation": CITED_ALONE} if evaluator.name == "attribution" else {}
+    outcome = Outcome(file, tools, {evaluator.name: settled, **others})
     judged = {n: s for n, s in evaluator.scores(outcome).items() if s.n_unscored}
     assert bool(judged) == (evaluator.name not in ("facts", "cited_nugget"))
     for score in judged.values():
@@ -233,8 +247,6 @@ def test_the_cascade_sends_on_what_it_is_not_sure_of_and_counts_it(evaluator):
 def test_a_weighed_verdict_is_a_question_of_its_kind(evaluator):
     if not evaluator.is_weighed:
         return
-    from ragassay.records import CitationVerdict
-
     kept = unscored(evaluator).model_copy(update={"escalation": Escalation(judge="b")})
     if evaluator.name == "cited_nugget":
         citation = Citation(marker="1", document="d")

@@ -11,7 +11,7 @@ from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.state import Input
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.prompts import load_prompts
-from ragassay.records import Bound, Document, Evaluation, Nugget, Record
+from ragassay.records import AttributionVerdict, Bound, Document, Evaluation, Nugget, Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.evaluate import job_of, plan
 from ragassay.testing import default_reply
@@ -228,6 +228,23 @@ async def test_lists_of_nuggets_are_compared_whole(make_model, make_tools):
     assert all(len(c.nuggets) == 1 for c in cited)
     nuggets = [n.text for n in found.nuggets if n.sentence == 1]
     assert "\n".join(nuggets) in {claim for claim, _ in fixed.asked}
+
+
+async def test_citations_are_compared_together_where_that_is_wanted(make_model, make_tools):
+    answer = "Drug A lowers blood pressure by 5 mmHg [1][2]. Some patients cough [2]."
+    record = RECORD.model_copy(update={"answer": answer})
+    fixed = FixedModel("lowers")
+    tools = make_tools(make_model(), only=("citations",), attribution=True)
+    tools = tools.using(encoder=EncoderVerifier(fixed, tools.models.embedder))
+    found = await evaluate(tools, record)
+    # One question: the two documents together. Without one of them is the other alone.
+    assert [one.item for one in found.of(AttributionVerdict)] == ["1/"]
+    texts = [passage for claim, passage in fixed.asked if claim == found.sentences[0].text]
+    assert any("by 5 mmHg." in text and "Cough was seen" in text for text in texts)
+    assert found.scores["attribution.recall"].n == 2
+    assert found.scores["attribution.precision"].n == 3
+    plain = await evaluate(make_tools(make_model(), only=("citations",)), record)
+    assert "attribution.recall" not in plain.scores
 
 
 async def test_a_passage_whose_facts_cannot_be_had_stands_for_them(make_model, make_tools):

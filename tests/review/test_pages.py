@@ -29,6 +29,7 @@ SAMPLES = {
     "cited_nugget": {"sentence": 1, "document": "d", "nugget": "n", "verdict": "supports"},
     "facts": {"document": "d", "start": 0, "facts": ["a fact"]},
     "correctness": {"sentence": 1, "correct": True},
+    "attribution": {"sentence": 1, "verdict": "supports"},
     "citation": {"sentence": 1, "citation": {"marker": "1"}, "verdict": "invalid"},
     "evidence": {"sentence": 1, "verdict": "neutral"},
     "nuggets": {"origin": "answer", "sentence": 1, "nuggets": [{"text": "a nugget"}]},

@@ -1,0 +1,185 @@
+"""Attribution: whether the documents that a sentence cites support it together (ALCE)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Task, Wording, Words
+from ragassay.evaluators.claims import CITATION
+from ragassay.evaluators.comparing import compare, read_of
+from ragassay.metrics.alce import PRECISION, RECALL, CitingSentence, Support, alce_scores
+from ragassay.records import (
+    AnswerSentence,
+    AttributionVerdict,
+    CitationVerdict,
+    Failure,
+    Score,
+    VerdictBase,
+)
+
+if TYPE_CHECKING:
+    from ragassay.evaluators.outcome import Outcome
+    from ragassay.evaluators.toolbox import Toolbox
+
+
+@dataclass(frozen=True)
+class CitedTogether:
+    """Documents that a sentence cites.
+
+    Attributes:
+        sentence: The sentence.
+        without: The document that is left out; empty for all of them.
+        passages: Of each of the others its best passage.
+    """
+
+    sentence: AnswerSentence
+    without: str
+    passages: tuple[Cited, ...]
+
+
+class AttributionEvaluator(Evaluator[CitedTogether]):
+    """Compare each sentence with all documents that it cites, and with all but one."""
+
+    name = "attribution"
+    part = "citations"
+    record = AttributionVerdict
+    needs = ("passages", "evidence", "citation")
+    words = Words(
+        verdict="verdict on documents together",
+        verdicts="verdicts on documents together",
+        group="attribution",
+        title="Attribution (ALCE)",
+        scores={
+            RECALL: Wording("Sentences that their citations support", "higher"),
+            PRECISION: Wording("Citations that are needed", "higher"),
+        },
+    )
+
+    def is_wanted(self, tools: Toolbox) -> bool:
+        """Return whether the settings want it."""
+        return super().is_wanted(tools) and tools.settings.attribution
+
+    def is_reported(self, tools: Toolbox) -> bool:
+        """Return whether it was asked."""
+        return self.is_wanted(tools)
+
+    def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, CitedTogether]:
+        """Return all documents of each sentence with several, and all but one that fails alone.
+
+        Of two documents, the other alone is what the citation itself is judged by.
+        """
+        found: dict[str, CitedTogether] = {}
+        for sentence in file.case.sentences:
+            passages = _passages(sentence, file)
+            if len(passages) < 2:
+                continue
+            found[f"{sentence.index}/"] = CitedTogether(sentence, "", tuple(passages.values()))
+            alone = _alone(sentence, CITATION.settled(file, tools))
+            for name in passages if len(passages) > 2 else ():
+                if not alone.get(name):
+                    others = tuple(one for other, one in passages.items() if other != name)
+                    found[f"{sentence.index}/{name}"] = CitedTogether(sentence, name, others)
+        return found
+
+    async def ask(
+        self, subject: CitedTogether, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Sequence[AttributionVerdict]:
+        """Compare a sentence with the texts of several documents."""
+        text = _text(subject, file, tools)
+        found = await compare(tools, file.case, subject.sentence.text, text)
+        return [
+            AttributionVerdict(
+                sentence=subject.sentence.index, without=subject.without, **vars(found)
+            )
+        ]
+
+    def unscored(
+        self, subject: CitedTogether, task: Task, file: CaseFile, tools: Toolbox, failure: Failure
+    ) -> Sequence[AttributionVerdict]:
+        """Return no verdict."""
+        sentence = subject.sentence.index
+        return [AttributionVerdict(sentence=sentence, without=subject.without, failure=failure)]
+
+    def depends_on(
+        self, subject: CitedTogether, task: Task, file: CaseFile, tools: Toolbox
+    ) -> Iterable[str]:
+        """Return the texts, and what compares."""
+        labels = str(tools.settings.verdict_labels)
+        return [_text(subject, file, tools), labels, *tools.verifier_identity]
+
+    def judged_by(self, tools: Toolbox) -> str:
+        """Name what compares."""
+        return tools.verifier_name
+
+    def scores(self, outcome: Outcome) -> dict[str, Score]:
+        """Return ALCE's citation recall and precision."""
+        if not self.is_wanted(outcome.tools):
+            return {}
+        citations = outcome.of(CitationVerdict)
+        known = {one.item: _supports(one) for one in outcome.of(AttributionVerdict)}
+        sentences = [
+            _citing(sentence, citations, known) for sentence in outcome.file.case.sentences
+        ]
+        return alce_scores(sentences, outcome.judged_by(self))
+
+    def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
+        """Each sentence with several documents has one, and with three one for each."""
+        counts = [len({c.document for c in s.citations if c.document}) for s in file.case.sentences]
+        return sum((n > 1) + (n if n > 2 else 0) for n in counts)
+
+    def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
+        """A verifier other than the judge takes no call."""
+        is_judge = tools.settings.chosen_verifier == "judge"
+        return self.n_most_questions(file, tools) if is_judge else 0
+
+
+def _passages(sentence: AnswerSentence, file: CaseFile) -> dict[str, Cited]:
+    """Return what is compared of each document that a sentence cites."""
+    found: dict[str, Cited] = {}
+    for one in file.cited:
+        if one.sentence == sentence.index:
+            found.setdefault(one.passage.document, one)
+    return found
+
+
+def _text(subject: CitedTogether, file: CaseFile, tools: Toolbox) -> str:
+    read = (
+        (one.passage.title, read_of(one.passage, subject.sentence, file.case, tools).text)
+        for one in subject.passages
+    )
+    return "\n".join(f"{title}\n{text}" if title else text for title, text in read)
+
+
+def _supports(verdict: VerdictBase | None) -> Support:
+    if verdict is None or verdict.value is None:
+        return None
+    return verdict.value == "supports"
+
+
+def _alone(sentence: AnswerSentence, citations: Iterable[VerdictBase]) -> dict[str, Support]:
+    """Return whether each document that a sentence cites supports it alone."""
+    return {
+        one.citation.document: _supports(one)
+        for one in citations
+        if isinstance(one, CitationVerdict)
+        and one.sentence == sentence.index
+        and one.citation.document
+    }
+
+
+def _citing(
+    sentence: AnswerSentence,
+    citations: Sequence[CitationVerdict],
+    known: Mapping[str, Support],
+) -> CitingSentence:
+    alone = _alone(sentence, citations)
+    names = list(alone)
+    has_invalid = any(not citation.document for citation in sentence.citations)
+    if len(names) == 1:
+        return CitingSentence(alone, alone[names[0]], has_invalid=has_invalid)
+    without = {name: known.get(f"{sentence.index}/{name}") for name in names}
+    if len(names) == 2:
+        without = {names[0]: alone[names[1]], names[1]: alone[names[0]]}
+    return CitingSentence(alone, known.get(f"{sentence.index}/"), without, has_invalid)
