@@ -13,7 +13,14 @@ from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
 from ragassay.formats.gold import read_nuggets
 from ragassay.formats.items import ROWS_NAME, Item, Place, iter_items, iter_rows
 from ragassay.formats.medaesqa import MEDAESQA, read_medaesqa
-from ragassay.formats.nuggetizer import ASSIGNED, CREATE_INPUT, read_assigned, read_create_input
+from ragassay.formats.nuggetizer import (
+    ASSIGNED,
+    CREATE_INPUT,
+    RETRIEVED,
+    read_assigned,
+    read_create_input,
+    read_retrieved,
+)
 from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.ragas import RAGAS, read_ragas
 from ragassay.formats.ragassay_jsonl import RAGASSAY, read_ragassay
@@ -47,6 +54,7 @@ _SELF_CONTAINED: tuple[tuple[Format, _Mapper], ...] = (
     (BIOASQ, read_bioasq),
     (CREATE_INPUT, read_create_input),
     (ASSIGNED, read_assigned),
+    (RETRIEVED, read_retrieved),
     (SUMMEVAL, read_summeval),
     (USR, read_usr),
     (USR_MEANS, read_usr_means),

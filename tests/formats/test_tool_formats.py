@@ -260,8 +260,6 @@ def test_the_second_of_two_equal_questions_is_rejected(write):
         (CREATE, {"candidates": [{"docid": "d"}]}, "candidates.0.doc", "missing"),
         (CREATE, {"candidates": {"a": 1}}, "candidates", "an object"),
         (ASSIGNED, {"run_id": " "}, "run_id", "empty id"),
-        (ASSIGNED, {"nuggets": [{"text": "n", "assignment": "maybe"}]},
-         "nuggets.0.assignment", '"maybe"'),
         (ASSIGNED, {"response_length": -1}, "response_length", "the number -1"),
         (EXPERT, {"body": 5}, "body", "the number 5"),
         (EXPERT, {"snippets": [{"text": "S"}]}, "snippets.0.document", "missing"),
