@@ -114,9 +114,13 @@ def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
 
 
 def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[str]:
-    """Return citations as document ids: a 1-based position in the sources becomes that id."""
-    positions = {str(i): source.id for i, source in enumerate(sources, start=1)}
-    return [positions.get(citation, citation) for citation in citations]
+    """Return citations as document ids: a 1-based position in the sources becomes that id.
+
+    A number that is an id stays one.
+    """
+    names = {str(i): source.id for i, source in enumerate(sources, start=1)}
+    names |= {source.id: source.id for source in sources}
+    return [names.get(citation, citation) for citation in citations]
 
 
 def restored(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -> JsonRow:

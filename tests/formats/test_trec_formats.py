@@ -396,3 +396,17 @@ def test_a_format_is_chosen_by_name(tmp_path):
         assert found is None or (found.format, found.rejections) == (form, ())
     with pytest.raises(InputError, match="choose one of ragassay"):
         write_answers([CITING], tmp_path / "out", "bibtex")
+
+
+def test_a_listed_number_that_is_an_id_is_written_as_that_id(tmp_path):
+    sources = tuple(Document(id=name, text="T") for name in ("2", "1", "31452104"))
+    record = Record(
+        id="r",
+        question="Q?",
+        answer=(SentenceInput(text="It grew.", citations=("1", "3")),),
+        sources=sources,
+        system="team/run",
+    )
+    write_biogen_2025_b([record], tmp_path / "run.jsonl")
+    (response,) = json.loads((tmp_path / "run.jsonl").read_text())["responses"]
+    assert response["citations"] == ["1", "31452104"]
