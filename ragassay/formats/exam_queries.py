@@ -22,7 +22,6 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, iter_items, read_once, shown
 from ragassay.formats.problems import Problem, found_text, validate
-from ragassay.formats.qrels import read_queries
 from ragassay.formats.read import FORMATS, read_records
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.shapes import is_object
@@ -106,8 +105,6 @@ def read_exam_queries(path: Path) -> QueryFile:
     if head.startswith(b"<"):
         return _of_tags(path, data)
     if not head.startswith((b"{", b"[")):
-        if b"\t" in head.partition(b"\n")[0]:
-            return _plain(read_queries(path))
         return _plain(*read_topics(path))
     if is_paragraph_file(path):
         return _of_records(path)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.bioasq import BIOASQ, read_bioasq
+from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
 from ragassay.formats.gold import read_nuggets
 from ragassay.formats.items import ROWS_NAME, Item, Place, iter_items, iter_rows
@@ -50,8 +50,6 @@ _SELF_CONTAINED: tuple[tuple[Format, _Mapper], ...] = (
     (RAGAS, read_ragas),
     (DEEPEVAL, read_deepeval),
     (RAGCHECKER, read_ragchecker),
-    (MEDAESQA, read_medaesqa),
-    (BIOASQ, read_bioasq),
     (CREATE_INPUT, read_create_input),
     (ASSIGNED, read_assigned),
     (RETRIEVED, read_retrieved),
@@ -59,7 +57,12 @@ _SELF_CONTAINED: tuple[tuple[Format, _Mapper], ...] = (
     (USR, read_usr),
     (USR_MEANS, read_usr_means),
 )
-_ON_TOPICS: tuple[tuple[Format, Callable[[Item, Mapping[str, str]], _Outcome]], ...] = (
+_TopicMapper = Callable[[Item, Mapping[str, str]], _Outcome | Sequence[_Outcome]]
+
+_ON_TOPICS: tuple[tuple[Format, _TopicMapper], ...] = (
+    (MEDAESQA, read_medaesqa),
+    (BIOASQ, read_bioasq),
+    (SUBMISSION, read_bioasq),
     (RAG_2024, read_rag_2024),
     (RAG_2025, read_rag_2025),
     (BIOGEN_2024, read_biogen_2024),
