@@ -12,6 +12,8 @@ from pathlib import Path
 from ragassay.formats import (
     bank_item_id,
     read_graded_paragraphs,
+    read_labels,
+    read_records,
     read_test_banks,
     write_graded_paragraphs,
     write_test_banks,
@@ -113,3 +115,25 @@ def test_an_item_that_comes_twice_is_kept_once_and_said(write, tmp_path: Path):
     assert odd.problem.startswith("its id appeared before in the bank (and 1 more)")
     write_test_banks([bank], tmp_path / "again")
     assert read_test_banks(tmp_path / "again").banks == (bank,)
+
+
+def test_a_paragraph_that_several_systems_ranked_is_an_answer_of_each(write):
+    ranks = [
+        {"method": method, "paragraphId": "p", "queryId": query, "rank": 1, "score": 1.0}
+        for method, query in (("bm25", "q"), ("deep", "q"), ("bm25", "q/facet"))
+    ]
+    judged = [{"paragraphId": "p", "query": "q", "relevance": 2}]
+    data = {"judgments": judged, "rankings": ranks}
+    alone = {"paragraph_id": "p2", "text": "U", "paragraph_data": {"rankings": ranks[1:2]}}
+    nobody = {"paragraph_id": "p3", "text": "V"}
+    given = ["q", [{"paragraph_id": "p", "text": "T", "paragraph_data": data}, alone, nobody]]
+    path = write(given)
+    found = read_records(path, questions=write({"q": "Q?"}, name="queries.json"))
+    assert found.rejections == ()
+    assert [(one.id, one.system, one.answer) for one in found.records] == [
+        ("q/p", "bm25", "T"),
+        ("q/p/deep", "deep", "T"),
+        ("q/p2", "deep", "U"),
+        ("q/p3", None, "V"),
+    ]
+    assert [(one.record_id, one.label) for one in read_labels(path).labels] == [("q/p", "2")]
