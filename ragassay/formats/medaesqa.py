@@ -11,6 +11,9 @@
 
 The labels are left out of the records, so that no judge sees them. What TREC distributes of BioGen
 2024 has no questions: they come from the topics.
+
+Extracts of it are JSON lines: {"question", "machine_id", "answer"}, an answer of a system, and
+{"question", "evidence"}, a question with a document and no answer. Their topic is the question.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from ragassay.formats.trec.references import question_of
 from ragassay.records import (
     RELEVANCE_LABELS,
     CitationLabel,
+    Document,
     HumanLabel,
     LabelTask,
     Record,
@@ -100,6 +104,31 @@ MEDAESQA = Format(
 )
 
 
+class ExtractRow(Row):
+    """A line of an extract: an answer, or evidence."""
+
+    question: str = Field(min_length=1)
+    machine_id: IdText | None = None
+    answer: str = ""
+    evidence: str | None = None
+
+
+EXTRACTED_ANSWERS = Format(
+    name="medaesqa-answers",
+    required=(("question",), ("machine_id",), ("answer",)),
+    fields=frozenset({"question", "machine_id", "answer"}),
+    leading="machine_id",
+    keys="question, machine_id, answer",
+)
+EXTRACTED_EVIDENCE = Format(
+    name="medaesqa-evidence",
+    required=(("question",), ("evidence",)),
+    fields=frozenset({"question", "evidence"}),
+    leading="evidence",
+    keys="question, evidence",
+)
+
+
 @dataclass(frozen=True)
 class _Answer:
     about: AssessedQuestionRow
@@ -136,6 +165,23 @@ def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Pro
             return [Problem("question", question.text, question.expected)]
         found.append(_record(answer, question))
     return found
+
+
+def read_extract(item: Item) -> Record | Problem:
+    """Turn a line of an extract into a record; its id is its place in the file."""
+    row = validate(ExtractRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    evidence = () if row.evidence is None else (Document(id="1", text=row.evidence),)
+    return Record(
+        id=item.place.label,
+        question=row.question,
+        answer=row.answer,
+        sources=evidence,
+        system=row.machine_id,
+        topic=row.question,
+        metadata=kept_fields(row),
+    )
 
 
 def read_medaesqa_labels(item: Item) -> list[HumanLabel | Problem]:

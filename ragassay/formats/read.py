@@ -12,7 +12,13 @@ from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
 from ragassay.formats.gold import read_nuggets
 from ragassay.formats.items import ROWS_NAME, Item, Place, iter_items, iter_rows
-from ragassay.formats.medaesqa import MEDAESQA, read_medaesqa
+from ragassay.formats.medaesqa import (
+    EXTRACTED_ANSWERS,
+    EXTRACTED_EVIDENCE,
+    MEDAESQA,
+    read_extract,
+    read_medaesqa,
+)
 from ragassay.formats.nuggetizer import (
     ASSIGNED,
     CREATE_INPUT,
@@ -53,6 +59,8 @@ _SELF_CONTAINED: tuple[tuple[Format, _Mapper], ...] = (
     (CREATE_INPUT, read_create_input),
     (ASSIGNED, read_assigned),
     (RETRIEVED, read_retrieved),
+    (EXTRACTED_ANSWERS, read_extract),
+    (EXTRACTED_EVIDENCE, read_extract),
     (SUMMEVAL, read_summeval),
     (USR, read_usr),
     (USR_MEANS, read_usr_means),

@@ -410,3 +410,27 @@ def test_a_listed_number_that_is_an_id_is_written_as_that_id(tmp_path):
     write_biogen_2025_b([record], tmp_path / "run.jsonl")
     (response,) = json.loads((tmp_path / "run.jsonl").read_text())["responses"]
     assert response["citations"] == ["1", "31452104"]
+
+
+@pytest.mark.parametrize("as_array", [True, False])
+def test_task_a_as_runs_in_the_wild_write_it(write, as_array):
+    """`meta_data`, PMIDs as numbers, `contradicting_citations`, one JSON array."""
+    rows = [
+        {
+            "meta_data": {"team_id": "t", "run_id": "r", "qa_id": qa, "question": "Q?"},
+            "answer": [
+                {
+                    "text": "S1.",
+                    "supported_citations": [111, 222],
+                    "contradicting_citations": [333],
+                }
+            ],
+        }
+        for qa in (116, "117")
+    ]
+    found = read_records(write(json.dumps(rows, indent=1)) if as_array else write(*rows))
+    assert (found.format, found.rejections) == ("biogen-2025-a", ())
+    assert [record.topic for record in found.records] == ["116", "117"]
+    for record in found.records:
+        assert record.answer == (SentenceInput(text="S1.", citations=("111", "222")),)
+        assert record.metadata == {"contradicted_citations": '[["333"]]'}
