@@ -55,10 +55,13 @@ def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
 
 
 def source_lines(sources: Sequence[Document]) -> str:
-    """Return sources as a prompt lists them, numbered from 1."""
+    """Return sources as a prompt lists them: numbered from 1, or by id where ids are numbers."""
+    names = [str(n) for n in range(1, len(sources) + 1)]
+    if not set(names).isdisjoint(source.id for source in sources):
+        names = [source.id for source in sources]  # A number in the answer is an id first.
     return "\n".join(
-        f"[{n}] {source.title + '. ' if source.title else ''}{source.text}"
-        for n, source in enumerate(sources, 1)
+        f"[{name}] {source.title + '. ' if source.title else ''}{source.text}"
+        for name, source in zip(names, sources, strict=True)
     )
 
 

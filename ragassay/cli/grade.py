@@ -8,6 +8,7 @@ from typing import Annotated, Unpack
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.grade_options import Depth, Words
 from ragassay.cli.options import DryRun, Json, Quiet, takes
 from ragassay.options import EvaluateKeywords
 
@@ -26,12 +27,8 @@ def grade(
         ),
     ],
     *,
-    words: Annotated[
-        int, typer.Option(min=1, help="Longer texts are cut at ends of sentences.")
-    ] = 400,
-    depth: Annotated[
-        int, typer.Option(min=0, help="Documents of a ranking that are graded; 0 for all.")
-    ] = 20,
+    words: Words = 400,
+    depth: Depth = 20,
     like_original: Annotated[
         bool,
         typer.Option(

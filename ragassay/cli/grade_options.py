@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ragassay.metrics.oversight import Relevance
     from ragassay.runs.grades import GradedFile
 
+Words = Annotated[int, typer.Option(min=1, help="Longer texts are cut at ends of sentences.")]
+Depth = Annotated[
+    int, typer.Option(min=0, help="Documents of a ranking that are taken; 0 for all.")
+]
 ItemKind = Literal["question", "nugget", "direct"]
 
 GradesArgument = Annotated[

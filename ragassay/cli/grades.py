@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Unpack
 
 import typer
 
 from ragassay.cli import grade_scores, oversight
-from ragassay.cli.exits import errors_as_lines
+from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.grade_options import (
     Banks,
+    Depth,
     GradesArgument,
     Items,
     Leanings,
@@ -18,10 +19,13 @@ from ragassay.cli.grade_options import (
     Model,
     PromptClass,
     SelfRated,
+    Words,
     exit_code,
     grade_filter,
     graded_file,
 )
+from ragassay.cli.options import takes
+from ragassay.options import EvaluateKeywords
 
 app = typer.Typer(
     name="grades",
@@ -68,6 +72,45 @@ def merge(
         n = sum(len(query.paragraphs) for query in merged)
         typer.echo(f"{out}: {len(merged)} queries, {n:,} passages")
     exit_code(*found)
+
+
+@app.command()
+@takes(EvaluateKeywords, "corpus", "questions")
+def passages(
+    responses: Annotated[
+        list[Path], typer.Argument(help="Answers, rankings or graded files, as for `grade`.")
+    ],
+    *,
+    out: Out,
+    words: Words = 400,
+    depth: Depth = 20,
+    **options: Unpack[EvaluateKeywords],
+) -> None:
+    """Write passages in the Workbench's own form, for its programs to grade.
+
+    Passages keep the systems that ranked or wrote them, judgments, and grades that they have. The
+    Workbench reads gzip only: end OUT in .jsonl.gz.
+
+    For example:
+
+      ragassay grades passages answers.jsonl --out responses.jsonl.gz
+
+      ragassay grades passages a.run b.run --corpus passages.jsonl --out responses.jsonl.gz
+
+    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    """
+    with errors_as_lines():
+        from ragassay.cli.output import print_rejections
+        from ragassay.formats import write_graded_paragraphs
+        from ragassay.runs.grading import prepared_passages
+
+        found = prepared_passages(responses, options, most_words=words, depth=depth, spelled="flag")
+        print_rejections(found.rejections)
+        write_graded_paragraphs(found.queries, out)
+        n = sum(len(query.paragraphs) for query in found.queries)
+        typer.echo(f"{out}: {len(found.queries)} queries, {n:,} passages")
+    if found.rejections:
+        raise typer.Exit(PARTIAL)
 
 
 @app.command("filter")

@@ -9,7 +9,7 @@ import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import Json, Quiet, takes
-from ragassay.cli.testbank_made import Kind, Target, create, import_bank
+from ragassay.cli.testbank_made import Kind, Target, create, import_bank, queries
 from ragassay.options import Keywords, settings_of
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.command()(create)
 app.command("import")(import_bank)
+app.command()(queries)
 
 BankArgument = Annotated[
     Path, typer.Argument(metavar="BANK", help="Test banks, as `ragassay testbank` writes them.")

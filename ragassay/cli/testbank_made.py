@@ -1,4 +1,4 @@
-"""`ragassay testbank create` and `import`."""
+"""`ragassay testbank create`, `import` and `queries`."""
 
 from __future__ import annotations
 
@@ -156,6 +156,38 @@ def import_bank(
         write_test_banks(found.banks, target)
         n_items = sum(len(bank.items) for bank in found.banks)
         typer.echo(f"{target}: {n_items} items of {len({b.query_id for b in found.banks})} queries")
+    if found.rejections:
+        raise typer.Exit(PARTIAL)
+
+
+def queries(
+    file: Annotated[
+        Path, typer.Argument(metavar="QUERIES", help="Queries, as `testbank create` reads them.")
+    ],
+    *,
+    target: Annotated[Path, typer.Option("--out", help="The file to write: .json.")],
+) -> None:
+    """Write queries in the Workbench's own form, {"id": "text"}, for its programs.
+
+    `testbank create`, `import`, `edit --out`, `split` and `merge` write test banks in its form;
+    `grades passages` writes what is to be graded, `grade` and `grades merge` graded passages.
+
+    For example:
+
+      ragassay testbank queries topics.csv --out queries.json
+
+    Exit codes: 0 done; 1 error; 3 some input was rejected.
+    """
+    with errors_as_lines():
+        from ragassay.cli.output import print_rejections
+        from ragassay.formats.exam_queries import read_exam_queries, write_exam_queries
+
+        found = read_exam_queries(file)
+        print_rejections(found.rejections)
+        write_exam_queries(found.queries, target)
+        n_parts = sum(bool(query.facets) for query in found.queries)
+        left = f"; the parts of {n_parts} queries are left out" if n_parts else ""
+        typer.echo(f"{target}: {len(found.queries)} queries{left}")
     if found.rejections:
         raise typer.Exit(PARTIAL)
 

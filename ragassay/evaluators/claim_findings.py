@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -120,10 +121,10 @@ def evidence_findings(outcome: Outcome) -> list[Finding]:
 
 
 def citation_findings(outcome: Outcome) -> list[Finding]:
-    """Name citations that contradict their sentence, miss its subject, or point nowhere."""
+    """Name citations that contradict their sentence, miss its subject, point nowhere or to two."""
     citations = outcome.of(CitationVerdict)
     supported = {one.sentence for one in citations if one.verdict == "supports"}
-    found: list[Finding] = []
+    found = _ambiguous(citations)
     for one in citations:
         n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
         if one.verdict == "invalid":
@@ -139,6 +140,20 @@ def citation_findings(outcome: Outcome) -> list[Finding]:
             message = f"{cites} {is_sure} about something else."
             found.append(weight.finding("irrelevant_citation", n, message))
     return found
+
+
+def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
+    """Name each number once that is the id of one source and the position of another."""
+    first = {one.citation: one.sentence for one in reversed(citations) if one.citation.other}
+    return [
+        Finding(
+            kind="ambiguous_citation",
+            sentence=n,
+            message=f"Sentence {n} cites {one.marker!r}, the id of one source and the place of "
+            f"another ({one.other}): it was read as the id.",
+        )
+        for one, n in sorted(first.items(), key=lambda pair: pair[1])
+    ]
 
 
 def _as(verdict: EvidenceVerdict | CitationVerdict) -> str:

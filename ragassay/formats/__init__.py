@@ -30,16 +30,14 @@ from ragassay.formats.output import WriteResult
 from ragassay.formats.qrels import read_qrels, write_qrels
 from ragassay.formats.read import ReadResult, read_records, records_from_rows, with_gold
 from ragassay.formats.trec.runs import RankedDocument, RetrievalRun, read_run, write_run
-from ragassay.formats.workbench.banks import (
+from ragassay.formats.workbench.bank_items import (
     BankItem,
-    BankResult,
     RubricBank,
     bank_item_id,
     exam_items,
     item_id,
-    read_test_banks,
-    write_test_banks,
 )
+from ragassay.formats.workbench.banks import BankResult, read_test_banks, write_test_banks
 from ragassay.formats.workbench.paragraphs import (
     DirectGrade,
     ExamGrade,

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, iter_items, read_once
-from ragassay.formats.nuggetizer import ASSIGNED, FAILED, AssignedRow
-from ragassay.formats.output import JsonRow, write_values
+from ragassay.formats.nuggetizer import (
+    ASSIGNED,
+    FAILED,
+    RETRIEVED,
+    AssignedRow,
+    RetrievedRow,
+    unusable,
+)
+from ragassay.formats.output import JsonRow, restored, write_values
 from ragassay.formats.problems import Problem, found_text, validate
-from ragassay.formats.rows import IdText, Row
+from ragassay.formats.rows import IdText, Row, kept_fields
 from ragassay.formats.sniff import Format, sniff
 from ragassay.records import Assignment, Importance, Rejection
 
@@ -28,7 +35,7 @@ class AssignedNugget:
 
     Attributes:
         text: The nugget.
-        importance: None where unknown.
+        importance: None where unknown or failed; the file says "failed".
         assignment: None where it failed; the file says "failed".
     """
 
@@ -39,15 +46,17 @@ class AssignedNugget:
 
 @dataclass(frozen=True)
 class AssignedAnswer:
-    """An answer with the assignments of its question's gold nuggets.
+    """An answer, or a retrieved passage, with the assignments of its question's gold nuggets.
 
     Attributes:
         topic: The question's id.
         question: The question.
-        answer: The answer's text.
-        system: The run that wrote it.
+        answer: The answer's text, or the passage's.
+        system: The run that wrote it; empty for a passage.
         nuggets: In the bank's order.
         n_words: The answer's length as the file gives it; None: counted from the text.
+        document: The passage's id; empty for an answer.
+        metadata: The file's other fields, as text, by dotted path.
     """
 
     topic: str
@@ -56,6 +65,23 @@ class AssignedAnswer:
     system: str
     nuggets: tuple[AssignedNugget, ...]
     n_words: int | None = None
+    document: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Topic, system and document, which no two of a file share."""
+        return self.topic, self.system, self.document
+
+    @property
+    def n_unscored(self) -> int:
+        """The number of nuggets whose assignment failed."""
+        return sum(nugget.assignment is None for nugget in self.nuggets)
+
+    @property
+    def n_unweighed(self) -> int:
+        """The number of nuggets without an importance: they are in no score of vital ones."""
+        return sum(nugget.importance is None for nugget in self.nuggets)
 
 
 @dataclass(frozen=True)
@@ -68,6 +94,7 @@ class NuggetScores:
         strict_all_score: Share of all nuggets in full support.
         vital_score: The same of vital nuggets; partial support counts half.
         all_score: The same of all nuggets; partial support counts half.
+        metadata: The file's other fields, as text, by name: further scores.
     """
 
     topic: str
@@ -75,6 +102,7 @@ class NuggetScores:
     strict_all_score: float | None
     vital_score: float | None
     all_score: float | None
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
 
 class ScoresRow(Row):
@@ -91,43 +119,60 @@ SCORES = Format(
     name="nuggetizer-scores",
     required=(("qid",), ("strict_vital_score", "strict_all_score", "vital_score", "all_score")),
     fields=frozenset(ScoresRow.model_fields),
-    leading="strict_vital_score",
+    leading="qid",
     keys="qid, strict_vital_score, strict_all_score, vital_score, all_score",
 )
 
 
 def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
-    """Read the answers written by the nuggetizer's `assign`. Unknown fields are dropped.
+    """Read what the nuggetizer's `assign` wrote of answers, or of retrieved passages.
 
     Returns:
         The answers in the file's order, each topic and system once; the lines that could not be
-        read.
+        read. A label that failed is None; of a line with labels that are none of the nuggetizer's,
+        as its model made some up, the answer stays, and a rejection counts them.
 
     Raises:
         InputError: the file cannot be opened, is empty, or is in another form.
     """
-    _, items = sniff(iter_items(path), (ASSIGNED,), str(path))
+    _, items = sniff(iter_items(path), (ASSIGNED, RETRIEVED), str(path))
+    odd: list[Rejection] = []
+
+    def read(item: Item) -> AssignedAnswer | Problem:
+        row = validate(RetrievedRow if _is_retrieved(item) else AssignedRow, item.fields)
+        if isinstance(row, Problem):
+            return row
+        odd.extend(map(item.place.reject, unusable(row.nuggets, known=(FAILED,))))
+        return _answer(row)
+
     answers, rejections = read_once(
         items,
-        _assigned,
-        key_of=lambda answer: (answer.topic, answer.system),
+        read,
+        key_of=lambda answer: answer.key,
         repeated=lambda answer, _: Problem(
             "qid",
-            f"the answer of {found_text(answer.system)} to it appeared before",
+            f"the answer of {found_text(answer.system or answer.document)} to it appeared before",
             "each answer once",
         ),
     )
-    return answers, tuple(rejections)
+    return answers, tuple(sorted([*rejections, *odd], key=lambda one: one.line))
 
 
-def _assigned(item: Item) -> AssignedAnswer | Problem:
-    row = validate(AssignedRow, item.fields)
-    if isinstance(row, Problem):
-        return row
-    nuggets = tuple(AssignedNugget(one.text, one.importance, one.label) for one in row.nuggets)
+def _is_retrieved(item: Item) -> bool:
+    return RETRIEVED.is_complete(item.keys) and not ASSIGNED.is_complete(item.keys)
+
+
+def _answer(row: AssignedRow | RetrievedRow) -> AssignedAnswer:
+    nuggets = tuple(AssignedNugget(one.text, one.weight, one.label) for one in row.nuggets)
+    kept = kept_fields(row)
+    if isinstance(row, RetrievedRow):
+        passage = row.candidate_text
+        return AssignedAnswer(row.qid, row.text, passage, "", nuggets, None, row.docid, kept)
     is_counted = row.response_length in (None, _n_words(row.answer_text))
     length = None if is_counted else row.response_length
-    return AssignedAnswer(row.qid, row.query, row.answer_text, row.run_id, nuggets, length)
+    return AssignedAnswer(
+        *(row.qid, row.query, row.answer_text, row.run_id, nuggets, length), metadata=kept
+    )
 
 
 def _n_words(text: str) -> int:
@@ -135,19 +180,22 @@ def _n_words(text: str) -> int:
 
 
 def write_assignments(answers: Sequence[AssignedAnswer], path: Path) -> None:
-    """Write answers with their assignments as the nuggetizer's `assign` does.
+    """Write answers, or passages, with their assignments as the nuggetizer's `assign` does.
 
-    `read_assignments` returns equal answers.
+    `read_assignments` returns equal answers. The nuggetizer's `metrics` wants every importance: an
+    unknown one is "failed", which is not vital there either.
 
     Raises:
-        InputError: an answer comes twice, has no topic or no system, or a nugget has no text; the
-            file cannot be written.
+        InputError: an answer comes twice, has no topic, neither a system nor a document, or both,
+            or a nugget has no text; the file cannot be written.
     """
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for answer in answers:
-        key = (answer.topic, answer.system)
-        if not all(part.strip() for part in key) or key in seen:
-            problem = "comes twice" if key in seen else "has no topic or no system"
+        key = answer.key
+        if not answer.topic.strip() or not (answer.system + answer.document).strip():
+            raise InputError(f"{path} cannot be written: {key} has no topic or no system")
+        if key in seen or (answer.system and answer.document):
+            problem = "comes twice" if key in seen else "is of a system and a passage at once"
             raise InputError(f"{path} cannot be written: the answer {key} {problem}")
         if not all(nugget.text for nugget in answer.nuggets):
             raise InputError(f"{path} cannot be written: a nugget of {key} has no text")
@@ -158,19 +206,25 @@ def write_assignments(answers: Sequence[AssignedAnswer], path: Path) -> None:
 def _assigned_row(answer: AssignedAnswer) -> JsonRow:
     nuggets: list[JsonRow] = []
     for nugget in answer.nuggets:
-        row: JsonRow = {"text": nugget.text}
-        if nugget.importance is not None:
-            row["importance"] = nugget.importance
-        nuggets.append(row | {"assignment": nugget.assignment or FAILED})
+        labels = {"importance": nugget.importance, "assignment": nugget.assignment}
+        nuggets.append({"text": nugget.text} | {k: v or FAILED for k, v in labels.items()})
     n_words = answer.n_words
-    return {
-        "query": answer.question,
-        "qid": answer.topic,
-        "answer_text": answer.answer,
-        "response_length": _n_words(answer.answer) if n_words is None else n_words,
-        "run_id": answer.system,
-        "nuggets": nuggets,
-    }
+    if answer.document:
+        row: JsonRow = {
+            "text": answer.question,
+            "qid": answer.topic,
+            "candidate_text": answer.answer,
+            "docid": answer.document,
+        }
+    else:
+        row = {
+            "query": answer.question,
+            "qid": answer.topic,
+            "answer_text": answer.answer,
+            "response_length": _n_words(answer.answer) if n_words is None else n_words,
+            "run_id": answer.system,
+        }
+    return restored(row | {"nuggets": nuggets}, answer.metadata, ())
 
 
 def read_nugget_scores(path: Path) -> tuple[tuple[NuggetScores, ...], tuple[Rejection, ...]]:
@@ -189,14 +243,17 @@ def _scores(item: Item) -> NuggetScores | Rejection:
     row = validate(ScoresRow, item.fields)
     if isinstance(row, Problem):
         return item.place.reject(row)
-    return NuggetScores(row.qid, *(getattr(row, name) for name in _SCORES))
+    return NuggetScores(
+        row.qid, *(getattr(row, name) for name in _SCORES), metadata=kept_fields(row)
+    )
 
 
 def write_nugget_scores(scores: Iterable[NuggetScores], path: Path) -> None:
     """Write scores as the nuggetizer does, with their means on a last line "all".
 
-    The means leave out None, which the nuggetizer counts as 0; the file says null there. A line
-    "all" among the scores is written as given, and none is added.
+    The means leave out None, which the nuggetizer counts as 0; the field is left out there, as its
+    `compare` reads it (its `view` shows files without gaps only). A line "all" among the scores is
+    written as given, and none is added.
 
     Raises:
         InputError: there are no scores, a topic is blank, or the file cannot be written.
@@ -207,7 +264,14 @@ def write_nugget_scores(scores: Iterable[NuggetScores], path: Path) -> None:
     if not any(row.topic == ALL for row in rows):
         means = (_mean([getattr(row, name) for row in rows]) for name in _SCORES)
         rows.append(NuggetScores(ALL, *means))
-    write_values(({"qid": row.topic} | {n: getattr(row, n) for n in _SCORES} for row in rows), path)
+    write_values(map(_scores_row, rows), path)
+
+
+def _scores_row(scores: NuggetScores) -> JsonRow:
+    known = {name: getattr(scores, name) for name in _SCORES}
+    row: JsonRow = {"qid": scores.topic}
+    row |= {name: value for name, value in known.items() if value is not None}
+    return restored(row, scores.metadata, _SCORES)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -21,8 +21,8 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, iter_items, read_once, shown
+from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import Problem, found_text, validate
-from ragassay.formats.qrels import read_queries
 from ragassay.formats.read import FORMATS, read_records
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.shapes import is_object
@@ -106,8 +106,6 @@ def read_exam_queries(path: Path) -> QueryFile:
     if head.startswith(b"<"):
         return _of_tags(path, data)
     if not head.startswith((b"{", b"[")):
-        if b"\t" in head.partition(b"\n")[0]:
-            return _plain(read_queries(path))
         return _plain(*read_topics(path))
     if is_paragraph_file(path):
         return _of_records(path)
@@ -127,6 +125,24 @@ def _is_query(first: list[Item | Rejection]) -> bool:
         return bool(first) and isinstance(first[0], Rejection)
     names = {"query_id", "id", "_id", "qid", "topic_id"}
     return bool(names & first[0].fields.keys())
+
+
+def write_exam_queries(queries: Iterable[ExamQuery], path: Path) -> None:
+    """Write queries as the Workbench reads them: `{"id": "text"}`, without their parts.
+
+    `read_exam_queries` returns them.
+
+    Raises:
+        InputError: There are none, two share an id, or the file cannot be written.
+    """
+    texts: JsonRow = {}
+    for query in queries:
+        if query.id in texts:
+            raise InputError(f"{path} cannot be written: the query {query.id!r} comes twice")
+        texts[query.id] = query.text
+    if not texts:
+        raise InputError(f"{path} cannot be written: there is no query")
+    write_values([texts], path)
 
 
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>", re.DOTALL | re.IGNORECASE)

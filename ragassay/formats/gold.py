@@ -9,17 +9,24 @@ A topic may repeat with the same nuggets, as in the nuggetizer's assignments of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, content_of, iter_items
 from ragassay.formats.json_values import find_bad_value, parse_json
-from ragassay.formats.nuggetizer import ASSIGNED, CREATED, CreatedRow, gold_nuggets
-from ragassay.formats.output import write_values
+from ragassay.formats.nuggetizer import (
+    ASSIGNED,
+    CREATED,
+    RETRIEVED,
+    CreatedRow,
+    gold_nuggets,
+    unusable,
+)
+from ragassay.formats.output import JsonRow, restored, write_values
 from ragassay.formats.problems import Problem, dotted, found, found_text, validate
-from ragassay.formats.rows import NuggetEntry, Row
+from ragassay.formats.rows import NuggetEntry, Row, kept_fields
 from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.sniff import recognise
 from ragassay.formats.topics import whole_bytes
@@ -35,6 +42,8 @@ _SHAPES = "\n".join(
     )
 )
 
+_OF_ANSWERS = frozenset({"answer_text", "candidate_text"})
+
 
 @dataclass(frozen=True)
 class NuggetBank:
@@ -44,11 +53,13 @@ class NuggetBank:
         topic: The question's id.
         question: The question; empty where the file has none.
         nuggets: In the file's order.
+        metadata: The file's other fields, as text, by dotted path.
     """
 
     topic: str
     question: str = ""
     nuggets: tuple[Nugget, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
 
 class NuggetsRow(Row):
@@ -86,7 +97,8 @@ def read_nugget_banks(path: Path) -> tuple[tuple[NuggetBank, ...], tuple[Rejecti
             `create` or `assign` wrote, or a test bank of the Rubric workbench.
 
     Returns:
-        The topics in the file's order, each once, and the lines that could not be read.
+        The topics in the file's order, each once, and the lines that could not be read. A nugget
+        whose importance failed has none; a rejection counts them.
 
     Raises:
         InputError: the file cannot be opened, is empty, or is in no known form.
@@ -94,7 +106,7 @@ def read_nugget_banks(path: Path) -> tuple[tuple[NuggetBank, ...], tuple[Rejecti
     items = list(iter_items(path))
     if not items:
         raise InputError(f"{path} is empty; expected gold nuggets:\n{_SHAPES}")
-    known = (CREATED, ASSIGNED, TEST_BANK)
+    known = (CREATED, ASSIGNED, RETRIEVED, TEST_BANK)
     forms = (recognise(item.keys, known) for item in items if isinstance(item, Item))
     match = next((form for form in forms if form is not None), None)
     gold = _Gold()
@@ -129,13 +141,14 @@ def write_nugget_banks(banks: Sequence[NuggetBank], path: Path) -> None:
     write_values((_bank_row(bank) for bank in banks), path)
 
 
-def _bank_row(bank: NuggetBank) -> dict[str, object]:
+def _bank_row(bank: NuggetBank) -> JsonRow:
     nuggets = [
         {"text": nugget.text}
         | ({"importance": nugget.importance} if nugget.importance is not None else {})
         for nugget in bank.nuggets
     ]
-    return {"query": bank.question, "qid": bank.topic, "nuggets": nuggets}
+    row: JsonRow = {"query": bank.question, "qid": bank.topic, "nuggets": nuggets}
+    return restored(row, bank.metadata, ())
 
 
 def _read_lines(items: Iterable[Item | Rejection], are_test_banks: bool, gold: _Gold) -> None:
@@ -143,18 +156,21 @@ def _read_lines(items: Iterable[Item | Rejection], are_test_banks: bool, gold: _
         if isinstance(item, Rejection):
             gold.rejections.append(item)
             continue
-        bank = _from_test_bank(item) if are_test_banks else _from_created(item)
-        if isinstance(bank, Problem):
-            gold.rejections.append(item.place.reject(bank))
-        else:
-            gold.add(bank, item.place, has_facets=are_test_banks)
+        for outcome in [_from_test_bank(item)] if are_test_banks else _from_created(item):
+            if isinstance(outcome, Problem):
+                gold.rejections.append(item.place.reject(outcome))
+            else:
+                gold.add(outcome, item.place, has_facets=are_test_banks)
 
 
-def _from_created(item: Item) -> NuggetBank | Problem:
+def _from_created(item: Item) -> list[NuggetBank | Problem]:
     row = validate(CreatedRow, item.fields)
     if isinstance(row, Problem):
-        return row
-    return NuggetBank(row.qid, row.query, gold_nuggets(row.nuggets))
+        return [row]
+    # What else a line of assignments has is about the answer.
+    kept = kept_fields(row) if not _OF_ANSWERS & item.keys else {}
+    bank = NuggetBank(row.qid, row.query, gold_nuggets(row.nuggets), kept)
+    return [bank, *unusable(row.nuggets, only="importance")]
 
 
 def _from_test_bank(item: Item) -> NuggetBank | Problem:

@@ -18,7 +18,12 @@ from pydantic import ConfigDict, Field
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.medaesqa import MEDAESQA, read_medaesqa_labels
-from ragassay.formats.nuggetizer import ASSIGNED, read_assigned_labels
+from ragassay.formats.nuggetizer import (
+    ASSIGNED,
+    RETRIEVED,
+    read_assigned_labels,
+    read_retrieved_labels,
+)
 from ragassay.formats.output import write_values
 from ragassay.formats.problems import Problem, found, found_text, validate
 from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
@@ -81,6 +86,7 @@ _READERS: tuple[tuple[Format, Callable[[Item], Sequence[HumanLabel | Problem]]],
     (LABELS, lambda item: [read_label(item)]),
     (MEDAESQA, read_medaesqa_labels),
     (ASSIGNED, read_assigned_labels),
+    (RETRIEVED, read_retrieved_labels),
     (YESCIEVAL, read_yescieval_labels),
     (SUMMEVAL, read_summeval_labels),
     (USR, read_usr_labels),
@@ -95,8 +101,9 @@ class LabelResult:
     Attributes:
         labels: In the file's order.
         rejections: Labels that could not be read.
-        format: "ragassay-labels", "ragassay-reviews", "medaesqa", "nuggetizer-assign", "yescieval",
-            "summeval", "usr", "usr-means" or "rubric-workbench".
+        format: "ragassay-labels", "ragassay-reviews", "medaesqa", "nuggetizer-assign",
+            "nuggetizer-assign-retrieval", "yescieval", "summeval", "usr", "usr-means" or
+            "rubric-workbench".
         n_other: Reviews of what is no task: they are no labels.
     """
 

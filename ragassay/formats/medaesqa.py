@@ -9,7 +9,11 @@
                 "evidence_relation": "supporting" | "contradicting" | "neutral" | "not relevant"
                                      | "invalid citation"}]}]}}}]
 
-The labels are left out of the records, so that no judge sees them.
+The labels are left out of the records, so that no judge sees them. What TREC distributes of BioGen
+2024 has no questions: they come from the topics.
+
+Extracts of it are JSON lines: {"question", "machine_id", "answer"}, an answer of a system, and
+{"question", "evidence"}, a question with a document and no answer. Their topic is the question.
 """
 
 from __future__ import annotations
@@ -18,16 +22,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, found, found_text, validate
 from ragassay.formats.rows import IdText, Row, kept_fields
 from ragassay.formats.shapes import is_object
 from ragassay.formats.sniff import Format
+from ragassay.formats.trec.references import question_of
 from ragassay.records import (
     RELEVANCE_LABELS,
     CitationLabel,
+    Document,
     HumanLabel,
     LabelTask,
     Record,
@@ -80,19 +86,46 @@ class MachineAnswerRow(Row):
 class AssessedQuestionRow(Row):
     """A question with the machines' answers."""
 
-    question_id: IdText
-    question: str
+    question_id: IdText = Field(
+        validation_alias=AliasChoices("question_id", "topic_id", "qa_id", "id")
+    )
+    question: str | None = None
     expert_curated_answer: str | None = None
     machine_generated_answers: dict[str, object]
 
 
 MEDAESQA = Format(
     name="medaesqa",
-    required=(("question_id",), (_ANSWERS,)),
+    required=(("question_id", "topic_id", "qa_id", "id"), (_ANSWERS,)),
     fields=frozenset(AssessedQuestionRow.model_fields) | {"question_frame"},
     leading=_ANSWERS,
     keys="question_id, question, machine_generated_answers{M1{answer, is_answer_accurate, "
     "answer_sentences[]}}",
+)
+
+
+class ExtractRow(Row):
+    """A line of an extract: an answer, or evidence."""
+
+    question: str = Field(min_length=1)
+    machine_id: IdText | None = None
+    answer: str = ""
+    evidence: str | None = None
+
+
+EXTRACTED_ANSWERS = Format(
+    name="medaesqa-answers",
+    required=(("question",), ("machine_id",), ("answer",)),
+    fields=frozenset({"question", "machine_id", "answer"}),
+    leading="machine_id",
+    keys="question, machine_id, answer",
+)
+EXTRACTED_EVIDENCE = Format(
+    name="medaesqa-evidence",
+    required=(("question",), ("evidence",)),
+    fields=frozenset({"question", "evidence"}),
+    leading="evidence",
+    keys="question, evidence",
 )
 
 
@@ -112,12 +145,43 @@ class _Answer:
         return [(i, sentence) for i, sentence in rows if sentence.answer_sentence.strip()]
 
 
-def read_medaesqa(item: Item) -> list[Record | Problem]:
+def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Problem]:
     """Turn a question into a record for each machine's answer; ids are `question_id/M1`.
 
     A blank sentence is left out; the labels count sentences in the same way.
+
+    Args:
+        item: The question with its answers.
+        questions: The topics' questions by id, for files that do not include them.
     """
-    return [answer if isinstance(answer, Problem) else _record(answer) for answer in _answers(item)]
+    found: list[Record | Problem] = []
+    for answer in _answers(item):
+        if isinstance(answer, Problem):
+            found.append(answer)
+            continue
+        about = answer.about
+        question = question_of(about.question, about.question_id, questions)
+        if isinstance(question, Problem):
+            return [Problem("question", question.text, question.expected)]
+        found.append(_record(answer, question))
+    return found
+
+
+def read_extract(item: Item) -> Record | Problem:
+    """Turn a line of an extract into a record; its id is its place in the file."""
+    row = validate(ExtractRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    evidence = () if row.evidence is None else (Document(id="1", text=row.evidence),)
+    return Record(
+        id=item.place.label,
+        question=row.question,
+        answer=row.answer,
+        sources=evidence,
+        system=row.machine_id,
+        topic=row.question,
+        metadata=kept_fields(row),
+    )
 
 
 def read_medaesqa_labels(item: Item) -> list[HumanLabel | Problem]:
@@ -150,7 +214,7 @@ def _machine_answer(fields: object) -> MachineAnswerRow | Problem:
     return validate(MachineAnswerRow, fields)
 
 
-def _record(answer: _Answer) -> Record:
+def _record(answer: _Answer, question: str) -> Record:
     sentences = tuple(
         SentenceInput(text=row.answer_sentence, citations=_pmids(row.citation_assessment))
         for _, row in answer.sentences()
@@ -160,7 +224,7 @@ def _record(answer: _Answer) -> Record:
         kept["answer"] = answer.row.answer
     return Record(
         id=answer.id,
-        question=answer.about.question,
+        question=question,
         answer=sentences or answer.row.answer,
         reference=answer.about.expert_curated_answer,
         system=answer.system,

@@ -4,29 +4,53 @@
     create out  {"query", "qid", "nuggets": [{"text", "importance"}]}
     assign out  {"query", "qid", "answer_text", "response_length", "run_id",
                  "nuggets": [{"text", "importance", "assignment"}]}
+                of retrieved passages: {"text", "qid", "candidate_text", "docid", "nuggets"}
 
-An assignment "failed" is None here.
+A label that failed, or that the model made up, is None here: its nugget and its answer stay, and
+the file's rejections count it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.formats.items import Item
 from ragassay.formats.output import JsonRow, restored
-from ragassay.formats.problems import Problem, validate
-from ragassay.formats.rows import IdText, Row, distinct_ids, kept_fields, text_as_object
+from ragassay.formats.problems import Problem, found, validate
+from ragassay.formats.rows import (
+    IdText,
+    Row,
+    as_text,
+    distinct_ids,
+    kept_fields,
+    text_as_object,
+)
 from ragassay.formats.sniff import Format
-from ragassay.records import Assignment, Document, HumanLabel, Importance, Nugget, Record
+from ragassay.records import (
+    ASSIGNMENTS,
+    Assignment,
+    Document,
+    HumanLabel,
+    Importance,
+    Nugget,
+    Record,
+)
 
 FAILED = "failed"
+
+_IMPORTANCES: Mapping[object, Importance] = {name: name for name in get_args(Importance)}
+_ASSIGNMENTS: Mapping[object, Assignment] = {name: name for name in ASSIGNMENTS}
 
 
 def _text_as_candidate(value: object) -> object:
     return {"doc": {"segment": value}} if isinstance(value, str) else value
+
+
+def _label_text(value: object) -> object:
+    return value if isinstance(value, str) else as_text(value)
 
 
 class QueryRow(Row):
@@ -59,27 +83,32 @@ class CreateInputRow(Row):
 
 
 class GoldNuggetRow(Row):
-    """A nugget; an unknown importance is absent."""
+    """A nugget."""
 
     text: str = Field(min_length=1)
-    importance: Importance | None = None
+    importance: Annotated[str | None, BeforeValidator(_label_text)] = None
+
+    @property
+    def weight(self) -> Importance | None:
+        """The importance; None where there is none."""
+        return _IMPORTANCES.get(self.importance)
 
 
 class AssignedNuggetRow(GoldNuggetRow):
     """A nugget with its assignment."""
 
-    assignment: Literal["support", "partial_support", "not_support", "failed"]
+    assignment: Annotated[str | None, BeforeValidator(_label_text)] = None
 
     @property
     def label(self) -> Assignment | None:
-        """The assignment; None for "failed"."""
-        return None if self.assignment == FAILED else self.assignment
+        """The assignment; None where there is none."""
+        return _ASSIGNMENTS.get(self.assignment)
 
 
 class CreatedRow(Row):
     """The nuggets of a question."""
 
-    query: str = ""
+    query: str = Field(default="", validation_alias=AliasChoices("query", "text"))
     qid: IdText
     nuggets: list[GoldNuggetRow]
 
@@ -92,6 +121,16 @@ class AssignedRow(Row):
     answer_text: str
     response_length: int | None = Field(default=None, ge=0)
     run_id: IdText
+    nuggets: list[AssignedNuggetRow]
+
+
+class RetrievedRow(Row):
+    """A retrieved passage with the assignments of its question's nuggets."""
+
+    text: str
+    qid: IdText
+    candidate_text: str
+    docid: IdText
     nuggets: list[AssignedNuggetRow]
 
 
@@ -116,6 +155,14 @@ ASSIGNED = Format(
     leading="answer_text",
     keys="query, qid, answer_text, response_length, run_id, nuggets[{text, importance, "
     "assignment}]",
+)
+
+RETRIEVED = Format(
+    name="nuggetizer-assign-retrieval",
+    required=(("qid",), ("candidate_text",), ("docid",), ("nuggets",)),
+    fields=frozenset(RetrievedRow.model_fields),
+    leading="candidate_text",
+    keys="text, qid, candidate_text, docid, nuggets[{text, importance, assignment}]",
 )
 
 
@@ -162,18 +209,19 @@ def _candidate(source: Document) -> JsonRow:
     return {"docid": source.id, "doc": doc}
 
 
-def read_assigned(item: Item) -> Record | Problem:
+def read_assigned(item: Item) -> list[Record | Problem]:
     """Turn an answer with assignments into a record; its id is `run_id/qid`.
 
-    The assignments are left out of the record, so that no judge sees them.
+    The assignments are left out of the record, so that no judge sees them. A problem beside the
+    record says which labels cannot be used.
     """
     row = validate(AssignedRow, item.fields)
     if isinstance(row, Problem):
-        return row
+        return [row]
     kept = kept_fields(row)
     if row.response_length not in (None, len(row.answer_text.split())):
         kept["response_length"] = str(row.response_length)
-    return Record(
+    record = Record(
         id=f"{row.run_id}/{row.qid}",
         question=row.query,
         answer=row.answer_text,
@@ -182,11 +230,61 @@ def read_assigned(item: Item) -> Record | Problem:
         topic=row.qid,
         metadata=kept,
     )
+    return [record, *unusable(row.nuggets)]
+
+
+def read_retrieved(item: Item) -> list[Record | Problem]:
+    """Turn a retrieved passage with assignments into a record; its id is `qid/docid`.
+
+    Otherwise see `read_assigned`.
+    """
+    row = validate(RetrievedRow, item.fields)
+    if isinstance(row, Problem):
+        return [row]
+    record = Record(
+        id=f"{row.qid}/{row.docid}",
+        question=row.text,
+        answer=row.candidate_text,
+        nuggets=gold_nuggets(row.nuggets),
+        topic=row.qid,
+        metadata=kept_fields(row) | {"docid": row.docid},
+    )
+    return [record, *unusable(row.nuggets)]
 
 
 def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:
     """Return nuggets with their importance."""
-    return tuple(Nugget(text=row.text, importance=row.importance) for row in rows)
+    return tuple(Nugget(text=row.text, importance=row.weight) for row in rows)
+
+
+def unusable(
+    rows: Sequence[GoldNuggetRow],
+    only: str = "",
+    known: Sequence[str] = (),
+) -> list[Problem]:
+    """Return one problem that names the first label that is none, and counts them; else nothing.
+
+    Args:
+        rows: The nuggets of a line.
+        only: "importance" or "assignment"; by default both are examined.
+        known: Importances that are expected beside ours. A failed assignment always is.
+    """
+    bad: list[tuple[str, object, Sequence[str]]] = []
+    for i, row in enumerate(rows):
+        given = row.importance
+        if only != "assignment" and given not in (None, *known, *_IMPORTANCES):
+            bad.append((f"nuggets.{i}.importance", given, list(_IMPORTANCES.values())))
+        if only == "importance" or not isinstance(row, AssignedNuggetRow):
+            continue
+        if row.assignment not in (FAILED, *_ASSIGNMENTS):
+            bad.append((f"nuggets.{i}.assignment", row.assignment, ASSIGNMENTS))
+    if not bad:
+        return []
+    field, given, names = bad[0]
+    text = "the field is missing, or null" if given is None else f"found {found(given)}"
+    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+    kept = "its nugget is" if len(bad) == 1 else "their nuggets are"
+    return [Problem(field, f"{text}{more}: {kept} kept without it", " or ".join(names))]
 
 
 def read_assigned_labels(item: Item) -> list[HumanLabel | Problem]:
@@ -194,15 +292,30 @@ def read_assigned_labels(item: Item) -> list[HumanLabel | Problem]:
     row = validate(AssignedRow, item.fields)
     if isinstance(row, Problem):
         return [row]
-    return [
+    return _labels(row.nuggets, f"{row.run_id}/{row.qid}", row.qid, row.run_id)
+
+
+def read_retrieved_labels(item: Item) -> list[HumanLabel | Problem]:
+    """Return the assignments of a retrieved passage as labels; failed ones are absent."""
+    row = validate(RetrievedRow, item.fields)
+    if isinstance(row, Problem):
+        return [row]
+    return _labels(row.nuggets, f"{row.qid}/{row.docid}", row.qid, None)
+
+
+def _labels(
+    rows: Sequence[AssignedNuggetRow], record: str, topic: str, system: str | None
+) -> list[HumanLabel | Problem]:
+    labels = [
         HumanLabel(
             task="nugget",
             label=nugget.label,
-            record_id=f"{row.run_id}/{row.qid}",
-            topic=row.qid,
-            system=row.run_id,
+            record_id=record,
+            topic=topic,
+            system=system,
             item=nugget.text,
         )
-        for nugget in row.nuggets
+        for nugget in rows
         if nugget.label is not None
     ]
+    return [*labels, *unusable(rows, only="assignment")]

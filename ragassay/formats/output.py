@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,8 +20,6 @@ from ragassay.records import Document, Record, SentenceInput
 JsonRow = dict[str, object]
 
 _GZIP = ".gz"
-_ENTRY = re.compile(r"(answer|responses|candidates)\.(0|[1-9][0-9]{0,6})\.(.+)", re.DOTALL)
-_INNER = "metadata."
 
 
 @dataclass(frozen=True)
@@ -117,9 +114,13 @@ def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
 
 
 def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[str]:
-    """Return citations as document ids: a 1-based position in the sources becomes that id."""
-    positions = {str(i): source.id for i, source in enumerate(sources, start=1)}
-    return [positions.get(citation, citation) for citation in citations]
+    """Return citations as document ids: a 1-based position in the sources becomes that id.
+
+    A number that is an id stays one.
+    """
+    names = {str(i): source.id for i, source in enumerate(sources, start=1)}
+    names |= {source.id: source.id for source in sources}
+    return [names.get(citation, citation) for citation in citations]
 
 
 def restored(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -> JsonRow:
@@ -138,15 +139,18 @@ def restored(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -
 
 
 def _place(row: JsonRow, key: str) -> tuple[JsonRow, str]:
-    inner = row.get("metadata")
-    if key.startswith(_INNER) and is_object(inner):
-        return inner, key.removeprefix(_INNER)
-    match = _ENTRY.fullmatch(key)
-    entries = row.get(match[1]) if match else None
-    if match and is_list(entries) and int(match[2]) < len(entries):
-        entry = entries[int(match[2])]
-        if is_object(entry):
-            return entry, match[3]
+    """Return the object of a row that a dotted path leads to, and the field's name in it."""
+    place: object = row
+    names = key.split(".")
+    for n, name in enumerate(names):
+        inner: object = None
+        if is_object(place):
+            inner = place.get(name)
+        elif is_list(place) and name.isdecimal() and len(name) < 8 and int(name) < len(place):
+            inner = place[int(name)]
+        if n == len(names) - 1 or not (is_object(inner) or is_list(inner)):
+            return (place, ".".join(names[n:])) if is_object(place) else (row, key)
+        place = inner
     return row, key
 
 

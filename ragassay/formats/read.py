@@ -8,12 +8,25 @@ from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.bioasq import BIOASQ, read_bioasq
+from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
 from ragassay.formats.gold import read_nuggets
 from ragassay.formats.items import ROWS_NAME, Item, Place, iter_items, iter_rows
-from ragassay.formats.medaesqa import MEDAESQA, read_medaesqa
-from ragassay.formats.nuggetizer import ASSIGNED, CREATE_INPUT, read_assigned, read_create_input
+from ragassay.formats.medaesqa import (
+    EXTRACTED_ANSWERS,
+    EXTRACTED_EVIDENCE,
+    MEDAESQA,
+    read_extract,
+    read_medaesqa,
+)
+from ragassay.formats.nuggetizer import (
+    ASSIGNED,
+    CREATE_INPUT,
+    RETRIEVED,
+    read_assigned,
+    read_create_input,
+    read_retrieved,
+)
 from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.ragas import RAGAS, read_ragas
 from ragassay.formats.ragassay_jsonl import RAGASSAY, read_ragassay
@@ -43,15 +56,21 @@ _SELF_CONTAINED: tuple[tuple[Format, _Mapper], ...] = (
     (RAGAS, read_ragas),
     (DEEPEVAL, read_deepeval),
     (RAGCHECKER, read_ragchecker),
-    (MEDAESQA, read_medaesqa),
-    (BIOASQ, read_bioasq),
     (CREATE_INPUT, read_create_input),
     (ASSIGNED, read_assigned),
+    (RETRIEVED, read_retrieved),
+    (EXTRACTED_ANSWERS, read_extract),
+    (EXTRACTED_EVIDENCE, read_extract),
     (SUMMEVAL, read_summeval),
     (USR, read_usr),
     (USR_MEANS, read_usr_means),
 )
-_ON_TOPICS: tuple[tuple[Format, Callable[[Item, Mapping[str, str]], _Outcome]], ...] = (
+_TopicMapper = Callable[[Item, Mapping[str, str]], _Outcome | Sequence[_Outcome]]
+
+_ON_TOPICS: tuple[tuple[Format, _TopicMapper], ...] = (
+    (MEDAESQA, read_medaesqa),
+    (BIOASQ, read_bioasq),
+    (SUBMISSION, read_bioasq),
     (RAG_2024, read_rag_2024),
     (RAG_2025, read_rag_2025),
     (BIOGEN_2024, read_biogen_2024),

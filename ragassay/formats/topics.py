@@ -1,4 +1,11 @@
-"""Read the topics of a run: their questions."""
+"""Read the topics of a run: their questions.
+
+topic_id,title,question,narrative                       CSV, TREC BioGen
+{"topics": [{"id", "question"}]}                        one JSON document; "questions" of BioASQ
+{"id", "title"} a line, [{"id", "title"}]               TREC RAG 2025: the title is all there is
+2024-1 TAB what is it?                                  TREC RAG 2024 and 2026
+{"1": "What is it?"}                                    the Workbench
+"""
 
 from __future__ import annotations
 
@@ -10,7 +17,15 @@ from pathlib import Path
 from pydantic import AliasChoices, Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, Place, as_item, content_of, iter_items, read_once
+from ragassay.formats.items import (
+    Item,
+    Place,
+    as_item,
+    content_of,
+    iter_items,
+    read_once,
+    shown,
+)
 from ragassay.formats.json_values import parse_json
 from ragassay.formats.lines import iter_lines
 from ragassay.formats.problems import Problem, found, found_text, validate
@@ -20,19 +35,22 @@ from ragassay.records import Rejection
 
 _SHAPES = (
     'CSV topic_id,title,question,narrative or JSON {"topics": [{"id", "question"}]}, or such '
-    "objects as JSON lines"
+    "objects as JSON lines, or lines `id TAB question`"
 )
+_IDS = ("topic_id", "id", "qid", "question_id", "query_id", "narrative_id", "_id")
+_TEXTS = ("question", "narrative", "body", "text", "query", "title", "topic")
+"""The best first: a title is the question where there is nothing better."""
 
 
 class TopicRow(Row):
-    """A topic of TREC BioGen, or a narrative of TREC RAG 2025."""
+    """A topic of TREC BioGen or TREC RAG, or a question of BioASQ or MedAESQA."""
 
-    id: IdText = Field(validation_alias=AliasChoices("topic_id", "id", "qid"))
-    question: str = Field(min_length=1, validation_alias=AliasChoices("question", "narrative"))
+    id: IdText = Field(validation_alias=AliasChoices(*_IDS))
+    question: str = Field(min_length=1, validation_alias=AliasChoices(*_TEXTS))
 
 
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read the questions of topics: CSV, JSON or JSON lines, recognised by content.
+    """Read the questions of topics: CSV, TSV, JSON or JSON lines, recognised by content.
 
     Returns:
         Questions by topic id, and the topics that could not be read.
@@ -72,19 +90,39 @@ def whole_bytes(path: Path) -> bytes:
 def _topics(path: Path) -> Iterator[Item | Rejection]:
     data = whole_bytes(path)
     if not data.lstrip().startswith((b"{", b"[")):
-        return _csv_topics(path, data)
+        return _csv_topics(path, data) if _is_table(data) else _tab_topics(path)
     value = parse_json(data)
     if isinstance(value, Problem) and sum(map(_opens_object, data.splitlines())) > 1:
         return iter_items(path)
     if isinstance(value, Problem):
         raise InputError(f"{path}: {value.text}; expected {_SHAPES}")
     if is_object(value):
-        value = value.get("topics", value)
+        value = value.get("topics", value.get("questions", value))
+    if is_object(value) and not value.keys().isdisjoint(_IDS):
+        value = [value]
     if is_list(value):
         return _numbered(path, value)
     if is_object(value):
         return _numbered(path, [{"id": key, "question": part} for key, part in value.items()])
     raise InputError(f"{path}: found {found(value)} as topics; expected {_SHAPES}")
+
+
+def _is_table(data: bytes) -> bool:
+    """Return whether the first line is a header, or at least no `id TAB question`."""
+    first = data.partition(b"\n")[0].decode("utf-8", "replace").strip()
+    cells = {cell.strip().casefold() for cell in first.replace(",", "\t").split("\t")}
+    return "\t" not in first or not cells.isdisjoint(_IDS)
+
+
+def _tab_topics(path: Path) -> Iterator[Item | Rejection]:
+    for line in iter_lines(path):
+        text = line.data.decode("utf-8", "backslashreplace").strip()
+        place = Place(str(path), line.number, f"line-{line.number}", shown(text))
+        name, tab, question = text.partition("\t")
+        if tab and name.strip() and question.strip():
+            yield as_item(place, {"id": name.strip(), "question": question.strip()})
+        else:
+            yield place.reject(Problem("", "found no id, tab and question", "id TAB question"))
 
 
 def _opens_object(line: bytes) -> bool:
@@ -93,7 +131,9 @@ def _opens_object(line: bytes) -> bool:
 
 def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
     try:
-        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8"), newline="")))
+        text = data.decode("utf-8")
+        mark = "\t" if "\t" in text.partition("\n")[0] else ","
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=mark))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as CSV ({error}); expected {_SHAPES}") from error
     # A row with too many cells has the extra ones under None.

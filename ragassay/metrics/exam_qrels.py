@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.formats.workbench.banks import RubricBank
+from ragassay.formats.workbench.bank_items import RubricBank
 from ragassay.formats.workbench.grades import GradeFilter, PassageGrade, grade_of
 from ragassay.formats.workbench.paragraphs import QueryParagraphs
 

@@ -92,8 +92,9 @@ def _other(item: str, piece: Piece, cited: Sequence[str], material: Material) ->
     if not worse:
         return _foreign_pmid(item, material)
     chosen = material.rng.choice(worse)
-    if _is_position(item, material.record):
-        return str(chosen + 1)
+    position = str(chosen + 1)
+    if _is_position(item, material.record) and _resolved(position, material.record) == chosen:
+        return position
     return item.replace(bare(item), sources[chosen].id)
 
 

@@ -96,7 +96,8 @@ class Record(Frozen):
         id: Unique within a run.
         question: The question.
         answer: Plain text with citation markers, or sentences with explicit citations.
-        sources: The documents that the answer was written from, numbered `[1]`, `[2]` in order.
+        sources: The documents that the answer was written from: `[1]` is the one with the id "1",
+            else the first.
         nuggets: Gold nuggets, if any.
         exam: Items of a test bank that grade the answer, if any.
         pairs: Question-answer pairs that were written from the one source, if that is to be judged;
@@ -130,10 +131,13 @@ class Citation(Frozen):
     Attributes:
         marker: The pointer as the answer writes it: "1", "PMID 123".
         document: The id of the document that it resolves to; None where it is invalid.
+        other: The source that the marker's number counts to, where that is another one: a number
+            may be an id or a position, and an id comes first.
     """
 
     marker: str
     document: str | None = None
+    other: str | None = None
 
 
 class AnswerSentence(Frozen):

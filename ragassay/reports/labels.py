@@ -71,6 +71,11 @@ FINDINGS: dict[str, FindingWording] = {
         "Citation of a retracted article", "Citations of retracted articles", "serious"
     ),
     "invalid_citation": FindingWording("Invalid citation", "Invalid citations", "serious"),
+    "ambiguous_citation": FindingWording(
+        "Number of a citation with two meanings",
+        "Numbers of citations with two meanings",
+        "caution",
+    ),
     "irrelevant_citation": FindingWording(
         "Citation about something else", "Citations about something else", "serious"
     ),

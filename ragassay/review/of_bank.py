@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ragassay.formats.workbench.banks import BankItem, RubricBank, bank_item_id, read_test_banks
+from ragassay.formats.workbench.bank_items import BankItem, RubricBank, bank_item_id
+from ragassay.formats.workbench.banks import read_test_banks
 from ragassay.records import BANK, Review
 from ragassay.reports.text import humanise
 from ragassay.review.items import Beside, Choice, Item, Section, Source, View

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import JsonValue
 
-from ragassay.formats.workbench.banks import bank_item_id
+from ragassay.formats.workbench.bank_items import bank_item_id
 from ragassay.records import BANK, Review
 from ragassay.review.desk import Desk
 from ragassay.review.items import Beside, Choice, Item, Section, Source, View

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ragassay.formats import exam_items
-from ragassay.formats.workbench.banks import RubricBank
+from ragassay.formats.workbench.bank_items import RubricBank
 from ragassay.records import ExamItem, Record, Rejection
 from ragassay.runs.testbanks import read_bank_file
 

@@ -10,7 +10,7 @@ from typing import Literal
 from ragassay.errors import InputError
 from ragassay.formats.qrels import read_qrels, write_columns, write_qrels
 from ragassay.formats.trec.runs import read_run
-from ragassay.formats.workbench.banks import RubricBank
+from ragassay.formats.workbench.bank_items import RubricBank
 from ragassay.formats.workbench.grades import GradeFilter, grades_of
 from ragassay.formats.workbench.leanings import with_leanings
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, read_graded_paragraphs

@@ -101,7 +101,7 @@ def prepared_grading(
     """
     only_grades = {**options, "only": (PART,)}
     chosen = settings_of(only_grades, settings, spelled)
-    testbank, questions = options.get("testbank"), options.get("questions")
+    testbank = options.get("testbank")
     if testbank is None and any(way in get_args(ExamGrader) for way in chosen.grades):
         raise InputError(
             "name what the passages are graded by: a test bank (--testbank FILE), or a direct "
@@ -109,11 +109,34 @@ def prepared_grading(
         )
     if testbank is not None and not isinstance(testbank, str | Path):
         raise InputError("several passages take a file of test banks")
+    passages = prepared_passages(
+        responses, options, most_words=most_words, depth=depth, settings=chosen
+    )
+    return passages, Toolbox.of(chosen)
+
+
+def prepared_passages(
+    responses: Sequence[Path],
+    options: EvaluateKeywords,
+    *,
+    most_words: int = PASSAGE_WORDS,
+    depth: int = 0,
+    settings: Settings | None = None,
+    spelled: Spelling = "keyword",
+) -> Passages:
+    """Return passages from a user's input; the arguments are those of `prepared_grading`.
+
+    Raises:
+        InputError: The data cannot be used.
+        SettingsError: A setting is wrong.
+    """
+    chosen = settings or settings_of(options, spelled=spelled)
+    testbank, questions = options.get("testbank"), options.get("questions")
     corpus = options.get("corpus")
     opened = None if corpus is None else opened_corpus(corpus, chosen)
     passages = read_passages(
         responses,
-        testbank=Path(testbank) if testbank else None,
+        testbank=Path(testbank) if isinstance(testbank, str | Path) else None,
         corpus=opened.literature if opened else None,
         questions=Path(questions) if questions else None,
         most_words=most_words,
@@ -122,7 +145,7 @@ def prepared_grading(
     if opened is not None:
         rejections = (*passages.rejections, *opened.rejections)
         passages = replace(passages, rejections=rejections, note=opened.note)
-    return passages, Toolbox.of(chosen)
+    return passages
 
 
 async def grade_passages(

@@ -16,7 +16,7 @@ from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile
-from ragassay.formats.workbench.banks import BankKind
+from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.graphs.exam_state import ExamItems, ExamJob
 from ragassay.graphs.exams import ExamGraph, build_exam_graph
 from ragassay.graphs.persistence import Saver, opened_checkpointer

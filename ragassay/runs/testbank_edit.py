@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from ragassay.errors import InputError
 from ragassay.formats import BankItem, RubricBank, bank_item_id
-from ragassay.formats.workbench.banks import BankKind
+from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.records import BANK, Review
 from ragassay.runs.journal import journal_of
 from ragassay.runs.testbanks import AddedItem, BankFile, all_history, edited

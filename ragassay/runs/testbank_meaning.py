@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragassay.formats import RubricBank
-from ragassay.formats.workbench.banks import BankKind
+from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.text.questions import is_one_question
 
 if TYPE_CHECKING:

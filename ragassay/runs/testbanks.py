@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ragassay.errors import InputError
 from ragassay.formats import BankItem, RubricBank, item_id, read_test_banks, write_test_banks
-from ragassay.formats.workbench.banks import BankKind
+from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.records import BANK, Rejection, Review
 from ragassay.records.base import Frozen
 from ragassay.runs.journal import journal_of, standing

@@ -125,18 +125,16 @@ class _Resolver:
         by_doi = {bare(s.doi): s.id for s in reversed(sources) if isinstance(s, Article) and s.doi}
         by_id = {key: s.id for s in reversed(sources) for key in (bare(s.id), s.id)}
         self._ids = by_doi | by_id
+        self._given = dict(self._ids)
         self._lookup = lookup
 
     def citations(self, listed: Iterable[str], found: Iterable[str]) -> tuple[Citation, ...]:
         """Return a sentence's listed citations, then those found in it, each marker or DOI once."""
-        is_listed = {item: True for marker in listed for item in self._items(marker)}
-        for marker in found:
-            is_listed.setdefault(marker, False)
-        first = {doi_of(marker) or marker: marker for marker in reversed(is_listed)}
+        items = (item for marker in listed for item in self._items(marker))
+        markers = dict.fromkeys([*items, *found])
+        first = {doi_of(marker) or marker: marker for marker in reversed(markers)}
         return tuple(
-            self._resolve(marker, by_id)
-            for marker, by_id in is_listed.items()
-            if first[doi_of(marker) or marker] == marker
+            self._resolve(marker) for marker in markers if first[doi_of(marker) or marker] == marker
         )
 
     def _items(self, listed: str) -> list[str]:
@@ -149,11 +147,15 @@ class _Resolver:
         # A single DOI is kept as written, like any other id.
         return items if len(items) > 1 or (items and not doi_of(plain)) else [plain]
 
-    def _resolve(self, marker: str, by_id: bool) -> Citation:
-        """Resolve a marker: a number in the text counts sources; a listed one may be an id, too."""
+    def _resolve(self, marker: str) -> Citation:
+        """Resolve a marker: a number is the id of a source, else it counts sources."""
         position = int(marker) if re.fullmatch(r"[0-9]{1,9}", marker) else 0
-        if 1 <= position <= self.n_given and not (by_id and marker in self._ids):
-            return Citation(marker=marker, document=self.documents[position - 1].id)
+        if 1 <= position <= self.n_given:
+            counted = self.documents[position - 1].id
+            named = self._given.get(marker, counted)
+            return Citation(
+                marker=marker, document=named, other=counted if counted != named else None
+            )
         identifier = bare(marker)
         known = self._ids.get(identifier) or self._ids.get(marker)
         if known is None:

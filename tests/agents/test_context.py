@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.agents.context import build_case, build_context, fence_mark, fenced, mark_of
+from ragassay.agents.context import (
+    build_case,
+    build_context,
+    fence_mark,
+    fenced,
+    mark_of,
+    source_lines,
+)
 from ragassay.records import Case, Document, Record
 
 OTHER_MARK = fence_mark(["another case"])
@@ -112,3 +119,10 @@ def test_mark_is_in_no_text_and_repeats(texts: list[str]) -> None:
 @given(st.text(alphabet="ab", max_size=40))
 def test_fence_holds_for_any_text(text: str) -> None:
     assert fenced(text, "aba").count("aba") == 2
+
+
+def test_sources_whose_ids_are_numbers_are_listed_as_the_answer_cites_them() -> None:
+    texts = {"2": "Second.", "1": "First.", "x": "Third."}
+    sources = [Document(id=name, text=text) for name, text in texts.items()]
+    assert source_lines(sources) == "[2] Second.\n[1] First.\n[x] Third."
+    assert source_lines(sources[2:]) == "[1] Third."

@@ -291,7 +291,17 @@ def test_every_table_fits_80_columns(grades: Path, bank: Path) -> None:
 
 def test_every_command_teaches_by_example() -> None:
     shown, _ = run("--help")
-    names = ("merge", "filter", "cover", "qrels", "leaderboard", "annotators", "verify", "grid")
+    names = (
+        "merge",
+        "passages",
+        "filter",
+        "cover",
+        "qrels",
+        "leaderboard",
+        "annotators",
+        "verify",
+        "grid",
+    )
     for name in (*names, "missing", "spurious", "agreement"):
         assert name in shown
         text, _ = run(name, "--help")
@@ -312,3 +322,20 @@ def test_the_released_file(shared: Path, tmp_path: Path) -> None:
     for system, values in oracle[name]["cover@5 min_self_rating=3"].items():
         for field, value in values.items():
             assert found[system][field] == pytest.approx(value)
+
+
+def test_passages_are_written_as_the_workbench_reads_them(grades: Path, tmp_path: Path) -> None:
+    answers, out = tmp_path / "answers.jsonl", tmp_path / "responses.jsonl.gz"
+    rows = [
+        {"id": name, "question": "Q?", "answer": "It is. So.", "topic": "rock", "system": name}
+        for name in ("a", "b")
+    ]
+    answers.write_text("".join(json.dumps(row) + "\n" for row in rows) + "{}\n")
+    shown, errors = run("passages", answers, grades, "--out", out, code=3)
+    assert "2 queries, 6 passages" in shown
+    assert "answers.jsonl:3" in errors
+    found = read_graded_paragraphs(out).queries
+    assert [one.paragraph_id for one in found[0].paragraphs] == ["a", "b", "p1", "p2", "p3"]
+    first, _, third, *_ = found[0].paragraphs
+    assert (first.text, first.paragraph_data.rankings[0].method) == ("It is. So.", "a")
+    assert third == read_graded_paragraphs(grades).queries[0].paragraphs[0]

@@ -241,3 +241,16 @@ def test_bad_banks_are_named_by_file_line_and_field(tmp_path: Path):
     assert "bank.jsonl:2" in run("lint", path, "--quiet", code=3)[1]
     (tmp_path / "bank.jsonl.reviews.jsonl").write_text('{"who": "Ada"}\n')
     assert "bank.jsonl.reviews.jsonl:1" in run("show", path, code=1)[1]
+
+
+def test_queries_are_written_as_the_workbench_reads_them(tmp_path: Path) -> None:
+    given, out = tmp_path / "topics.csv", tmp_path / "queries.json"
+    given.write_text("topic_id,title,question\n1,t,Is it?\n2,t,Was it?\n1,t,again\n")
+    shown, errors = run("queries", given, "--out", out, code=3)
+    assert "2 queries" in shown and "appeared before" in errors
+    assert json.loads(out.read_text()) == {"1": "Is it?", "2": "Was it?"}
+    pages = tmp_path / "pages.jsonl"
+    facets = [{"id": "f", "text": "Birth"}]
+    pages.write_text(json.dumps({"query_id": "q", "title": "Jazz", "facets": facets}))
+    shown, _ = run("queries", pages, "--out", out)
+    assert "the parts of 1 queries are left out" in shown

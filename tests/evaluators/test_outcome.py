@@ -248,3 +248,23 @@ def test_what_is_undecided_is_no_fault_of_the_run_and_counted_once() -> None:
     found = evaluated(CASE, [undecided("contradicts")], only=("evidence", "correctness"))
     assert "unscored" not in {finding.kind for finding in found.findings}
     assert [verdict.evaluator for verdict in found.undecided] == ["evidence"]
+
+
+def test_a_number_with_two_meanings_is_found_once() -> None:
+    both = Citation(marker="1", document="d1", other="d2")
+    sentences = tuple(one.model_copy(update={"citations": (both,)}) for one in CASE.sentences)
+    case = CASE.model_copy(update={"sentences": sentences})
+    cited = [
+        CitationVerdict(sentence=i, citation=both, verdict="supports", evidence=SPAN)
+        for i in (1, 2)
+    ]
+    found = evaluated(case, cited, only=("citations",))
+    assert [(f.kind, f.sentence, f.level, f.message) for f in found.findings] == [
+        (
+            "ambiguous_citation",
+            1,
+            "head",
+            "Sentence 1 cites '1', the id of one source and the place of another (d2): it was "
+            "read as the id.",
+        )
+    ]

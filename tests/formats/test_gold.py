@@ -117,8 +117,6 @@ def test_answers_take_their_nuggets_from_any_form(write):
     ("line", "field", "problem"),
     [
         ({**CREATED, "nuggets": [{"text": ""}]}, "nuggets.0.text", "empty text"),
-        ({**CREATED, "nuggets": [{"text": "n", "importance": "big"}]}, "nuggets.0.importance",
-         '"big"'),
         ({**CREATED, "nuggets": "n1"}, "nuggets", "the text"),
         ({**CREATED, "qid": [1]}, "qid", "a list of 1"),
         (b'{"qid": "1", "nuggets": [{"text": "\\ud800"}]}', "nuggets.0.text", "lone surrogate"),

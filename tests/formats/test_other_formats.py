@@ -155,7 +155,7 @@ def test_a_biogen_answer_that_does_not_fit_is_rejected(write, change, field, pro
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("topic_id,title\n1,t", "no topic"),
+        ("topic_id,date\n1,t", "no topic"),
         ("{", "not JSON"),
         ('{"topics": 3}', "the number 3"),
         ("\xff\xfe", "no topic"),

@@ -260,8 +260,6 @@ def test_the_second_of_two_equal_questions_is_rejected(write):
         (CREATE, {"candidates": [{"docid": "d"}]}, "candidates.0.doc", "missing"),
         (CREATE, {"candidates": {"a": 1}}, "candidates", "an object"),
         (ASSIGNED, {"run_id": " "}, "run_id", "empty id"),
-        (ASSIGNED, {"nuggets": [{"text": "n", "assignment": "maybe"}]},
-         "nuggets.0.assignment", '"maybe"'),
         (ASSIGNED, {"response_length": -1}, "response_length", "the number -1"),
         (EXPERT, {"body": 5}, "body", "the number 5"),
         (EXPERT, {"snippets": [{"text": "S"}]}, "snippets.0.document", "missing"),
@@ -357,3 +355,31 @@ def test_machine_answers_of_the_real_medaesqa_are_read(shared_data):
     path = shared_data / "medaesqa" / "accurate_machine_answers.jsonl.gz"
     result = read_records(path)
     assert (result.rejections, len(result.records)) == ((), 261)
+
+
+@pytest.mark.parametrize("name", ["question_id", "topic_id", "qa_id", "id"])
+def test_assessments_without_questions_take_them_from_the_topics(write, name):
+    row = {key: ASSESSED[key] for key in ("machine_generated_answers",)} | {name: 116}
+    path = write(json.dumps([row, row | {name: 117}], indent=1))
+    found = read_records(path, questions=write({"116": "Q116?"}, name="topics.json"))
+    assert [(one.id, one.question) for one in found.records] == [
+        ("116/M1", "Q116?"),
+        ("116/M2", "Q116?"),
+    ]
+    (rejection,) = found.rejections
+    assert (rejection.field, rejection.line > 0) == ("question", True)
+    assert "117" in rejection.problem
+    assert {label.topic for label in read_labels(path).labels} == {"116", "117"}
+
+
+def test_extracts_of_medaesqa_are_answers_or_questions_with_a_document(write):
+    answers = write({"question": "Q?", "machine_id": "M1", "answer": "A."})
+    record = one(read_records(answers))
+    assert (record.system, record.topic, record.answer) == ("M1", "Q?", "A.")
+    evidence = write({"question": "Q?", "evidence": "E."}, {"question": "Q?", "evidence": "F."})
+    found = read_records(evidence)
+    assert (found.format, found.rejections) == ("medaesqa-evidence", ())
+    assert [(r.id, r.answer, r.sources[0].text) for r in found.records] == [
+        ("line-1", "", "E."),
+        ("line-2", "", "F."),
+    ]

@@ -396,3 +396,41 @@ def test_a_format_is_chosen_by_name(tmp_path):
         assert found is None or (found.format, found.rejections) == (form, ())
     with pytest.raises(InputError, match="choose one of ragassay"):
         write_answers([CITING], tmp_path / "out", "bibtex")
+
+
+def test_a_listed_number_that_is_an_id_is_written_as_that_id(tmp_path):
+    sources = tuple(Document(id=name, text="T") for name in ("2", "1", "31452104"))
+    record = Record(
+        id="r",
+        question="Q?",
+        answer=(SentenceInput(text="It grew.", citations=("1", "3")),),
+        sources=sources,
+        system="team/run",
+    )
+    write_biogen_2025_b([record], tmp_path / "run.jsonl")
+    (response,) = json.loads((tmp_path / "run.jsonl").read_text())["responses"]
+    assert response["citations"] == ["1", "31452104"]
+
+
+@pytest.mark.parametrize("as_array", [True, False])
+def test_task_a_as_runs_in_the_wild_write_it(write, as_array):
+    """`meta_data`, PMIDs as numbers, `contradicting_citations`, one JSON array."""
+    rows = [
+        {
+            "meta_data": {"team_id": "t", "run_id": "r", "qa_id": qa, "question": "Q?"},
+            "answer": [
+                {
+                    "text": "S1.",
+                    "supported_citations": [111, 222],
+                    "contradicting_citations": [333],
+                }
+            ],
+        }
+        for qa in (116, "117")
+    ]
+    found = read_records(write(json.dumps(rows, indent=1)) if as_array else write(*rows))
+    assert (found.format, found.rejections) == ("biogen-2025-a", ())
+    assert [record.topic for record in found.records] == ["116", "117"]
+    for record in found.records:
+        assert record.answer == (SentenceInput(text="S1.", citations=("111", "222")),)
+        assert record.metadata == {"contradicted_citations": '[["333"]]'}

@@ -278,11 +278,27 @@ def test_listed_dois_keep_their_spelling_and_lists_of_them_are_taken_apart() -> 
     assert sentence.text == "It grew."
 
 
-def test_listed_number_is_an_id_before_it_is_a_position() -> None:
-    sources = tuple(Document(id=i, text="T") for i in ("2", "1"))
+def test_number_is_an_id_before_it_is_a_position_and_the_other_source_is_kept() -> None:
+    sources = tuple(Document(id=i, text="T") for i in ("2", "1", "x"))
     (listed,) = cut((SentenceInput(text="It grew.", citations=("1",)),), sources)
-    (marked,) = cut("It grew [1].", sources)
-    assert (listed.citations[0].document, marked.citations[0].document) == ("1", "2")
+    (marked,) = cut("It grew [1, 3].", sources)
+    assert listed.citations == marked.citations[:1]
+    assert [(c.document, c.other) for c in marked.citations] == [("1", "2"), ("x", None)]
+
+
+def test_ids_that_are_the_positions_are_not_ambiguous() -> None:
+    sources = tuple(Document(id=i, text="T") for i in ("1", "2"))
+    (sentence,) = cut("It grew [1, 2].", sources)
+    assert [(c.document, c.other) for c in sentence.citations] == [("1", None), ("2", None)]
+
+
+def test_documents_of_the_corpus_do_not_take_the_numbers_of_sources() -> None:
+    known = Document(id="1", text="T")
+    sources = (Document(id="a", text="T"),)
+    answer = "It grew [PMID 1]. It shrank [1]."
+    record = Record(id="r", question="Q?", answer=answer, sources=sources)
+    _, sentences, _ = segment(record, lambda name: known if name == "1" else None)
+    assert [c.document for s in sentences for c in s.citations] == ["1", "a"]
 
 
 def test_citations_of_a_wordless_listed_sentence_go_to_its_neighbour() -> None:

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.formats.output import JsonRow, json_bytes, whole_file, write_values
-from ragassay.formats.workbench.banks import BankItem, RubricBank, write_test_banks
+from ragassay.formats.workbench.bank_items import BankItem, RubricBank
+from ragassay.formats.workbench.banks import write_test_banks
 from ragassay.records import Paper, QAPair
 
 EXPORT_FORMS = ("ragas", "deepeval", "bioasq", "testbank", "jsonl", "sft")

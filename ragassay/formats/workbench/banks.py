@@ -5,17 +5,18 @@
 Exam questions have `question_id` and `question_text` instead (Dietz 2024, figures 2 and 3), and
 `gold_answers` where answers are known. The software also writes `facet_id`, `facet_text` and
 `test_collection`. Its `info` is any JSON: an item that is secret, or that people changed, says so
-there, under "secret" and "history". Unknown fields are kept.
+there, under "secret" and "history". Unknown fields are kept, and so are nulls.
+
+A released bank has an item twice: one that says the same again is merged with the first, another
+text under its id gets an id of its own, and a rejection counts them.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 
@@ -24,75 +25,18 @@ from ragassay.formats.items import Item, iter_items, read_once
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import Problem, found, found_text, validate
 from ragassay.formats.rows import IdText, Row
-from ragassay.formats.shapes import is_object
+from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.sniff import Format, sniff
+from ragassay.formats.workbench.bank_items import (
+    BankItem,
+    BankKind,
+    RubricBank,
+    bank_item_id,
+    item_id,
+    without_repeats,
+)
 from ragassay.formats.workbench.notes import parsed, read_notes, written_notes
-from ragassay.records import ExamItem, Rejection, Review
-
-BankKind = Literal["nuggets", "questions"]
-
-
-@dataclass(frozen=True)
-class BankItem:
-    """A nugget or an exam question.
-
-    Attributes:
-        text: The nugget, or the question.
-        id: Unique; `query_id/` and the MD5 of the text, as `bank_item_id` gives it, where empty.
-        info: Its origin, as JSON; empty where unknown.
-        answers: Known correct answers, a set: sorted, each once.
-        facet: Id of the part of the query that it covers, where that is not the bank's.
-        is_secret: Whether systems under evaluation must not see it.
-        history: What people changed in it, the oldest first.
-        rest: The file's other fields, as a JSON object; empty where there are none.
-    """
-
-    text: str
-    id: str = ""
-    info: str = ""
-    answers: tuple[str, ...] = ()
-    facet: str = ""
-    is_secret: bool = False
-    history: tuple[Review, ...] = ()
-    rest: str = ""
-
-    def __post_init__(self) -> None:
-        """Sort the answers: the original keeps a set, whose order is none."""
-        object.__setattr__(self, "answers", tuple(sorted(set(self.answers))))
-
-
-@dataclass(frozen=True)
-class RubricBank:
-    """The nuggets or exam questions that grade the responses to a query.
-
-    Attributes:
-        query_id: The query.
-        query_text: The query's text.
-        kind: Whether the items are nuggets or exam questions.
-        items: In the file's order.
-        facet_id: The part of the query that the bank covers; empty for the whole.
-        test_collection: The query's collection; may be empty.
-        info: How the items were made, as JSON; empty where unknown.
-        facet_text: The part's heading or text; may be empty.
-        history: What people changed that no item of the bank tells: items that they removed.
-        rest: The file's other fields, as a JSON object; empty where there are none.
-    """
-
-    query_id: str
-    query_text: str
-    kind: BankKind
-    items: tuple[BankItem, ...] = ()
-    facet_id: str = ""
-    test_collection: str = ""
-    info: str = ""
-    facet_text: str = ""
-    history: tuple[Review, ...] = ()
-    rest: str = ""
-
-    @property
-    def key(self) -> tuple[str, str, BankKind]:
-        """Query, facet and kind, which no two banks of a file share."""
-        return self.query_id, self.facet_id, self.kind
+from ragassay.records import Rejection
 
 
 @dataclass(frozen=True)
@@ -101,7 +45,7 @@ class BankResult:
 
     Attributes:
         banks: In the file's order.
-        rejections: Lines that could not be read.
+        rejections: Lines that could not be read, and items that came twice.
     """
 
     banks: tuple[RubricBank, ...]
@@ -142,17 +86,6 @@ TEST_BANK = Format(
 )
 
 
-def bank_item_id(query_id: str, text: str, facet_id: str = "") -> str:
-    """Return the id of a nugget or question: the query's, the facet's if any, and the text's MD5.
-
-    Example:
-        >>> bank_item_id("940547", "Early 1950s innovation")
-        '940547/3e9afdb8aeb54b6f496bb72040d7f212'
-    """
-    digest = hashlib.md5(text.strip().encode("utf-8"), usedforsecurity=False).hexdigest()
-    return "/".join(part for part in (query_id, facet_id, digest) if part)
-
-
 def read_test_banks(path: Path) -> BankResult:
     """Read test banks of nuggets or of exam questions, plain or gzip.
 
@@ -162,8 +95,18 @@ def read_test_banks(path: Path) -> BankResult:
         InputError: the file cannot be opened, is empty, or has no test bank.
     """
     _, items = sniff(iter_items(path), (TEST_BANK,), str(path))
-    banks, rejections = read_once(items, read_bank, lambda bank: bank.key, _repeated)
-    return BankResult(banks, tuple(rejections))
+    twice: list[Rejection] = []
+
+    def read(item: Item) -> RubricBank | Problem:
+        bank = read_bank(item)
+        if isinstance(bank, Problem):
+            return bank
+        once, problem = without_repeats(bank)
+        twice.extend([item.place.reject(problem)] if problem else [])
+        return once
+
+    banks, rejections = read_once(items, read, lambda bank: bank.key, _repeated)
+    return BankResult(banks, tuple(sorted([*rejections, *twice], key=lambda one: one.line)))
 
 
 def _repeated(bank: RubricBank, line: int) -> Problem:
@@ -191,14 +134,23 @@ def read_bank(item: Item) -> RubricBank | Problem:
         query_id=row.query_id,
         query_text=row.query_text,
         kind=kind,
-        items=tuple(_point(point, row) for point in row.items),
+        items=tuple(map(_point, row.items, _rows_of(item), [row] * len(row.items))),
         facet_id=row.facet_id or "",
         test_collection=row.test_collection,
         info=noted.info,
         facet_text=row.facet_text,
         history=noted.history,
-        rest=_json(row.model_extra),
+        rest=_json(_nulls(item.fields) | (row.model_extra or {})),
     )
+
+
+def _rows_of(item: Item) -> list[JsonRow]:
+    rows = item.fields["items"]
+    return [row for row in rows if is_object(row)] if is_list(rows) else []
+
+
+def _nulls(fields: JsonRow) -> JsonRow:
+    return {name: None for name, value in fields.items() if value is None}
 
 
 def _kind(row: BankItemRow) -> BankKind | None:
@@ -211,11 +163,11 @@ def _is_stray(row: BankItemRow, bank: BankRow) -> bool:
     return row.query_id not in (None, bank.query_id)
 
 
-def _point(row: BankItemRow, bank: BankRow) -> BankItem:
+def _point(row: BankItemRow, fields: JsonRow, bank: BankRow) -> BankItem:
     text = row.nugget_text or row.question_text or ""
     facet = row.facet_id or bank.facet_id or ""
     noted = read_notes(row.info)
-    rest = dict(row.model_extra or {})
+    rest = _nulls(fields) | (row.model_extra or {})
     if row.gold_answers == []:  # The original tells it from no set of answers.
         rest["gold_answers"] = []
     return BankItem(
@@ -239,25 +191,6 @@ def _parsed(rest: str) -> JsonRow:
     return value if is_object(value) else {}
 
 
-def exam_items(bank: RubricBank) -> tuple[ExamItem, ...]:
-    """Return the items of a bank as what grades are given by; those without an id get theirs."""
-    return tuple(
-        ExamItem(
-            id=item_id(item, bank),
-            text=item.text,
-            kind="nugget" if bank.kind == "nuggets" else "question",
-            answers=item.answers,
-            facet=item.facet or bank.facet_id,
-        )
-        for item in bank.items
-    )
-
-
-def item_id(item: BankItem, bank: RubricBank) -> str:
-    """Return the id of a bank's item: its own, else the one that `bank_item_id` gives it."""
-    return item.id or bank_item_id(bank.query_id, item.text, item.facet or bank.facet_id)
-
-
 def write_test_banks(banks: Iterable[RubricBank], path: Path) -> None:
     """Write test banks; the Workbench reads gzip only, so end the name in `.gz`.
 
@@ -279,11 +212,11 @@ def write_test_banks(banks: Iterable[RubricBank], path: Path) -> None:
 
 
 def _bank_row(bank: RubricBank) -> JsonRow:
-    row: JsonRow = {"query_id": bank.query_id}
+    row: JsonRow = {"query_id": bank.query_id} | _parsed(bank.rest)
     texts = {"facet_id": bank.facet_id, "facet_text": bank.facet_text}
     row |= {name: text for name, text in texts.items() if text}
     row |= {"test_collection": bank.test_collection, "query_text": bank.query_text}
-    row |= _parsed(bank.rest) | written_notes(bank.info, bank.history)
+    row |= written_notes(bank.info, bank.history)
     items = [_point_row(point, bank) for point in bank.items]
     key = "nugget_id" if bank.kind == "nuggets" else "question_id"
     ids = [str(item[key]) for item in items]
@@ -297,11 +230,11 @@ def _bank_row(bank: RubricBank) -> JsonRow:
 
 def _point_row(point: BankItem, bank: RubricBank) -> JsonRow:
     stem = bank.kind.removesuffix("s")
-    row: JsonRow = {"query_id": bank.query_id}
+    row: JsonRow = {"query_id": bank.query_id} | _parsed(point.rest)
     facet = point.facet or bank.facet_id
     if facet:
         row["facet_id"] = facet
-    row |= {f"{stem}_id": item_id(point, bank), f"{stem}_text": point.text} | _parsed(point.rest)
+    row |= {f"{stem}_id": item_id(point, bank), f"{stem}_text": point.text}
     if point.answers:
         row["gold_answers"] = list(point.answers)
     return row | written_notes(point.info, point.history, point.is_secret)

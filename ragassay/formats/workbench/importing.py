@@ -27,14 +27,8 @@ from ragassay.formats.items import Item, Place, content_of, iter_items
 from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.topics import whole_bytes
-from ragassay.formats.workbench.banks import (
-    BankItem,
-    BankKind,
-    BankResult,
-    RubricBank,
-    bank_item_id,
-    read_test_banks,
-)
+from ragassay.formats.workbench.bank_items import BankItem, BankKind, RubricBank, bank_item_id
+from ragassay.formats.workbench.banks import BankResult, read_test_banks
 from ragassay.records import Rejection
 
 SHAPES = (__doc__ or "").partition("\n\n")[2]

@@ -14,15 +14,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AliasChoices, ConfigDict, Field
+from pydantic import (
+    AliasChoices,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Place, content_of, shown
 from ragassay.formats.json_values import find_bad_value, parse_json
 from ragassay.formats.lines import RawLine, iter_lines
-from ragassay.formats.output import write_values
+from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import Problem, found, found_text, validate
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.shapes import is_list, is_object
@@ -37,9 +46,29 @@ data."""
 
 
 class ParagraphPart(Row):
-    """A part of a graded paragraph; unknown fields are kept."""
+    """A part of a graded paragraph; unknown fields are kept, and nulls that the file has."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+    _nulls: frozenset[str] = PrivateAttr(default=frozenset())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _remember_nulls(cls, value: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        part = handler(value)
+        if is_object(value):
+            part._nulls = frozenset(name for name, one in value.items() if one is None)
+        return part
+
+    @model_serializer(mode="wrap")
+    def _with_nulls(self, handler: SerializerFunctionWrapHandler) -> JsonRow:
+        fields: JsonRow = handler(self)
+        return dict.fromkeys(self._nulls) | {k: v for k, v in fields.items() if v is not None}
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what is said: a null is the same as an absent field."""
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self.__dict__ == other.__dict__ and self.model_extra == other.model_extra
 
 
 Names = Annotated[tuple[str, ...], Field(strict=False)]
@@ -270,7 +299,7 @@ def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: Path) -> N
         (
             [
                 query.query_id,
-                [one.model_dump(by_alias=True, exclude_none=True) for one in query.paragraphs],
+                [one.model_dump(by_alias=True) for one in query.paragraphs],
             ]
             for query in queries
         ),

@@ -1,4 +1,4 @@
-"""Read graded paragraphs as answers: each paragraph is a system's response to its query.
+"""Read graded paragraphs as answers: each paragraph is a response of the systems that ranked it.
 
 The file does not contain the queries' text: it comes from a file of topics.
 """
@@ -25,6 +25,7 @@ class ResponseRow(Row):
     paragraph_id: IdText
     text: str
     system: str | None = None
+    is_repeated: bool = False
 
 
 RESPONSES = Format(
@@ -36,19 +37,30 @@ RESPONSES = Format(
 )
 
 
-def response_id(query_id: str, paragraph_id: str) -> str:
-    """Return the id of the record that a paragraph becomes."""
-    return f"{query_id}/{paragraph_id}"
+def response_id(query_id: str, paragraph_id: str, system: str = "") -> str:
+    """Return the id of the record that a paragraph becomes.
+
+    Args:
+        query_id: The query.
+        paragraph_id: The paragraph.
+        system: A further system that ranked it; empty for the first.
+    """
+    return "/".join(part for part in (query_id, paragraph_id, system) if part)
+
+
+def systems_of(paragraph: GradedParagraph) -> tuple[str, ...]:
+    """Return the systems that ranked a paragraph, each once, in the file's order."""
+    return tuple(dict.fromkeys(one.method for one in paragraph.paragraph_data.rankings))
 
 
 def system_of(paragraph: GradedParagraph) -> str | None:
     """Return the system that ranked a paragraph; None where there is none, or several."""
-    methods = {ranking.method for ranking in paragraph.paragraph_data.rankings}
-    return min(methods) if len(methods) == 1 else None
+    systems = systems_of(paragraph)
+    return systems[0] if len(systems) == 1 else None
 
 
 def iter_responses(path: Path) -> Iterator[Item | Rejection]:
-    """Yield the paragraphs of a file, without judgments and grades.
+    """Yield the paragraphs of a file for each system, without judgments and grades.
 
     Raises:
         InputError: the file cannot be opened.
@@ -63,17 +75,22 @@ def iter_responses(path: Path) -> Iterator[Item | Rejection]:
             yield place.reject(query)
             continue
         for paragraph in query.paragraphs:
-            fields: dict[str, object] = {
-                "query_id": query.query_id,
-                "paragraph_id": paragraph.paragraph_id,
-                "text": paragraph.text,
-                "system": system_of(paragraph),
-            }
-            yield Item(place, fields)
+            for n, system in enumerate(systems_of(paragraph) or (None,)):
+                fields: dict[str, object] = {
+                    "query_id": query.query_id,
+                    "paragraph_id": paragraph.paragraph_id,
+                    "text": paragraph.text,
+                    "system": system,
+                    "is_repeated": n > 0,
+                }
+                yield Item(place, fields)
 
 
 def read_response(item: Item, questions: Mapping[str, str]) -> Record | Problem:
     """Turn a paragraph into a record; its id is `query_id/paragraph_id`.
+
+    A paragraph that several systems ranked is a record of each: the further ones have their system
+    at the end of their ids, and the paragraph's judgment is that of the first.
 
     Args:
         item: The paragraph.
@@ -86,7 +103,9 @@ def read_response(item: Item, questions: Mapping[str, str]) -> Record | Problem:
     if isinstance(question, Problem):
         return Problem("0", question.text, question.expected)
     return Record(
-        id=response_id(row.query_id, row.paragraph_id),
+        id=response_id(
+            row.query_id, row.paragraph_id, (row.system or "") if row.is_repeated else ""
+        ),
         question=question,
         answer=row.text,
         system=row.system,

@@ -1,0 +1,198 @@
+"""The nuggetizer's files in the wild: labels that failed, retrieved passages, every field.
+
+The samples are modelled on what its `create`, `assign`, `assign-retrieval` and `metrics` write
+(castorini/nuggetizer 0.0.5); their text is invented.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragassay.formats import (
+    AssignedAnswer,
+    AssignedNugget,
+    NuggetScores,
+    read_assignments,
+    read_labels,
+    read_nugget_banks,
+    read_nugget_scores,
+    read_records,
+    write_answers,
+    write_assignments,
+    write_nugget_banks,
+    write_nugget_scores,
+)
+
+NUGGETS = [
+    {"text": "n1", "importance": "vital", "assignment": "support", "reasoning": "stated"},
+    {"text": "n2", "importance": "failed", "assignment": "not_support"},
+    {"text": "n3", "importance": "strong prose", "assignment": "failed"},
+    {"text": "n4", "importance": "okay", "assignment": "supporter", "trace": {"model": "m"}},
+]
+ASSIGNED = {
+    "query": "Q?",
+    "qid": "2024-1",
+    "answer_text": "It is so.",
+    "response_length": 3,
+    "run_id": "run",
+    "nuggets": NUGGETS,
+    "reasoning_traces": ["stated"],
+}
+GOOD = ASSIGNED | {"qid": "2024-2", "nuggets": NUGGETS[:1]}
+RETRIEVED = {
+    "text": "Q?",
+    "qid": "2024-1",
+    "candidate_text": "It is so.",
+    "docid": "d_1#0",
+    "nuggets": NUGGETS[:1],
+    "rank": 4,
+}
+IMPORTANCES = ["vital", None, None, "okay"]
+
+
+def test_an_answer_keeps_its_nuggets_whose_importance_failed(write):
+    found = read_records(write(ASSIGNED, GOOD))
+    assert [record.id for record in found.records] == ["run/2024-1", "run/2024-2"]
+    assert [nugget.importance for nugget in found.records[0].nuggets] == IMPORTANCES
+    (odd,) = found.rejections
+    assert (odd.line, odd.field) == (1, "nuggets.1.importance")
+    assert odd.problem == 'found the text "failed" (and 2 more): their nuggets are kept without it'
+
+
+def test_gold_nuggets_stay_where_their_importance_failed(write):
+    created = {"query": "Q?", "qid": "1", "nuggets": [{"text": "n1", "importance": "failed"}]}
+    (bank,), (odd,) = read_nugget_banks(write(created))
+    assert [(one.text, one.importance) for one in bank.nuggets] == [("n1", None)]
+    assert (odd.field, odd.expected) == ("nuggets.0.importance", "vital or okay")
+
+
+def test_labels_that_the_model_made_up_are_counted_and_the_others_read(write):
+    found = read_labels(write(ASSIGNED))
+    assert [(one.item, one.label) for one in found.labels] == [
+        ("n1", "support"),
+        ("n2", "not_support"),
+    ]
+    (odd,) = found.rejections
+    assert (odd.field, odd.problem) == (
+        "nuggets.3.assignment",
+        'found the text "supporter": its nugget is kept without it',
+    )
+
+
+def test_assignments_stay_where_labels_failed_and_are_counted(write):
+    (answer, _), (odd,) = read_assignments(write(ASSIGNED, GOOD))
+    assert [one.importance for one in answer.nuggets] == IMPORTANCES
+    assert [one.assignment for one in answer.nuggets] == ["support", "not_support", None, None]
+    assert (answer.n_unscored, answer.n_unweighed) == (2, 2)
+    assert (odd.line, odd.problem) == (
+        1,
+        'found the text "strong prose" (and 1 more): their nuggets are kept without it',
+    )
+
+
+def test_retrieved_passages_are_read_with_their_assignments(write, tmp_path: Path):
+    path = write(RETRIEVED, RETRIEVED | {"docid": "d_2#0"})
+    answers, rejections = read_assignments(path)
+    assert rejections == ()
+    assert [(one.topic, one.system, one.document) for one in answers] == [
+        ("2024-1", "", "d_1#0"),
+        ("2024-1", "", "d_2#0"),
+    ]
+    write_assignments(answers, tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_text() == path.read_text()
+    records = read_records(path)
+    assert records.format == "nuggetizer-assign-retrieval"
+    (first, _) = records.records
+    assert (first.id, first.topic, first.question) == ("2024-1/d_1#0", "2024-1", "Q?")
+    assert (first.answer, first.system) == ("It is so.", None)
+    assert "support" not in first.model_dump_json()
+    labels = read_labels(path).labels
+    assert [(one.record_id, one.label) for one in labels] == [
+        ("2024-1/d_1#0", "support"),
+        ("2024-1/d_2#0", "support"),
+    ]
+    (bank,), _ = read_nugget_banks(path)
+    assert (bank.topic, bank.question, len(bank.nuggets)) == ("2024-1", "Q?", 1)
+
+
+def test_assignments_of_an_answer_and_a_passage_at_once_are_refused(tmp_path: Path):
+    both = AssignedAnswer("1", "Q?", "A", "run", (), document="d")
+    with pytest.raises(Exception, match="at once"):
+        write_assignments([both], tmp_path / "x")
+
+
+def test_every_field_of_an_assignment_comes_back(write, tmp_path: Path):
+    path = write(GOOD)
+    answers, _ = read_assignments(path)
+    write_assignments(answers, tmp_path / "again.jsonl")
+    assert json.loads((tmp_path / "again.jsonl").read_text()) == GOOD
+
+
+def test_every_field_of_created_nuggets_comes_back(write, tmp_path: Path):
+    created = {
+        "query": "Q?",
+        "qid": "1",
+        "nuggets": [
+            {"text": "n1", "importance": "vital", "reasoning": "why", "trace": {"params": {"t": 0}}}
+        ],
+        "reasoning_traces": ["why"],
+    }
+    banks, _ = read_nugget_banks(write(created))
+    write_nugget_banks(banks, tmp_path / "again.jsonl")
+    assert json.loads((tmp_path / "again.jsonl").read_text()) == created
+
+
+def test_every_field_of_create_input_comes_back(write, tmp_path: Path):
+    doc = {
+        "url": "http://a.example",
+        "title": "T",
+        "headings": "H",
+        "segment": "S",
+        "start_char": 4,
+    }
+    given = {
+        "query": {"qid": "1", "text": "Q?", "lang": "en"},
+        "candidates": [
+            {"docid": "d_1#0", "score": 12.5, "judgment": 2, "doc": doc},
+            {"docid": "d_2#0", "score": 3.25, "doc": {"segment": "S2", "more": {"deep": [1]}}},
+        ],
+        "split": "dev",
+    }
+    write_answers(read_records(write(given)).records, tmp_path / "again", "nuggetizer-create")
+    assert json.loads((tmp_path / "again").read_text()) == given
+
+
+def test_every_score_comes_back(write, tmp_path: Path):
+    given = {
+        "qid": "1",
+        "strict_vital_score": 0.5,
+        "strict_all_score": 0.5,
+        "vital_score": 0.5,
+        "all_score": 0.5,
+        "weighted_score": 0.25,
+    }
+    scores, _ = read_nugget_scores(write(given, given | {"qid": "all"}))
+    write_nugget_scores(scores, tmp_path / "again")
+    first, every = map(json.loads, (tmp_path / "again").read_text().splitlines())
+    assert (first, every) == (given, given | {"qid": "all"})
+
+
+def test_the_nuggetizers_metrics_and_compare_read_what_is_written(tmp_path: Path):
+    """Its `metrics` takes `importance` and `assignment` of every nugget; its `compare` subtracts
+    the scores that are there, and takes NaN for a field that is not, but no null."""
+    nuggets = (AssignedNugget("n1"), AssignedNugget("n2", "vital", "support"))
+    write_assignments([AssignedAnswer("1", "Q?", "A", "run", nuggets)], tmp_path / "assigned")
+    (row,) = map(json.loads, (tmp_path / "assigned").read_text().splitlines())
+    assert [(one["importance"], one["assignment"]) for one in row["nuggets"]] == [
+        ("failed", "failed"),
+        ("vital", "support"),
+    ]
+    scores = [NuggetScores("1", None, 0.5, None, 0.5), NuggetScores("2", 1, 1, 1, 1)]
+    write_nugget_scores(scores, tmp_path / "scores")
+    rows = [json.loads(line) for line in (tmp_path / "scores").read_text().splitlines()]
+    assert [sorted(row) for row in rows[:1]] == [["all_score", "qid", "strict_all_score"]]
+    assert all(value is not None for row in rows for value in row.values())
+    assert read_nugget_scores(tmp_path / "scores")[0][:2] == tuple(scores)

@@ -1,0 +1,161 @@
+"""Every released file is read whole, or what is rejected names its line and reason, alone."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragassay.formats import (
+    read_assignments,
+    read_corpus,
+    read_graded_paragraphs,
+    read_labels,
+    read_nugget_banks,
+    read_nugget_scores,
+    read_qrels,
+    read_records,
+    read_test_banks,
+)
+from ragassay.formats.exam_queries import read_exam_queries
+from ragassay.formats.topics import read_topics
+from ragassay.records import Rejection
+
+Read = tuple[int, Sequence[Rejection]]
+
+
+def records(path: Path) -> Read:
+    found = read_records(path)
+    return len(found.records), found.rejections
+
+
+def labels(path: Path) -> Read:
+    found = read_labels(path)
+    return len(found.labels), found.rejections
+
+
+def banks(path: Path) -> Read:
+    found = read_test_banks(path)
+    return sum(len(bank.items) for bank in found.banks), found.rejections
+
+
+def nuggets(path: Path) -> Read:
+    found, rejections = read_nugget_banks(path)
+    return sum(len(bank.nuggets) for bank in found), rejections
+
+
+def pairs(read: Callable[[Path], tuple[object, Sequence[Rejection]]]) -> Callable[[Path], Read]:
+    def count(path: Path) -> Read:
+        found, rejections = read(path)
+        return len(found), rejections  # type: ignore[arg-type]
+
+    return count
+
+
+def qrels(path: Path) -> Read:
+    return sum(map(len, read_qrels(path).values())), ()
+
+
+def corpus(path: Path) -> Read:
+    found = read_corpus(path)
+    return len(found.documents), found.rejections
+
+
+def graded(path: Path) -> Read:
+    found = read_graded_paragraphs(path)
+    return sum(len(query.paragraphs) for query in found.queries), found.rejections
+
+
+def queries(path: Path) -> Read:
+    found = read_exam_queries(path)
+    return len(found.queries), found.rejections
+
+
+def rows(path: Path) -> list[Any]:
+    """Return the lines of a file, parsed where they are JSON; of one document its parts."""
+    data = path.read_bytes()
+    text = gzip.decompress(data) if path.name.endswith(".gz") else data
+    if path.name.endswith(".json"):
+        document = json.loads(text)
+        return document["topics"] if "topics" in document else list(document.items())
+    lines = text.splitlines()
+    return [json.loads(line) for line in lines] if ".jsonl" in path.name else lines
+
+
+def parts(key: str | int) -> Callable[[Path], int]:
+    return lambda path: sum(len(row[key]) for row in rows(path))
+
+
+def each(path: Path) -> int:
+    return len(rows(path))
+
+
+assignments, topics, scores = pairs(read_assignments), pairs(read_topics), pairs(read_nugget_scores)
+FILES: dict[str, tuple[Callable[[Path], Read], Callable[[Path], int], int]] = {
+    "bioasq/questions.jsonl.gz": (records, each, 0),
+    "bioasq/snippet_documents.jsonl.gz": (corpus, each, 0),
+    "medaesqa/accurate_machine_answers.jsonl.gz": (records, each, 0),
+    "medaesqa/contradicting_evidence.jsonl.gz": (records, each, 0),
+    "medaesqa/expert_answers.jsonl.gz": (records, each, 0),
+    "medaesqa/inaccurate_machine_answers.jsonl.gz": (records, each, 0),
+    "medaesqa/neutral_evidence.jsonl.gz": (records, each, 0),
+    "nuggetizer/assignments-gpt4o.jsonl.gz": (assignments, each, 13),
+    "nuggetizer/nuggets-mistral.jsonl.gz": (nuggets, parts("nuggets"), 7),
+    "nuggetizer/scores-gpt4o.jsonl": (scores, each, 0),
+    "nuggetizer/trec-rag-2025-queries.jsonl": (topics, each, 0),
+    "trec-biogen/topics2024.json": (topics, each, 0),
+    "workbench/dl20-fagb.qrel.gz": (qrels, each, 0),
+    "workbench/dl20-nuggets.jsonl.gz": (banks, parts("items"), 0),
+    "workbench/dl20-queries.json": (queries, each, 0),
+    "workbench/dl20-questions.jsonl.gz": (banks, parts("items"), 0),
+    "workbench/dl20-self-rated.qrel.gz": (qrels, each, 0),
+    "workbench/graded-llmjudge-test.jsonl.gz": (graded, parts(1), 0),
+}
+"""What reads a file, what it is made of, and on how many lines a label cannot be used."""
+
+FOLDERS = ("bioasq", "medaesqa", "nuggetizer", "trec-biogen", "workbench")
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_a_released_file_is_read_whole(shared_data: Path, name: str):
+    read, count, n_rejected = FILES[name]
+    n_read, rejections = read(shared_data / name)
+    assert n_read == count(shared_data / name)
+    assert len(rejections) == n_rejected
+    assert all(one.line and one.field and one.problem and one.expected for one in rejections)
+
+
+def test_no_released_file_is_left_out(shared_data: Path):
+    files = (path for folder in FOLDERS for path in (shared_data / folder).iterdir())
+    assert {f"{path.parent.name}/{path.name}" for path in files} == FILES.keys()
+
+
+@pytest.mark.parametrize("read", [records, labels, nuggets])
+def test_assignments_are_read_whole_by_every_reader(shared_data: Path, read):
+    path = shared_data / "nuggetizer" / "assignments-gpt4o.jsonl.gz"
+    n_read, rejections = read(path)
+    given = [nugget for row in rows(path) for nugget in row["nuggets"]]
+    known = ("support", "partial_support", "not_support")
+    expected = {
+        records: (301, 14),
+        labels: (sum(nugget["assignment"] in known for nugget in given), 8),
+        nuggets: (len(given), 7),
+    }
+    assert (n_read, len(rejections)) == expected[read]
+
+
+def test_the_released_assignments_give_the_nuggetizers_own_scores(shared_data: Path):
+    """Labels that failed count as unsupported there, and importances that failed as not vital."""
+    answers, _ = read_assignments(shared_data / "nuggetizer" / "assignments-gpt4o.jsonl.gz")
+    known, _ = read_nugget_scores(shared_data / "nuggetizer" / "scores-gpt4o.jsonl")
+    theirs = {one.topic: one for one in known}
+    for answer in answers:
+        vital = [one.assignment == "support" for one in answer.nuggets if one.importance == "vital"]
+        score = sum(vital) / len(vital) if vital else 0.0
+        assert score == pytest.approx(theirs[answer.topic].strict_vital_score)
+    (every,) = (one for one in known if one.topic == "all")
+    assert json.loads(every.metadata["weighted_score"]) > 0

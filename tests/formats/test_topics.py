@@ -1,0 +1,69 @@
+"""Topics as the tracks give them; the samples keep the form of their files, with invented text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ragassay.errors import InputError
+from ragassay.formats.exam_queries import read_exam_queries
+from ragassay.formats.topics import read_topics
+
+CSV = "topic_id,title,question,narrative\n1,t,Is it?,long\n2,t,Was it?,long"
+CSV_2026 = "id\tquestion\n1\tIs it?\n2\tWas it?"
+EXPECTED = {"1": "Is it?", "2": "Was it?"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        CSV,
+        CSV_2026,
+        "1\tIs it?\n2\tWas it?\n",
+        '{"id": "1", "title": "Is it?"}\n{"id": "2", "title": "Was it?"}',
+        '{"id": 1, "title": "t", "question": "Is it?"}\n{"id": 2, "title": "Was it?"}',
+        '[{"id": "1", "title": "Is it?"}, {"id": "2", "narrative": "Was it?", "title": "t"}]',
+        '{"topics": [{"id": 1, "topic": "t", "text": "Is it?"}, {"id": 2, "topic": "Was it?"}]}',
+        '{"questions": [{"id": "1", "body": "Is it?"}, {"id": "2", "body": "Was it?"}]}',
+        '{"1": "Is it?", "2": "Was it?"}',
+        '[{"question_id": 1, "question": "Is it?"}, {"question_id": 2, "question": "Was it?"}]',
+    ],
+    ids=range(10),
+)
+def test_topics_are_read_in_any_form(write, content: str):
+    assert read_topics(write(content)) == (EXPECTED, [])
+
+
+def test_one_topic_alone_is_no_mapping(write):
+    assert read_topics(write('{"id": "1", "title": "Is it?"}')) == ({"1": "Is it?"}, [])
+
+
+def test_a_line_that_is_no_topic_is_rejected_alone(write):
+    path = write("1\tIs it?\n\t\nno tab\n2\tWas it?\n1\tIs it?")
+    topics, rejections = read_topics(path)
+    assert topics == EXPECTED
+    assert [(one.line, one.problem) for one in rejections] == [
+        (3, "found no id, tab and question"),
+        (5, 'the topic "1" appeared before'),
+    ]
+    assert {one.id: one.text for one in read_exam_queries(path).queries} == EXPECTED
+
+
+def test_lines_without_a_topic_are_an_input_error(write):
+    with pytest.raises(InputError, match="no topic"):
+        read_topics(write("a\t \nb\t"))
+
+
+def test_the_topics_of_three_tracks_are_read_whole(shared_data):
+    for name, n in (
+        ("nuggetizer/trec-rag-2025-queries.jsonl", 105),
+        ("trec-biogen/topics2024.json", 65),
+        ("workbench/dl20-queries.json", 54),
+    ):
+        topics, rejections = read_topics(shared_data / name)
+        assert (len(topics), rejections) == (n, [])
+        assert all(text.strip() for text in topics.values())
+    first = json.loads((shared_data / "nuggetizer/trec-rag-2025-queries.jsonl").open().readline())
+    topics, _ = read_topics(shared_data / "nuggetizer/trec-rag-2025-queries.jsonl")
+    assert topics[first["id"]] == first["title"]

@@ -1,0 +1,139 @@
+"""The Workbench's files as released and as its software writes them: nulls, items that come twice.
+
+The samples are modelled on its data model (TREMA-UNH/rubric-grading-workbench), which writes nulls,
+and on the released DL19 nuggets, where an id comes twice; their text is invented.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ragassay.formats import (
+    bank_item_id,
+    read_graded_paragraphs,
+    read_labels,
+    read_records,
+    read_test_banks,
+    write_graded_paragraphs,
+    write_test_banks,
+)
+from ragassay.formats.workbench.merging import merge_grades
+
+QUESTION = {
+    "query_id": "q",
+    "facet_id": None,
+    "info": None,
+    "question_id": "q/1",
+    "question_text": "Who?",
+    "gold_answers": None,
+}
+BANK = {
+    "query_id": "q",
+    "facet_id": None,
+    "facet_text": None,
+    "test_collection": "c",
+    "query_text": "Q?",
+    "info": {"gpt_model": "m", "hash": "2024"},
+    "hash": 1243234,
+    "items": [
+        QUESTION,
+        QUESTION | {"question_id": "q/2", "question_text": "When?", "gold_answers": ["a", "b"]},
+        QUESTION | {"question_id": "q/3", "question_text": "Why?", "gold_answers": []},
+    ],
+}
+PARAGRAPH = {
+    "paragraph_id": "p",
+    "text": "T",
+    "paragraph": None,
+    "paragraph_data": {
+        "judgments": [{"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": None}],
+        "rankings": [],
+        "source": None,
+    },
+    "exam_grades": [
+        {
+            "correctAnswered": ["q/1"],
+            "wrongAnswered": [],
+            "self_ratings": None,
+            "answers": [["q/1", "A"]],
+            "llm": "m",
+            "llm_options": {"seed": None},
+            "prompt_info": None,
+            "exam_ratio": 1.0,
+            "prompt_type": None,
+        }
+    ],
+    "grades": None,
+}
+
+
+def nugget(name: str, text: str, **more: object) -> dict[str, object]:
+    return {"query_id": "q", "nugget_id": name, "nugget_text": text} | more
+
+
+def test_every_field_of_a_bank_comes_back_nulls_included(write, tmp_path: Path):
+    found = read_test_banks(write(BANK))
+    write_test_banks(found.banks, tmp_path / "again")
+    assert json.loads((tmp_path / "again").read_text()) == BANK
+    assert read_test_banks(tmp_path / "again") == found
+
+
+def test_every_field_of_graded_paragraphs_comes_back_nulls_included(write, tmp_path: Path):
+    given = ["q", [PARAGRAPH, {"paragraph_id": "p2", "text": "T"}]]
+    queries = read_graded_paragraphs(write(given)).queries
+    write_graded_paragraphs(queries, tmp_path / "again")
+    query, (first, second) = json.loads((tmp_path / "again").read_text())
+    assert (query, first) == ("q", PARAGRAPH)
+    assert second["paragraph_data"] == {"judgments": [], "rankings": []}
+
+
+def test_files_that_differ_in_nulls_only_are_merged(write):
+    bare = {name: value for name, value in PARAGRAPH.items() if value is not None}
+    bare["paragraph_data"] = {"judgments": [{"paragraphId": "p", "query": "q", "relevance": 1}]}
+    one = read_graded_paragraphs(write(["q", [PARAGRAPH]])).queries
+    two = read_graded_paragraphs(write(["q", [bare]], name="b.jsonl")).queries
+    ((merged,),) = (query.paragraphs for query in merge_grades([one, two]))
+    assert len(merged.paragraph_data.judgments) == 1
+
+
+def test_an_item_that_comes_twice_is_kept_once_and_said(write, tmp_path: Path):
+    items = [
+        nugget("q/a", "In 1951", gold_answers=["y"]),
+        nugget("q/b", "By Ada"),
+        nugget("q/a", " In 1951 ", gold_answers=["x"]),
+        nugget("q/b", "Of a lake"),
+    ]
+    path = write({"query_id": "p", "items": []}, {"query_id": "q", "items": items})
+    (_, bank), (odd,) = (lambda found: (found.banks, found.rejections))(read_test_banks(path))
+    assert [(item.id, item.text, item.answers) for item in bank.items] == [
+        ("q/a", "In 1951", ("x", "y")),
+        ("q/b", "By Ada", ()),
+        (bank_item_id("q", "Of a lake"), "Of a lake", ()),
+    ]
+    assert (odd.line, odd.field) == (2, "items.2")
+    assert odd.problem.startswith("its id appeared before in the bank (and 1 more)")
+    write_test_banks([bank], tmp_path / "again")
+    assert read_test_banks(tmp_path / "again").banks == (bank,)
+
+
+def test_a_paragraph_that_several_systems_ranked_is_an_answer_of_each(write):
+    ranks = [
+        {"method": method, "paragraphId": "p", "queryId": query, "rank": 1, "score": 1.0}
+        for method, query in (("bm25", "q"), ("deep", "q"), ("bm25", "q/facet"))
+    ]
+    judged = [{"paragraphId": "p", "query": "q", "relevance": 2}]
+    data = {"judgments": judged, "rankings": ranks}
+    alone = {"paragraph_id": "p2", "text": "U", "paragraph_data": {"rankings": ranks[1:2]}}
+    nobody = {"paragraph_id": "p3", "text": "V"}
+    given = ["q", [{"paragraph_id": "p", "text": "T", "paragraph_data": data}, alone, nobody]]
+    path = write(given)
+    found = read_records(path, questions=write({"q": "Q?"}, name="queries.json"))
+    assert found.rejections == ()
+    assert [(one.id, one.system, one.answer) for one in found.records] == [
+        ("q/p", "bm25", "T"),
+        ("q/p/deep", "deep", "T"),
+        ("q/p2", "deep", "U"),
+        ("q/p3", None, "V"),
+    ]
+    assert [(one.record_id, one.label) for one in read_labels(path).labels] == [("q/p", "2")]
