@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 def convert(
     answers: Annotated[Path, typer.Argument(metavar="IN", help="Answers in any known format.")],
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="File to write; packed if it ends in .gz.")
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="File to write; packed if it ends in .gz. ragas and DeepEval: a table if in .csv.",
+        ),
     ],
     to: Annotated[
         str,
         typer.Option(
             metavar="FORMAT",
             help="ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a, "
-            "biogen-2025-b, or nuggetizer-create.",
+            "biogen-2025-b, nuggetizer-create, ragas, or deepeval.",
         ),
     ] = "ragassay",
     questions: Annotated[
@@ -65,6 +69,8 @@ def convert(
       ragassay convert answers.jsonl runs.jsonl --to trec-rag-2025 --team myteam
 
       ragassay convert ragas.json answers.jsonl --nuggets test-bank.jsonl.gz
+
+      ragassay convert answers.jsonl cases.csv --to deepeval
 
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some input was rejected, the
     rest is written.
