@@ -2,6 +2,7 @@
 
 RagassayError
 ├── InputError (ValueError)          the user's data or arguments are not usable
+│   └── NoRecordError                no record of an input can be evaluated
 ├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
 ├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
 ├── EvaluatorError (ValueError)       a user's evaluator returned what it does not declare
@@ -17,7 +18,7 @@ RagassayError
 
 from __future__ import annotations
 
-from ragassay.records import FailureReason
+from ragassay.records import FailureReason, Rejection
 
 
 class RagassayError(Exception):
@@ -26,6 +27,19 @@ class RagassayError(Exception):
 
 class InputError(RagassayError, ValueError):
     """The data or the arguments are not usable."""
+
+
+class NoRecordError(InputError):
+    """No record of an input can be evaluated.
+
+    Args:
+        message: For a person: the input, and why its first records were rejected.
+        rejections: All that was rejected.
+    """
+
+    def __init__(self, message: str, rejections: tuple[Rejection, ...] = ()) -> None:
+        super().__init__(message)
+        self.rejections = rejections
 
 
 class SettingsError(RagassayError, ValueError):

@@ -11,22 +11,24 @@ import typer
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 
 if TYPE_CHECKING:
-    from ragassay.records import Record, Rejection
-
-SHOWN_REJECTIONS = 10
+    from ragassay.records import Record
 
 
 def convert(
     answers: Annotated[Path, typer.Argument(metavar="IN", help="Answers in any known format.")],
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="File to write; packed if it ends in .gz.")
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="File to write; packed if it ends in .gz. ragas and DeepEval: a table if in .csv.",
+        ),
     ],
     to: Annotated[
         str,
         typer.Option(
             metavar="FORMAT",
             help="ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a, "
-            "biogen-2025-b, or nuggetizer-create.",
+            "biogen-2025-b, nuggetizer-create, ragas, or deepeval.",
         ),
     ] = "ragassay",
     questions: Annotated[
@@ -68,20 +70,23 @@ def convert(
 
       ragassay convert ragas.json answers.jsonl --nuggets test-bank.jsonl.gz
 
+      ragassay convert answers.jsonl cases.csv --to deepeval
+
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some input was rejected, the
     rest is written.
     """
     with errors_as_lines():
+        from ragassay.cli.output import print_rejections
         from ragassay.errors import InputError
         from ragassay.formats import read_records, write_answers
+        from ragassay.formats.answered import require_records
         from ragassay.formats.write import SENTENCE_FORMATS, WRITABLE_FORMATS
 
         if to not in WRITABLE_FORMATS:
             raise InputError(f"--to {to}: choose one of {', '.join(WRITABLE_FORMATS)}")
         found = read_records(answers, questions=questions, nuggets=nuggets)
-        _report_rejections(found.rejections)
-        if not found.records:
-            raise InputError(f"{answers}: no answer could be read, so nothing is written")
+        require_records(found.records, found.rejections, str(answers))
+        print_rejections(found.rejections)
         records = _named(found.records, system, team)
         if to in SENTENCE_FORMATS:
             records = [_in_sentences(record) for record in records]
@@ -92,16 +97,6 @@ def convert(
     typer.echo(f"{result.n_records} answers, {found.format} to {to}: {out}")
     if found.rejections:
         raise typer.Exit(PARTIAL)
-
-
-def _report_rejections(rejections: Iterable[Rejection]) -> None:
-    every = list(rejections)
-    for rejection in every[:SHOWN_REJECTIONS]:
-        where = f"{rejection.file}:{rejection.line}"
-        field = f" {rejection.field}:" if rejection.field else ""
-        typer.echo(f"rejected {where}:{field} {rejection.problem}", err=True)
-    if len(every) > SHOWN_REJECTIONS:
-        typer.echo(f"... and {len(every) - SHOWN_REJECTIONS} more rejected lines", err=True)
 
 
 def _named(records: Iterable[Record], system: str | None, team: str | None) -> list[Record]:

@@ -82,7 +82,7 @@ def create(
 
         if not (accept_all or review):
             require_terminal("--accept-all, or --review")
-        job, settings = prepared_job(answers, options, options.get("limit"))
+        job, settings = prepared_job(answers, options, options.get("limit"), answered=False)
         tools = Toolbox.of(settings, job.corpus)
         jobs = nugget_jobs(job.records, source, tools, n_window=window, n_most=most)
         with shown_progress(len(jobs), not quiet, "writing nuggets") as listen:

@@ -48,13 +48,13 @@ OnlyWhere = Annotated[
 
 
 def prepared_job(
-    answers: Path, options: Keywords, limit: int | None = None
+    answers: Path, options: Keywords, limit: int | None = None, *, answered: bool = True
 ) -> tuple[Job, Settings]:
     """Return the job and the settings of a command; report unreadable lines."""
     from ragassay.cli.output import print_rejections
     from ragassay.runs.job import prepared
 
-    job, settings = prepared(answers, options, limit=limit, spelled="flag")
+    job, settings = prepared(answers, options, limit=limit, spelled="flag", answered=answered)
     print_rejections(job.rejections)
     if job.note:
         typer.echo(job.note, err=True)

@@ -143,12 +143,10 @@ def print_rejections(rejections: Sequence[Rejection]) -> None:
     """Print a file's first unreadable lines on stderr."""
     import typer
 
-    from ragassay.reports.labels import one_line
+    from ragassay.formats.answered import rejection_line
 
     for rejection in rejections[:10]:
-        where = f"{rejection.file}:{rejection.line}"
-        field = f" {rejection.field}:" if rejection.field else ""
-        typer.echo(one_line(f"rejected {where}:{field} {rejection.problem}"), err=True)
+        typer.echo(f"rejected {rejection_line(rejection)}", err=True)
     if len(rejections) > 10:
         typer.echo(f"... and {len(rejections) - 10} more rejected lines", err=True)
 

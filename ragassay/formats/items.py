@@ -22,6 +22,7 @@ from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.plain import plain_row
 from ragassay.formats.problems import Problem, found
 from ragassay.formats.shapes import is_list, is_object
+from ragassay.formats.tables import TableRow, iter_table, table_kind
 from ragassay.records import Rejection
 
 MAX_CONTENT = 2_000
@@ -88,11 +89,14 @@ class Item:
 
 
 def iter_items(path: Path) -> Iterator[Item | Rejection]:
-    """Read JSON lines, a JSON array or a JSON document with a list of rows, plain or gzip.
+    """Read JSON lines, a JSON array, a JSON document with a list of rows, or a table.
 
     Raises:
         InputError: the file does not exist, is a folder or may not be opened.
     """
+    if kind := table_kind(path):
+        yield from _table_items(iter_table(path, kind), str(path))
+        return
     lines = iter_lines(path)
     head = list(islice(lines, 2))
     every = chain(head, lines)
@@ -103,6 +107,13 @@ def iter_items(path: Path) -> Iterator[Item | Rejection]:
     for count, line in enumerate(cut_array(every) if array else every, start=1):
         label = f"item-{count}" if array else f"line-{line.number}"
         yield from _line_items(line, str(path), label)
+
+
+def _table_items(rows: Iterable[TableRow], file: str) -> Iterator[Item | Rejection]:
+    for count, row in enumerate(rows, start=1):
+        place = Place(file, row.line, f"row-{count}", content_of(row.cells))
+        value = row.cells if isinstance(row.cells, Problem) else plain_row(row.cells, MAX_DEPTH)
+        yield place.reject(value) if isinstance(value, Problem) else as_item(place, value)
 
 
 def _document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:

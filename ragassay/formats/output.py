@@ -123,6 +123,25 @@ def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[
     return [names.get(citation, citation) for citation in citations]
 
 
+def marked_text(record: Record, *, by_position: bool) -> str:
+    """Return an answer as text: sentences with what they cite in brackets after them.
+
+    Args:
+        record: The record.
+        by_position: Whether a source is cited by its position in place of its id.
+    """
+    if isinstance(record.answer, str):
+        return record.answer
+    places = (
+        {source.id: str(i) for i, source in enumerate(record.sources, 1)} if by_position else {}
+    )
+    pieces: list[str] = []
+    for sentence in record.answer:
+        cited = [places.get(one, one) for one in sentence.citations]
+        pieces.append(f"{sentence.text} [{', '.join(cited)}]" if cited else sentence.text)
+    return " ".join(pieces)
+
+
 def restored(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -> JsonRow:
     """Return a row with the record's metadata put back where `kept_fields` found it.
 
@@ -134,7 +153,7 @@ def restored(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -
     for key, text in metadata.items():
         if key not in used:
             place, name = _place(row, key)
-            place.setdefault(name, _value(text))
+            place.setdefault(name, value_of(text))
     return row
 
 
@@ -154,7 +173,7 @@ def _place(row: JsonRow, key: str) -> tuple[JsonRow, str]:
     return row, key
 
 
-def _value(text: str) -> object:
+def value_of(text: str) -> object:
     """Return the value that `as_text` made text of; the text itself where that is unknown."""
     try:
         value: object = json.loads(text)

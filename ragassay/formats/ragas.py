@@ -1,4 +1,4 @@
-"""Read ragas' single-turn samples (ragas 0.2 and later), as JSON lines or a JSON array.
+"""Read and write ragas' single-turn samples (ragas 0.2 and later): JSON lines, an array, a table.
 
 `reference_contexts`, `reference_context_ids` and `rubrics` have no place in a record and are
 kept in its metadata as JSON, like every unknown field.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ragassay.formats.items import Item
+from ragassay.formats.output import JsonRow, marked_text, restored
 from ragassay.formats.problems import Problem, found, validate
 from ragassay.formats.rows import IdText, Row, as_text, distinct_ids, kept_fields
 from ragassay.formats.shapes import is_list
@@ -54,7 +55,7 @@ def read_ragas(item: Item) -> Record | Problem:
     sources = _sources(row)
     if isinstance(sources, Problem):
         return sources
-    kept = {name: as_text(item.fields[name]) for name in _KEPT if getattr(row, name) is not None}
+    kept = {name: as_text(part) for name in _KEPT if (part := getattr(row, name)) is not None}
     return Record(
         id=row.id or item.place.label,
         question=row.user_input,
@@ -63,6 +64,21 @@ def read_ragas(item: Item) -> Record | Problem:
         reference=row.reference,
         metadata=kept | kept_fields(row),
     )
+
+
+def ragas_row(record: Record) -> JsonRow:
+    """Return a record as a sample; sources whose ids are their positions need none."""
+    ids = [source.id for source in record.sources]
+    row: JsonRow = {
+        "id": record.id,
+        "user_input": record.question,
+        "retrieved_contexts": [source.text for source in record.sources],
+        "response": marked_text(record, by_position=False),
+        "reference": record.reference,
+    }
+    if ids != [str(i) for i, _ in enumerate(ids, 1)]:
+        row["retrieved_context_ids"] = ids
+    return restored({n: v for n, v in row.items() if v is not None}, record.metadata, ())
 
 
 def _sources(row: SampleRow) -> tuple[Document, ...] | Problem:

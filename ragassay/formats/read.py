@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.formats.answered import empty_answer, require_records
 from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
 from ragassay.formats.gold import read_nuggets
-from ragassay.formats.items import ROWS_NAME, Item, Place, iter_items, iter_rows
+from ragassay.formats.items import ROWS_NAME, Item, Place, content_of, iter_items, iter_rows
 from ragassay.formats.medaesqa import (
     EXTRACTED_ANSWERS,
     EXTRACTED_EVIDENCE,
@@ -108,6 +109,7 @@ def read_records(
     limit: int | None = None,
     questions: Path | None = None,
     nuggets: Path | None = None,
+    answered: bool = False,
 ) -> ReadResult:
     """Read answers from a file in any known format.
 
@@ -119,6 +121,8 @@ def read_records(
             questions file, where it is in another folder.
         nuggets: Gold nuggets, in a form that `read_nuggets` knows, for records that have none. They
             are looked up by the record's topic, else by its id.
+        answered: Whether the answers are to be evaluated: an empty one is then a rejection, and a
+            file without a record an error. Questions with reference answers are read without.
 
     Returns:
         The records; a line that cannot be read is a rejection and does not stop the others.
@@ -126,6 +130,7 @@ def read_records(
     Raises:
         InputError: a file is missing, empty or in no known format; `limit` is below 1; `questions`
             is given for a format that includes its questions.
+        NoRecordError: with `answered`, no record could be read.
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
@@ -133,9 +138,9 @@ def read_records(
         match, items = RESPONSES, iter_responses(path)
     else:
         match, items = sniff(iter_items(path), FORMATS, str(path))
-    reading = _Reading()
+    reading = _Reading(answered)
     reading.collect(items, _mapper(match, str(path), path, questions, reading), limit)
-    return with_gold(reading.result(match.name), nuggets)
+    return with_gold(reading.result(match.name, str(path)), nuggets)
 
 
 def records_from_rows(
@@ -143,6 +148,7 @@ def records_from_rows(
     *,
     questions: Path | None = None,
     nuggets: Path | None = None,
+    answered: bool = False,
 ) -> ReadResult:
     """Read answers from dicts, or from a frame's `to_dict("records")`.
 
@@ -151,17 +157,19 @@ def records_from_rows(
             the file "rows" and count lines by row.
         questions: As for `read_records`; YESciEval's answers need theirs.
         nuggets: As for `read_records`.
+        answered: As for `read_records`.
 
     Returns:
         As `read_records`.
 
     Raises:
         InputError: there are no rows, or they are in no known format.
+        NoRecordError: As for `read_records`.
     """
     match, items = sniff(iter_rows(rows), FORMATS, ROWS_NAME)
-    reading = _Reading()
+    reading = _Reading(answered)
     reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
-    return with_gold(reading.result(match.name), nuggets)
+    return with_gold(reading.result(match.name, ROWS_NAME), nuggets)
 
 
 def with_gold(found: ReadResult, nuggets: Path | None) -> ReadResult:
@@ -202,8 +210,21 @@ def _mapper(
     return next(read for form, read in _SELF_CONTAINED if form is match)
 
 
+def answered_records(records: Iterable[Record]) -> ReadResult:
+    """Return records in memory, those without an answer as rejections; "line" counts from 1."""
+    found = [(record, empty_answer(record)) for record in records]
+    rejections = (
+        Place("records", n, record.id, content_of(record.model_dump())).reject(problem)
+        for n, (record, problem) in enumerate(found, 1)
+        if problem is not None
+    )
+    kept = (record for record, problem in found if problem is None)
+    return ReadResult(tuple(kept), tuple(rejections), "records")
+
+
 @dataclass
 class _Reading:
+    answered: bool = False
     records: list[Record] = field(default_factory=list[Record])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
     places: dict[str, Place] = field(default_factory=dict[str, Place])
@@ -234,6 +255,8 @@ class _Reading:
     def _named(self, record: Record | Problem, item: Item) -> Record | Rejection:
         if isinstance(record, Problem):
             return item.place.reject(record)
+        if self.answered and (problem := empty_answer(record)):
+            return item.place.reject(problem)
         if record.id == item.place.label and item.fields.get("id") is None:
             record = record.model_copy(update={"id": self._free(record.id)})
         first = self.places.setdefault(record.id, item.place)
@@ -252,7 +275,9 @@ class _Reading:
             free = f"{name}-{count}"
         return free
 
-    def result(self, name: str) -> ReadResult:
+    def result(self, name: str, source: str) -> ReadResult:
+        if self.answered:
+            require_records(self.records, self.rejections, source)
         return ReadResult(tuple(self.records), tuple(self.rejections), name)
 
 

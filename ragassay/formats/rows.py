@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from ragassay.formats.cells import Cell, typed
 from ragassay.formats.problems import found, wrong
 from ragassay.formats.shapes import is_list, is_object
 from ragassay.records import Document, Importance, Nugget, NuggetMethod, NuggetOrigin, SentenceInput
@@ -21,12 +22,27 @@ class Row(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
+    joint: ClassVar[str] = ""
+    """Stands between the entries of a list in a table's cell; empty where lists are literals."""
+
     @model_validator(mode="before")
     @classmethod
     def _drop_nulls(cls, value: object) -> object:
         if is_object(value):
-            return {key: part for key, part in value.items() if part is not None}
+            return {key: cls._typed(key, part) for key, part in value.items() if part is not None}
         return value
+
+    @classmethod
+    def _typed(cls, name: str, value: object) -> object:
+        """Return a table's cell as the type of its field; any other value as it is."""
+        if not isinstance(value, Cell):
+            return value
+        for field, info in cls.model_fields.items():
+            alias = info.validation_alias
+            names = alias.choices if isinstance(alias, AliasChoices) else [alias or field]
+            if name in names:
+                return typed(value, info.annotation, cls.joint)
+        return str(value)
 
 
 def _id_text(value: object) -> object:
@@ -118,7 +134,7 @@ def distinct_ids(ids: Sequence[str]) -> list[str]:
 
 def as_text(value: object) -> str:
     """Return a value as metadata keeps it: text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def kept_fields(row: Row) -> dict[str, str]:

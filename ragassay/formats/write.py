@@ -5,25 +5,24 @@ Every record is read back before it is written, so that every written file can b
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, parse_line
-from ragassay.formats.lines import RawLine
+from ragassay.formats.checking import Check
+from ragassay.formats.items import Item
 from ragassay.formats.nuggetizer import create_input_row, read_create_input
 from ragassay.formats.output import (
     JsonRow,
     WriteResult,
     json_bytes,
-    left_out,
     unwritable,
     whole_file,
 )
 from ragassay.formats.problems import Problem
 from ragassay.formats.ragassay_jsonl import read_ragassay
+from ragassay.formats.samples import write_deepeval, write_ragas
 from ragassay.formats.trec.biogen_2024 import biogen_2024_row, biogen_2024_run, read_biogen_2024
 from ragassay.formats.trec.biogen_2025 import (
     biogen_2025_a_row,
@@ -32,14 +31,16 @@ from ragassay.formats.trec.biogen_2025 import (
     read_biogen_2025_b,
 )
 from ragassay.formats.trec.rag import rag_2024_row, rag_2025_row, read_rag_2024, read_rag_2025
-from ragassay.records import Record, Rejection
+from ragassay.records import Record
 
 WRITABLE_FORMATS = (
     "ragassay",
     "biogen-2024",
     "biogen-2025-a",
     "biogen-2025-b",
+    "deepeval",
     "nuggetizer-create",
+    "ragas",
     "trec-rag-2024",
     "trec-rag-2025",
 )
@@ -105,7 +106,7 @@ def write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:
     """
     run: JsonRow = {}
     rows: list[JsonRow] = []
-    check = _Check(path)
+    check = Check(path)
     for record in records:
         own = biogen_2024_run(record)
         if rows and own != run:
@@ -203,7 +204,9 @@ _WRITERS: dict[str, Callable[[Iterable[Record], Path], WriteResult]] = {
     "biogen-2024": write_biogen_2024,
     "biogen-2025-a": write_biogen_2025_a,
     "biogen-2025-b": write_biogen_2025_b,
+    "deepeval": write_deepeval,
     "nuggetizer-create": write_create_input,
+    "ragas": write_ragas,
     "trec-rag-2024": write_trec_rag_2024,
     "trec-rag-2025": write_trec_rag_2025,
 }
@@ -221,42 +224,11 @@ def _read_result(item: Item, run: JsonRow, record: Record) -> Record | Problem:
 def _write_lines(
     records: Iterable[Record], path: Path, to_row: _ToRow, reader: _Reader
 ) -> WriteResult:
-    check = _Check(path)
+    check = Check(path)
     with whole_file(path) as handle:
         for record in records:
             handle.write(check(record, to_row(record), reader) + b"\n")
     return check.result()
-
-
-class _Check:
-    """Reads each row back before it is written, and counts what is lost."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._seen: set[str] = set()
-        self._lost: Counter[str] = Counter()
-
-    def __call__(self, record: Record, row: JsonRow, reader: _Reader) -> bytes:
-        data = json_bytes(row)
-        item = parse_line(RawLine(len(self._seen) + 1, data), str(self._path), "")
-        again = item if isinstance(item, Rejection) else reader(item)
-        if isinstance(again, Rejection):
-            raise unwritable(record, again.field, again.problem, again.expected)
-        if isinstance(again, Problem):
-            raise unwritable(record, again.field, again.text, again.expected)
-        if again.id in self._seen:
-            raise unwritable(record, "id", "it appeared before", "an id for each record")
-        if not isinstance(again.answer, str) and "answer" in left_out(record, again):
-            found = "its citations would be read back as others"
-            raise unwritable(record, "answer", found, "citations that are ids of documents")
-        self._seen.add(again.id)
-        self._lost.update(left_out(record, again))
-        return data
-
-    def result(self) -> WriteResult:
-        """Return the counts so far."""
-        lost = {name: self._lost[name] for name in Record.model_fields if self._lost[name]}
-        return WriteResult(len(self._seen), lost)
 
 
 def _ragassay_row(record: Record) -> JsonRow:

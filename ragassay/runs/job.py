@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError
 from ragassay.formats import ReadResult, read_records, records_from_rows, with_gold
+from ragassay.formats.answered import require_records
+from ragassay.formats.read import answered_records
 from ragassay.models.weights import sha256_of
 from ragassay.options import Keywords, Spelling, settings_of
 from ragassay.records import Document, ExamItem, FileStamp, Record, Rejection
@@ -55,6 +57,7 @@ def prepared(
     limit: int | None = None,
     settings: Settings | None = None,
     spelled: Spelling = "keyword",
+    answered: bool = True,
 ) -> tuple[Job, Settings]:
     """Return a job and its settings from a user's input, in Python or on the command line.
 
@@ -64,6 +67,7 @@ def prepared(
         limit: Number of answers to take, from the first.
         settings: The settings that the options change.
         spelled: Returns an option's name for an error.
+        answered: As for `read_job`.
 
     Raises:
         InputError: The data cannot be used.
@@ -81,6 +85,7 @@ def prepared(
         nuggets=nuggets,
         testbank=options.get("testbank"),
         settings=chosen,
+        answered=answered,
     )
     return job, chosen
 
@@ -94,6 +99,7 @@ def read_job(
     nuggets: str | Path | None = None,
     testbank: str | Path | Sequence[ExamItem] | None = None,
     settings: Settings | None = None,
+    answered: bool = True,
 ) -> Job:
     """Read the answers and the corpus of a run.
 
@@ -105,21 +111,27 @@ def read_job(
         nuggets: File of gold nuggets.
         testbank: File of a test bank, or items for all answers.
         settings: How the corpus is searched.
+        answered: Whether answers are to be evaluated: an empty one is then rejected. Where only the
+            questions are needed, it is not.
 
     Raises:
-        InputError: A file cannot be read, or there is no record.
+        InputError: A file cannot be read.
+        NoRecordError: There is no record.
     """
     questions = Path(questions) if questions is not None else None
     nuggets = Path(nuggets) if nuggets is not None else None
     if isinstance(answers, str | Path):
         path = Path(answers)
-        found = read_records(path, limit=limit, questions=questions, nuggets=nuggets)
+        found = read_records(
+            path, limit=limit, questions=questions, nuggets=nuggets, answered=answered
+        )
         records, form = found.records, found.format
         name, sha256 = path.name, sha256_of(path)
     else:
-        found = _from_memory(answers, questions, nuggets)
+        found = _from_memory(answers, questions, nuggets, answered)
         records, form = found.records[:limit], "records"
         name, sha256 = IN_MEMORY, _sha256(found.records)
+    require_records(records, found.rejections, name)
     stamp = FileStamp(name=name, sha256=sha256, n_items=len(records), format=form)
     if testbank is not None:
         records, rejected = with_exam(records, testbank)
@@ -167,14 +179,17 @@ def _check_ids(what: str, items: Iterable[Record | Document]) -> None:
         seen.add(item.id)
 
 
-def _from_memory(answers: Any, questions: Path | None, nuggets: Path | None) -> ReadResult:
+def _from_memory(
+    answers: Any, questions: Path | None, nuggets: Path | None, answered: bool
+) -> ReadResult:
     rows = answers.to_dict("records") if hasattr(answers, "to_dict") else list(answers)
     if not rows or not all(isinstance(row, Record) for row in rows):
-        return records_from_rows(rows, questions=questions, nuggets=nuggets)
+        return records_from_rows(rows, questions=questions, nuggets=nuggets, answered=answered)
     if questions is not None:
         raise InputError("records carry their questions: give no file of them")
     _check_ids("records", rows)
-    return with_gold(ReadResult(tuple(rows), (), "records"), nuggets)
+    found = answered_records(rows) if answered else ReadResult(tuple(rows), (), "records")
+    return with_gold(found, nuggets)
 
 
 def _sha256(records: Sequence[Record]) -> str:

@@ -209,11 +209,11 @@ class _Reading:
 def _answers(path: Path, questions: Path | None) -> ReadResult:
     """Read answers; a format that includes its questions does without those of the file."""
     try:
-        return read_records(path, questions=questions)
+        return read_records(path, questions=questions, answered=True)
     except InputError:
         if questions is None:
             raise
-        return read_records(path)
+        return read_records(path, answered=True)
 
 
 def _is_run(path: Path) -> bool:

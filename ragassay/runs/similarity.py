@@ -77,7 +77,7 @@ def similarity(
     from ragassay.formats import read_records
 
     kinds = _kinds(metrics)
-    found = read_records(Path(answers), questions=questions)
+    found = read_records(Path(answers), questions=questions, answered=True)
     records = records_where(found.records, where)
     return compare_texts(texts_by_system(records, limit), kinds, embedder, found.rejections)
 

@@ -14,7 +14,7 @@ from conftest import ROOT
 from fakes import WordEmbedder
 
 import ragassay
-from ragassay.errors import InputError, RunMismatchError, SettingsError
+from ragassay.errors import InputError, NoRecordError, RunMismatchError, SettingsError
 from ragassay.records import Document, Record
 from ragassay.settings import Settings, load_settings
 from ragassay.testing import ScriptedModel
@@ -180,3 +180,21 @@ def test_imports_point_one_way():
     script = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([script], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_an_empty_answer_is_an_exception(settings):
+    with pytest.raises(NoRecordError, match="answer: found an empty answer, expected text"):
+        ragassay.evaluate(question="Q?", answer=" ", settings=settings)
+    with pytest.raises(NoRecordError) as caught:
+        ragassay.evaluate([{"question": "Q?"}, {"question": "Q?", "answer": ""}], settings=settings)
+    assert [(r.line, r.field) for r in caught.value.rejections] == [(1, "answer"), (2, "answer")]
+    with pytest.raises(NoRecordError):
+        ragassay.audit([Record(id="a", question="Q?", answer=())], settings=settings)
+
+
+def test_a_record_without_an_answer_is_set_aside(settings):
+    given, none = (Record(id=text, question="Q?", answer=text.strip()) for text in ("Yes.", " "))
+    records = [given, none]
+    results = ragassay.evaluate(records, only="sentences", settings=settings)
+    assert [one.record_id for one in results] == ["Yes."]
+    assert [(r.file, r.line, r.field) for r in results.rejections] == [("records", 2, "answer")]

@@ -93,6 +93,19 @@ def test_a_bad_line_is_named_set_aside_and_the_rest_runs(model, tmp_path):
     assert len((tmp_path / "run" / "evaluations.jsonl").read_text().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["evaluate"], ["audit"], ["strategies"], ["similarity"], ["grade", "--grade", "thomas"]],
+)
+def test_nothing_to_evaluate_is_an_error_that_names_the_lines(command, tmp_path):
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text('{"id": "a", "question": "q", "answer": ""}\n{"id": "b", "question": "q"}\n')
+    code, out, errors = call(command[0], answers, *command[1:])
+    assert (code, out) == (1, "")
+    assert f"{answers}:1: answer: found an empty answer, expected text" in errors
+    assert f"{answers}:2: answer: the field is missing" in errors
+
+
 @pytest.mark.integration
 def test_a_wrong_key_is_one_line(sample, tmp_path):
     with ScriptedModel(faults=[Fault("unauthorized")]) as model:

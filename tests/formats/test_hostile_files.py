@@ -149,7 +149,6 @@ def test_a_missing_file_and_a_folder_are_input_errors(read, tmp_path: Path):
         b'{"query_id": "1", "query_text": "Q", "items": []}',
         b'{"results": [{"title": "T"}]}',
         b'{"id": "1", "question": "Q", "papers": []}',
-        b"question,answer\nQ,A\n",
         b"{}",
         b"[]",
         b"[1, 2, 3]",

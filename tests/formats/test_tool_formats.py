@@ -250,8 +250,7 @@ def test_the_second_of_two_equal_questions_is_rejected(write):
 @pytest.mark.parametrize(
     ("row", "change", "field", "problem"),
     [
-        (CASE, {"actual_output": None}, "actual_output", "missing"),
-        (CASE, {"retrieval_context": "C"}, "retrieval_context", "the text"),
+        (CASE, {"retrieval_context": 3}, "retrieval_context", "the number 3"),
         (CASE, {"retrieval_context": [3]}, "retrieval_context.0", "the number 3"),
         (CASE, {"metadata": []}, "metadata", "an empty list"),
         (CHECKED, {"response": ["A"]}, "response", "a list of 1"),

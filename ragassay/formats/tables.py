@@ -1,0 +1,179 @@
+"""Read tables as rows of cells: CSV, TSV, Parquet and Excel workbooks, known by their content.
+
+CSV and TSV may be packed with gzip. The first row names the columns; one without a name, such as a
+frame's index, is left out. An empty cell is an absent field.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import count, islice
+from pathlib import Path
+from types import ModuleType
+from typing import Literal
+from zipfile import ZipFile, is_zipfile
+
+from ragassay.errors import InputError
+from ragassay.formats.cells import Cell
+from ragassay.formats.lines import MAX_LINE_BYTES, RawLine, iter_lines, open_binary
+from ragassay.formats.problems import Problem
+
+TableKind = Literal["csv", "parquet", "excel"]
+
+EXTRA = "pip install 'ragassay[tables]'"
+_DELIMITERS = "\t,;"
+_COLUMN = re.compile(r"[^\W\d][\w .:/()#%?-]{0,99}")
+_NOT_IN_HEADER = (b"{", b"[")
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row of a table.
+
+    Attributes:
+        line: 1-based line of a text file; row of others, the header not counted.
+        cells: By column; None where empty. A problem where the row cannot be read.
+    """
+
+    line: int
+    cells: dict[str, object] | Problem
+
+
+def table_kind(path: Path) -> TableKind | None:
+    """Return which table a file contains; None for JSON and everything else.
+
+    Raises:
+        InputError: It cannot be opened.
+    """
+    if _delimiter(list(islice(iter_lines(path), 2))):
+        return "csv"
+    with path.open("rb") as handle:
+        start = handle.read(4)
+    if start == b"PAR1":
+        return "parquet"
+    if start == b"PK\x03\x04" and is_zipfile(path):
+        with ZipFile(path) as packed:
+            return "excel" if "xl/workbook.xml" in packed.namelist() else None
+    return None
+
+
+def iter_table(path: Path, kind: TableKind) -> Iterator[TableRow]:
+    """Read a table row by row.
+
+    Raises:
+        InputError: A column is named twice, the file is damaged, or a library is missing.
+    """
+    readers = {"csv": _csv_rows, "parquet": _parquet_rows, "excel": _excel_rows}
+    return readers[kind](path)
+
+
+def cells_of(row: Mapping[str, object]) -> dict[str, object]:
+    """Return a frame's row, its texts as cells."""
+    return {
+        str(name): Cell(value) if isinstance(value, str) else value for name, value in row.items()
+    }
+
+
+def _delimiter(head: Sequence[RawLine]) -> str:
+    """Return what separates the columns of a header; empty where the first line is none."""
+    if len(head) < 2 or any(line.problem for line in head):
+        return ""
+    if any(line.data.lstrip().startswith(_NOT_IN_HEADER) for line in head):
+        return ""
+    try:
+        text = head[0].data.decode("utf-8")
+        split = {mark: next(csv.reader([text], delimiter=mark), []) for mark in _DELIMITERS}
+    except (UnicodeDecodeError, csv.Error):
+        return ""
+    mark, names = max(split.items(), key=lambda entry: len(entry[1]))
+    named = [name for name in names if name]
+    is_header = len(named) > 1 and all(map(_COLUMN.fullmatch, map(str.strip, named)))
+    return mark if is_header else ""
+
+
+def _csv_rows(path: Path) -> Iterator[TableRow]:
+    delimiter = _delimiter(list(islice(iter_lines(path), 2)))
+    csv.field_size_limit(MAX_LINE_BYTES)
+    with open_binary(path) as handle:
+        # What is not UTF-8 becomes lone surrogates, which reject their row by the field's name.
+        text = io.TextIOWrapper(handle, "utf-8-sig", "surrogateescape", newline="")
+        reader = csv.reader(text, delimiter=delimiter)
+        columns = _columns(next(filter(None, reader), []), path)
+        while True:
+            line = reader.line_num + 1
+            try:
+                values = next(reader, None)
+            except (csv.Error, EOFError, OSError) as error:
+                yield TableRow(line, Problem("", f"not CSV: {error}", "a row of the table"))
+                return
+            if values is None:
+                return
+            if any(value.strip() for value in values):
+                yield TableRow(line, _cells(columns, values))
+
+
+def _cells(columns: Sequence[str], values: Sequence[object]) -> dict[str, object] | Problem:
+    if len(values) != len(columns):
+        return Problem("", f"found {len(values)} cells", f"{len(columns)}, as in the first row")
+    pairs = zip(columns, values, strict=True)
+    return {name: _cell(value) for name, value in pairs if name}
+
+
+def _cell(value: object) -> object:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return Cell(value)
+
+
+def _columns(names: Iterable[object], path: Path) -> list[str]:
+    columns = [str(name).strip() if name is not None else "" for name in names]
+    twice = next((name for name in columns if name and columns.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{path} names the column {twice!r} twice: rename one of them")
+    return columns
+
+
+def _parquet_rows(path: Path) -> Iterator[TableRow]:
+    parquet = _library("pyarrow.parquet", path, "Parquet")
+    arrow = import_module("pyarrow")
+    numbers = count(1)
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=1_000):
+                for row in batch.to_pylist():
+                    yield TableRow(next(numbers), cells_of(row))
+    except (arrow.ArrowException, OSError) as error:
+        raise InputError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def _excel_rows(path: Path) -> Iterator[TableRow]:
+    """Read a workbook's first sheet."""
+    excel = _library("openpyxl", path, "Excel workbooks")
+    try:
+        book = excel.load_workbook(path, read_only=True, data_only=True)
+    except Exception as error:  # Whatever a damaged archive raises.
+        raise InputError(f"{path} cannot be read as an Excel workbook: {error}") from error
+    try:
+        rows = book.worksheets[0].iter_rows(values_only=True)
+        columns = _columns(next(rows, ()), path)
+        for line, values in enumerate(rows, 1):
+            cells = {n: _cell(v) for n, v in zip(columns, values, strict=False) if n}
+            if any(value is not None for value in cells.values()):
+                yield TableRow(line, cells)
+    finally:
+        book.close()
+
+
+def _library(name: str, path: Path, what: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        package = name.partition(".")[0]
+        raise InputError(f"{path}: to read {what}, install {package} ({EXTRA})") from error

@@ -1,0 +1,74 @@
+"""Answers that are to be evaluated: an empty one is rejected, an input of nothing else refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragassay.errors import InputError, NoRecordError
+from ragassay.formats import read_records, records_from_rows
+from ragassay.formats.answered import empty_answer, rejection_line
+from ragassay.records import Record, Rejection, SentenceInput
+from ragassay.text.segmenter import segment
+
+GOOD = {"id": "a", "question": "Q?", "answer": "Iron helps."}
+EMPTY = {"id": "b", "question": "Q?", "answer": " \n"}
+BLANK = ["", " \t\n", "[1]", "[1], [2].", "...", "[PMID 123]", "-"]
+
+
+@pytest.mark.parametrize("answer", BLANK)
+def test_what_has_no_sentence_is_empty(answer):
+    one = Record(id="a", question="Q?", answer=answer)
+    assert empty_answer(one) and not segment(one, lambda name: None)[1]
+    listed = one.model_copy(update={"answer": (SentenceInput(text=answer, citations=("1",)),)})
+    assert empty_answer(listed)
+    assert empty_answer(one.model_copy(update={"answer": ()}))
+
+
+@pytest.mark.parametrize("answer", ["No.", "5", "是", "No [1].", "[1] Yes"])
+def test_a_short_answer_is_not_empty(answer):
+    assert empty_answer(Record(id="a", question="Q?", answer=answer)) is None
+
+
+def test_an_empty_answer_is_rejected_by_line_where_answers_are_evaluated(write):
+    path = write(GOOD, EMPTY)
+    assert [r.id for r in read_records(path).records] == ["a", "b"]
+    found = read_records(path, answered=True)
+    assert [r.id for r in found.records] == ["a"]
+    (rejected,) = found.rejections
+    assert (rejected.line, rejected.field) == (2, "answer")
+    assert rejection_line(rejected) == f"{path}:2: answer: found an empty answer, expected text"
+
+
+def test_an_empty_answer_does_not_count_for_the_limit(write):
+    found = read_records(write(EMPTY, GOOD), limit=1, answered=True)
+    assert [r.id for r in found.records] == ["a"]
+
+
+def test_nothing_but_rejections_is_an_error_that_has_them_all(write):
+    path = write(*({"question": "Q?", "answer": ""} for _ in range(12)))
+    with pytest.raises(NoRecordError) as caught:
+        read_records(path, answered=True)
+    assert len(caught.value.rejections) == 12
+    shown = str(caught.value).splitlines()
+    assert shown[0] == f"{path}: no record in it can be used"
+    assert shown[10] == f"  {path}:10: answer: found an empty answer, expected text"
+    assert shown[11:] == ["  ... and 2 more rejected lines"]
+    assert isinstance(caught.value, InputError)
+
+
+def test_rows_are_counted_like_lines():
+    found = records_from_rows([GOOD, EMPTY], answered=True)
+    assert [(r.file, r.line) for r in found.rejections] == [("rows", 2)]
+
+
+def test_a_gold_file_of_questions_has_nothing_to_evaluate(write):
+    gold = {"questions": [{"id": "1", "type": "yesno", "body": "Q?", "ideal_answer": ["R."]}]}
+    path = write(gold)
+    assert [r.reference for r in read_records(path).records] == ["R."]
+    with pytest.raises(NoRecordError, match="found an empty answer"):
+        read_records(path, answered=True)
+
+
+def test_a_rejection_does_not_steer_the_terminal():
+    line = rejection_line(Rejection(file="f\x1b[2J", line=1, problem="a\nb\u202ec"))
+    assert line == "f\ufffd[2J:1: a\ufffdb\ufffdc"
