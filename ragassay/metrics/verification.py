@@ -25,9 +25,8 @@ class Averaged:
     """Precision, recall and F1 of labels, averaged in one way.
 
     Attributes:
-        average: "binary" is of the first label alone; "macro" counts each label
-            that either used once, "weighted"
-            by how often people gave it.
+        average: "binary" is of the first label alone; "macro" counts each label that
+            either used once, "weighted" by how often people gave it.
         precision: Share of right ones among those called so; 0 for a label never called.
         recall: Share of those called so among the right ones.
         f1: The average of the labels' F1. BioACE's tables of three labels give the harmonic mean

@@ -59,7 +59,10 @@ class CorrectnessModel(Protocol):
     """What its labels need to count; without any, all that it says does."""
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return how well each passage supports its sentence, shape (n_pairs,); higher is more."""
+        """Return how well each passage supports its sentence, shape (n_pairs,); higher is more.
+
+        nan where the model cannot tell.
+        """
         ...
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
@@ -76,10 +79,8 @@ class EntailmentCorrectness:
         self.bounds = self._model.bounds
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities of support, in [0, 1]; 0 where the model gave no label."""
-        import numpy as np
-
-        return np.nan_to_num(self._model.probabilities(pairs)[:, SUPPORTS])
+        """Return probabilities of support, in [0, 1]; nan where the model gave no label."""
+        return self._model.probabilities(pairs)[:, SUPPORTS]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
         """Return the first passage's doubt, unless another surely supports the sentence."""
