@@ -64,7 +64,8 @@ class ScorerKind(Frozen):
         beside: The model that it needs besides.
         scale: Lowest and highest score.
         threshold: Least score of a claim that is attributable, before it is fitted.
-        source: Its paper, and where the threshold comes from.
+        source: Its paper.
+        chosen: Where the threshold comes from.
     """
 
     pattern: str = ""
@@ -73,6 +74,7 @@ class ScorerKind(Frozen):
     scale: tuple[float, float]
     threshold: float
     source: str
+    chosen: str
 
 
 class VerifierKinds(Frozen):

@@ -12,6 +12,7 @@ from ragassay.models.correctness import CorrectnessModel
 from ragassay.models.embeddings import Embedder
 from ragassay.records import Document, Score
 from ragassay.retrievers.literature import Literature
+from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.rerank import DEPTH
 from ragassay.retrievers.reranked import RerankedLiterature, reranker_of
 from ragassay.runs.verifiers.scoring import best_score
@@ -138,11 +139,6 @@ def _query(one: CitedSentence, by: By) -> str:
     return one.question if by == "question" else one.text
 
 
-def n_queries(sentences: Sequence[CitedSentence], by: By) -> int:
-    """Return how many searches there will be."""
-    return len({_query(one, by) for one in sentences})
-
-
 def correctness_curve(
     sentences: Sequence[CitedSentence],
     documents: Sequence[Sequence[Document]],
@@ -164,12 +160,7 @@ def correctness_curve(
         by: What was searched with.
         ks: The numbers of documents.
         step: Called after each sentence.
-
-    Raises:
-        InputError: There is no number of documents, or one below 1.
     """
-    if not ks or min(ks) < 1:
-        raise InputError("--k: name numbers of documents from 1 on, as 10,20,50")
     rows: list[list[float | None] | None] = []
     for one, found in zip(sentences, documents, strict=True):
         scores = _until_borne_out(model, one.text, found[: max(ks)])
@@ -189,3 +180,65 @@ def _until_borne_out(
         yield score
         if score is not None and score >= model.threshold:
             return
+
+
+def curves_of(
+    sentences: Sequence[CitedSentence],
+    models: Sequence[CorrectnessModel],
+    corpus: Literature,
+    settings: Settings,
+    ways: Sequence[By],
+    ks: Sequence[int],
+    step: Step = lambda: None,
+) -> list[Curve]:
+    """Return the curve of each model and way of searching.
+
+    Args:
+        sentences: The sentences.
+        models: The correctness models.
+        corpus: What is searched.
+        settings: Name the reranker and its embedder.
+        ways: From `ways_of`.
+        ks: From `parse_ks`.
+        step: Called after each search, and after each sentence of each curve.
+
+    Raises:
+        InputError: There is no sentence, or nothing to search.
+    """
+    if not sentences:
+        raise InputError("the answers have no sentence")
+    if isinstance(corpus, Corpus) and not len(corpus):
+        raise InputError("there is nothing to search: name a corpus with --corpus")
+    curves: list[Curve] = []
+    for by in ways:
+        literature = searched(corpus, by, settings, Embedder(settings.embedder))
+        documents = found_documents(sentences, by, max(ks), literature, step)
+        curves += [correctness_curve(sentences, documents, m, by, ks, step) for m in models]
+    return curves
+
+
+def n_steps(sentences: Sequence[CitedSentence], ways: Sequence[By], n_models: int) -> int:
+    """Return how often `curves_of` calls its step."""
+    n_queries = sum(len({_query(one, by) for one in sentences}) for by in ways)
+    return n_queries + len(sentences) * len(ways) * n_models
+
+
+def ways_of(found_by: Literal["question", "claim", "both"]) -> tuple[By, ...]:
+    """Return the ways of searching that a word means."""
+    return ("question", "claim") if found_by == "both" else (found_by,)
+
+
+def parse_ks(text: str) -> tuple[int, ...]:
+    """Read numbers of documents, divided by commas.
+
+    Raises:
+        InputError: One is no whole number from 1 on.
+
+    Example:
+        >>> parse_ks("10, 20")
+        (10, 20)
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() and int(part) for part in parts):
+        raise InputError(f"--k {text!r}: name whole numbers of documents from 1 on, as 10,20,50")
+    return tuple(dict.fromkeys(map(int, parts)))

@@ -54,7 +54,7 @@ class Measured:
         verifier: Its name.
         n_labels: 2 or 3.
         result: The figures.
-        n_left_out: Claims that its thresholds were fitted to, and that are not measured on.
+        n_left_out: Claims that are not measured on, as thresholds were fitted to them.
     """
 
     verifier: str
@@ -108,7 +108,8 @@ def measure(
     """Measure verifiers on claims, for each number of labels that they know.
 
     Args:
-        names: As for `--verifier`; a fitted file is not measured on the groups that it has seen.
+        names: As for `--verifier`. The groups that some fitted file has seen are left out for all,
+            so that all are measured on the same claims.
         claims: The claims.
         cache_dir: The folder of converted weights.
         n_labels: The tables that are wanted.
@@ -117,18 +118,18 @@ def measure(
 
     Raises:
         SettingsError: A verifier is unavailable.
-        InputError: A fitted file has seen every claim, or no table is left.
+        InputError: Fitted files have seen every claim, or no table is left.
     """
+    models = {(name, n): present_model(name, cache_dir, n) for n in n_labels for name in names}
+    fitted = [one.fitted for one in models.values() if isinstance(one, FittedVerifier)]
+    own = apart_from(claims, frozenset(text for one in fitted for text in one.texts))
+    if not own:
+        raise InputError("thresholds were fitted to all of these claims: name others")
     found: list[Measured] = []
     known: dict[tuple[str, str], NDArray[np.float64]] = {}
     for n in n_labels:
         for name in names:
-            model = present_model(name, cache_dir, n)
-            own = list(claims)
-            if isinstance(model, FittedVerifier):
-                own = apart_from(claims, frozenset(model.fitted.texts))
-                if not own:
-                    raise InputError(f"{name} was fitted to all of these claims: name others")
+            model = models[name, n]
             if labels_known(model) < n:
                 continue
             # Most verifiers are asked the same for two labels and for three.

@@ -115,6 +115,14 @@ def citation_labels(path: Path, records: Sequence[Record]) -> dict[LabelKey, str
     return {key: _agreed(labels) for key, labels in given.items()}
 
 
+def has_citation_labels(path: Path) -> bool:
+    """Return whether a file of answers has people's labels of their citations too."""
+    try:
+        return any(one.task == "citation" for one in read_labels(path).labels)
+    except InputError:
+        return False
+
+
 def _agreed(labels: Sequence[str]) -> str:
     counts = Counter(labels)
     most = max(counts.values())
