@@ -13,11 +13,11 @@ import argparse
 import gzip
 import json
 import random
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from ragassay.formats.fact_checks import without_citations
 from ragassay.models.entailment import NEUTRAL
 from ragassay.optimizers.finetuning.claims import LABEL_OF, WORDS, LabelledClaim, linked
 from ragassay.text.sentences import sentences_of
@@ -26,11 +26,6 @@ SEED = 20250714
 """Seed of the split of SciFact's claims, and of all draws for the shipped verifiers."""
 
 HELD_OUT = 0.2
-
-_MARK = r"<\|(?:multi_|other_)?cit\|>"
-_CITED = re.compile(rf"\s*[\[(][^\[\]()]*{_MARK}[^\[\]()]*[\])]|\s*{_MARK}")
-"""Citation-Integrity's mark in place of a citation: brackets around one contain other citations;
-the text after one without brackets belongs to the sentence."""
 
 
 def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
@@ -106,16 +101,6 @@ def read_healthver(shared: Path) -> list[LabelledClaim]:
         )
         for row in _rows(shared / "data" / "healthver" / "dev.jsonl")
     ]
-
-
-def without_citations(text: str) -> str:
-    """Remove the citations from a citing sentence of Citation-Integrity.
-
-    Example:
-        >>> without_citations("In a trial (Lee et al., <|other_cit|>), it fell.<|cit|>")
-        'In a trial, it fell.'
-    """
-    return _CITED.sub("", text).strip()
 
 
 class Grouped(Protocol):

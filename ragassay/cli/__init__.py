@@ -25,6 +25,7 @@ from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
 from ragassay.cli.strategies import strategies
 from ragassay.cli.testbank import app as testbank_app
+from ragassay.cli.verifiers import app as verifiers_app
 from ragassay.garbage import patient_collector
 
 app = typer.Typer(
@@ -60,6 +61,7 @@ app.add_typer(testbank_app)
 app.add_typer(qa_app)
 app.add_typer(models_app)
 app.add_typer(prompts_app)
+app.add_typer(verifiers_app)
 
 
 @app.callback(invoke_without_command=True)

@@ -47,7 +47,7 @@ def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | N
     name = settings.chosen_verifier
     if name == "judge" or (is_local(name) and not is_pair_verifier(name)):
         return None
-    model = entailment_model(name, settings.cache_dir)
+    model = entailment_model(name, settings.cache_dir, settings.verdict_labels)
     return EncoderVerifier(model, embedder, settings.verdict_labels)
 
 

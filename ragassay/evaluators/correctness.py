@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -148,13 +149,14 @@ def _correctness(
         (subject.text, passage_of(subject.text, text, passage.title))
         for passage, text in zip(passages, texts, strict=True)
     ]
-    scores = model.scores(pairs).tolist()
-    best = max(range(len(scores)), key=scores.__getitem__)
-    is_correct, doubt = scores[best] >= model.threshold, model.doubt(pairs)
+    scores = [None if math.isnan(score) else score for score in model.scores(pairs).tolist()]
+    best = max(range(len(scores)), key=lambda place: scores[place] or -math.inf)
+    score, doubt = scores[best], model.doubt(pairs)
+    is_correct = score is not None and score >= model.threshold
     return SentenceCorrectness(
         sentence=subject.sentence,
         correct=None if doubt else is_correct,
-        score=round(scores[best], 4),
+        score=None if score is None else round(score, 4),
         evidence=passages[best],
         leaning=CORRECTNESS[is_correct] if doubt else None,
         failure=doubt,

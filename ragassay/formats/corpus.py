@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.problems import Problem, found_text, validate
@@ -19,11 +20,20 @@ _TEXT_KEYS = ("abstract", "text", "contents")
 _ARTICLE_KEYS = ("journal", "published", "doi", "publication_types", "mesh")
 
 
+def _joined(value: object) -> object:
+    """Return a text that is given as its sentences, as SciFact's abstracts are."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return " ".join(map(str.strip, value))
+    return value
+
+
 class DocumentRow(Row):
     """A line of a corpus; its id is the PMID where there is one."""
 
     id: IdText = Field(validation_alias=AliasChoices(*_ID_KEYS))
-    text: str = Field(validation_alias=AliasChoices(*_TEXT_KEYS))
+    text: Annotated[str, BeforeValidator(_joined)] = Field(
+        validation_alias=AliasChoices(*_TEXT_KEYS)
+    )
     title: str = ""
     journal: str = ""
     published: str = Field(default="", pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")
@@ -60,7 +70,8 @@ def read_corpus(path: Path) -> CorpusResult:
 
     Args:
         path: Objects with `pmid`, `id` or `docid`, with `abstract`, `text` or `contents`,
-            optionally `title` and the fields of an `Article`. Further fields are dropped.
+            optionally `title` and the fields of an `Article`; a text may be a list of sentences.
+            Further fields are dropped.
 
     Returns:
         The documents; a line that cannot be read, or repeats an id, is a rejection.

@@ -5,6 +5,7 @@ There is no prompt and no language model: judged text cannot instruct it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ragassay.metrics.risk import bound_of, undecided
@@ -14,13 +15,16 @@ from ragassay.models.entailment import (
     COLUMNS,
     CONTRADICTS,
     NEUTRAL,
+    NO_LABEL,
     SUPPORTS,
     EntailmentModel,
     bounds_of,
+    labels_known,
+    reads_whole,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Usage, Verdict
 from ragassay.text.differences import Difference, difference_of
-from ragassay.text.reading import passage_of
+from ragassay.text.reading import ALL_WORDS, N_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
 
 RELEVANT = 0.3
@@ -51,7 +55,8 @@ class EncoderVerifier:
     Args:
         model: The inference model.
         embedder: Detects passages about another subject.
-        n_labels: The number of verdicts; the finest available of the 4 is given.
+        n_labels: The number of verdicts; the finest available of the 4 is given. A model that
+            knows two labels gives two.
         by_rule: Whether rules weigh what it says; None for a model with bounds, which were found
             with them.
     """
@@ -64,7 +69,9 @@ class EncoderVerifier:
         by_rule: bool | None = None,
     ) -> None:
         self.model, self._embedder = model, embedder
-        self._labels = VERDICT_SETS[n_labels]
+        # What scores, or knows no contradiction, says "supports" or "not attributable" alone.
+        self._labels = VERDICT_SETS[2 if labels_known(model) == 2 else n_labels]
+        self._n_words = ALL_WORDS if reads_whole(model) else N_WORDS
         self.bounds = bounds_of(model)
         self._by_rule = bool(self.bounds) if by_rule is None else by_rule
 
@@ -92,7 +99,10 @@ class EncoderVerifier:
             beside: Other documents that the claim rests on; None where the text is not all of its
                 document: see `difference_of`.
         """
-        shares = self.model.probabilities([(claim, passage_of(claim, text, title))])[0].tolist()
+        passage = passage_of(claim, text, title, self._n_words)
+        shares = self.model.probabilities([(claim, passage)])[0].tolist()
+        if any(map(math.isnan, shares)):
+            return Comparison(None, None, Usage(), failure=NO_LABEL)
         difference = difference_of(claim, sentences_of(text), title, beside)
         if self._by_rule:
             shares = weighed(shares, difference)

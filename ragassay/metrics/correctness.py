@@ -1,9 +1,38 @@
-"""Measure how well a score separates right from wrong sentences (BioACE, section 4.1.3)."""
+"""Correctness of answer sentences by their documents (BioACE, sections 3 and 4.1.3).
+
+How well a score separates a sentence's own documents from others (algorithm 1, figure 1), and how
+many sentences some document bears out (figure 7).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from ragassay.metrics.intervals import mean_interval
+from ragassay.metrics.scoring import build_score
+from ragassay.records import Score
+
+FIGURES = ("positive", "negative", "accuracy", "auc")
+
+
+@dataclass(frozen=True)
+class QuestionSeparation:
+    """Separation of one question's sentences.
+
+    Attributes:
+        positive: Mean score of sentences with passages that support them.
+        negative: Mean score of the same sentences with passages of another question.
+        accuracy: Share of sentences whose positive score is above their negative one.
+        auc: Area under the ROC curve of positive against negative scores.
+        n_sentences: The question's sentences.
+    """
+
+    positive: float
+    negative: float
+    accuracy: float
+    auc: float
+    n_sentences: int
 
 
 @dataclass(frozen=True)
@@ -16,6 +45,9 @@ class Separation:
         accuracy: Share of sentences whose positive score is above their negative one.
         auc: Area under the ROC curve of positive against negative scores.
         n_questions: The number of questions averaged over.
+        pooled_auc: The area over the sentences of all questions at once, which the paper does not
+            give: with one sentence a question the mean of the areas is the accuracy.
+        questions: The figures by question; those above are their means.
     """
 
     positive: float
@@ -23,6 +55,15 @@ class Separation:
     accuracy: float
     auc: float
     n_questions: int
+    pooled_auc: float
+    questions: Mapping[str, QuestionSeparation]
+
+    def score(self, figure: str) -> Score:
+        """Return one of `FIGURES` as a mean over questions, with its interval."""
+        values = [float(getattr(one, figure)) for one in self.questions.values()]
+        interval = mean_interval(values, list(self.questions))
+        scale = (-1.0, 1.0) if figure in ("positive", "negative") else (0.0, 1.0)
+        return build_score(getattr(self, figure), len(values), 0, interval, scale=scale)
 
 
 def separation(
@@ -42,18 +83,72 @@ def separation(
         >>> found.accuracy, found.auc
         (0.5, 0.75)
     """
-    from sklearn.metrics import roc_auc_score
-
-    rows: list[tuple[float, float, float, float]] = []
-    for pairs in scores.values():
-        if not pairs:
-            continue
-        positive, negative = ([pair[side] for pair in pairs] for side in (0, 1))
-        n = len(pairs)
-        auc = roc_auc_score([1] * n + [0] * n, [*positive, *negative])
-        n_above = sum(1 for above, below in pairs if above > below)
-        rows.append((sum(positive) / n, sum(negative) / n, n_above / n, float(auc)))
+    rows = {question: _of_question(pairs) for question, pairs in scores.items() if pairs}
     if not rows:
         return None
-    means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-    return Separation(*means, n_questions=len(rows))
+    means = {
+        name: sum(float(getattr(row, name)) for row in rows.values()) / len(rows)
+        for name in FIGURES
+    }
+    pooled = _area([pair for pairs in scores.values() for pair in pairs])
+    return Separation(**means, n_questions=len(rows), pooled_auc=pooled, questions=rows)
+
+
+def _of_question(pairs: Sequence[tuple[float, float]]) -> QuestionSeparation:
+    n = len(pairs)
+    positive, negative = (sum(pair[side] for pair in pairs) / n for side in (0, 1))
+    n_above = sum(1 for above, below in pairs if above > below)
+    return QuestionSeparation(positive, negative, n_above / n, _area(pairs), n)
+
+
+def _area(pairs: Sequence[tuple[float, float]]) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    positive, negative = ([pair[side] for pair in pairs] for side in (0, 1))
+    return float(roc_auc_score([1] * len(pairs) + [0] * len(pairs), [*positive, *negative]))
+
+
+def borne_out(
+    scores: Sequence[Sequence[float | None] | None],
+    threshold: float,
+    questions: Sequence[str],
+    k: int | None = None,
+    judge: str = "",
+) -> Score:
+    """Return the share of sentences that one of their first documents bears out.
+
+    With the cited documents this is BioACE's Supp(AS), with those of them that experts call
+    supporting its Supp(CS) (figure 7a); with the k best hits of a search, correctness at k (7b).
+
+    Args:
+        scores: For each sentence, the best score of each of its documents, best documents first.
+            None for a sentence without a document: unscored, where BioACE counts it as wrong. A
+            score of None is a document that could not be scored.
+        threshold: Least score of evidence.
+        questions: The question of each sentence; the interval resamples questions.
+        k: Documents that count; None for all.
+        judge: The model that scored.
+
+    Returns:
+        Over all sentences, each counted once, as in the paper. A sentence that nothing bears out,
+        and of which a document is unscored, is unscored.
+
+    Example:
+        >>> borne_out([[0.2, 0.9], [0.4]], 0.5, ["q1", "q2"], k=1).value
+        0.0
+    """
+    decided: list[tuple[bool, str]] = []
+    n_unscored = 0
+    for row, question in zip(scores, questions, strict=True):
+        first = None if row is None else row[:k]
+        is_borne_out = any(score is not None and score >= threshold for score in first or ())
+        if is_borne_out or (first and None not in first):
+            decided.append((is_borne_out, question))
+        else:
+            n_unscored += 1
+    values = [float(hit) for hit, _ in decided]
+    n_hits, total = sum(values), len(scores)
+    bounds = (n_hits / total, (n_hits + n_unscored) / total) if total else (None, None)
+    interval = mean_interval(values, [question for _, question in decided])
+    value = n_hits / len(values) if values else None
+    return build_score(value, len(values), n_unscored, interval, bounds, judge=judge)

@@ -7,12 +7,22 @@ cosine, or the support by a natural language inference model.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ragassay.errors import SettingsError
 from ragassay.metrics.risk import bound_of, undecided
-from ragassay.models.entailment import COLUMNS, SUPPORTS, EntailmentModel, Pair, Remembered
+from ragassay.models.entailment import (
+    COLUMNS,
+    NO_LABEL,
+    SUPPORTS,
+    EntailmentModel,
+    Pair,
+    Remembered,
+)
+from ragassay.models.fitted_verifier import FittedThresholds
 from ragassay.models.pair_classifier import PairClassifier
 from ragassay.models.verifiers import entailment_model
 from ragassay.records import Bound, Failure
@@ -49,7 +59,10 @@ class CorrectnessModel(Protocol):
     """What its labels need to count; without any, all that it says does."""
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return how well each passage supports its sentence, shape (n_pairs,); higher is more."""
+        """Return how well each passage supports its sentence, shape (n_pairs,); higher is more.
+
+        nan where the model cannot tell.
+        """
         ...
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
@@ -66,13 +79,16 @@ class EntailmentCorrectness:
         self.bounds = self._model.bounds
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities of support, in [0, 1]."""
+        """Return probabilities of support, in [0, 1]; nan where the model gave no label."""
         return self._model.probabilities(pairs)[:, SUPPORTS]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
         """Return the first passage's doubt, unless another surely supports the sentence."""
         doubts: list[Failure | None] = []
-        for shares in self._model.probabilities(pairs).tolist() if self.bounds else ():
+        for shares in self._model.probabilities(pairs).tolist():
+            if any(map(math.isnan, shares)):
+                doubts.append(NO_LABEL)
+                continue
             best = max(range(len(shares)), key=shares.__getitem__)
             bound = bound_of(self.bounds, COLUMNS[best], "verdict")
             doubts.append(undecided(bound, COLUMNS[best], shares[best]) if bound else None)
@@ -115,7 +131,7 @@ def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> Correct
 
     Args:
         name: `JUDGE`, `COSINE`, the path of a fitted classifier (.json), or a name for
-            `entailment_model`.
+            `entailment_model`, which may be a file of fitted thresholds (.json) too.
         embedder: For `COSINE`.
         cache_dir: The folder of converted weights.
 
@@ -130,6 +146,15 @@ def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> Correct
         return None
     if name == COSINE:
         return CosineCorrectness(embedder)
-    if name.endswith(".json"):
+    if name.endswith(".json") and not _has_thresholds(Path(name)):
         return PairClassifier.read(Path(name))
     return EntailmentCorrectness(entailment_model(name, cache_dir))
+
+
+def _has_thresholds(path: Path) -> bool:
+    """Return whether a file has a verifier's thresholds, and is no classifier."""
+    try:
+        FittedThresholds.read(path)
+    except SettingsError:
+        return False
+    return True

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from ragassay.records import VERDICT_SETS, Bound, Verdict
+from ragassay.records import VERDICT_SETS, Bound, Failure, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ class EntailmentModel(Protocol):
         """Return probabilities that the passage supports, contradicts or leaves open the claim.
 
         Returns:
-            shape (n_pairs, 3), rows summing to 1.
+            shape (n_pairs, 3), rows summing to 1; a row of nan where the model gave no label.
         """
         ...
 
@@ -57,6 +57,7 @@ class Remembered:
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
         self.name, self.digest, self.bounds = model.name, model.digest, bounds_of(model)
+        self.n_labels, self.reads_whole = labels_known(model), reads_whole(model)
         self._model, self._n_kept = model, n_kept
         self._known: OrderedDict[Pair, NDArray[np.float64]] = OrderedDict()
         self._lock = threading.Lock()
@@ -78,6 +79,20 @@ class Remembered:
             while len(self._known) > self._n_kept:
                 self._known.popitem(last=False)
         return np.array([found[pair] for pair in pairs]).reshape(len(pairs), 3)
+
+
+NO_LABEL = Failure(reason="unparsable", detail="the likeliest replies are no labels")
+"""Why there is no verdict where a model's probabilities are nan."""
+
+
+def labels_known(model: EntailmentModel) -> int:
+    """Return how many labels a model tells apart: 3, or 2 for one that knows no contradiction."""
+    return getattr(model, "n_labels", 3)
+
+
+def reads_whole(model: EntailmentModel) -> bool:
+    """Return whether a model reads whole documents, and not what fits into 512 word pieces."""
+    return getattr(model, "reads_whole", False)
 
 
 def bounds_of(model: EntailmentModel) -> tuple[Bound, ...]:

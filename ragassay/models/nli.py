@@ -59,8 +59,10 @@ class NliModel:
         with self._lock, torch.inference_mode():
             tokenizer, model = self._load()
             for row, (claim, passage) in enumerate(pairs):
-                # The passage is the premise: it comes first.
-                tokens = tokenizer(passage, claim, truncation="only_first", return_tensors="pt")
+                # The passage is the premise: it comes first. One without a title opens a line.
+                tokens = tokenizer(
+                    passage.strip(), claim, truncation="only_first", return_tensors="pt"
+                ).to(model.device)
                 shares = model(**tokens).logits[0].softmax(-1).tolist()
                 for column, share in enumerate(shares):
                     found[row, self._columns.get(column, NEUTRAL)] += share
@@ -68,11 +70,13 @@ class NliModel:
 
     def _load(self) -> tuple[Any, Any]:
         if self._loaded is None:
+            import torch
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
             with quiet_loading():
                 model = AutoModelForSequenceClassification.from_pretrained(self.name).eval()
-                self._loaded = AutoTokenizer.from_pretrained(self.name), model
+                tokenizer = AutoTokenizer.from_pretrained(self.name)
+            self._loaded = tokenizer, model.to("cuda" if torch.cuda.is_available() else "cpu")
         return self._loaded
 
 

@@ -29,14 +29,16 @@ Prompt = tuple[str, str, str]
 class Text2Text:
     """An encoder-decoder of transformers; loaded at the first call, safe across threads.
 
-    It computes in single precision, on the GPU where there is one.
+    It computes on the GPU where there is one, in single precision unless told otherwise.
 
     Args:
         name: A name on the hub, or a folder.
+        n_tokens: Longest prompt.
+        is_halved: Whether it computes in bfloat16 on a GPU: models of 11 billion weights fit then.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, n_tokens: int = N_TOKENS, is_halved: bool = False) -> None:
+        self.name, self._n_tokens, self._is_halved = name, n_tokens, is_halved
         self._loaded: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
@@ -44,7 +46,7 @@ class Text2Text:
         """Return whether all but the passage is short enough."""
         with self._lock:
             tokenizer, _ = self._load()
-            return _room(tokenizer, prompt) >= 0
+            return room_for(tokenizer, prompt, self._n_tokens) >= 0
 
     def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
         """Return the probability that a reply starts with a word, shape (n_prompts, n_words).
@@ -62,7 +64,7 @@ class Text2Text:
         with self._lock, torch.inference_mode():
             tokenizer, model = self._load()
             spelled = [tokenizer(word, add_special_tokens=False).input_ids for word in words]
-            for batch in _batches(tokenizer, prompts, model.device):
+            for batch in _batches(tokenizer, prompts, model.device, self._n_tokens):
                 rows.append(_start_shares(model, batch, spelled).cpu().double().numpy())
         return np.concatenate(rows) if rows else np.zeros((0, len(words)))
 
@@ -77,7 +79,7 @@ class Text2Text:
         texts: list[str] = []
         with self._lock, torch.inference_mode():
             tokenizer, model = self._load()
-            for batch in _batches(tokenizer, prompts, model.device):
+            for batch in _batches(tokenizer, prompts, model.device, self._n_tokens):
                 tokens = model.generate(
                     **batch, do_sample=False, num_beams=1, max_new_tokens=N_NEW_TOKENS
                 )
@@ -89,24 +91,25 @@ class Text2Text:
             import torch
             from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+            dtype = torch.bfloat16 if self._is_halved and device == "cuda" else torch.float32
             with loading(self.name):
                 tokenizer = AutoTokenizer.from_pretrained(self.name)
-                model = AutoModelForSeq2SeqLM.from_pretrained(self.name, dtype=torch.float32)
-            device = "cuda" if torch.cuda.is_available() else "cpu"
+                model = AutoModelForSeq2SeqLM.from_pretrained(self.name, dtype=dtype)
             self._loaded = tokenizer, model.eval().to(device)
         return self._loaded
 
 
-def _room(tokenizer: Any, prompt: Prompt) -> int:
+def room_for(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> int:
     """Return how many tokens of the passage fit."""
     before, _, after = prompt
-    return N_TOKENS - len(tokenizer(f"{before}\n{after}", split_special_tokens=True).input_ids)
+    return n_tokens - len(tokenizer(f"{before}\n{after}", split_special_tokens=True).input_ids)
 
 
-def cut(tokenizer: Any, prompt: Prompt) -> str:
+def cut(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> str:
     """Return a prompt with as much of its passage as fits; what is asked is never cut."""
     before, passage, after = prompt
-    room = _room(tokenizer, prompt)
+    room = room_for(tokenizer, prompt, n_tokens)
     found = tokenizer(
         passage, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True
     )
@@ -117,15 +120,15 @@ def cut(tokenizer: Any, prompt: Prompt) -> str:
 
 
 def _batches(
-    tokenizer: Any, prompts: Sequence[Prompt], device: torch.device
+    tokenizer: Any, prompts: Sequence[Prompt], device: torch.device, n_tokens: int
 ) -> Iterator[dict[str, torch.Tensor]]:
-    texts = [cut(tokenizer, prompt) for prompt in prompts]
+    texts = [cut(tokenizer, prompt, n_tokens) for prompt in prompts]
     for start in range(0, len(texts), N_BATCH):
         batch = tokenizer(
             texts[start : start + N_BATCH],
             padding=True,
             truncation=True,
-            max_length=N_TOKENS,
+            max_length=n_tokens,
             return_tensors="pt",
             # Judged text is plain text, even where it spells one of the model's own marks.
             split_special_tokens=True,

@@ -3,7 +3,9 @@
 The embedded one is all-MiniLM-L6-v2, used as a cross-encoder, with a low-rank adapter shipped in
 the package. Another one is SmolLM2-135M, used and shipped likewise; their mean is a third. An
 adapter made by `ragassay finetune verifier` is named by its folder, any sequence classifier of
-natural language inference on Hugging Face's hub by its name.
+natural language inference on Hugging Face's hub by its name. So are the verifiers that write a
+label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC): `ragassay.prompts.verifiers` has the
+table of their kinds. A file of `ragassay verifiers fit` names a verifier with its thresholds.
 """
 
 from __future__ import annotations
@@ -25,8 +27,12 @@ from ragassay.model_names import (
 from ragassay.models import adapters
 from ragassay.models.embeddings import EMBEDDED as MINILM
 from ragassay.models.entailment import EntailmentModel, Pair, Remembered
+from ragassay.models.fitted_verifier import FittedThresholds, FittedVerifier
 from ragassay.models.nli import NliModel
 from ragassay.models.pair_encoders import PACKAGED, pair_encoder
+from ragassay.models.scorers import AlignScore, ScoringVerifier, SummaC, weights_file
+from ragassay.models.written_labels import WrittenLabels, open_writer
+from ragassay.prompts.verifiers import load_verifier_kinds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,17 +145,20 @@ def is_pair_verifier(name: str) -> bool:
     return name in SHIPPED_VERIFIERS or adapters.adapter_of(name) is not None
 
 
-def entailment_model(name: str, cache_dir: Path) -> EntailmentModel:
+def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
     """Return the model that a setting names.
 
     If a model of the hub is unavailable, the embedded verifier replaces it, and its name says so.
 
     Args:
-        name: `EMBEDDED`, one of `SHIPPED_VERIFIERS`, `ragassay/FOLDER`, or a name on the hub.
+        name: `EMBEDDED`, one of `SHIPPED_VERIFIERS`, `ragassay/FOLDER`, a file of fitted
+            thresholds (.json), a name on the hub, or KIND:MODEL for a kind of `verifiers.yaml`.
         cache_dir: The folder of SmolLM2's converted weights.
+        n_labels: How many labels a verifier that is asked in words is asked for: 2, or 3.
 
     Raises:
-        SettingsError: The model is not one of natural language inference.
+        SettingsError: The model is not one of natural language inference; or it is named by its
+            kind, and unavailable.
     """
     if name in (EMBEDDED, MINILM_VERIFIER):
         return minilm_verifier()
@@ -159,7 +168,48 @@ def entailment_model(name: str, cache_dir: Path) -> EntailmentModel:
     adapter = adapters.adapter_of(name)
     if adapter is not None:
         return adapted_verifier(adapter, cache_dir)
+    if name.endswith(".json"):
+        fitted = FittedThresholds.read(Path(name))
+        return FittedVerifier(fitted, present_model(fitted.verifier, cache_dir, fitted.n_labels))
+    kind, model = load_verifier_kinds().find(name)
     try:
-        return NliModel(name)
-    except OSError:
+        return _of_kind(kind, model, cache_dir, n_labels) if kind else NliModel(name)
+    except OSError as error:
+        if ":" in name or name == kind:
+            raise SettingsError(f"verifier {name}: {model} is unavailable") from error
         return StandIn(name)
+
+
+def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
+    """Return the model that a name means, and no other in its place.
+
+    Raises:
+        SettingsError: It is unavailable.
+    """
+    found = entailment_model(name, cache_dir, n_labels)
+    if isinstance(found, StandIn):
+        raise SettingsError(
+            f"the verifier {name} is unavailable: name one on Hugging Face's hub, a folder, or one "
+            "of `ragassay verifiers kinds`"
+        )
+    return found
+
+
+@functools.cache
+def _of_kind(kind: str, model: str, cache_dir: Path, n_labels: int) -> EntailmentModel:
+    """Open one a process: some have 20 billion weights."""
+    kinds = load_verifier_kinds()
+    if kind in kinds.writers:
+        writer = kinds.writers[kind]
+        return WrittenLabels(open_writer(model, writer), writer, n_labels)
+    scorer = kinds.scorers[kind]
+    name, _, beside = model.partition("@")
+    if kind == "summac-zs":
+        inner = SummaC(present_model(model, cache_dir))
+    elif kind == "summac-conv":
+        inference = present_model(beside or scorer.beside, cache_dir)
+        inner = SummaC(inference, weights_file(name))
+    else:
+        sized = scorer.beside.replace("large", "base") if "base" in Path(name).name else ""
+        inner = AlignScore(weights_file(name), beside or sized or scorer.beside)
+    return ScoringVerifier(inner, scorer.scale, scorer.threshold)

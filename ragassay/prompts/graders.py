@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import re
-from collections.abc import Mapping
 from typing import Literal
 
 import yaml
 
-from ragassay.prompts.texts import prompt_text
+from ragassay.prompts.texts import around_passage, prompt_text
 from ragassay.records import DirectGrader, ExamGrader, ExamItem
 from ragassay.records.base import Frozen
 
 _FILE = "graders.yaml"
-_PASSAGE = "{passage}"
-_FIELD = re.compile(r"\{(\w+)\}")
 
 
 class ItemTexts(Frozen):
@@ -61,7 +57,7 @@ def item_prompt(item: ExamItem, grader: ExamGrader) -> tuple[str, str]:
     """Return the text before the passage and after it, for an item of a bank."""
     prompts = load_grader_prompts()
     template = getattr(prompts.rating if grader == "rating" else prompts.extraction, item.kind)
-    return _around(template, scale=getattr(prompts.scale, item.kind), item=item.text)
+    return around_passage(template, scale=getattr(prompts.scale, item.kind), item=item.text)
 
 
 def relevance_prompt(query: str, grader: DirectGrader) -> tuple[str, str]:
@@ -71,14 +67,4 @@ def relevance_prompt(query: str, grader: DirectGrader) -> tuple[str, str]:
     examples = "\n".join(
         f"{name}: {one.query}\nText: {one.passage}\nReply: {one.reply}" for one in prompts.examples
     )
-    return _around(prompts.relevance[grader], examples=examples, query=query)
-
-
-def _around(template: str, **texts: str) -> tuple[str, str]:
-    """Cut a template at the passage and fill each part; a text's own braces stay as they are."""
-    before, _, after = template.strip().partition(_PASSAGE)
-    return _filled(before, texts), _filled(after, texts)
-
-
-def _filled(part: str, texts: Mapping[str, str]) -> str:
-    return _FIELD.sub(lambda found: texts[found[1]], part)
+    return around_passage(prompts.relevance[grader], examples=examples, query=query)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ragassay.metrics.calibration import ReliabilityBin
 from ragassay.metrics.leaderboard import Leaderboard
 from ragassay.metrics.matrices import Matrix
+from ragassay.records import Score
 from ragassay.reports.labels import label_text, one_line
 from ragassay.reports.text import score_title
 
@@ -159,6 +160,29 @@ def ranking_plot(title: str, human: Mapping[str, float], judge: Mapping[str, flo
         )
     axes.set_xlabel("by labels of people")
     axes.set_ylabel("by the judge")
+    return _svg(figure, axes, title)
+
+
+def curve_plot(
+    title: str, x_label: str, y_label: str, curves: Mapping[str, Mapping[int, Score]]
+) -> str:
+    """Plot scores against whole numbers: a line for each name, its 95 % interval as a band."""
+    figure, axes = _figure(6.4, 4.2)
+    for name, points in curves.items():
+        known = {x: score for x, score in sorted(points.items()) if score.value is not None}
+        values = [score.value or 0.0 for score in known.values()]
+        (line,) = axes.plot(list(known), values, marker="o", markersize=3, label=_name(name))
+        spans = {x: score for x, score in known.items() if None not in (score.low, score.high)}
+        lows, highs = ([getattr(s, end) for s in spans.values()] for end in ("low", "high"))
+        axes.fill_between(list(spans), lows, highs, color=line.get_color(), alpha=0.12)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.set_ylim(-0.02, 1.02)
+    axes.grid(color="#dddddd")
+    if curves:
+        legend = axes.legend(fontsize=7)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
     return _svg(figure, axes, title)
 
 

@@ -13,23 +13,31 @@ from ragassay.text.sentences import sentences_of
 N_WORDS = 300
 """Most words to read of a document: with title and claim, some 512 word pieces."""
 
+ALL_WORDS = 1_000_000
+"""For models that read whole documents."""
 
-def passage_of(claim: str, text: str, title: str = "") -> str:
+
+def passage_of(claim: str, text: str, title: str = "", n_words: int = N_WORDS) -> str:
     """Return the passage of a document that a claim is compared with."""
-    return passage_of_sentences(claim, sentences_of(text), title)
+    return passage_of_sentences(claim, sentences_of(text), title, n_words=n_words)
 
 
 def passage_of_sentences(
-    claim: str, sentences: Sequence[str], title: str = "", wanted: Collection[int] = ()
+    claim: str,
+    sentences: Sequence[str],
+    title: str = "",
+    wanted: Collection[int] = (),
+    n_words: int = N_WORDS,
 ) -> str:
     r"""Return the passage of a document that was cut into sentences.
 
     Args:
         claim: The claim.
-        sentences: Of a document of more than `N_WORDS` those are read that BM25 ranks closest to
+        sentences: Of a document of more than `n_words` those are read that BM25 ranks closest to
             the claim, in their order.
         title: The document's title.
         wanted: Positions of sentences to read before others.
+        n_words: Most words to read.
 
     Example:
         >>> passage_of_sentences("It fell.", ["Pressure fell.", "Pain rose."], "A trial")
@@ -37,8 +45,8 @@ def passage_of_sentences(
     """
     lengths = [len(sentence.split()) for sentence in sentences]
     kept = set(range(len(sentences)))
-    if sum(lengths) > N_WORDS:
-        kept, room = set(), N_WORDS
+    if sum(lengths) > n_words:
+        kept, room = set(), n_words
         ranked = [place for place, _ in rank(claim, sentences)]
         for place in sorted(ranked, key=lambda place: place not in wanted):
             if kept and lengths[place] > room:

@@ -1,0 +1,251 @@
+"""`ragassay verifiers separate`, `support` and `at-k`: what documents say of answer sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import AnswersArgument, Json, Quiet, prepared_job, takes
+from ragassay.options import EvaluateKeywords
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ragassay.reports.sheets import Sheet
+
+ScoredBy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--verifier",
+        metavar="NAME",
+        help="What scores: a verifier, or a fitted classifier of correctness (.json). Repeat for "
+        "more.",
+    ),
+]
+Cosines = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--embedder",
+        metavar="NAME",
+        help="An embedding model whose cosine scores. Repeat for more.",
+    ),
+]
+LabelFile = Annotated[
+    Path | None,
+    typer.Option("--labels-of", help="Labels of the answers' citations, if in another file."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", help="Write the tables (CSV) and plots (SVG) into this folder."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the draw.")]
+
+
+@takes(EvaluateKeywords, "corpus", "questions", "limit")
+def separate(
+    answers: AnswersArgument,
+    *,
+    verifiers: ScoredBy = None,
+    embedders: Cosines = None,
+    labels_of: LabelFile = None,
+    seed: Seed = 0,
+    folder: Out = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    **options: Unpack[EvaluateKeywords],
+) -> None:
+    """Show whether scores tell a sentence's own documents from others (BioACE, algorithm 1).
+
+    Every answer sentence with a document that people call supporting is scored against it, as the
+    best of its runs of three sentences, and against the documents of a sentence of another
+    question. Printed are the mean scores of both, how often the first is higher, and the area under
+    the ROC curve; the same for the evidence that people marked, where there is any. By default
+    all-MiniLM-L6-v2 and the embedded verifier are compared.
+
+    For example:
+
+      ragassay verifiers separate medaesqa.json --corpus pubmed/
+
+      ragassay verifiers separate medaesqa.json --corpus pubmed/ --embedder all-mpnet-base-v2
+      --verifier FacebookAI/roberta-large-mnli --out separation
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
+    """
+    with errors_as_lines():
+        from ragassay.reports.verifiers import question_sheet, separation_sheet
+        from ragassay.runs.progress import shown_steps
+        from ragassay.runs.verifiers.scoring import open_models
+        from ragassay.runs.verifiers.sentences import check_documents, labelled_sentences
+        from ragassay.runs.verifiers.separating import sample_pairs
+        from ragassay.runs.verifiers.separating import separate as separate_pairs
+
+        job, settings = prepared_job(answers, options, options.get("limit"))
+        sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
+        n_missing = check_documents(sentences)
+        models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
+        pairs = sample_pairs(sentences, seed)
+        with shown_steps(len(pairs) * len(models), "scoring", not quiet) as step:
+            found = [one for model in models for one in separate_pairs(pairs, model, step)]
+        rows = [(one.model, one.source, one.result, one.n_unscored) for one in found]
+        show_and_write(
+            [separation_sheet(rows), question_sheet(rows)], as_json, folder, "separation", n_shown=1
+        )
+        tell_missing(n_missing)
+    if job.rejections or n_missing:
+        raise typer.Exit(PARTIAL)
+
+
+@takes(EvaluateKeywords, "corpus", "questions", "limit")
+def support(
+    answers: AnswersArgument,
+    *,
+    verifiers: ScoredBy = None,
+    embedders: Cosines = None,
+    labels_of: LabelFile = None,
+    folder: Out = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    **options: Unpack[EvaluateKeywords],
+) -> None:
+    """Show how many answer sentences their cited documents bear out (BioACE, figure 7a).
+
+    Supp(AS) is the share of sentences that any cited document bears out, Supp(CS) that of sentences
+    that any of those bears out that people call supporting: the nearer to 1, the more a model
+    agrees with them. A document bears a sentence out if one of its runs of three sentences scores
+    at the model's threshold or above. Sentences that cite nothing are unscored. Without labels only
+    Supp(AS) is printed.
+
+    For example:
+
+      ragassay verifiers support medaesqa.json --corpus pubmed/
+
+      ragassay verifiers support answers.jsonl --corpus pubmed/ --embedder all-MiniLM-L6-v2
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
+    """
+    with errors_as_lines():
+        from ragassay.reports.verifiers import support_sheet
+        from ragassay.runs.progress import shown_steps
+        from ragassay.runs.verifiers.bearing import supported
+        from ragassay.runs.verifiers.scoring import open_models
+        from ragassay.runs.verifiers.sentences import (
+            check_documents,
+            cited_sentences,
+            has_citation_labels,
+            labelled_sentences,
+        )
+
+        job, settings = prepared_job(answers, options, options.get("limit"))
+        has_labels = labels_of is not None or has_citation_labels(answers)
+        if has_labels:
+            sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
+        else:
+            sentences = cited_sentences(job.records, job.corpus)
+        n_missing = check_documents(sentences)
+        models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
+        with shown_steps(len(sentences) * len(models), "scoring", not quiet) as step:
+            found = [supported(sentences, m, has_labels=has_labels, step=step) for m in models]
+        rows = [(one.model, one.threshold, one.all_cited, one.supporting) for one in found]
+        show_and_write([support_sheet(rows)], as_json, folder, "support")
+        tell_missing(n_missing)
+    if job.rejections or n_missing:
+        raise typer.Exit(PARTIAL)
+
+
+@takes(EvaluateKeywords, "corpus", "questions", "limit", "search")
+def at_k(
+    answers: AnswersArgument,
+    *,
+    k: Annotated[
+        str, typer.Option("--k", help="Numbers of documents, divided by commas.")
+    ] = "10,20,30,40,50,60,70,80,90,100",
+    found_by: Annotated[
+        Literal["question", "claim", "both"],
+        typer.Option(help="Search with the question (BioACE), with each sentence, or with both."),
+    ] = "question",
+    verifiers: ScoredBy = None,
+    embedders: Cosines = None,
+    folder: Out = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    **options: Unpack[EvaluateKeywords],
+) -> None:
+    """Show how many answer sentences the k best documents of a search bear out (BioACE, figure 7b).
+
+    Two scores have this form. "correctness_at_k" is BioACE's: documents are found by the question,
+    1,000 of them reranked. "correctness_at_k_by_claim" is that of an evaluation, whose k is
+    RAGASSAY_EVIDENCE_PASSAGES: documents are found by the sentence itself, 50 of them reranked. A
+    sentence for which nothing is found is unscored. RAGASSAY_RERANKER=none keeps the search's
+    order.
+
+    For example:
+
+      ragassay verifiers at-k answers.jsonl --corpus pubmed/ --by bm25
+
+      ragassay verifiers at-k medaesqa.json --corpus pubmed/ --k 10,50 --found-by both --out curve
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected.
+    """
+    with errors_as_lines():
+        from ragassay.reports.figures import curve_plot
+        from ragassay.reports.verifiers import curve_sheet
+        from ragassay.runs.progress import shown_steps
+        from ragassay.runs.verifiers.bearing import curves_of, n_steps, parse_ks, ways_of
+        from ragassay.runs.verifiers.scoring import open_models
+        from ragassay.runs.verifiers.sentences import cited_sentences
+
+        ks, ways = parse_ks(k), ways_of(found_by)
+        job, settings = prepared_job(answers, options, options.get("limit"))
+        sentences = cited_sentences(job.records, job.corpus)
+        models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
+        total = n_steps(sentences, ways, len(models))
+        with shown_steps(total, "searching and scoring", not quiet) as step:
+            curves = curves_of(sentences, models, job.corpus, settings, ways, ks, step)
+        sheet = curve_sheet([(one.name, one.model, one.points) for one in curves])
+        by_name = {f"{one.name}, {one.model}": one.points for one in curves}
+        plot = curve_plot("Correctness at k", "k documents", "share of sentences", by_name)
+        show_and_write([sheet], as_json, folder, "curve", plots={"curve.svg": plot})
+    if job.rejections:
+        raise typer.Exit(PARTIAL)
+
+
+def tell_missing(n_missing: int) -> None:
+    """Say how many citations point to documents that are not here."""
+    if n_missing:
+        typer.echo(f"{n_missing} citations have no document here: name --corpus", err=True)
+
+
+def _scorers(
+    verifiers: Sequence[str] | None, cosines: Sequence[str] | None
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the named verifiers and embedding models; the embedded ones where none is."""
+    from ragassay.model_names import MINILM_VERIFIER
+    from ragassay.models.embeddings import EMBEDDED
+
+    if verifiers or cosines:
+        return verifiers or (), cosines or ()
+    return (MINILM_VERIFIER,), (EMBEDDED,)
+
+
+def show_and_write(
+    sheets: Sequence[Sheet],
+    as_json: bool,
+    out: Path | None,
+    name: str,
+    plots: dict[str, str] | None = None,
+    n_shown: int | None = None,
+) -> None:
+    """Print sheets, or the first of them, and write them all into a folder."""
+    from ragassay.cli.sheets import show_sheets
+    from ragassay.reports.sheets import sheet_csv
+    from ragassay.runs.compare import write_files
+
+    show_sheets(sheets, None, as_json, 0, sheets[:n_shown])
+    if out is not None:
+        names = [f"{name}.csv", *(f"{name}-{i}.csv" for i in range(2, len(sheets) + 1))]
+        texts = dict(zip(names, map(sheet_csv, sheets), strict=True))
+        for path in write_files(out, texts | (plots or {})):
+            typer.echo(f"wrote {path}", err=True)

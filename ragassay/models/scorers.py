@@ -1,0 +1,251 @@
+"""Verify by models that score: AlignScore, SummaC-ZS, SummaC-Conv (BioACE, section 4.2).
+
+Their own packages need older libraries than ours (numpy 1, transformers 4), so that the formulas
+are in `ragassay.metrics.consistency`; sentences are cut by ours, not by NLTK's splitter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ragassay.errors import SettingsError
+from ragassay.metrics.consistency import align_score, chunks_of, summac_conv, summac_zs
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, EntailmentModel, Pair
+from ragassay.models.hub import loading
+from ragassay.models.weights import sha256_of
+from ragassay.text.sentences import sentences_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+N_DOCUMENT_SENTENCES = 100
+"""Sentences of a document that SummaC reads."""
+
+SHORTEST = 10
+"""Characters that SummaC takes no longer a sentence for one."""
+
+
+class Scorer(Protocol):
+    """Scores a claim against a passage on a scale of its own."""
+
+    name: str
+    digest: str
+
+    def score(self, claim: str, passage: str) -> float:
+        """Return how well the passage bears the claim out; higher is better."""
+        ...
+
+
+class ScoringVerifier:
+    """A verifier of two labels: attributable, or not.
+
+    Its "probability" of support is the score, moved so that its scale is [0, 1] and its threshold
+    one half: a score at or above the threshold supports. It is no probability, and rows sum to 1
+    because what is left is given to "neutral", which stands for "not attributable".
+
+    Args:
+        scorer: The model.
+        scale: Lowest and highest score.
+        threshold: Least score of a claim that is attributable.
+    """
+
+    bounds = ()
+    n_labels = 2
+    reads_whole = True
+
+    def __init__(self, scorer: Scorer, scale: tuple[float, float], threshold: float) -> None:
+        self.name = scorer.name
+        self.digest = hashlib.sha256(f"{scorer.digest} {threshold}".encode()).hexdigest()
+        self._scorer, self._scale, self._threshold = scorer, scale, threshold
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Return the moved score as support, the rest as neutral, shape (n_pairs, 3)."""
+        import numpy as np
+
+        (low, high), middle = self._scale, self._threshold
+        scores = np.array([self._scorer.score(*pair) for pair in pairs])
+        found = np.zeros((len(pairs), 3))
+        found[:, SUPPORTS] = np.interp(scores, [low, middle, high], [0.0, 0.5, 1.0])
+        found[:, NEUTRAL] = 1 - found[:, SUPPORTS]
+        return found
+
+
+class SummaC:
+    """SummaC by any model of natural language inference (Laban et al. 2022).
+
+    The inference model reads a sentence of the passage as premise, one of the claim as hypothesis.
+
+    Args:
+        model: The inference model; the published weights were trained on that of vitaminC.
+        weights: The file of the trained convolution; None for SummaC-ZS.
+    """
+
+    def __init__(self, model: EntailmentModel, weights: Path | None = None) -> None:
+        kind = "summac-conv" if weights else "summac-zs"
+        self.name = f"{kind} by {model.name}"
+        digest = sha256_of(weights) if weights else ""
+        self.digest = hashlib.sha256(f"{kind} {model.digest} {digest}".encode()).hexdigest()
+        self._model, self._weights = model, _read_convolution(weights) if weights else None
+
+    def score(self, claim: str, passage: str) -> float:
+        """Return a score in [-1, 1], or in [0, 1] by the convolution."""
+        import numpy as np
+
+        document = _long_enough(passage.split("\n"))[:N_DOCUMENT_SENTENCES]
+        claims = _long_enough(sentences_of(claim))
+        # An inference model reads a passage as a title, here none, and its sentences.
+        pairs = [(said, f"\n{sentence}") for sentence in document for said in claims]
+        shares = self._model.probabilities(pairs) if pairs else np.zeros((0, 3))
+        image = shares.reshape(len(document), len(claims), 3)
+        if self._weights is not None:
+            return summac_conv(image[..., SUPPORTS], self._weights)
+        return summac_zs(image[..., SUPPORTS], image[..., CONTRADICTS])
+
+
+def _long_enough(sentences: Sequence[str]) -> list[str]:
+    return [sentence for sentence in sentences if len(sentence.strip()) > SHORTEST]
+
+
+def _read_convolution(path: Path) -> dict[str, NDArray[np.float64]]:
+    weights = {key: value.double().numpy() for key, value in read_checkpoint(path).items()}
+    shapes = {key: weights[key].shape for key in sorted(weights)}
+    wanted = {
+        "layer_final.bias": (2,),
+        "layer_final.weight": (2, 3),
+        "mlp.bias": (1,),
+        "mlp.weight": (1, 23),
+    }
+    if shapes != wanted:
+        raise SettingsError(f"{path} has {shapes}: SummaC-Conv's weights are {wanted}")
+    return weights
+
+
+class AlignScore:
+    """AlignScore: an encoder with a head of three labels, of which "aligned" counts (nli_sp).
+
+    Args:
+        checkpoint: The published file, of which the encoder and the head are read.
+        base: The encoder that it was made of: its shape and its tokenizer are read, not its
+            weights.
+
+    Raises:
+        OSError: The base is unavailable.
+    """
+
+    def __init__(self, checkpoint: Path, base: str) -> None:
+        from transformers import AutoConfig
+
+        from ragassay.models.quiet import quiet_loading
+
+        with quiet_loading():
+            self._config: Any = AutoConfig.from_pretrained(base)
+        self.name = f"alignscore of {checkpoint.name}"
+        self.digest = sha256_of(checkpoint)
+        self._checkpoint, self._base = checkpoint, base
+        self._loaded: tuple[Any, Any, Any] | None = None
+        self._lock = threading.Lock()
+
+    def score(self, claim: str, passage: str) -> float:
+        """Return a score in [0, 1]."""
+        import numpy as np
+
+        document = [line for line in passage.split("\n") if line.strip()]
+        chunks, claims = chunks_of(document), sentences_of(claim)
+        found = [[self._aligned(chunk, said) for said in claims] for chunk in chunks]
+        return align_score(np.array(found).reshape(len(chunks), len(claims)))
+
+    def _aligned(self, chunk: str, said: str) -> float:
+        import torch
+
+        with self._lock, torch.inference_mode():
+            tokenizer, encoder, head = self._load()
+            n_said = len(tokenizer(said).input_ids)
+            is_short = n_said < tokenizer.model_max_length // 2
+            cut = "only_first" if is_short else "longest_first"
+            tokens = tokenizer(chunk, said, truncation=cut, return_tensors="pt")
+            pooled = encoder(**tokens.to(encoder.device)).pooler_output
+            return float(head(pooled)[0].softmax(-1)[0])
+
+    def _load(self) -> tuple[Any, Any, Any]:
+        if self._loaded is None:
+            import torch
+            from transformers import AutoModel, AutoTokenizer
+
+            weights = read_checkpoint(self._checkpoint)
+            parts = {
+                name: {
+                    key.partition(".")[2]: w
+                    for key, w in weights.items()
+                    if key.startswith(f"{name}.")
+                }
+                for name in ("base_model", "tri_layer")
+            }
+            with loading(self._base):
+                tokenizer = AutoTokenizer.from_pretrained(self._base)
+                encoder = AutoModel.from_config(self._config)
+            head = torch.nn.Linear(self._config.hidden_size, 3)
+            try:
+                left_out = encoder.load_state_dict(parts["base_model"], strict=False).missing_keys
+                head.load_state_dict(parts["tri_layer"])
+            except RuntimeError as error:
+                raise self._misfit(str(error).partition("\n")[2].strip()) from error
+            # Older checkpoints store positions, newer models compute them.
+            if any("position_ids" not in key for key in left_out):
+                raise self._misfit(f"{left_out[0]} is missing")
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+            self._loaded = tokenizer, encoder.eval().to(device), head.eval().to(device)
+        return self._loaded
+
+    def _misfit(self, problem: str) -> SettingsError:
+        return SettingsError(
+            f"{self._checkpoint} is no checkpoint of AlignScore on {self._base}: {problem[:200]}"
+        )
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """Read the tensors of a checkpoint, and nothing that could run.
+
+    Raises:
+        SettingsError: It cannot be read, or holds more than tensors and plain values.
+    """
+    import pickle
+
+    import torch
+
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, pickle.UnpicklingError, EOFError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise SettingsError(f"{path} is no checkpoint of tensors: {reason}") from error
+    return found.get("state_dict", found)
+
+
+def weights_file(name: str) -> Path:
+    """Return the file of a name: a path, or OWNER/REPOSITORY/FILE on the hub.
+
+    Raises:
+        SettingsError: There is none, or it cannot be fetched.
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    owner, _, rest = name.partition("/")
+    repository, _, file = rest.partition("/")
+    if not file or path.is_absolute():
+        raise SettingsError(
+            f"there is no file {name}: name the weights by their path, or as OWNER/REPOSITORY/FILE "
+            "on Hugging Face's hub"
+        )
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(hf_hub_download(f"{owner}/{repository}", file))
+    except (OSError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise SettingsError(f"the weights {name} are unavailable: {reason}") from error

@@ -1,0 +1,1 @@
+"""Fit and measure verifiers, and what documents say of answer sentences (BioACE)."""

@@ -1,0 +1,274 @@
+"""Verifiers that people publish, on tiny models: what they are asked, what is made of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ragassay.errors import SettingsError
+from ragassay.instruments.encoder_verifier import EncoderVerifier
+from ragassay.models.correctness import EntailmentCorrectness
+from ragassay.models.embeddings import Embedder
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, labels_known
+from ragassay.models.nli import NliModel
+from ragassay.models.scorers import AlignScore, ScoringVerifier, SummaC, weights_file
+from ragassay.models.verifiers import StandIn, entailment_model, present_model
+from ragassay.models.written_labels import WrittenLabels
+from ragassay.prompts.verifiers import load_verifier_kinds
+from tests.tiny_verifiers import (
+    tiny_alignscore,
+    tiny_causal,
+    tiny_convolution,
+    tiny_inference,
+    tiny_writer,
+)
+
+CLAIM, PASSAGE = (
+    "alpha lowers pressure .",
+    "A trial.\nalpha lowers pressure in adults .\nbeta pain .",
+)
+PAIRS = [(CLAIM, PASSAGE), ("beta raises pain .", PASSAGE)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "model"),
+    [
+        ("google/flan-t5-xxl", "flan", "google/flan-t5-xxl"),
+        ("google/flan-ul2", "flan", "google/flan-ul2"),
+        ("osunlp/attrscore-flan-t5-xxl", "attrscore", "osunlp/attrscore-flan-t5-xxl"),
+        ("osunlp/attrscore-alpaca-13b", "attrscore", "osunlp/attrscore-alpaca-13b"),
+        ("google/t5_xxl_true_nli_mixture", "true", "google/t5_xxl_true_nli_mixture"),
+        ("true", "true", "google/t5_xxl_true_nli_mixture"),
+        ("alignscore", "alignscore", "yzha/AlignScore/AlignScore-large.ckpt"),
+        ("summac-zs", "summac-zs", "tals/albert-xlarge-vitaminc-mnli"),
+        ("summac-zs:some/nli", "summac-zs", "some/nli"),
+        ("FacebookAI/roberta-large-mnli", "", ""),
+        ("ollama/flan:7b", "", ""),
+    ],
+)
+def test_a_name_tells_the_kind(name: str, kind: str, model: str):
+    assert load_verifier_kinds().find(name) == (kind, model)
+
+
+class Heard:
+    """Notes the prompts, and says the same of each."""
+
+    name = "heard"
+
+    def __init__(self, *shares: float) -> None:
+        self._shares, self.prompts, self.words = shares, [], []
+
+    def shares(self, prompts, words):
+        self.prompts, self.words = ["".join(prompt) for prompt in prompts], list(words)
+        return np.array([self._shares] * len(prompts))
+
+
+def asked(kind: str, n_labels: int, *shares: float) -> tuple[Heard, WrittenLabels]:
+    model = Heard(*shares)
+    return model, WrittenLabels(model, load_verifier_kinds().writers[kind], n_labels)
+
+
+def test_true_is_asked_in_the_form_of_its_card():
+    model, verifier = asked("true", 3, 0.6, 0.3)
+    found = verifier.probabilities([("It {fell}.", "\nOne fell.\nTwo rose.")])
+    assert model.prompts == ["premise: One fell. Two rose. hypothesis: It {fell}."]
+    assert model.words == ["1", "0"]
+    assert found[0] == pytest.approx([2 / 3, 0, 1 / 3])
+    assert labels_known(verifier) == 2
+
+
+def test_attrscore_is_asked_in_the_form_that_it_was_trained_on():
+    """The task "attribution-no-definition" in the frame of Alpaca, as its training program joins
+    them: an instruction, an input of claim and reference with a line break behind it, a response.
+    """
+    model, verifier = asked("attrscore", 2, 0.2, 0.5, 0.1)
+    found = verifier.probabilities([("It fell.", "T.\nOne fell.")])
+    text = model.prompts[0]
+    assert text.startswith("Below is an instruction that describes a task, paired with an input")
+    assert "\n\n### Input:\nClaim: It fell.\n\nReference: T. One fell.\n\n\n### Response:" in text
+    assert model.words == ["Attributable", "Contradictory", "Extrapolatory"]
+    assert found[0] == pytest.approx([0.25, 0.625, 0.125])
+
+
+@pytest.mark.parametrize(
+    ("n_labels", "words"),
+    [
+        (2, ["attributable", "not attributable"]),
+        (3, ["support", "contradict", "neutral"]),
+        (4, ["support", "contradict", "neutral"]),
+    ],
+)
+def test_flan_is_asked_for_as_many_labels_as_are_wanted(n_labels: int, words: list[str]):
+    model, verifier = asked("flan", n_labels, *[0.9 / len(words)] * len(words))
+    assert verifier.probabilities(PAIRS).sum(axis=1) == pytest.approx([1, 1])
+    assert model.words == words and all(word in model.prompts[0] for word in words)
+    assert verifier.n_labels == len(words)
+
+
+def test_what_would_rather_say_something_else_gives_no_label_and_no_score():
+    _, verifier = asked("true", 2, 0.3, 0.1)
+    assert np.isnan(verifier.probabilities(PAIRS)).all()
+    found = EncoderVerifier(verifier, Embedder()).compare("It fell.", "It fell.")
+    assert (found.verdict, found.failure.reason) == (None, "unparsable")  # type: ignore[union-attr]
+    model = EntailmentCorrectness(verifier)
+    assert np.isnan(model.scores(PAIRS)).all()
+    assert model.doubt(PAIRS).reason == "unparsable"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("reply", "column"), [("support", SUPPORTS), ("contradict", CONTRADICTS), ("neutral", NEUTRAL)]
+)
+def test_an_encoder_decoder_gives_the_probabilities_of_its_labels(
+    tmp_path: Path, reply: str, column: int
+):
+    model = entailment_model(f"flan:{tiny_writer(tmp_path, reply)}", tmp_path)
+    found = model.probabilities(PAIRS)
+    assert found.shape == (2, 3) and found.sum(axis=1) == pytest.approx([1, 1])
+    assert found.argmax(axis=1).tolist() == [column, column]
+    assert np.array_equal(found, model.probabilities(PAIRS))
+
+
+def test_a_causal_model_gives_the_probabilities_of_its_labels(tmp_path: Path):
+    model = entailment_model(f"attrscore:{tiny_causal(tmp_path, 'Contradictory')}", tmp_path)
+    found = model.probabilities(PAIRS)
+    assert found.argmax(axis=1).tolist() == [CONTRADICTS, CONTRADICTS]
+    assert len(model.digest) == 64
+
+
+def test_probabilities_of_a_causal_model_are_those_of_its_own_tokens(tmp_path: Path):
+    """By hand: the product of the words' probabilities, each behind what stands before it."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from ragassay.models.causal_text import CausalText
+
+    folder = tiny_causal(tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    prompt, words = "Claim : alpha Response :", ["not", "attributable"]
+    wanted = 1.0
+    for i, word in enumerate(words):
+        tokens = tokenizer(" ".join([prompt, *words[:i]]), return_tensors="pt").input_ids
+        with torch.inference_mode():
+            shares = model(tokens).logits[0, -1].softmax(-1)
+        wanted *= float(shares[tokenizer.convert_tokens_to_ids(word)])
+    found = CausalText(folder, 64).shares(
+        [("Claim : ", "alpha", " Response : ")], ["not attributable"]
+    )
+    assert found[0, 0] == pytest.approx(wanted, rel=1e-4)
+
+
+def test_summac_zs_is_the_mean_over_sentences_of_what_entails_less_what_contradicts(tmp_path: Path):
+    inference = NliModel(tiny_inference(tmp_path))
+    claims = ["Then alpha lowers pressure.", "Then beta raises pain."]
+    lines = ["alpha lowers pressure in adults .", "gamma raises pain in the trial ."]
+    rows = [inference.probabilities([(said, line) for line in lines]) for said in claims]
+    wanted = np.mean([row[:, SUPPORTS].max() - row[:, CONTRADICTS].max() for row in rows])
+    found = SummaC(inference).score(" ".join(claims), "\n".join(lines))
+    assert found == pytest.approx(wanted) and -1 <= found <= 1
+
+
+def test_summac_leaves_out_what_is_too_short_for_a_sentence(tmp_path: Path):
+    scorer = SummaC(NliModel(tiny_inference(tmp_path)))
+    assert scorer.score(CLAIM, "A trial.\n" + PASSAGE.split("\n")[1]) == scorer.score(
+        CLAIM, PASSAGE.split("\n")[1]
+    )
+    assert scorer.score(CLAIM, "A trial.") == 0
+
+
+def test_summac_conv_reads_published_weights(tmp_path: Path):
+    weights = tiny_convolution(tmp_path / "conv.bin")
+    name = f"summac-conv:{weights}@{tiny_inference(tmp_path / 'nli')}"
+    found = entailment_model(name, tmp_path).probabilities(PAIRS)
+    assert ((found[:, SUPPORTS] > 0) & (found[:, SUPPORTS] < 1)).all()
+    assert (found[:, CONTRADICTS] == 0).all() and found.sum(axis=1) == pytest.approx([1, 1])
+
+
+def test_weights_of_another_shape_are_refused(tmp_path: Path):
+    torch.save({"mlp.weight": torch.zeros(1, 5)}, tmp_path / "other.bin")
+    (tmp_path / "text.bin").write_text("no weights")
+    inference = NliModel(tiny_inference(tmp_path / "nli"))
+    with pytest.raises(SettingsError, match=r"SummaC-Conv's weights are .*23"):
+        SummaC(inference, tmp_path / "other.bin")
+    with pytest.raises(SettingsError, match="no checkpoint of tensors"):
+        SummaC(inference, tmp_path / "text.bin")
+
+
+def test_alignscore_is_the_share_of_the_first_of_three_labels(tmp_path: Path):
+    """Against the parts of the checkpoint put together by hand; one chunk, one sentence."""
+    from transformers import AutoTokenizer, RobertaModel
+
+    checkpoint, base = tiny_alignscore(tmp_path)
+    state = torch.load(checkpoint, weights_only=True)["state_dict"]
+    encoder, tokenizer = (
+        RobertaModel.from_pretrained(base).eval(),
+        AutoTokenizer.from_pretrained(base),
+    )
+    tokens = tokenizer("alpha lowers pressure in adults .", CLAIM, return_tensors="pt")
+    with torch.inference_mode():
+        pooled = encoder(**tokens).pooler_output[0]
+    logits = state["tri_layer.weight"] @ pooled + state["tri_layer.bias"]
+    found = AlignScore(Path(checkpoint), base).score(CLAIM, "\nalpha lowers pressure in adults .")
+    assert found == pytest.approx(float(logits.softmax(-1)[0]), abs=1e-5)
+
+
+def test_alignscore_is_named_by_checkpoint_and_encoder(tmp_path: Path):
+    checkpoint, base = tiny_alignscore(tmp_path)
+    found = entailment_model(f"alignscore:{checkpoint}@{base}", tmp_path)
+    assert found.name == "alignscore of AlignScore-tiny.ckpt" and labels_known(found) == 2
+    assert found.probabilities(PAIRS).shape == (2, 3)
+    long = [("alpha . " * 80, "\n".join(["alpha lowers pressure in adults ."] * 90))]
+    assert np.isfinite(found.probabilities(long)).all()
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path):
+    _, base = tiny_alignscore(tmp_path)
+    torch.save({"state_dict": {"tri_layer.weight": torch.zeros(3, 4)}}, tmp_path / "other.ckpt")
+    scorer = AlignScore(tmp_path / "other.ckpt", base)
+    with pytest.raises(SettingsError, match="no checkpoint of AlignScore"):
+        scorer.score(CLAIM, PASSAGE)
+
+
+class Scores:
+    """Scores a claim by the number that its passage is."""
+
+    name, digest = "scores", "1"
+
+    def score(self, claim: str, passage: str) -> float:
+        return float(passage)
+
+
+@pytest.mark.parametrize(
+    ("score", "share"), [("-1", 0), ("0", 0.25), ("1", 0.5), ("3", 1), ("2", 0.75)]
+)
+def test_a_score_at_its_threshold_is_one_half_and_supports(score: str, share: float):
+    verifier = ScoringVerifier(Scores(), (-1, 3), 1)
+    found = verifier.probabilities([("It fell.", score)])
+    assert found[0] == pytest.approx([share, 0, 1 - share])
+    assert (found[0].argmax() == SUPPORTS) == (float(score) >= 1)
+
+
+def test_a_scoring_verifier_says_attributable_or_not_whatever_labels_are_wanted(tmp_path: Path):
+    verifier = entailment_model(f"summac-zs:{tiny_inference(tmp_path)}", tmp_path)
+    said = EncoderVerifier(verifier, Embedder(), n_labels=4).compare(CLAIM, PASSAGE)
+    assert said.verdict in ("supports", "not_attributable")
+
+
+def test_weights_that_are_nowhere_are_named(tmp_path: Path):
+    with pytest.raises(SettingsError, match="name the weights by their path"):
+        weights_file("nowhere.bin")
+    with pytest.raises(SettingsError, match=r"owner/none/file\.bin are unavailable"):
+        weights_file("owner/none/file.bin")
+
+
+def test_what_is_named_by_its_kind_is_not_replaced(tmp_path: Path):
+    absent = tmp_path / "absent"
+    assert isinstance(entailment_model("google/flan-t5-none", tmp_path), StandIn)
+    with pytest.raises(SettingsError, match="is unavailable"):
+        entailment_model(f"flan:{absent}", tmp_path)
+    with pytest.raises(SettingsError, match="ragassay verifiers kinds"):
+        present_model("google/flan-t5-none", tmp_path)
+    with pytest.raises(SettingsError, match="is unavailable"):
+        entailment_model(f"summac-zs:{absent}", tmp_path)

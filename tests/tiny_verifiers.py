@@ -1,0 +1,177 @@
+"""Tiny random models of the kinds that verify claims, in folders and files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from tokenizers import processors
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from tests.tiny_graders import BERT_MARKS, T5_MARKS, words_tokenizer
+
+TEXT = (
+    "alpha beta gamma lowers raises pressure pain in the trial of adults . , : premise hypothesis "
+    "Claim Reference Answer attributable not support contradict neutral Attributable Contradictory "
+    "Extrapolatory 0 1 Instruction Input Response"
+)
+NLI_LABELS = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
+
+
+def tiny_writer(folder: Path, reply: str = "") -> str:
+    """A T5 in a folder, random, or trained to reply to whatever prompt with one text."""
+    inner = words_tokenizer(T5_MARKS, "<unk>", TEXT)
+    inner.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+    )
+    torch.manual_seed(5)
+    model = T5ForConditionalGeneration(
+        T5Config(
+            vocab_size=len(tokenizer),
+            d_model=16,
+            d_kv=8,
+            d_ff=16,
+            num_layers=1,
+            num_heads=2,
+            decoder_start_token_id=0,
+            dropout_rate=0.0,
+        )
+    )
+    if reply:
+        asked = tokenizer(["alpha lowers pressure"], return_tensors="pt").input_ids
+        labels = torch.tensor([tokenizer(reply).input_ids])
+        _teach(model, 60, input_ids=asked, labels=labels)
+    model.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def tiny_causal(folder: Path, reply: str = "") -> str:
+    """A LLaMA in a folder, random, or trained to go on from "Response :" with one text."""
+    inner = words_tokenizer(("<s>", "</s>", "<unk>"), "<unk>", f"{TEXT} ###")
+    inner.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", 0)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=inner, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
+    torch.manual_seed(5)
+    shape = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    config = LlamaConfig(vocab_size=len(tokenizer), num_attention_heads=2, **shape)
+    model = LlamaForCausalLM(config)
+    if reply:
+        tokens = tokenizer([f"alpha lowers Response : {reply}"], return_tensors="pt").input_ids
+        _teach(model, 80, input_ids=tokens, labels=tokens)
+    model.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def _teach(model, n_steps: int, **batch: torch.Tensor) -> None:
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(n_steps):
+        model(**batch).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def _pair_tokenizer() -> PreTrainedTokenizerFast:
+    inner = words_tokenizer(BERT_MARKS, "[UNK]", TEXT)
+    inner.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B [SEP]",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=64,
+        model_input_names=["input_ids", "attention_mask"],
+    )
+
+
+def tiny_inference(folder: Path, labels: Sequence[str] = NLI_LABELS) -> str:
+    """A random classifier of natural language inference in a folder."""
+    tokenizer = _pair_tokenizer()
+    torch.manual_seed(7)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        initializer_range=0.8,
+        id2label=dict(enumerate(labels)),
+        label2id={label: i for i, label in enumerate(labels)},
+    )
+    BertForSequenceClassification(config).eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def tiny_alignscore(folder: Path) -> tuple[str, str]:
+    """A random checkpoint with the keys of the published ones, and the folder of its encoder.
+
+    Keys are those of AlignScore's program: the encoder, its language head, and three heads, beside
+    what its trainer notes.
+    """
+    tokenizer = _pair_tokenizer()
+    torch.manual_seed(9)
+    config = RobertaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=80,
+        type_vocab_size=1,
+        pad_token_id=0,
+        initializer_range=0.8,
+    )
+    base = folder / "encoder"
+    encoder = RobertaModel(config)
+    encoder.save_pretrained(base)
+    tokenizer.save_pretrained(base)
+    heads = {"bin_layer": 2, "tri_layer": 3, "reg_layer": 1, "mlm_head.dense": 16}
+    state = {f"base_model.{key}": value for key, value in encoder.state_dict().items()}
+    for name, n_out in heads.items():
+        layer = torch.nn.Linear(16, n_out)
+        state |= {f"{name}.{key}": value for key, value in layer.state_dict().items()}
+    # The published files are older, and store these.
+    state["base_model.embeddings.position_ids"] = torch.arange(80)[None]
+    checkpoint = folder / "AlignScore-tiny.ckpt"
+    torch.save({"epoch": 3, "state_dict": state, "hyper_parameters": {"lr": 1e-5}}, checkpoint)
+    return str(checkpoint), str(base)
+
+
+def tiny_convolution(path: Path) -> str:
+    """Random weights of the shape of SummaC-Conv's."""
+    torch.manual_seed(11)
+    torch.save(
+        {
+            "mlp.weight": torch.randn(1, 23),
+            "mlp.bias": torch.randn(1),
+            "layer_final.weight": torch.randn(2, 3),
+            "layer_final.bias": torch.randn(2),
+        },
+        path,
+    )
+    return str(path)
