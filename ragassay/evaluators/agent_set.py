@@ -23,6 +23,7 @@ from ragassay.agents.racar_rater import RacarRater
 from ragassay.agents.relevance_grader import RelevanceGrader
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
+from ragassay.agents.synthesizer import Synthesizer
 from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.agents.tuned_verifier import TunedVerifier
 from ragassay.agents.verifier import Verifier
@@ -63,6 +64,7 @@ class Agents:
     qa_writer: QAWriter = field(default_factory=QAWriter)
     qa_mender: QAMender = field(default_factory=QAMender)
     self_questioner: SelfQuestioner = field(default_factory=SelfQuestioner)
+    synthesizer: Synthesizer = field(default_factory=Synthesizer)
 
     def rater(self, kind: ItemKind) -> ItemRater:
         """Return the agent that rates a passage by items of a kind."""

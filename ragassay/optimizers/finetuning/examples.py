@@ -36,7 +36,7 @@ class ChatExample:
 
     @property
     def is_rating(self) -> bool:
-        """Whether the reply rates an answer."""
+        """True if the reply rates an answer."""
         return self.reply.startswith('{"rating"')
 
 
