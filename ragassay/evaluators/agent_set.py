@@ -20,6 +20,7 @@ from ragassay.agents.nugget_writer import NuggetWriter
 from ragassay.agents.qa_writer import QAMender, QAWriter, SelfQuestioner
 from ragassay.agents.query_writer import QueryWriter
 from ragassay.agents.racar_rater import RacarRater
+from ragassay.agents.rationale_auditor import RationaleAuditor
 from ragassay.agents.relevance_grader import RelevanceGrader
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
@@ -65,6 +66,7 @@ class Agents:
     qa_mender: QAMender = field(default_factory=QAMender)
     self_questioner: SelfQuestioner = field(default_factory=SelfQuestioner)
     synthesizer: Synthesizer = field(default_factory=Synthesizer)
+    rationale_auditor: RationaleAuditor = field(default_factory=RationaleAuditor)
 
     def rater(self, kind: ItemKind) -> ItemRater:
         """Return the agent that rates a passage by items of a kind."""
