@@ -76,7 +76,7 @@ class JudgedReason:
 
 @dataclass(frozen=True)
 class ReasonMeasures:
-    """What rules find in a reason.
+    """The findings of the rules in a reason.
 
     Attributes:
         recited: Share of its words that stand in the rubric too, three or more in a row.

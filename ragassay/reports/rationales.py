@@ -1,4 +1,4 @@
-"""What was found in a judge's reasons: for the terminal, as Markdown, as CSV."""
+"""Show what was found in a judge's reasons: on the terminal, as Markdown, as CSV."""
 
 from __future__ import annotations
 
