@@ -52,6 +52,12 @@ def similarity(
             "text, or that of the word read by itself, as YESciEval's program does."
         ),
     ] = "context",
+    lower_case: Annotated[
+        bool,
+        typer.Option(
+            "--lower-case", help="Compare all texts in lower case, as YESciEval's program does."
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -94,6 +100,7 @@ def similarity(
             embedder=embedder or EMBEDDED,
             wmd_vectors=wmd_vectors or (),
             wmd_words=wmd_words,
+            lower_case=lower_case,
         )
         _print(found, as_json)
         for path in write_similarity(found, out) if out else ():

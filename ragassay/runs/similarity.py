@@ -51,6 +51,7 @@ def similarity(
     embedder: str = EMBEDDED,
     wmd_vectors: Sequence[str] = (),
     wmd_words: WordReading = "context",
+    lower_case: bool = False,
 ) -> Similarity:
     """Compare the systems of a file of answers.
 
@@ -64,6 +65,7 @@ def similarity(
         wmd_vectors: Encoders for word mover's distance, each with a matrix of its own; by default
             the embedder. YESciEval shows SPECTER2 (figure 15) and SciBERT (figure 14).
         wmd_words: How they read words.
+        lower_case: Whether all texts are compared in lower case, as YESciEval's program does.
 
     Raises:
         InputError: A measure is unknown, vectors are given for one that is not asked for, a library
@@ -77,8 +79,11 @@ def similarity(
     records = records_where(found.records, where)
     if (wmd_vectors or wmd_words != "context") and all(kind.key != "wmd" for kind in kinds):
         raise InputError("the vectors are for word mover's distance: ask for it, --metric wmd")
+    texts = texts_by_system(records, limit)
+    if lower_case:
+        texts = {name: {q: t.lower() for q, t in one.items()} for name, one in texts.items()}
     return compare_texts(
-        texts_by_system(records, limit),
+        texts,
         kinds,
         embedder,
         found.rejections,
