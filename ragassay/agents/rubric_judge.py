@@ -74,6 +74,7 @@ class RubricJudge(Agent):
     Args:
         strategy: The prompting strategy.
         hints: Ratings attributed to an expert, by the record's id and the rubric's name.
+        examples: Examples to show instead of the rubric's own, by the same; untrusted.
     """
 
     name = "rubric_judge"
@@ -82,10 +83,12 @@ class RubricJudge(Agent):
         self,
         strategy: Strategy = "knowledge",
         hints: Mapping[tuple[str, str], str] | None = None,
+        examples: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         super().__init__(rating_signature(LIKERT))
         self.strategy: Strategy = strategy
         self.hints = dict(hints or {})
+        self.examples = dict(examples or {})
         self.of_rubric: dict[str, CompiledPredictor] = {}
         """Compiled prompts of single rubrics."""
 
@@ -119,7 +122,7 @@ class RubricJudge(Agent):
         mark = mark_of(case)
         hint = hint or self.hints.get((case.record_id, rubric.name), "")
         beside = {
-            "examples": rubric.rendered_examples() if self.strategy == "few_shot" else "",
+            "examples": self._examples(case, rubric) if self.strategy == "few_shot" else "",
             "facts": fenced(facts, mark) if facts else "",
             "others": fenced(others, mark) if others else "",
             "hint": hint,
@@ -144,6 +147,10 @@ class RubricJudge(Agent):
             return judgment_of(found, usage, case, rubric.name, rubric.bounds)
 
         return Request(signature, inputs, tuple(own.demos if own else predictor.demos), read)
+
+    def _examples(self, case: Case, rubric: Rubric) -> str:
+        given = self.examples.get((case.record_id, rubric.name))
+        return fenced(given, mark_of(case)) if given else rubric.rendered_examples()
 
 
 def judgment_of(

@@ -1,7 +1,8 @@
 """Rate an answer on one rubric, with a model fine-tuned for it.
 
 The prompt is as short as possible: the model has learnt the rubrics, and its context is the
-question, the answer sentence by sentence, and its own marks on them. It sees no sources.
+question, the answer sentence by sentence, and its own marks on them. It sees sources only where it
+was trained with them (`ragassay finetune judge --source-chars`).
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from pydantic import StringConstraints
 from ragassay.agents.adapter import CompactAdapter
 from ragassay.agents.answer_reader import read_context
 from ragassay.agents.base import Agent, Request
+from ragassay.agents.context import fence_mark, fenced, source_lines
 from ragassay.agents.rubric_judge import judgment_of
 from ragassay.prompts import load_prompts
 from ragassay.records import Case, Judgment, Mark, Reading, Usage
+from ragassay.retrievers.passages import condense
 
 Reason = Annotated[
     str,
@@ -47,31 +50,51 @@ class TunedJudge(Agent):
     def __init__(self) -> None:
         super().__init__(RateAnswer)
 
-    def request(self, case: Case, reading: Reading, rubric: str) -> Request:
+    def request(self, case: Case, reading: Reading, rubric: str, papers: str = "") -> Request:
         """Rate the case's answer; the score is the expectation over the five ratings."""
 
         def read(found: dspy.Prediction, usage: Usage) -> Judgment:
             found["sentences"] = sentences_named(found.rationale, reading.faults)
             return judgment_of(found, usage, case, rubric, (1, 5))
 
-        return self.asking(read, **rating_inputs(case, reading.faults, rubric))
+        return self.asking(read, **rating_inputs(case, reading.faults, rubric, papers))
 
-    def messages(self, case: Case, faults: Mapping[int, Mark], rubric: str) -> list[dict[str, str]]:
+    def messages(
+        self, case: Case, faults: Mapping[int, Mark], rubric: str, papers: str = ""
+    ) -> list[dict[str, str]]:
         """Return the prompt as the model sees it, for training."""
-        inputs = rating_inputs(case, faults, rubric)
+        inputs = rating_inputs(case, faults, rubric, papers)
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
-def rating_inputs(case: Case, faults: Mapping[int, Mark], rubric: str) -> dict[str, str]:
+def rating_inputs(
+    case: Case, faults: Mapping[int, Mark], rubric: str, papers: str = ""
+) -> dict[str, str]:
     """Return the inputs of a rating.
 
     Args:
         case: The case.
         faults: The faults of its sentences, by their numbers.
         rubric: The rubric's name.
+        papers: From `papers_shown`; empty for none.
     """
     marks = ", ".join(f"{n} {mark}" for n, mark in sorted(faults.items())) or "none"
-    return {"context": read_context(case), "marks": marks, "rubric": rubric.replace("_", " ")}
+    context = "\n".join(filter(None, (read_context(case), papers)))
+    return {"context": context, "marks": marks, "rubric": rubric.replace("_", " ")}
+
+
+def papers_shown(case: Case, n_chars: int) -> str:
+    """Return the sources as a judge reads them that was trained with sources (figure 17).
+
+    Args:
+        case: The case.
+        n_chars: Budget of all texts; the sentences closest to question and answer are kept. 0 for
+            no sources.
+    """
+    if not n_chars or not case.sources:
+        return ""
+    shown = source_lines(condense(case.sources, f"{case.question} {case.answer}", n_chars))
+    return f"{load_prompts().context.sources}\n{fenced(shown, fence_mark([shown]))}"
 
 
 def sentences_named(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:

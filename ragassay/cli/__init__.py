@@ -19,6 +19,7 @@ from ragassay.cli.nuggets import app as nuggets_app
 from ragassay.cli.optimize import optimize
 from ragassay.cli.prompts import app as prompts_app
 from ragassay.cli.qa import app as qa_app
+from ragassay.cli.rationales import rationales
 from ragassay.cli.report import report
 from ragassay.cli.review import review
 from ragassay.cli.serve import serve
@@ -50,6 +51,7 @@ app.command()(meta_evaluate)
 app.command()(matrix)
 app.command()(similarity)
 app.command()(strategies)
+app.command()(rationales)
 app.command()(convert)
 app.command()(optimize)
 app.command()(finetune)

@@ -69,6 +69,23 @@ def finetune(
     systems: Annotated[
         int, typer.Option(min=1, help="Of a judge's data: systems learnt from, of each question.")
     ] = 4,
+    targets: Annotated[
+        Literal["made", "replies"],
+        typer.Option(
+            help="Of a judge: what it is to say. made: ratings and reasons that we made, by what "
+            "was done to an answer; replies: what the judges said whose ratings the data holds, "
+            "as in YESciEval: with cpo, on a damaged answer, a low rating (1 for extreme damage, "
+            "up to 3 for subtle) is wanted, and a higher one not."
+        ),
+    ] = "made",
+    source_chars: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Of a judge: most characters of the sources that it reads with each answer, the "
+            "sentences closest to it; 0 for none. They need longer rows (--row-tokens).",
+        ),
+    ] = 0,
     limit: Annotated[int, typer.Option(min=0, help="Only the first N examples; 0 for all.")] = 0,
     epochs: Annotated[
         float | None,
@@ -122,6 +139,9 @@ def finetune(
 
       ragassay finetune judge --data bioasq-answers.jsonl.gz --method cpo --start adapters/judge
       --out adapters/judge-cpo
+
+      ragassay finetune judge --data bioasq-answers.jsonl.gz --targets replies --method cpo --start
+      adapters/judge --source-chars 6000 --row-tokens 4096 --out adapters/judge-replies
 
       ragassay audit answers.jsonl --judge ragassay/adapters/judge
 
@@ -188,6 +208,8 @@ def finetune(
                 labels=labels,
                 papers=papers,
                 n_systems=systems,
+                targets=targets,
+                source_chars=source_chars,
                 limit=limit,
                 work=work,
             )

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
-from ragassay.cli.options import Json, OnlyWhere
+from ragassay.cli.options import DryRun, Json, OnlyWhere, Quiet, takes
+from ragassay.errors import InputError
+from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ragassay.runs.generated_matrix import CallPlan, GeneratedAnswers
     from ragassay.runs.matrix import JudgeMatrix
+    from ragassay.settings import Settings
 
 
+@takes(EvaluateKeywords, "api_base", "limit", "concurrency")
 def matrix(
     runs: Annotated[
         list[Path] | None,
@@ -40,14 +48,53 @@ def matrix(
         Path | None,
         typer.Option(help="The file of the answers, for --where; by default that of --ratings."),
     ] = None,
-    out: Annotated[
+    target: Annotated[
         Path | None,
         typer.Option(
+            "--out",
             help="Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, heatmaps "
-            "(SVG) and a page with all of them (index.html) into this folder."
+            "(SVG) and a page with all of them (index.html) into this folder. With --generate also "
+            "everything that models wrote; by default runs/QUESTIONS-matrix.",
         ),
     ] = None,
+    generate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="QUESTIONS",
+            help="Have models answer these research questions first, from their papers: "
+            "YESciEval's questions file, or any file of answers that brings sources.",
+        ),
+    ] = None,
+    generator: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Of --generate: a model that writes a synthesis for each question; NAME@URL has "
+            "an endpoint of its own. Repeat for more.",
+        ),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Of --generate: a model that rates every synthesis on the nine rubrics; repeat "
+            "for more. By default the generators judge each other and themselves.",
+        ),
+    ] = None,
+    words: Annotated[
+        int, typer.Option(min=20, help="Of --generate: about how many words a synthesis has.")
+    ] = 200,
+    max_tokens: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Of --generate: tokens of a generator after which it begins no synthesis; 0: any.",
+        ),
+    ] = 0,
+    dry_run: DryRun = False,
     as_json: Json = False,
+    quiet: Quiet = False,
+    **options: Unpack[EvaluateKeywords],
 ) -> None:
     """Show how several judges rate several systems, and whether a judge prefers its own answers.
 
@@ -67,11 +114,33 @@ def matrix(
 
       ragassay matrix --ratings bioasq-train-answers.jsonl.gz --where variant=benign
 
+    With --generate the answers are written first: every generator writes one synthesis for each
+    question, a paragraph with citations from the abstracts of its papers, and every judge rates
+    all of them. answers.jsonl in the folder has the syntheses. The same command again goes on where
+    it stopped: nothing is written or rated twice, what failed is tried again.
+
+      ragassay matrix --generate bioasq-train-questions.jsonl.gz --limit 20
+      --generator openai/gpt-4.1-mini --generator mistral/mistral-large-latest
+
+      ragassay matrix --generate questions.jsonl --generator hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
+      --judge openai/gpt-4.1-mini --dry-run
+
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or a run is incomplete.
     """
     with errors_as_lines():
         from ragassay.runs.matrix import judge_matrix, write_judge_matrix
 
+        made: GeneratedAnswers | None = None
+        if generate is None and (generator or judge or dry_run):
+            raise InputError("--generator, --judge and --dry-run go with --generate QUESTIONS")
+        if generate is not None:
+            target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
+            given = generator or [], judge or generator or []
+            asked = _Asked(generate, *given, words, max_tokens, target)
+            made = _generated(asked, options, dry_run, as_json, quiet)
+            if made is None:
+                return
+            runs, answers = [*(runs or ()), *made.runs], answers or made.answers
         found = judge_matrix(
             runs or (),
             ratings,
@@ -80,11 +149,76 @@ def matrix(
             same=same or (),
             rubrics=rubric or (),
         )
+        if made is not None:
+            found = replace(found, warnings=(*made.warnings, *found.warnings))
         _print(found, as_json)
-        for path in write_judge_matrix(found, out) if out else ():
+        for path in write_judge_matrix(found, target) if target else ():
             typer.echo(f"wrote {path}", err=True)
     if found.rejections or found.warnings:
         raise typer.Exit(PARTIAL)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    questions: Path
+    generators: Sequence[str]
+    judges: Sequence[str]
+    words: int
+    max_tokens: int
+    out: Path
+
+
+def _generated(
+    asked: _Asked, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
+) -> GeneratedAnswers | None:
+    """Write and rate the syntheses; None where it was only asked what that would take."""
+    from ragassay.cli.output import print_rejections
+    from ragassay.runs.generated_matrix import generate_and_judge, planned
+    from ragassay.runs.progress import shown_progress
+    from ragassay.runs.syntheses import generator_settings, read_synthesis_jobs
+
+    if len(asked.generators) < 2:
+        raise InputError("a matrix compares models that write: --generator NAME, twice or more")
+    questions = read_synthesis_jobs(asked.questions, limit=options.get("limit"), words=asked.words)
+    print_rejections(questions.rejections)
+    if questions.n_bare:
+        typer.echo(f"{questions.n_bare} questions have no paper and are left out", err=True)
+    writers = [generator_settings(_settings(name, options)) for name in asked.generators]
+    judges = [_settings(name, options, only=["rubrics"]) for name in asked.judges]
+    if dry_run:
+        _print_plan(planned(questions, writers, judges), asked, as_json)
+        return None
+    made = generate_and_judge(
+        questions,
+        writers,
+        judges,
+        asked.out,
+        max_tokens=asked.max_tokens,
+        bar=lambda n, what: shown_progress(n, not quiet, what),
+    )
+    n_asked = len(made.syntheses)
+    typer.echo(f"{made.answers}: {made.n_written} of {n_asked} syntheses", err=True)
+    return made
+
+
+def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
+    chosen = {key: options.get(key) for key in ("api_base", "concurrency")}
+    return settings_of({"model": [name]} | chosen | more, spelled="flag")
+
+
+def _print_plan(plan: CallPlan, asked: _Asked, as_json: bool) -> None:
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        typer.echo(json.dumps(asdict(plan), indent=2))
+        return
+    typer.echo(
+        f"{plan.n_questions} questions, {len(asked.generators)} generators, "
+        f"{len(asked.judges)} judges: {plan.n_syntheses} calls that write and at most "
+        f"{plan.n_ratings} that rate, about {plan.n_prompt_tokens:,} tokens sent. What the folder "
+        f"{asked.out} has already is not asked for again."
+    )
 
 
 def _print(found: JudgeMatrix, as_json: bool) -> None:

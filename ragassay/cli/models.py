@@ -235,6 +235,13 @@ def _print_note(folder: Path) -> None:
         f"trained by {note.method} on {note.n_examples:,} examples from {data} "
         f"(SHA-256 {note.data_sha256}), seed {note.seed}"
     )
+    targets = {
+        "made": "its ratings and reasons were made, by what was done to the answers",
+        "replies": "its ratings and reasons are replies of the data's own judges",
+    }
+    if note.targets:
+        reads = f"up to {note.source_chars:,} characters of" if note.source_chars else "no"
+        typer.echo(f"{targets[note.targets]}; it reads {reads} sources")
 
 
 def _print_check(item: ShelfItem, found: Sequence[FileCheck]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -36,6 +36,28 @@ def similarity(
             "or its folder; by default the installed all-MiniLM-L6-v2.",
         ),
     ] = None,
+    wmd_vectors: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Encoder behind word mover's distance alone, in place of --embedder: "
+            "allenai/scibert_scivocab_uncased, allenai/specter2_base, or a folder. Repeat for "
+            "more, each with a table of its own.",
+        ),
+    ] = None,
+    wmd_words: Annotated[
+        Literal["context", "alone"],
+        typer.Option(
+            help="What word mover's distance takes as a word's vector: that of each token in its "
+            "text, or that of the word read by itself, as YESciEval's program does."
+        ),
+    ] = "context",
+    lower_case: Annotated[
+        bool,
+        typer.Option(
+            "--lower-case", help="Compare all texts in lower case, as YESciEval's program does."
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -59,7 +81,8 @@ def similarity(
 
       ragassay similarity bioasq-train-answers.jsonl.gz --where variant=benign --metric rougeL
 
-      ragassay similarity answers.jsonl --metric wmd --embedder allenai/scibert_scivocab_uncased
+      ragassay similarity answers.jsonl --metric wmd --wmd-vectors allenai/scibert_scivocab_uncased
+      --wmd-vectors allenai/specter2_base --wmd-words alone
 
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, the rest is compared.
     """
@@ -75,6 +98,9 @@ def similarity(
             limit=limit,
             questions=options.get("questions"),
             embedder=embedder or EMBEDDED,
+            wmd_vectors=wmd_vectors or (),
+            wmd_words=wmd_words,
+            lower_case=lower_case,
         )
         _print(found, as_json)
         for path in write_similarity(found, out) if out else ():

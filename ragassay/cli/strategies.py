@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
@@ -26,6 +26,14 @@ def strategies(
         Path | None,
         typer.Option(help="Ratings of people; by default those that the file of answers holds."),
     ] = None,
+    inversion: Annotated[
+        Literal["extreme", "mirror"],
+        typer.Option(
+            help="How people's usual rating is turned over to mislead the judge: to the opposite "
+            "end of the scale (extreme), or to its mirror image (mirror: of 1 to 5, 2 becomes 4 "
+            "and 3 stays). The paper's equation is not in its published text."
+        ),
+    ] = "extreme",
     as_json: Json = False,
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
@@ -44,6 +52,9 @@ def strategies(
     3. the share of ratings that the made-up one did not change;
 
     4. the sentiment of the justifications.
+
+    The two examples are the answers to other questions that people rated best and worst on the
+    rubric; where there are none, the rubric's own.
 
     One judge is asked; for a fine-tuned one, its base model. By default the rubrics are those of
     the file's ratings. Without people's ratings the judge is misled by the opposite of its own
@@ -78,7 +89,7 @@ def strategies(
         folder = run_folder(answers, options, "-strategies").path
         n_steps = N_WAYS * len(given.job.records)
         with shown_progress(n_steps, enabled=not quiet) as listen:
-            study = study_strategies(given, settings, folder, listen)
+            study = study_strategies(given, settings, folder, listen, inversion)
         written = write_strategies(study, folder)
         _show(study, written, as_json, quiet)
     if study.failures or study.rejections or study.n_unscored:
@@ -88,7 +99,7 @@ def strategies(
 def _show(study: StrategyStudy, written: tuple[Path, ...], as_json: bool, quiet: bool) -> None:
     from ragassay.reports.labels import one_line
 
-    for note in study.notes:
+    for note in (*study.how, *study.notes):
         typer.echo(one_line(note), err=True)
     if as_json:
         typer.echo(study.to_json())

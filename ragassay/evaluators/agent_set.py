@@ -21,9 +21,11 @@ from ragassay.agents.nugget_writer import NuggetWriter
 from ragassay.agents.qa_writer import QAMender, QAWriter, SelfQuestioner
 from ragassay.agents.query_writer import QueryWriter
 from ragassay.agents.racar_rater import RacarRater
+from ragassay.agents.rationale_auditor import RationaleAuditor
 from ragassay.agents.relevance_grader import RelevanceGrader
 from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.agents.sentence_labeller import SentenceLabeller
+from ragassay.agents.synthesizer import Synthesizer
 from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.agents.tuned_verifier import TunedVerifier
 from ragassay.agents.verifier import Verifier
@@ -65,6 +67,8 @@ class Agents:
     qa_writer: QAWriter = field(default_factory=QAWriter)
     qa_mender: QAMender = field(default_factory=QAMender)
     self_questioner: SelfQuestioner = field(default_factory=SelfQuestioner)
+    synthesizer: Synthesizer = field(default_factory=Synthesizer)
+    rationale_auditor: RationaleAuditor = field(default_factory=RationaleAuditor)
 
     def rater(self, kind: ItemKind) -> ItemRater:
         """Return the agent that rates a passage by items of a kind."""

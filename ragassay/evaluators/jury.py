@@ -125,6 +125,11 @@ class Jury:
         is_known = self.settings.rubric_set == TUNED_RUBRICS
         return note is not None and note.task == "judge" and is_known
 
+    def source_chars_of(self, judge: str) -> int:
+        """Return how much of the sources a fine-tuned judge reads; 0 for none."""
+        note = note_of(self.name_of(judge))
+        return note.source_chars if note else 0
+
     def rates_tuned(self, judge: str, rubric: str) -> bool:
         """Return whether a judge rates a rubric as it was fine-tuned to."""
         return self.is_tuned(judge) and rubric in load_rubrics(TUNED_RUBRICS)

@@ -98,6 +98,8 @@ class RubricEvaluator(Evaluator[str]):
             yield tools.jury.rater.rater.digest if tools.jury.rater else ""
             yield file.signals.model_dump_json()
         yield from reading.marks if reading else ()
+        if tools.jury.rates_tuned(task.judge, subject) and (papers := _papers(task, file, tools)):
+            yield papers
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[Judgment]:
         """Return one judgment a rubric: the panel's, or the judge's; none of an empty answer."""
@@ -176,10 +178,18 @@ async def _tuned(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Jud
     """Rate what a fine-tuned judge read, with what reading cost."""
     reading: Any = _reading(rubric, task, file, tools)
     reading = reading or await tools.agents.reader.acall(case=file.case)
+    papers = _papers(task, file, tools)
     judgment: Any = await tools.agents.tuned_judge.acall(
-        case=file.case, reading=reading, rubric=rubric
+        case=file.case, reading=reading, rubric=rubric, papers=papers
     )
     return judgment.model_copy(update={"usage": judgment.usage + reading.usage})
+
+
+def _papers(task: Task, file: CaseFile, tools: Toolbox) -> str:
+    """Return the sources that a fine-tuned judge reads; empty where it was trained without."""
+    from ragassay.agents.tuned_judge import papers_shown
+
+    return papers_shown(file.case, tools.jury.source_chars_of(task.judge))
 
 
 def _reading(rubric: str, task: Task, file: CaseFile, tools: Toolbox) -> Reading | None:

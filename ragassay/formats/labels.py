@@ -72,6 +72,7 @@ class LabelRow(Row):
     sentence: int | None = Field(default=None, ge=1)
     item: str = ""
     annotator: str = ""
+    reason: str = ""
 
 
 LABELS = Format(
@@ -79,7 +80,7 @@ LABELS = Format(
     required=(("task",), ("label",)),
     fields=frozenset(LabelRow.model_fields),
     leading="task",
-    keys="task, label, record_id or topic and system[, sentence, item, annotator]",
+    keys="task, label, record_id or topic and system[, sentence, item, annotator, reason]",
 )
 
 _READERS: tuple[tuple[Format, Callable[[Item], Sequence[HumanLabel | Problem]]], ...] = (

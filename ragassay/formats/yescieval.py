@@ -179,6 +179,7 @@ def read_yescieval_labels(item: Item) -> list[HumanLabel | Problem]:
             system=row.generator,
             item=rubric.lower(),
             annotator=judge,
+            reason=rating.rationale,
         )
         for judge, ratings in rated.ratings.items()
         for rubric, rating in ratings.items()

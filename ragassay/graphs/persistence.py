@@ -17,7 +17,14 @@ from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from ragassay import errors, records
-from ragassay.graphs import evidence_state, exam_state, nugget_state, qa_state, state
+from ragassay.graphs import (
+    evidence_state,
+    exam_state,
+    nugget_state,
+    qa_state,
+    state,
+    synthesis_state,
+)
 
 
 def serializer() -> JsonPlusSerializer:
@@ -30,6 +37,7 @@ def serializer() -> JsonPlusSerializer:
             *nugget_state.SERIALIZED_TYPES,
             *exam_state.SERIALIZED_TYPES,
             *qa_state.SERIALIZED_TYPES,
+            *synthesis_state.SERIALIZED_TYPES,
             *(getattr(records, name) for name in records.__all__),
             *(kind for _, kind in inspect.getmembers(errors, inspect.isclass)),
         )

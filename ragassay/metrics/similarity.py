@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from ragassay.errors import InputError
+from ragassay.text.sentences import sentences_of
 
 if TYPE_CHECKING:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
@@ -219,6 +220,21 @@ def _rouge(kind: str, reference: str, candidate: str) -> float | None:
     if not (reference.split() and candidate.split()):
         return None
     return float(_rouge_scorer().score(reference, candidate)[kind].fmeasure)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words and punctuation marks of a text in lower case, by nltk's word tokenizer.
+
+    As YESciEval's program; sentences are found by our own rules, as nltk's need a download.
+
+    Example:
+        >>> words_of("It doesn't help. (Much.)")
+        ['it', 'does', "n't", 'help', '.', '(', 'much', '.', ')']
+    """
+    with similarity_extra():
+        from nltk.tokenize import NLTKWordTokenizer
+    tokenizer = NLTKWordTokenizer()
+    return [word for part in sentences_of(text.lower()) for word in tokenizer.tokenize(part)]
 
 
 def _tokens(text: str) -> list[str]:

@@ -56,20 +56,22 @@ def transport_distance(
     """Return the least mean distance over which one cloud of vectors can be moved onto another.
 
     min over T of sum T_ij |x_i - y_j|, where T's rows and columns sum to the weights: word mover's
-    distance (Kusner et al. 2015), for unit vectors.
+    distance (Kusner et al. 2015).
 
     Args:
-        first: shape (n, n_dimensions), each of length 1.
-        second: shape (m, n_dimensions), each of length 1.
+        first: shape (n, n_dimensions).
+        second: shape (m, n_dimensions).
         first_weights: shape (n,), summing to 1; None for equal ones.
         second_weights: shape (m,), summing to 1; None for equal ones.
 
     Returns:
-        In [0, 2], 0 for equal clouds; None where either is empty.
+        At least 0, for vectors of length 1 at most 2; 0 for equal clouds, None where either is
+        empty.
     """
     if not (len(first) and len(second)):
         return None
     import numpy as np
+    from scipy.spatial.distance import cdist
 
     with similarity_extra():
         from ot import emd2
@@ -77,8 +79,7 @@ def transport_distance(
         np.full(len(cloud), 1 / len(cloud)) if given is None else given
         for cloud, given in ((first, first_weights), (second, second_weights))
     )
-    cosines = first.astype(float) @ second.astype(float).T
-    distances = np.sqrt(np.maximum(0.0, 2 - 2 * cosines))
+    distances = cdist(first.astype(float), second.astype(float))
     return float(cast("float", emd2(one, two, distances, numItermax=MOST_STEPS)))
 
 

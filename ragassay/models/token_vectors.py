@@ -21,13 +21,16 @@ from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 MOST_TOKENS = 512
 """Longest input of a model that does not state its limit."""
 
 _BATCH = 16
 """Texts encoded at a time: with long answers, larger batches are slower."""
+
+_WORD_BATCH = 256
+"""Single words encoded at a time."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,31 @@ class TokenEncoder:
             SettingsError: The model is unavailable.
         """
         return [self._cloud(text) for text in texts]
+
+    def encode_alone(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vector of each word read by itself: the last layer's at the first position.
+
+        That is [CLS] in a BERT. YESciEval's program made its vectors so, from words in lower case.
+
+        Returns:
+            By word, shape (n_dimensions,), of any length.
+
+        Raises:
+            SettingsError: The model is unavailable.
+        """
+        import torch
+
+        model, tokenizer = self._model()
+        distinct = list(dict.fromkeys(words))
+        found: dict[str, NDArray[np.float32]] = {}
+        for start in range(0, len(distinct), _WORD_BATCH):
+            part = distinct[start : start + _WORD_BATCH]
+            with quiet_loading():
+                batch = _padded(tokenizer, part)
+            with torch.inference_mode():
+                states = model(**batch).last_hidden_state[:, 0].float().numpy()
+            found |= dict(zip(part, states, strict=True))
+        return found
 
     def bertscore_f1(
         self, references: Sequence[str], candidates: Sequence[str]
@@ -156,6 +184,15 @@ class TokenEncoder:
             is_start=np.array([i == 0 or words[i - 1] != w for i, w in enumerate(words)]),
             n_cut=max(0, n_tokens - int(kept.sum())),
         ).kept(kept)
+
+
+def _padded(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> BatchEncoding:
+    """Return words as a batch, padded at the end, whatever the tokenizer pads with."""
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer(
+        list(words), truncation=True, padding=True, padding_side="right", return_tensors="pt"
+    )
 
 
 def _has_letter(piece: str) -> bool:

@@ -43,6 +43,9 @@ class TunedNote(Frozen):
         n_examples: The number of examples.
         seed: Seed of all draws.
         versions: Versions of the libraries that trained it.
+        targets: Of a judge: "made" ratings and reasons by what was done to the answers, or the
+            "replies" of the data's own judges; empty for other tasks.
+        source_chars: Of a judge: budget of the sources that it reads; 0 for none.
     """
 
     task: TunedTask
@@ -56,6 +59,8 @@ class TunedNote(Frozen):
     n_examples: int
     seed: int
     versions: dict[str, str]
+    targets: Literal["", "made", "replies"] = ""
+    source_chars: int = 0
 
 
 def base_digest(base: str) -> str:

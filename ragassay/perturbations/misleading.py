@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Literal
 
 from ragassay.errors import InputError
+
+Inversion = Literal["extreme", "mirror"]
+"""How a rating is turned over: to the opposite end of the scale, or to its mirror image."""
 
 
 def mode_rating(ratings: Sequence[int]) -> int:
@@ -31,20 +35,31 @@ def mode_rating(ratings: Sequence[int]) -> int:
     return max(counts, key=lambda rating: (counts[rating], rating))
 
 
-def perturbed_rating(ratings: Sequence[int], low: int, high: int) -> int:
-    """Return the opposite end of the scale: its top for a low mode, its bottom for a high one.
+def perturbed_rating(
+    ratings: Sequence[int], low: int, high: int, inversion: Inversion = "extreme"
+) -> int:
+    """Turn the mode of people's ratings over, to mislead a judge.
 
-    Equation 1 of Chaudhary et al. (section 3.3) is missing in the published text; this follows its
-    description. A mode at or below the middle of the scale counts as low: 3 of 1 to 5 becomes 5. On
-    scales with no middle rating (0 to 1) this does not matter.
+    Equation 1 of Chaudhary et al. (section 3.3) is missing in the published text. What it says of
+    it: the mode of the experts' ratings is determined, the highest rating where all three differ;
+    the perturbed rating "is not simply the mode", it "inverts the rating scale based on the mode's
+    value to emphasize edge cases"; it "inverts low and high ratings"; and it is made in the same
+    way on every scale (0 to 1, 1 to 3 and 1 to 5). Both readings of this:
+
+    - extreme: the opposite end of the scale, its top for a low mode and its bottom for a high one.
+      A mode in the middle counts as low: 3 of 1 to 5 becomes 5. It never is the mode itself.
+    - mirror: low + high - mode: 2 of 1 to 5 becomes 4, and 3 stays 3, which misleads nobody.
+
+    They agree at the ends of a scale, and so on 0 to 1 always.
 
     Args:
         ratings: The raters' ratings of one answer on one metric, each from low to high.
         low: The scale's lowest rating.
         high: The scale's highest rating.
+        inversion: Which of the readings.
 
     Returns:
-        low or high.
+        From low to high.
 
     Raises:
         InputError: There is no rating, one lies outside the scale, or the scale is empty.
@@ -52,6 +67,8 @@ def perturbed_rating(ratings: Sequence[int], low: int, high: int) -> int:
     Example:
         >>> perturbed_rating([1, 2, 2], 1, 5), perturbed_rating([5, 4, 4], 1, 5)
         (5, 1)
+        >>> perturbed_rating([1, 2, 2], 1, 5, "mirror"), perturbed_rating([3, 3, 4], 1, 5, "mirror")
+        (4, 3)
         >>> perturbed_rating([3, 3, 4], 1, 5), perturbed_rating([0, 0, 1], 0, 1)
         (5, 1)
     """
@@ -60,4 +77,7 @@ def perturbed_rating(ratings: Sequence[int], low: int, high: int) -> int:
     outside = [rating for rating in ratings if not low <= rating <= high]
     if outside:
         raise InputError(f"Rating {outside[0]} is outside the scale of {low} to {high}.")
-    return high if 2 * mode_rating(ratings) <= low + high else low
+    mode = mode_rating(ratings)
+    if inversion == "mirror":
+        return low + high - mode
+    return high if 2 * mode <= low + high else low

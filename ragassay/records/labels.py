@@ -33,6 +33,7 @@ class HumanLabel(Frozen):
         sentence: 1-based, for relevance and citation.
         item: The cited document's id, the nugget's text, the name of the rubric or dimension.
         annotator: The person's name; empty where unknown.
+        reason: Why; empty where unknown.
     """
 
     task: LabelTask
@@ -43,3 +44,4 @@ class HumanLabel(Frozen):
     sentence: int | None = Field(default=None, ge=1)
     item: str = ""
     annotator: str = ""
+    reason: str = ""

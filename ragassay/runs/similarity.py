@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragassay.errors import InputError
@@ -14,24 +15,13 @@ from ragassay.metrics.similarity import (
     SimilarityKind,
     has_synonyms,
 )
-from ragassay.metrics.transport import (
-    inverse_document_frequencies,
-    mover_score,
-    rarity_weights,
-    transport_distance,
-)
 from ragassay.models.embeddings import EMBEDDED
-from ragassay.models.token_vectors import TokenCloud, TokenEncoder
+from ragassay.models.token_vectors import TokenEncoder
 from ragassay.records import Record, Rejection, Score
 from ragassay.reports.matrices import matrices_csv, matrices_latex, matrices_page, matrix_plot
 from ragassay.runs.compare import file_stem, write_files
 from ragassay.runs.selection import records_where
-
-Pair = tuple[str, str]
-"""The texts of a reference and of a candidate."""
-
-_N_AT_A_TIME = 512
-"""Pairs of texts whose vectors BERTScore keeps at a time."""
+from ragassay.runs.text_measures import READINGS, MeasuredTexts, Pair, WordReading
 
 
 @dataclass(frozen=True)
@@ -59,6 +49,9 @@ def similarity(
     limit: int | None = None,
     questions: Path | None = None,
     embedder: str = EMBEDDED,
+    wmd_vectors: Sequence[str] = (),
+    wmd_words: WordReading = "context",
+    lower_case: bool = False,
 ) -> Similarity:
     """Compare the systems of a file of answers.
 
@@ -69,17 +62,34 @@ def similarity(
         limit: Only this many questions, the first ones.
         questions: The questions' file, for formats that need one.
         embedder: An encoder that transformers can load.
+        wmd_vectors: Encoders for word mover's distance, each with a matrix of its own; by default
+            the embedder. YESciEval shows SPECTER2 (figure 15) and SciBERT (figure 14).
+        wmd_words: How they read words.
+        lower_case: Whether all texts are compared in lower case, as YESciEval's program does.
 
     Raises:
-        InputError: A measure is unknown, a library is missing, the file cannot be read, there are
-            fewer than two systems, or a system answers a question twice.
+        InputError: A measure is unknown, vectors are given for one that is not asked for, a library
+            is missing, the file cannot be read, there are fewer than two systems, or a system
+            answers a question twice.
     """
     from ragassay.formats import read_records
 
     kinds = _kinds(metrics)
     found = read_records(Path(answers), questions=questions, answered=True)
     records = records_where(found.records, where)
-    return compare_texts(texts_by_system(records, limit), kinds, embedder, found.rejections)
+    if (wmd_vectors or wmd_words != "context") and all(kind.key != "wmd" for kind in kinds):
+        raise InputError("the vectors are for word mover's distance: ask for it, --metric wmd")
+    texts = texts_by_system(records, limit)
+    if lower_case:
+        texts = {name: {q: t.lower() for q, t in one.items()} for name, one in texts.items()}
+    return compare_texts(
+        texts,
+        kinds,
+        embedder,
+        found.rejections,
+        wmd_vectors=wmd_vectors,
+        wmd_words=wmd_words,
+    )
 
 
 def compare_texts(
@@ -87,6 +97,9 @@ def compare_texts(
     kinds: Sequence[SimilarityKind],
     embedder: str = EMBEDDED,
     rejections: Sequence[Rejection] = (),
+    *,
+    wmd_vectors: Sequence[str] = (),
+    wmd_words: WordReading = "context",
 ) -> Similarity:
     """Compare systems by their texts.
 
@@ -95,19 +108,33 @@ def compare_texts(
         kinds: The measures.
         embedder: An encoder that transformers can load.
         rejections: Lines that could not be read.
+        wmd_vectors: As for `similarity`.
+        wmd_words: As for `similarity`.
     """
     questions = list(dict.fromkeys(q for of_system in texts.values() for q in of_system))
     pairs: dict[Pair, None] = {}
     for question in questions:
         having = [of_system[question] for of_system in texts.values() if question in of_system]
         pairs |= dict.fromkeys((one, two) for one in having for two in having)
-    measured = _Measured(list(pairs), TokenEncoder(embedder))
-    matrices = tuple(_matrix(kind, texts, questions, measured.values(kind)) for kind in kinds)
-    notes = measured.notes()
+    measured = MeasuredTexts(list(pairs), TokenEncoder(embedder))
+    matrices: list[Matrix] = []
+    notes: tuple[str, ...] = ()
+    others = wmd_vectors or ((embedder,) if wmd_words != "context" else ())
+    for kind in kinds:
+        if kind.key != "wmd" or not others:
+            matrices.append(_matrix(kind, texts, questions, measured.values(kind)))
+            continue
+        for name in dict.fromkeys(others):
+            own = MeasuredTexts(list(pairs), TokenEncoder(name), wmd_words)
+            matrices.append(_matrix(_wmd_by(kind, name, wmd_words), texts, questions, own.wmds()))
+            notes += (f"word mover's distance over vectors of {name}, {READINGS[wmd_words]}",)
+            notes += tuple(f"{name}: {note}" for note in own.notes())
+    notes += measured.notes()
     if any(kind.key == "meteor" for kind in kinds) and not has_synonyms():
         notes = ("METEOR aligned forms and stems, no synonyms: nltk's WordNet is missing", *notes)
-    is_embedded = any(kind.key not in TEXT_MEASURES for kind in kinds)
-    return Similarity(matrices, embedder if is_embedded else "", notes, tuple(rejections))
+    without = {*TEXT_MEASURES, "wmd"} if others else set(TEXT_MEASURES)
+    is_embedded = any(kind.key not in without for kind in kinds)
+    return Similarity(tuple(matrices), embedder if is_embedded else "", notes, tuple(rejections))
 
 
 def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, dict[str, str]]:
@@ -165,68 +192,15 @@ def write_similarity(found: Similarity, out: Path) -> tuple[Path, ...]:
     return write_files(out, texts | plots)
 
 
-class _Measured:
-    """Measures of pairs of texts, with vectors computed once."""
-
-    def __init__(self, pairs: Sequence[Pair], encoder: TokenEncoder) -> None:
-        self._pairs = pairs
-        self._encoder = encoder
-        self._clouds: dict[str, TokenCloud] | None = None
-
-    def values(self, kind: SimilarityKind) -> dict[Pair, float | None]:
-        """Return the measure of each pair, reference first."""
-        pairs = self._pairs
-        if kind.is_symmetric:
-            pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
-        found = dict(zip(pairs, self._computed(kind.key, pairs), strict=True))
-        if kind.is_symmetric:
-            found |= {(two, one): value for (one, two), value in found.items()}
-        return found
-
-    def notes(self) -> tuple[str, ...]:
-        """Return notes on what was left out."""
-        n_cut = sum(cloud.n_cut > 0 for cloud in (self._clouds or {}).values())
-        if not n_cut:
-            return ()
-        return (f"{n_cut} texts were longer than the embedding model reads, and were cut",)
-
-    def _computed(self, key: str, pairs: Sequence[Pair]) -> list[float | None]:
-        if key in TEXT_MEASURES:
-            measure = TEXT_MEASURES[key]
-            return [measure(one, two) for one, two in pairs]
-        if key == "bertscore":
-            return self._bertscores(pairs)
-        distance = self._moverscore() if key == "moverscore" else self._wmd()
-        return [distance(one, two) for one, two in pairs]
-
-    def _bertscores(self, pairs: Sequence[Pair]) -> list[float | None]:
-        found: list[float | None] = []
-        for start in range(0, len(pairs), _N_AT_A_TIME):
-            part = pairs[start : start + _N_AT_A_TIME]
-            found += self._encoder.bertscore_f1([one for one, _ in part], [two for _, two in part])
-        return found
-
-    def _wmd(self) -> Callable[[str, str], float | None]:
-        words = {text: cloud.kept(cloud.is_word) for text, cloud in self._encoded().items()}
-        return lambda one, two: transport_distance(words[one].vectors, words[two].vectors)
-
-    def _moverscore(self) -> Callable[[str, str], float | None]:
-        clouds = self._encoded()
-        words = {text: c.kept(c.is_word & c.is_start) for text, c in clouds.items()}
-        rarity = inverse_document_frequencies([cloud.ids for cloud in words.values()])
-        weights = {text: rarity_weights(cloud.ids, rarity) for text, cloud in words.items()}
-
-        def score(one: str, two: str) -> float | None:
-            ends = words[one].vectors, words[two].vectors
-            return mover_score(transport_distance(*ends, weights[one], weights[two]))
-
-        return score
-
-    def _encoded(self) -> dict[str, TokenCloud]:
-        if self._clouds is None:
-            texts = list(dict.fromkeys(text for pair in self._pairs for text in pair))
-            self._clouds = dict(zip(texts, self._encoder.encode(texts), strict=True))
-        return self._clouds
+def _wmd_by(kind: SimilarityKind, name: str, reading: WordReading) -> SimilarityKind:
+    """Return word mover's distance as the measure by one model's vectors."""
+    ending = "" if reading == "context" else f"-{reading}"
+    return replace(
+        kind,
+        key=f"{kind.key}-{name.rstrip('/').rpartition('/')[2]}{ending}",
+        title=f"{kind.title} ({name}, {READINGS[reading]})",
+        scale=kind.scale if reading == "context" else (0.0, math.inf),
+    )
 
 
 def _matrix(

@@ -20,7 +20,7 @@ from ragassay.metrics.strategies import (
     rubric_robustness,
 )
 from ragassay.models.tuned import untuned
-from ragassay.perturbations.misleading import perturbed_rating
+from ragassay.perturbations.misleading import Inversion, perturbed_rating
 from ragassay.prompts import RUBRIC_SETS, STRATEGIES, Rubric, RubricSet
 from ragassay.records import Evaluation, HumanLabel, Record, RecordFailure, Rejection
 from ragassay.reports.strategies import (
@@ -33,6 +33,8 @@ from ragassay.runs.compare import write_files
 from ragassay.runs.engine import Listener
 from ragassay.runs.evaluate import Job, job_of, read_job, run, run_sync
 from ragassay.runs.folder import RunFolder
+from ragassay.runs.rated_examples import Place, question_of, rated_examples, with_examples
+from ragassay.runs.strategy_notes import how_asked, idle_hints, study_notes
 from ragassay.settings import Settings
 
 BASE = "knowledge"
@@ -41,8 +43,8 @@ BASE = "knowledge"
 N_WAYS = len(STRATEGIES) + 1
 """Number of ratings of each answer: one per strategy, and a misled one."""
 
-Place = tuple[str, str]
-"""A record's id and a rubric's name."""
+FEW_SHOT = "few_shot"
+"""The strategy that shows examples."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class StrategyStudy:
         n_labels: People's ratings of these answers.
         rubrics: The figures of each rubric.
         answers: The rated answers behind the figures, by rubric.
+        inversion: How the misleading ratings were turned over.
+        how: How the prompts were made, one sentence each.
         notes: What the reader should know, one sentence each.
         failures: Answers that failed under some strategy.
         rejections: Lines of the input that could not be read.
@@ -65,6 +69,8 @@ class StrategyStudy:
     n_labels: int
     rubrics: tuple[RubricRobustness, ...]
     answers: Mapping[str, tuple[RatedAnswer, ...]]
+    inversion: Inversion = "extreme"
+    how: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     failures: tuple[RecordFailure, ...] = ()
     rejections: tuple[Rejection, ...] = ()
@@ -80,7 +86,8 @@ class StrategyStudy:
         figures = TypeAdapter(tuple[RubricRobustness, ...]).dump_python(self.rubrics, mode="json")
         about = {"judge": self.judge, "n_answers": self.n_answers, "n_labels": self.n_labels}
         counts = {"n_unscored": self.n_unscored, "n_failures": len(self.failures)}
-        return json.dumps(about | counts | {"notes": list(self.notes), "rubrics": figures})
+        told = {"inversion": self.inversion, "how": list(self.how), "notes": list(self.notes)}
+        return json.dumps(about | counts | told | {"rubrics": figures})
 
 
 @dataclass(frozen=True)
@@ -130,17 +137,21 @@ def study_strategies(
     settings: Settings,
     out: Path | None = None,
     listen: Listener = lambda event: None,
+    inversion: Inversion = "extreme",
 ) -> StrategyStudy:
     """Judge each answer by the four strategies, and by one of them with a misleading rating.
 
-    The misleading rating is the opposite of the mode of people's ratings; where people rated no
-    answer, of the mode of the judge's own ratings by the four strategies.
+    The misleading rating is the mode of people's ratings turned over; where people rated no
+    answer, the mode of the judge's own ratings by the four strategies. The examples of few-shot
+    are the answers to other questions that people rated best and worst; without such, the
+    rubric's own.
 
     Args:
         given: From `read_strategy_job`.
         settings: Judge, rubrics and the like; the strategy is set here.
         out: A folder with one run folder for each strategy; finished work in it is not repeated.
         listen: Receives progress events: each answer ends once for each strategy.
+        inversion: How the misleading ratings are turned over (`perturbed_rating`).
 
     Raises:
         RunMismatchError: A run folder has another run.
@@ -154,10 +165,16 @@ def study_strategies(
     people, n_strange = _people(given.job.records, given.labels, rubrics)
     replies: dict[str, dict[Place, StrategyReply]] = {}
     failures: list[RecordFailure] = []
+    pairs = rated_examples(given.job.records, people, rubrics)
     for strategy in STRATEGIES:
-        tools = Toolbox.of(asked.model_copy(update={"strategy": strategy}))
-        replies[strategy] = _replies(given.job, tools, out and out / strategy, listen, failures)
-    hints = _hints(people or _own_ratings(replies), rubrics)
+        job, tools = given.job, Toolbox.of(asked.model_copy(update={"strategy": strategy}))
+        if strategy == FEW_SHOT:
+            shown = {place: pair.rendered() for place, pair in pairs.items()}
+            tools = tools.using(judge=RubricJudge(strategy, examples=shown))
+            job = with_examples(job, pairs)
+        replies[strategy] = _replies(job, tools, out and out / strategy, listen, failures)
+    ratings = people or _own_ratings(replies)
+    hints = _hints(ratings, rubrics, inversion)
     misled = _misled(given.job, hints)
     told = {place: expert_hint(rating) for place, rating in hints.items()}
     base = Toolbox.of(asked.model_copy(update={"strategy": BASE}))
@@ -173,7 +190,12 @@ def study_strategies(
             for name, rubric in rubrics.items()
         ),
         answers=answers,
-        notes=_notes(given.job.records, people, hints, rubrics, n_strange),
+        inversion=inversion,
+        how=how_asked(given.job.records, rubrics, bool(people), inversion, len(pairs)),
+        notes=(
+            *study_notes(given.job.records, people, hints, rubrics, n_strange),
+            *idle_hints(ratings, hints),
+        ),
         failures=tuple(failures),
         rejections=(*given.job.rejections, *given.rejections),
     )
@@ -190,7 +212,8 @@ def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:
         "ratings.csv": ratings_csv(study.answers),
         "strategies.tex": strategies_latex(study.rubrics, study.judge),
         "strategies.md": strategies_markdown(
-            study.rubrics, study.judge, study.n_answers, study.n_labels, study.notes
+            *(study.rubrics, study.judge, study.n_answers, study.n_labels),
+            (*study.how, *study.notes),
         ),
     }
     return write_files(out, texts)
@@ -259,10 +282,10 @@ def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[P
 
 
 def _hints(
-    ratings: Mapping[Place, Sequence[int]], rubrics: Mapping[str, Rubric]
+    ratings: Mapping[Place, Sequence[int]], rubrics: Mapping[str, Rubric], inversion: Inversion
 ) -> dict[Place, int]:
     return {
-        place: perturbed_rating(given, *rubrics[place[1]].bounds)
+        place: perturbed_rating(given, *rubrics[place[1]].bounds, inversion)
         for place, given in ratings.items()
     }
 
@@ -297,33 +320,10 @@ def _answers(
         found.append(
             RatedAnswer(
                 record_id=record.id,
-                question=record.topic or record.question,
+                question=question_of(record),
                 people=tuple(people.get(place, ())),
                 replies={way: one[place] for way, one in replies.items() if place in one},
                 hint=hints.get(place),
             )
         )
     return tuple(found)
-
-
-def _notes(
-    records: Sequence[Record],
-    people: Mapping[Place, Sequence[int]],
-    hints: Mapping[Place, int],
-    rubrics: Mapping[str, Rubric],
-    n_strange: int,
-) -> tuple[str, ...]:
-    notes: list[str] = []
-    if not people:
-        notes.append(
-            "There are no ratings of people: the judge was misled by the opposite of its own "
-            "usual rating, and is compared with itself alone."
-        )
-    elif all(len(ratings) == 1 for ratings in people.values()):
-        notes.append("Each answer has one rating of people: their agreement is unknown.")
-    n_without = len(records) * len(rubrics) - len(hints)
-    if people and n_without:
-        notes.append(f"{n_without} answers and rubrics have no rating of people: no hint for them.")
-    if n_strange:
-        notes.append(f"{n_strange} ratings of people are off their rubric's scale and left out.")
-    return tuple(notes)

@@ -106,8 +106,9 @@ def test_ratings_of_yescieval_are_labels_of_their_judges(write):
             system="gen",
             item="cohesion",
             annotator=judge,
+            reason=reason,
         )
-        for judge, label in (("judge1", "1"), ("judge2", "5"))
+        for judge, label, reason in (("judge1", "1", "bad"), ("judge2", "5", ""))
     )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from tiny_llama import tiny_adapter, tiny_model, tiny_tokenizer
 
 from ragassay.agents.answer_reader import AnswerReader
+from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.errors import ModelError, SettingsError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.metrics.joint import TUNED_SHARE
+from ragassay.models.tuned import NOTE, read_note
 from ragassay.records import VERDICT_SETS, Case, Document, Evaluation, Reading, Record
 from ragassay.runs.evaluate import job_of, manifest_of, plan
 from ragassay.settings import load_settings
@@ -54,6 +57,30 @@ async def test_it_rates_and_its_base_answers_what_else_is_asked(judge: str, tmp_
     manifest = manifest_of(job_of([RECORD], tools.retrieval.corpus), tools)
     assert (manifest.judge, manifest.base) == (judge, tools.jury.lm.model)
     assert len(manifest.judge_digest) == 64
+
+
+async def test_one_that_was_trained_with_sources_reads_them(
+    judge: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[str] = []
+    asked = TunedJudge.request
+
+    def request(self, case, reading, rubric, papers=""):
+        told.append(papers)
+        return asked(self, case, reading, rubric, papers)
+
+    monkeypatch.setattr(TunedJudge, "request", request)
+    chosen = {"rubrics": ("relevancy",), "only": ("rubrics",), "signals": False}
+    for n_chars in (0, 200):
+        note = tmp_path / "judge" / NOTE
+        fields = json.loads(note.read_text()) | {"source_chars": n_chars}
+        note.write_text(json.dumps(fields))
+        read_note.cache_clear()
+        found = await evaluated(
+            Toolbox.of(load_settings(model=judge, local_dtype="float32", **chosen))
+        )
+        assert found.judgments[0].rating is not None
+    assert told[0] == "" and "The drug helped in migraine." in told[-1]
 
 
 async def test_with_signals_both_rate_and_are_named(judge: str) -> None:

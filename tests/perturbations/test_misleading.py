@@ -63,6 +63,31 @@ def test_it_is_always_an_end_of_the_scale_and_far_from_the_mode(ratings: list[in
     assert abs(perturbed - mode_rating(ratings)) >= 2
 
 
+@pytest.mark.parametrize(
+    ("ratings", "low", "high", "perturbed"),
+    [
+        # low + high - mode: 1 + 5 - 2, 1 + 5 - 4, 1 + 5 - 3.
+        ([2, 2, 5], 1, 5, 4),
+        ([4, 4, 1], 1, 5, 2),
+        ([3, 3, 3], 1, 5, 3),
+        ([1, 1, 2], 1, 5, 5),
+        ([0, 0, 1], 0, 1, 1),
+        ([2, 2, 3], 1, 3, 2),
+        ([3, 3, 1], 1, 3, 1),
+    ],
+)
+def test_the_mode_is_mirrored(ratings: list[int], low: int, high: int, perturbed: int):
+    assert perturbed_rating(ratings, low, high, "mirror") == perturbed
+
+
+@given(RATINGS)
+def test_both_readings_agree_at_the_ends_of_a_scale(ratings: list[int]):
+    mirrored = perturbed_rating(ratings, 1, 5, "mirror")
+    assert perturbed_rating([mirrored], 1, 5, "mirror") == mode_rating(ratings)
+    if mode_rating(ratings) in (1, 5):
+        assert mirrored == perturbed_rating(ratings, 1, 5, "extreme")
+
+
 def test_ratings_that_cannot_be_are_named():
     with pytest.raises(InputError, match="at least one rater"):
         mode_rating([])

@@ -59,6 +59,14 @@ def test_a_symmetric_measure_is_the_same_both_ways(answers):
     assert matrix.own == {(0, 0), (1, 1)}
 
 
+def test_texts_can_be_compared_in_lower_case(tmp_path):
+    texts = {("q1", "a"): "Aspirin helps", ("q1", "b"): "aspirin Helps"}
+    path = file_of(tmp_path / "case.jsonl", texts)
+    (as_written,) = similarity(path, ["wer"]).matrices
+    (lower,) = similarity(path, ["wer"], lower_case=True).matrices
+    assert (as_written.cells[0][1].value, lower.cells[0][1].value) == (1.0, 0.0)
+
+
 def test_a_missing_or_empty_answer_is_unscored(tmp_path):
     texts = TEXTS | {("q2", "b"): " ", ("q3", "a"): "alone"}
     (matrix,) = similarity(file_of(tmp_path / "some.jsonl", texts), ["bleu"]).matrices

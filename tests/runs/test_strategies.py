@@ -15,7 +15,7 @@ from ragassay.agents.rubric_judge import expert_hint
 from ragassay.cli import app
 from ragassay.errors import InputError, RunMismatchError
 from ragassay.metrics.strategies import PERTURBED
-from ragassay.prompts import STRATEGIES
+from ragassay.prompts import STRATEGIES, load_rubrics
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.strategies import (
     StrategyStudy,
@@ -108,6 +108,53 @@ def test_the_hint_is_shown_to_the_misled_judge_alone(model, dialogues):
     assert not [text for text in told if "step by step" in text or "examples: " in text]
 
 
+def test_the_hint_can_be_the_mirror_image_of_peoples_rating(model, dialogues, tmp_path):
+    rows = json.loads(dialogues.read_text(encoding="utf-8"))
+    rows[0]["responses"][0]["Natural"] = [2, 2, 3]
+    dialogues.write_text(json.dumps(rows), encoding="utf-8")
+    given, settings = read_strategy_job(dialogues), settings_for(model)
+    study = study_strategies(given, settings, inversion="mirror")
+    # Modes 2, 3, 1 on a scale of 1 to 3: the middle is its own mirror image.
+    assert [answer.hint for answer in study.answers["natural"]] == [2, 1, 3]
+    assert "1 of 3 perturbed ratings are the true ones" in study.notes[-1]
+    assert "mirror image" in study.how[0]
+    assert json.loads(study.to_json())["inversion"] == "mirror"
+    plain = study_strategies(given, settings)
+    assert [answer.hint for answer in plain.answers["natural"]] == [3, 1, 3]
+    assert (plain.inversion, plain.notes) == ("extreme", ())
+
+
+def test_examples_are_the_best_and_the_worst_answers_to_other_questions(model, dialogues, tmp_path):
+    study = study_strategies(read_strategy_job(dialogues), settings_for(model), tmp_path / "out")
+    shown = {
+        answer: text.rpartition("examples: ")[2]
+        for text in asked(model)
+        if "examples: " in text
+        for answer in ("i do . 0", "i do . 1", "i do . 2")
+        if answer in text.partition("rubric: ")[0]
+    }
+    # Means 1.33, 2.67 and 1: the best of the others, then the worst.
+    orders = {
+        "i do . 0": ["i do . 1", "i do . 2"],
+        "i do . 1": ["i do . 0", "i do . 2"],
+        "i do . 2": ["i do . 1", "i do . 0"],
+    }
+    for answer, (best, worst) in orders.items():
+        assert answer not in shown[answer]
+        assert 0 < shown[answer].index(best) < shown[answer].index(worst)
+    assert "rating: 3" in shown["i do . 0"] and "rating: 1" in shown["i do . 0"]
+    assert "people rated best and worst" in study.how[1]
+
+
+def test_without_two_other_questions_the_examples_are_the_rubrics_own(model, dialogues):
+    rows = json.loads(dialogues.read_text(encoding="utf-8"))
+    dialogues.write_text(json.dumps(rows[:2]), encoding="utf-8")
+    study = study_strategies(read_strategy_job(dialogues), settings_for(model))
+    assert study.how[1] == "Few-shot: the examples are the rubric's own."
+    own = load_rubrics("usr")["natural"].rendered_examples()
+    assert sum(own in text for text in asked(model)) == 2
+
+
 def test_started_again_it_judges_nothing_twice(model, dialogues, tmp_path):
     given, settings = read_strategy_job(dialogues), settings_for(model)
     first = study_strategies(given, settings, tmp_path / "out")
@@ -120,6 +167,16 @@ def test_started_again_it_judges_nothing_twice(model, dialogues, tmp_path):
 
 
 def test_a_folder_that_was_misled_otherwise_is_refused(model, dialogues, tmp_path):
+    rows = json.loads(dialogues.read_text(encoding="utf-8"))
+    rows[0]["responses"][0]["Natural"] = [2, 2, 3]
+    dialogues.write_text(json.dumps(rows), encoding="utf-8")
+    given, settings = read_strategy_job(dialogues), settings_for(model)
+    study_strategies(given, settings, tmp_path / "out")
+    with pytest.raises(RunMismatchError, match="perturbed ratings"):
+        study_strategies(given, settings, tmp_path / "out", inversion="mirror")
+
+
+def test_a_folder_with_other_ratings_of_people_is_refused(model, dialogues, tmp_path):
     settings = settings_for(model)
     study_strategies(read_strategy_job(dialogues), settings, tmp_path / "out")
     human = tmp_path / "labels.jsonl"
@@ -128,7 +185,7 @@ def test_a_folder_that_was_misled_otherwise_is_refused(model, dialogues, tmp_pat
         for n in (1, 2, 3)
     ]
     human.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    with pytest.raises(RunMismatchError, match="perturbed ratings"):
+    with pytest.raises(RunMismatchError, match="examples by people's ratings"):
         study_strategies(read_strategy_job(dialogues, human), settings, tmp_path / "out")
 
 
@@ -236,6 +293,9 @@ def test_command_prints_four_tables_and_names_the_files(model, dialogues, tmp_pa
         assert f"\n{number}. " in shown
     assert "33 %" in shown.replace("\N{NO-BREAK SPACE}", " ")
     assert "strategies.md" in errors
+    assert "the opposite end of the scale for the mode of people's ratings (extreme)" in errors
+    page = (tmp_path / "out" / "strategies.md").read_text(encoding="utf-8")
+    assert "Perturbed: the judge is told the opposite end of the scale" in page
     assert (tmp_path / "out" / "strategies.md").exists()
 
 

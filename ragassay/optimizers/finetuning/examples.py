@@ -34,6 +34,11 @@ class ChatExample:
     group: str = ""
     kind: str = ""
 
+    @property
+    def is_rating(self) -> bool:
+        """True if the reply rates an answer."""
+        return self.reply.startswith('{"rating"')
+
 
 def as_messages(rendered: Sequence[Mapping[str, str]]) -> Messages:
     """Return messages in the form that an adapter renders."""

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
@@ -28,7 +28,7 @@ from ragassay.models.tuned import (
 from ragassay.optimizers.compiling.label_tasks import SentenceLabelTask
 from ragassay.optimizers.finetuning.agent_data import agent_examples
 from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
-from ragassay.optimizers.finetuning.judge_data import judge_examples
+from ragassay.optimizers.finetuning.judge_data import judge_examples, replied_examples
 from ragassay.optimizers.finetuning.qa_data import qa_examples
 from ragassay.optimizers.finetuning.result import Finetuned
 from ragassay.optimizers.finetuning.training import Recipe, train
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 LIBRARIES = ("torch", "transformers", "peft", "trl")
+
+CHARS_PER_TOKEN = 4
+"""Characters of a token of English, about."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,9 @@ class FinetuneJob:
         labels: The file of labels, for a labeller, if the answers have none.
         papers: The papers, for a generator of pairs, if the pairs' files bring none.
         n_systems: Systems per question in a judge's data.
+        targets: Of a judge: ratings and reasons that are "made", or the "replies" of the data's
+            own judges.
+        source_chars: Of a judge: budget of the sources that it reads; 0 for none.
         limit: Most examples; 0 for all.
         work: Folder of checkpoints; None for `out/checkpoints`.
     """
@@ -68,6 +74,8 @@ class FinetuneJob:
     labels: Path | None = None
     papers: Path | None = None
     n_systems: int = 4
+    targets: Literal["made", "replies"] = "made"
+    source_chars: int = 0
     limit: int = 0
     work: Path | None = None
 
@@ -84,12 +92,14 @@ def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -
         SettingsError: TRL is not installed, or the base is unavailable.
     """
     _check_start(job)
+    _check_sources(job)
     settings = load_settings(evidence_rounds=0, only=("sentences",))
     examples, n_rejected = _examples(job, settings, say)
     if job.limit:
         examples = examples[: job.limit]
     say(f"{len(examples)} examples, of {len({e.group for e in examples})} groups")
     model, tokenizer = trainable_base(job.base, settings)
+    _check_context(model, job.recipe.row_tokens)
     work = job.work or job.out / "checkpoints"
     tuned = train(examples, model, tokenizer, job.recipe, work, job.start, say)
     note = TunedNote(
@@ -104,6 +114,8 @@ def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -
         n_examples=len(examples),
         seed=job.recipe.seed,
         versions={name: importlib.metadata.version(name) for name in LIBRARIES},
+        targets=job.targets if job.task == "judge" else "",
+        source_chars=job.source_chars,
     )
     written = save_adapter(tuned, job.out, note)
     n_bytes = (job.out / WEIGHTS).stat().st_size
@@ -123,15 +135,40 @@ def _check_start(job: FinetuneJob) -> None:
         )
 
 
+def _check_sources(job: FinetuneJob) -> None:
+    """Refuse sources that the task does not read, or that no row has room for."""
+    if job.task != "judge" and (job.source_chars or job.targets != "made"):
+        raise InputError(f"sources and targets are of a judge, and this is a {job.task}")
+    n_least = job.source_chars // CHARS_PER_TOKEN
+    if n_least >= job.recipe.row_tokens:
+        raise InputError(
+            f"{job.source_chars} characters of sources are about {n_least} tokens, and an example "
+            f"may have {job.recipe.row_tokens}: raise --row-tokens, or lower --source-chars"
+        )
+
+
+def _check_context(model: PreTrainedModel, row_tokens: int) -> None:
+    most = getattr(model.config, "max_position_embeddings", None)
+    if most and row_tokens > most:
+        raise InputError(
+            f"an example may have {row_tokens} tokens, and the base reads {most}: lower "
+            "--row-tokens, and --source-chars with it"
+        )
+
+
 def _examples(
     job: FinetuneJob, settings: Settings, say: Callable[[str], None]
 ) -> tuple[Sequence[ChatExample], int]:
     """Return the examples of the job's files, and the number of unreadable lines."""
     if job.task == "judge":
         rejected = sum(len(read_answers(path).rejections) for path in job.data)
-        return judge_examples(
-            job.data, settings, n_systems=job.n_systems, seed=job.recipe.seed, say=say
-        ), rejected
+        options: dict[str, Any] = {"n_systems": job.n_systems, "seed": job.recipe.seed, "say": say}
+        options["source_chars"] = job.source_chars
+        if job.targets == "replies":
+            return replied_examples(
+                job.data, settings, method=job.recipe.method, **options
+            ), rejected
+        return judge_examples(job.data, settings, **options), rejected
     if job.task == "verifier":
         read = read_verifier_examples(job.data, Embedder(settings.embedder), seed=job.recipe.seed)
     elif job.task == "qa":

@@ -1,10 +1,14 @@
 """A judge's training data: whole answers with others' ratings, damaged ones with desired ones.
 
 YESciEval, section 5 and appendix G: one example for each rubric and answer; preference pairs of a
-desired rating and one that is too high, at most 1 for extreme damage and at most 3 for subtle. The
-damage is made anew with texts of many origins: the sets themselves append the same few sentences,
-and a judge would learn those. Only redundant answers, which a model wrote for each, are taken from
-the file.
+desired rating and one that is too high, at most 1 for extreme damage and at most 3 for subtle.
+
+Two kinds of targets. "made": the desired and the rejected ratings and their reasons are ours, by
+what was done to an answer. The damage is made anew with texts of many origins: the sets themselves
+append the same few sentences, and a judge would learn those. Only redundant answers, which a model
+wrote for each, are taken from the file. "replies": both are other judges' own replies on the file's
+answers, as in the paper (`judge_replies`); the marks of sentences, which the paper has not, are
+made all the same.
 """
 
 from __future__ import annotations
@@ -14,10 +18,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ragassay.agents.answer_reader import AnswerReader, shown_lines
-from ragassay.agents.tuned_judge import TunedJudge
+from ragassay.agents.tuned_judge import TunedJudge, papers_shown
 from ragassay.formats.reviews import read_answers
 from ragassay.graphs.files import case_of
-from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
+from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_messages, as_reply
+from ragassay.optimizers.finetuning.judge_replies import (
+    WHOLE,
+    n_without_reason,
+    replies_of,
+    reply_examples,
+)
 from ragassay.optimizers.finetuning.yescieval import (
     DESIRED,
     is_held_out,
@@ -74,15 +84,17 @@ def judge_examples(
     *,
     n_systems: int = 4,
     seed: int = 0,
+    source_chars: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[ChatExample]:
-    """Return examples from the answers to questions that are not held out.
+    """Return examples with made targets, of answers to questions that are not held out.
 
     Args:
         answers: YESciEval files, or run folders whose ratings people reviewed.
         settings: How answers are cut into cases.
         n_systems: How many systems' answers are taken of each question, at random.
         seed: Of all draws.
+        source_chars: Budget of the sources in a rating's prompt; 0 for none.
         say: Told of progress.
 
     Raises:
@@ -109,14 +121,60 @@ def judge_examples(
             say(f"{path.name}: {n} of {len(chosen)}")
             rng = random.Random(f"{seed}:{record.id}")
             case = case_of(record, settings, corpus)
-            found += _of_whole(case, record, rated.get(record.id, {}), rng)
+            found += _of_whole(case, record, rated.get(record.id, {}), rng, source_chars)
             for one in _drawn(damaged.get(record.id, []), rng):
-                found += _of_damaged(case_of(one.record, settings, corpus), one, rng)
+                found += _of_damaged(case_of(one.record, settings, corpus), one, rng, source_chars)
             for one in added[record.id]:
                 found += _of_added(case_of(one.record, settings, corpus), one)
     # The prompts on what stands before the damage are those of the whole answer.
     first = {(example.group, example.messages): example for example in reversed(found)}
     return list(first.values())[::-1]
+
+
+def replied_examples(
+    answers: Sequence[Path],
+    settings: Settings,
+    *,
+    method: Method,
+    n_systems: int = 4,
+    seed: int = 0,
+    source_chars: int = 0,
+    say: Callable[[str], None] = lambda text: None,
+) -> list[ChatExample]:
+    """Return examples whose ratings and reasons are the replies of the files' own judges.
+
+    Args:
+        answers: YESciEval files.
+        settings: How answers are cut into cases.
+        method: SFT takes single replies, CPO pairs of them.
+        n_systems: How many systems' answers are taken of each question, at random.
+        seed: Of all draws.
+        source_chars: Budget of the sources in a rating's prompt; 0 for none.
+        say: Told of progress.
+
+    Raises:
+        InputError: A file cannot be read, or has no judge's ratings.
+    """
+    options = {"n_systems": n_systems, "seed": seed}
+    made = judge_examples(answers, settings, say=say, **options)
+    found = [example for example in made if not example.is_rating]
+    all_replies = [replies_of(path) for path in answers]
+    corpus = Corpus()
+    for path, replies in zip(answers, all_replies, strict=True):
+        records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
+        whole = [r for r in records if r.metadata.get("variant", WHOLE) == WHOLE]
+        for original in some_systems(whole, n_systems):
+            place = original.topic, original.system
+            damaged = [r for r in records if r is not original and (r.topic, r.system) == place]
+            for record in (original, *(damaged if method == "cpo" else ())):
+                case = case_of(record, settings, corpus)
+                papers = papers_shown(case, source_chars)
+                found += reply_examples(case, record, original, replies, damaged, method, papers)
+    say(
+        f"{sum(e.is_rating for e in found)} examples of ratings are judges' own replies; "
+        f"{n_without_reason(all_replies)} replies of the files have no reason: ours stands there"
+    )
+    return found
 
 
 def _excerpt(record: Record, seed: int) -> Record:
@@ -149,13 +207,18 @@ def _of_added(case: Case, one: DamagedAnswer) -> list[ChatExample]:
 
 
 def _of_whole(
-    case: Case, record: Record, ratings: dict[str, int], rng: random.Random
+    case: Case, record: Record, ratings: dict[str, int], rng: random.Random, n_chars: int
 ) -> list[ChatExample]:
+    papers = papers_shown(case, n_chars)
     words, chosen = load_rationales(), rng.sample(sorted(ratings), min(N_WHOLE, len(ratings)))
     return [
         *_marked(case, record, {}, "whole"),
         *(
-            _rated(case, record, rubric, {}, "whole", rating, words.of_whole(rubric, rating))
+            _rated(
+                *(case, record, rubric, {}, "whole", rating),
+                words.of_whole(rubric, rating),
+                papers,
+            )
             for rubric in sorted(chosen)
             for rating in [ratings[rubric]]
         ),
@@ -179,7 +242,10 @@ def _drawn(damaged: Sequence[DamagedAnswer], rng: random.Random) -> list[Damaged
     ]
 
 
-def _of_damaged(case: Case, one: DamagedAnswer, rng: random.Random) -> list[ChatExample]:
+def _of_damaged(
+    case: Case, one: DamagedAnswer, rng: random.Random, n_chars: int
+) -> list[ChatExample]:
+    papers = papers_shown(case, n_chars)
     words = load_rationales()
     first = one.targets[0].removeprefix("rubric.")
     among = FOREIGN_TO if one.family == "injection" else one.record.rubrics
@@ -196,7 +262,7 @@ def _of_damaged(case: Case, one: DamagedAnswer, rng: random.Random) -> list[Chat
     return [
         *(_marked(case, one.record, faults, one.severity) if faults else ()),
         *(
-            _rated(case, one.record, rubric, faults, one.severity, rating, reason)
+            _rated(case, one.record, rubric, faults, one.severity, rating, reason, papers)
             for rubric in rubrics
         ),
     ]
@@ -235,11 +301,12 @@ def _rated(
     kind: str,
     rating: int,
     reason: str,
+    papers: str,
 ) -> ChatExample:
     """Return an example of a rating of an answer with these faults in its sentences."""
     other = TOO_LOW if kind == "whole" else TOO_HIGH
     return ChatExample(
-        messages=as_messages(_JUDGE.messages(case, faults, rubric)),
+        messages=as_messages(_JUDGE.messages(case, faults, rubric, papers)),
         reply=as_reply({"rating": rating, "rationale": reason}),
         rejected=as_reply(
             {"rating": other, "rationale": load_rationales().of_whole(rubric, other)}

@@ -51,6 +51,29 @@ def test_a_judge_is_trained_saved_and_answers(base: Path, answers: Path, tmp_pat
     assert other.exit_code == 1 and "is a judge on" in other.output
 
 
+def test_a_judge_learns_from_replies_and_reads_sources(
+    base: Path, answers: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "judge"
+    small = ("--base", base, "--steps", 1, "--rank", 2, "--limit", 40)
+    more = ("--targets", "replies", "--source-chars", 400)
+    done = run("judge", "--data", answers, "--out", out, *small, *more)
+    assert done.exit_code == 0, done.output
+    assert "are judges' own replies" in done.output
+    note = note_of(f"ragassay/{out}")
+    assert note is not None and (note.targets, note.source_chars) == ("replies", 400)
+    shown = CliRunner().invoke(app, ["models", "show", str(out)])
+    assert "replies of the data's own judges; it reads up to 400 characters of" in shown.output
+
+    wide = run("judge", "--data", answers, "--out", out, "--base", base, "--source-chars", 9000)
+    assert wide.exit_code == 1 and "raise --row-tokens" in wide.output
+    long = ("--source-chars", 9000, "--row-tokens", 10**6)
+    beyond = run("judge", "--data", answers, "--out", tmp_path / "b", "--base", base, *long)
+    assert beyond.exit_code == 1 and "the base reads" in beyond.output
+    other = run("labeller", "--data", answers, "--out", out, "--base", base, "--targets", "replies")
+    assert other.exit_code == 1 and "this is a labeller" in other.output
+
+
 def test_a_labeller_learns_from_labelled_sentences(base: Path, tmp_path: Path) -> None:
     record = {"id": "a", "question": "Does it help?", "answer": "It helps. It is blue."}
     labels = [

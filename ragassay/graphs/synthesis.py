@@ -1,0 +1,76 @@
+"""The synthesis graph: from a question and its papers to an answer, in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import NodeError
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from ragassay.evaluators.toolbox import Toolbox, toolbox
+from ragassay.graphs.failures import failure_of, retry_policies
+from ragassay.graphs.synthesis_state import SynthesisJob, SynthesisState, SynthesisText
+from ragassay.records import Document
+from ragassay.retrievers.passages import condense
+
+SynthesisGraph = CompiledStateGraph[SynthesisState, Toolbox, SynthesisJob, SynthesisText]
+
+
+def build_synthesis_graph(
+    max_attempts: int = 5, checkpointer: BaseCheckpointSaver[Any] | None = None
+) -> SynthesisGraph:
+    """Compile the graph.
+
+    Args:
+        max_attempts: Most attempts of a model call that fails for a temporary reason.
+        checkpointer: Stores states: needed to resume after a kill.
+    """
+    builder = StateGraph(
+        SynthesisState,
+        context_schema=Toolbox,
+        input_schema=SynthesisJob,
+        output_schema=SynthesisText,
+    )
+    on_failure: Any = leave_unwritten  # LangGraph's types do not allow for it.
+    builder.add_node(
+        "write_synthesis",
+        write_synthesis,
+        retry_policy=retry_policies(max_attempts),
+        error_handler=on_failure,
+    )
+    builder.add_edge(START, "write_synthesis")
+    builder.add_edge("write_synthesis", END)
+    return builder.compile(checkpointer=checkpointer, name="write_synthesis")
+
+
+async def write_synthesis(state: SynthesisState, runtime: Runtime[Toolbox]) -> dict[str, Any]:
+    """Write the synthesis from what fits into a prompt of the papers."""
+    tools = toolbox(runtime)
+    # LangGraph's own tools pass plain JSON.
+    sources = [Document.model_validate(source) for source in state.sources]
+    with dspy.context(lm=tools.jury.judge):
+        found = await tools.agents.synthesizer.acall(
+            question=state.question,
+            sources=condense(sources, state.question, tools.settings.source_chars),
+            words=state.words,
+        )
+    runtime.stream_writer({"done": 1, "usage": found.usage})
+    return {"text": found.text, "usage": found.usage}
+
+
+def leave_unwritten(
+    state: SynthesisState, error: NodeError, runtime: Runtime[Toolbox]
+) -> Command[Any]:
+    """Record a failed call: the question has no synthesis by this model.
+
+    Raises:
+        FatalModelError: The run cannot go on.
+    """
+    failure = failure_of(error)
+    runtime.stream_writer({"done": 1, "failed": 1})
+    return Command(update={"text": "", "failures": [failure]}, goto=END)

@@ -1,0 +1,196 @@
+"""A judge's training data from other judges' own replies, as YESciEval made its data (section 5).
+
+For supervised fine-tuning every reply on a whole answer, of every judge and rubric, is an example
+(appendix G). For contrastive preference optimisation the replies are paired: on a damaged answer, a
+reply with a rating up to the limit (1 for extreme damage, 3 for subtle) is good and one above it
+bad; each good one is paired with each bad one. Balanced with these, as in the row "benign +
+adversarial" of table 2, on a whole answer each reply is paired with each good one on its damaged
+versions, which is bad there. At most so many pairs of each rubric and kind are drawn (`capped`).
+
+A difference: ratings stand without their reasons in some files; a reply then says ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragassay.agents.tuned_judge import TunedJudge
+from ragassay.errors import InputError
+from ragassay.formats import read_labels
+from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_messages, as_reply
+from ragassay.prompts import load_prompts, load_rubrics
+from ragassay.prompts.rationales import load_rationales
+from ragassay.records import Case, Mark, Record
+from ragassay.text.sentences import sentences_of
+
+GOOD_UP_TO: Mapping[str, int] = {"extreme": 1, "subtle": 3}
+"""Highest rating of a good evaluation of a damaged answer, by how it was damaged (section 5)."""
+
+WHOLE = "benign"
+"""The variant of an undamaged answer."""
+
+ADDED: Mapping[tuple[str, str], str] = {
+    **{("subtle", rubric): "same_domain" for rubric in ("relevancy", "correctness")},
+    **{("subtle", rubric): "same_domain" for rubric in ("informativeness", "coherence")},
+    **{("extreme", rubric): "off_topic" for rubric in ("relevancy", "correctness")},
+    **{("extreme", rubric): "off_topic" for rubric in ("informativeness", "coherence")},
+    ("extreme", "completeness"): "drop_last_off_topic",
+    ("subtle", "readability"): "blog",
+    ("extreme", "readability"): "tweet",
+    ("subtle", "conciseness"): "repeat_last",
+    ("extreme", "conciseness"): "repeat_all",
+}
+"""The attacks that add sentences, by variant and rubric (appendix B.3)."""
+
+
+@dataclass(frozen=True)
+class JudgeReply:
+    """One judge's evaluation of an answer on a rubric.
+
+    Attributes:
+        judge: The judge's name.
+        rating: From 1 to 5.
+        reason: Its own; empty where the file has none.
+    """
+
+    judge: str
+    rating: int
+    reason: str = ""
+
+
+Replies = Mapping[str, Mapping[str, Sequence[JudgeReply]]]
+"""Replies by the answer's id and the rubric's name."""
+
+
+def replies_of(path: Path) -> Replies:
+    """Return all judges' replies in a file of answers.
+
+    Raises:
+        InputError: It has none.
+    """
+    found: dict[str, dict[str, list[JudgeReply]]] = {}
+    for label in read_labels(path).labels:
+        if label.task == "rubric" and label.record_id and label.item in load_rubrics():
+            reply = JudgeReply(label.annotator, int(label.label), label.reason)
+            found.setdefault(label.record_id, {}).setdefault(label.item, []).append(reply)
+    if not found:
+        raise InputError(f"{path} has no judge's ratings to learn from: use --targets made")
+    return found
+
+
+def reply_examples(
+    case: Case,
+    record: Record,
+    original: Record,
+    replies: Replies,
+    damaged: Sequence[Record],
+    method: Method,
+    papers: str = "",
+) -> list[ChatExample]:
+    """Return the examples of one answer.
+
+    Args:
+        case: The answer's case.
+        record: The answer, whole or damaged.
+        original: The whole answer that it was made of; itself for a whole one.
+        replies: From `replies_of`.
+        damaged: The damaged versions of a whole answer.
+        method: SFT takes the replies on whole answers, CPO pairs of all answers.
+        papers: The sources as the judge reads them; empty for none.
+    """
+    variant = record.metadata.get("variant", WHOLE)
+    own = replies.get(record.id, {})
+    faults = added_faults(case, record, original)
+    found: list[ChatExample] = []
+    for rubric in sorted(own):
+        target = record.metadata.get("target_rubric", rubric).lower()
+        if variant != WHOLE and rubric != target:
+            continue
+        chosen, rejected = _sorted(variant, rubric, own[rubric], replies, damaged)
+        if method == "sft":
+            pairs = [(one, None) for one in own[rubric]] if variant == WHOLE else []
+        else:
+            pairs = [(good, bad) for good in chosen for bad in rejected]
+        messages = as_messages(_JUDGE.messages(case, faults, rubric, papers)) if pairs else ()
+        found += [
+            ChatExample(
+                messages=messages,
+                reply=_said(good, rubric),
+                rejected=_said(bad, rubric) if bad else "",
+                group=record.topic or record.id,
+                kind=f"{rubric}, {'whole' if variant == WHOLE else variant}",
+            )
+            for good, bad in pairs
+        ]
+    return found
+
+
+def _sorted(
+    variant: str,
+    rubric: str,
+    own: Sequence[JudgeReply],
+    replies: Replies,
+    damaged: Sequence[Record],
+) -> tuple[Sequence[JudgeReply], Sequence[JudgeReply]]:
+    """Return the good and the bad replies to one prompt."""
+    if variant in GOOD_UP_TO:
+        limit = GOOD_UP_TO[variant]
+        return [r for r in own if r.rating <= limit], [r for r in own if r.rating > limit]
+    low = [
+        reply
+        for one in damaged
+        if one.metadata.get("target_rubric", "").lower() == rubric
+        for reply in replies.get(one.id, {}).get(rubric, ())
+        if reply.rating <= GOOD_UP_TO.get(one.metadata["variant"], 0)
+    ]
+    return own, low
+
+
+def added_faults(case: Case, record: Record, original: Record) -> dict[int, Mark]:
+    """Return the marks of a damaged answer's sentences that the whole one does not have."""
+    place = record.metadata.get("variant", ""), record.metadata.get("target_rubric", "").lower()
+    mark = load_rationales().marks.get(ADDED.get(place, ""))
+    if mark is None or not isinstance(original.answer, str):
+        return {}
+    known = {" ".join(text.split()) for text in sentences_of(original.answer)}
+    return {
+        s.index: mark
+        for s in case.sentences
+        if " ".join(case.answer[s.start : s.end].split()) not in known
+    }
+
+
+def n_without_reason(replies: Sequence[Replies]) -> int:
+    """Return the number of replies whose file has no reason, whose reason is ours therefore."""
+    return sum(
+        not reply.reason.strip()
+        for one in replies
+        for by_rubric in one.values()
+        for group in by_rubric.values()
+        for reply in group
+    )
+
+
+def _said(reply: JudgeReply, rubric: str) -> str:
+    reason = " ".join(reply.reason.split())
+    ours = load_rationales().of_whole(rubric, reply.rating)
+    return as_reply({"rating": reply.rating, "rationale": _cut(reason) if reason else ours})
+
+
+def _cut(reason: str) -> str:
+    """Return a reason as long as a tuned judge may write: whole sentences, or its first words."""
+    most = load_prompts().agents["tuned_judge"].rationale_chars
+    text = reason[:1].upper() + reason[1:]
+    if len(text) <= most:
+        return text
+    kept = ""
+    for sentence in sentences_of(text):
+        if len(f"{kept} {sentence}".strip()) > most:
+            break
+        kept = f"{kept} {sentence}".strip()
+    return kept or f"{text[: most - 3].rpartition(' ')[0]}..."
+
+
+_JUDGE = TunedJudge()

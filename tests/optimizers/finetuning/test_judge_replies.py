@@ -1,0 +1,156 @@
+"""Pairs of judges' own replies, by the limits of YESciEval's section 5."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from yescieval import ANSWER, PAPERS, REDUNDANT
+
+from ragassay.agents.tuned_judge import papers_shown
+from ragassay.errors import InputError
+from ragassay.formats import read_labels
+from ragassay.formats.reviews import read_answers
+from ragassay.graphs.files import case_of
+from ragassay.optimizers.finetuning.examples import ChatExample
+from ragassay.optimizers.finetuning.judge_data import judge_examples, replied_examples
+from ragassay.optimizers.finetuning.judge_replies import replies_of
+from ragassay.retrievers.memory import Corpus
+from ragassay.settings import load_settings
+
+SETTINGS = load_settings(evidence_rounds=0)
+
+RATED = {
+    # Each judge's rating of the whole answer, and of the two damaged ones.
+    "harsh": (5, 3, 1),
+    "mild": (4, 4, 2),
+    "blind": (5, 5, 5),
+}
+
+
+def rating(rubric: str, value: int, reason: str) -> dict[str, object]:
+    return {rubric: {"rating": value, "rationale": reason}}
+
+
+@pytest.fixture
+def replied(tmp_path: Path) -> Path:
+    """Ten questions as in the released files, each answer rated by three judges of our making."""
+    names = [f"question-{n}" for n in range(10)]
+    questions = [{"id": n, "question": "Does drug A help?", "papers": PAPERS} for n in names]
+    rows: list[dict[str, object]] = []
+    variants = (
+        ("benign", None, ANSWER, "Conciseness"),
+        ("subtle", "Conciseness", REDUNDANT, "Conciseness"),
+        ("extreme", "Relevancy", f"{ANSWER} The match was lost.", "Relevancy"),
+    )
+    for name in names:
+        for place, (variant, target, answer, rubric) in enumerate(variants):
+            reason = f"reason of {variant}. " + "It goes on at length. " * 12
+            ratings = {j: rating(rubric, given[place], reason) for j, given in RATED.items()}
+            row = {"question_id": name, "generator": "g", "variant": variant}
+            rows.append(row | {"target_rubric": target, "answer": answer, "ratings": ratings})
+    for name, lines in (("t-questions.jsonl", questions), ("t-answers.jsonl", rows)):
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return tmp_path / "t-answers.jsonl"
+
+
+def ratings(examples: list[ChatExample]) -> list[tuple[str, int, int | None]]:
+    return [
+        (
+            e.kind,
+            json.loads(e.reply)["rating"],
+            json.loads(e.rejected)["rating"] if e.rejected else None,
+        )
+        for e in examples
+        if e.is_rating
+    ]
+
+
+def test_a_low_rating_of_damage_is_wanted_and_a_higher_one_is_not(replied: Path) -> None:
+    found = replied_examples([replied], SETTINGS, method="cpo")
+    n_questions = len({e.group for e in found})
+    assert 0 < n_questions < 10
+    # Subtle, up to 3: harsh's 3 against 4 and 5. Extreme, up to 1: harsh's 1 against 2 and 5.
+    # Whole: each of 5, 4, 5 against the one good rating of its damaged version, 3.
+    assert Counter(ratings(found)) == {
+        ("conciseness, subtle", 3, 4): n_questions,
+        ("conciseness, subtle", 3, 5): n_questions,
+        ("relevancy, extreme", 1, 2): n_questions,
+        ("relevancy, extreme", 1, 5): n_questions,
+        ("conciseness, whole", 5, 3): 2 * n_questions,
+        ("conciseness, whole", 4, 3): n_questions,
+    }
+
+
+def test_fine_tuning_learns_every_reply_on_whole_answers_alone(replied: Path) -> None:
+    found = replied_examples([replied], SETTINGS, method="sft")
+    n_questions = len({e.group for e in found})
+    assert Counter(ratings(found)) == {
+        ("conciseness, whole", 5, None): 2 * n_questions,
+        ("conciseness, whole", 4, None): n_questions,
+    }
+    assert {e.kind.partition(",")[0] for e in found if not e.is_rating} >= {"fine", "subject"}
+
+
+def test_a_reason_is_the_judges_own_as_long_as_a_tuned_judge_may_write(replied: Path) -> None:
+    found = [e for e in replied_examples([replied], SETTINGS, method="cpo") if e.is_rating]
+    reasons = {json.loads(e.reply)["rationale"] for e in found}
+    assert all(reason.startswith("Reason of ") and reason.endswith(".") for reason in reasons)
+    assert all(60 < len(reason) <= 160 for reason in reasons)
+
+
+def test_without_a_reason_ours_stands_there_and_is_counted(replied: Path) -> None:
+    rows = [json.loads(line) for line in replied.read_text().splitlines()]
+    for row in rows:
+        for by_rubric in row["ratings"].values():
+            for given in by_rubric.values():
+                given["rationale"] = ""
+    replied.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told: list[str] = []
+    found = replied_examples([replied], SETTINGS, method="cpo", say=told.append)
+    subtle = [json.loads(e.reply) for e in found if e.is_rating and "subtle" in e.kind]
+    assert {r["rationale"] for r in subtle} == {"It could say the same in fewer words."}
+    assert told[-1].endswith("90 replies of the files have no reason: ours stands there")
+
+
+def test_the_prompt_marks_what_was_added(replied: Path) -> None:
+    found = [e for e in replied_examples([replied], SETTINGS, method="cpo") if e.is_rating]
+    said = {e.kind: e.messages[-1][1].split("\nmarks: ")[1].splitlines()[0] for e in found}
+    assert said == {
+        "conciseness, subtle": "4 again",
+        "relevancy, extreme": "4 subject",
+        "conciseness, whole": "none",
+    }
+
+
+def test_a_file_without_ratings_says_what_to_do(replied: Path) -> None:
+    rows = [json.loads(line) | {"ratings": {}} for line in replied.read_text().splitlines()]
+    replied.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match="use --targets made"):
+        replied_examples([replied], SETTINGS, method="cpo")
+
+
+def test_a_judge_that_reads_sources_is_shown_what_fits(replied: Path) -> None:
+    record = read_answers(replied).records[0]
+    case = case_of(record, SETTINGS, Corpus())
+    whole = papers_shown(case, 10_000)
+    assert "[1] Trial. Drug A lowered" in whole and "[2] Safety. Cough" in whole
+    cut = papers_shown(case, 60)
+    assert "[...]" in cut and len(cut) < len(whole)
+    assert papers_shown(case, 0) == ""
+    for examples in (
+        judge_examples([replied], SETTINGS, source_chars=10_000),
+        replied_examples([replied], SETTINGS, method="cpo", source_chars=10_000),
+    ):
+        for example in examples:
+            assert ("The throat was irritated." in example.messages[-1][1]) == example.is_rating
+
+
+def test_the_released_files_give_pairs_for_every_rubric(shared: Path) -> None:
+    path = shared / "data" / "yescieval" / "bioasq-train-answers.jsonl.gz"
+    found = replies_of(path)
+    labels = [label for label in read_labels(path).labels if label.reason]
+    assert sum(len(group) for one in found.values() for group in one.values()) > 15_000
+    assert len(labels) > 5_000
