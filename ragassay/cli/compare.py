@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragassay.cli.exits import errors_as_lines
+from ragassay.cli.options import Clusters
 
 if TYPE_CHECKING:
     from ragassay.runs.compare import SystemComparison
@@ -33,10 +34,7 @@ def compare(
             "all; repeat for more. By default the main scores that the runs have.",
         ),
     ] = None,
-    clusters: Annotated[
-        Path | None,
-        typer.Option(help="MedAESQA's clusters of sentences, for recall as published."),
-    ] = None,
+    clusters: Clusters = None,
     out: Annotated[
         Path | None,
         typer.Option(

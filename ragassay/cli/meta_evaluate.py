@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
-from ragassay.cli.options import RunFolderArgument
+from ragassay.cli.options import Clusters, RunFolderArgument
 
 if TYPE_CHECKING:
     from ragassay.runs.meta_evaluate import MetaEvaluation
@@ -23,6 +23,7 @@ def meta_evaluate(
             "reviewed it."
         ),
     ],
+    clusters: Clusters = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -43,13 +44,14 @@ def meta_evaluate(
 
     and a label names its answer by record_id, or by topic and system.
 
-    Printed are accuracy, macro-F1, Cohen's kappa, Krippendorff's alpha and calibration for each
-    task; how well each score tells accurate answers from inaccurate ones (AUROC); and, for several
-    systems, how alike the rankings by people and by the judge are (Spearman, Kendall). Intervals
-    resample questions. Of several annotators the majority counts, and their agreement with each
-    other is shown next to the judge's. Where the judge left items undecided, accuracy is that of
-    what it decides; beside it stand the share decided and the accuracy if undecided counts as
-    wrong. Labels without a verdict are counted and named.
+    Printed are accuracy, precision, recall and F1 (macro and weighted), Cohen's kappa,
+    Krippendorff's alpha and calibration for each task; how well each score tells accurate answers
+    from inaccurate ones (AUROC); and, for several systems, how alike the rankings by people and by
+    the judge are (Spearman, Kendall). Intervals resample questions. Of several annotators the
+    majority counts, and their agreement with each other is shown next to the judge's. Where the
+    judge left items undecided, accuracy is that of what it decides; beside it stand the share
+    decided and the accuracy if undecided counts as wrong. Labels without a verdict are counted and
+    named.
 
     For example:
 
@@ -65,7 +67,7 @@ def meta_evaluate(
         from ragassay.runs.meta_evaluate import meta_evaluate as measure_run
         from ragassay.runs.meta_evaluate import write_meta_evaluation
 
-        found = measure_run(run, human)
+        found = measure_run(run, human, clusters)
         _print(found)
         for path in write_meta_evaluation(found, out) if out else ():
             typer.echo(f"wrote {path}", err=True)

@@ -24,6 +24,10 @@ DryRun = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with 4 if the judge is blind anywhere.")
 ]
+Clusters = Annotated[
+    Path | None,
+    typer.Option(help="MedAESQA's clusters of sentences, for recall as published."),
+]
 SkipEmpty = Annotated[
     bool,
     typer.Option(

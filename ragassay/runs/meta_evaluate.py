@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.formats.clusters import read_clusters
 from ragassay.metrics.alignment import Alignment, align_labels
 from ragassay.metrics.rankings import Ranking, rankings, relabelled
 from ragassay.metrics.trust import MEAN_OF_JUDGE, MEAN_OF_PEOPLE, TaskTrust, judge_trust
@@ -23,7 +24,7 @@ from ragassay.reports.trust import (
 )
 from ragassay.runs.compare import file_stem, write_files
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.pooling import Encode, with_pooled_scores
+from ragassay.runs.pooling import Clusters, Encode, with_pooled_scores
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,16 @@ class MetaEvaluation:
     n_other: int = 0
 
 
-def meta_evaluate(run: str | Path, human: str | Path) -> MetaEvaluation:
+def meta_evaluate(
+    run: str | Path, human: str | Path, clusters: str | Path | None = None
+) -> MetaEvaluation:
     """Measure the judge of a run against a file of labels.
 
     Args:
         run: A run folder.
         human: Labels, in any format that `ragassay.formats.read_labels` knows; or a run folder
             that people reviewed.
+        clusters: MedAESQA's clusters of sentences; else they are clustered here.
 
     Raises:
         InputError: There is no such run, the labels cannot be read, or none fits the run.
@@ -73,6 +77,7 @@ def meta_evaluate(run: str | Path, human: str | Path) -> MetaEvaluation:
         lambda: Embedder(manifest.embedder or EMBEDDED).encode,
         found.rejections,
         n_verdict_labels=int(manifest.settings.get("verdict_labels") or 4),
+        clusters=read_clusters(Path(clusters)) if clusters else None,
     )
     return replace(measured, n_other=found.n_other)
 
@@ -91,6 +96,7 @@ def measure(
     encoder: Callable[[], Encode],
     rejections: Sequence[Rejection] = (),
     n_verdict_labels: int = 4,
+    clusters: Clusters | None = None,
 ) -> MetaEvaluation:
     """Measure a judge.
 
@@ -98,10 +104,10 @@ def measure(
         evaluations: The run's evaluations.
         labels: People's labels.
         judge: The judge's name.
-        encoder: Returns an encoder of sentences; called only if systems can be ranked by
-            completeness.
+        encoder: Returns an encoder of sentences; called only if systems can be ranked by recall.
         rejections: Lines of the label file that could not be read.
         n_verdict_labels: The number of labels that the judge chose a citation's verdict from.
+        clusters: Published clusters of sentences.
 
     Raises:
         InputError: No label fits an evaluation.
@@ -114,7 +120,7 @@ def measure(
     human, judged = both.human, both.judge
     if len({e.system for e in human}) > 1 and any(e.labels for e in human):
         encode = encoder()
-        human, judged = with_pooled_scores(human, encode), with_pooled_scores(judged, encode)
+        human, judged = (with_pooled_scores(side, encode, clusters) for side in (human, judged))
     return MetaEvaluation(
         judge=judge,
         n_labels=len(given),
