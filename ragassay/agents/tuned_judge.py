@@ -88,12 +88,17 @@ def papers_shown(case: Case, n_chars: int) -> str:
 
     Args:
         case: The case.
-        n_chars: Budget of all texts; the sentences closest to question and answer are kept. 0 for
-            no sources.
+        n_chars: Budget of all texts and titles; the sentences closest to question and answer are
+            kept, and no titles where these alone would take half of it. 0 for no sources.
     """
     if not n_chars or not case.sources:
         return ""
-    shown = source_lines(condense(case.sources, f"{case.question} {case.answer}", n_chars))
+    sources, n_titles = case.sources, sum(len(source.title) for source in case.sources)
+    if n_titles > n_chars // 2:
+        sources = tuple(source.model_copy(update={"title": ""}) for source in sources)
+        n_titles = 0
+    query = f"{case.question} {case.answer}"
+    shown = source_lines(condense(sources, query, n_chars - n_titles))
     return f"{load_prompts().context.sources}\n{fenced(shown, fence_mark([shown]))}"
 
 

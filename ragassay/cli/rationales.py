@@ -71,8 +71,9 @@ def rationales(
     """
     with errors_as_lines():
         from ragassay.runs.evaluate import run_sync
+        from ragassay.runs.judged_reasons import read_reasons
         from ragassay.runs.progress import shown_progress
-        from ragassay.runs.rationales import audit_reasons, read_reasons, write_reason_audit
+        from ragassay.runs.rationales import audit_reasons, write_reason_audit
 
         given = read_reasons(reasons, options.get("limit"), rubric_text)
         name = f"{reasons.name.split('.')[0]}-rationales"

@@ -24,7 +24,8 @@ from ragassay.metrics.rationales import (
     rubric_reasons,
 )
 from ragassay.records import Judgment
-from ragassay.runs.rationales import read_reasons, read_sheet
+from ragassay.runs.judged_reasons import read_reasons
+from ragassay.runs.rationales import read_sheet
 from ragassay.testing import Fault, ScriptedModel
 
 ANSWER = "Aspirin lowered the risk by 12 % in adults. Bleeding was seen (1)."

@@ -137,8 +137,9 @@ def test_a_judge_that_reads_sources_is_shown_what_fits(replied: Path) -> None:
     case = case_of(record, SETTINGS, Corpus())
     whole = papers_shown(case, 10_000)
     assert "[1] Trial. Drug A lowered" in whole and "[2] Safety. Cough" in whole
-    cut = papers_shown(case, 60)
-    assert "[...]" in cut and len(cut) < len(whole)
+    cut = papers_shown(case, 90)
+    assert "[...]" in cut and "Trial" in cut and len(cut) < len(whole)
+    assert "Trial" not in papers_shown(case, 20)
     assert papers_shown(case, 0) == ""
     for examples in (
         judge_examples([replied], SETTINGS, source_chars=10_000),
@@ -148,9 +149,10 @@ def test_a_judge_that_reads_sources_is_shown_what_fits(replied: Path) -> None:
             assert ("The throat was irritated." in example.messages[-1][1]) == example.is_rating
 
 
-def test_the_released_files_give_pairs_for_every_rubric(shared: Path) -> None:
+def test_the_released_files_have_the_papers_number_of_examples(shared: Path) -> None:
     path = shared / "data" / "yescieval" / "bioasq-train-answers.jsonl.gz"
     found = replies_of(path)
-    labels = [label for label in read_labels(path).labels if label.reason]
-    assert sum(len(group) for one in found.values() for group in one.values()) > 15_000
-    assert len(labels) > 5_000
+    whole = {name: one for name, one in found.items() if name.endswith("/benign")}
+    # Table 2, supervised fine-tuning on BioASQ.
+    assert sum(len(group) for one in whole.values() for group in one.values()) == 6_504
+    assert sum(bool(label.reason) for label in read_labels(path).labels) > 5_000
