@@ -100,9 +100,9 @@ def chunks_of(sentences: Sequence[str], n_words: int = 350) -> list[str]:
     left over becomes a further one.
 
     Example:
-        >>> chunks_of(["a b c.", "d e.", "f g."], n_words=4)
+        >>> chunks_of(["a b c.", "d e.", "f g."], n_words=8)
         ['a b c. d e. f g.']
-        >>> chunks_of(["a b c.", "d e.", "f g."], n_words=3)
+        >>> chunks_of(["a b c.", "d e.", "f g."], n_words=4)
         ['a b c.', 'd e.', 'f g.']
     """
     n_chunks = sum(len(sentence.split()) for sentence in sentences) // n_words + 1

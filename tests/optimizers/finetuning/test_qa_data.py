@@ -83,7 +83,7 @@ def test_a_generator_is_trained_and_says_what_it_is_for(tmp_path: Path) -> None:
     base = Path(save_base(tmp_path / "base", "llama"))
     arguments = (
         "finetune", "qa", "--data", pairs, "--papers", papers, "--base", base,
-        "--out", tmp_path / "out", "--steps", 1, "--rank", 2, "--row-tokens", 4096,
+        "--out", tmp_path / "out", "--steps", 1, "--rank", 2, "--row-tokens", 2048,
     )  # fmt: skip
     done = CliRunner().invoke(app, list(map(str, arguments)))
     assert done.exit_code == 0, done.output
