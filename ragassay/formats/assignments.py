@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ragassay.errors import InputError
@@ -206,8 +206,13 @@ def write_assignments(answers: Sequence[AssignedAnswer], path: Path) -> None:
 def _assigned_row(answer: AssignedAnswer) -> JsonRow:
     nuggets: list[JsonRow] = []
     for nugget in answer.nuggets:
-        labels = {"importance": nugget.importance, "assignment": nugget.assignment}
-        nuggets.append({"text": nugget.text} | {k: v or FAILED for k, v in labels.items()})
+        nuggets.append(
+            {
+                "text": nugget.text,
+                "importance": nugget.importance or FAILED,
+                "assignment": nugget.assignment or FAILED,
+            }
+        )
     n_words = answer.n_words
     if answer.document:
         row: JsonRow = {
@@ -243,9 +248,8 @@ def _scores(item: Item) -> NuggetScores | Rejection:
     row = validate(ScoresRow, item.fields)
     if isinstance(row, Problem):
         return item.place.reject(row)
-    return NuggetScores(
-        row.qid, *(getattr(row, name) for name in _SCORES), metadata=kept_fields(row)
-    )
+    scores = NuggetScores(row.qid, *(getattr(row, name) for name in _SCORES))
+    return replace(scores, metadata=kept_fields(row))
 
 
 def write_nugget_scores(scores: Iterable[NuggetScores], path: Path) -> None:
