@@ -135,6 +135,11 @@ def read_create_input(item: Item) -> Record | Problem:
         doc = candidate.doc or SegmentRow(segment=candidate.text or "")
         texts.append((doc.segment, doc.title))
     ids = distinct_ids([row.docid or str(i) for i, row in enumerate(row.candidates, start=1)])
+    repeated = {
+        f"candidates.{i}.docid": given.docid
+        for i, (given, name) in enumerate(zip(row.candidates, ids, strict=True))
+        if given.docid and given.docid != name
+    }
     return Record(
         id=row.query.qid or item.place.label,
         question=row.query.text,
@@ -144,7 +149,7 @@ def read_create_input(item: Item) -> Record | Problem:
             for name, (text, title) in zip(ids, texts, strict=True)
         ),
         topic=row.query.qid,
-        metadata=kept_fields(row),
+        metadata=kept_fields(row) | repeated,
     )
 
 
@@ -152,16 +157,19 @@ def create_input_row(record: Record) -> JsonRow:
     """Turn a record into a question with its sources as passages."""
     row: JsonRow = {
         "query": {"qid": record.topic or record.id, "text": record.question},
-        "candidates": [_candidate(source) for source in record.sources],
+        "candidates": [
+            _candidate(source, record.metadata.get(f"candidates.{i}.docid", source.id))
+            for i, source in enumerate(record.sources)
+        ],
     }
     return restored(row, record.metadata, ())
 
 
-def _candidate(source: Document) -> JsonRow:
+def _candidate(source: Document, name: str) -> JsonRow:
     doc: JsonRow = {"segment": source.text}
     if source.title:
         doc["title"] = source.title
-    return {"docid": source.id, "doc": doc}
+    return {"docid": name, "doc": doc}
 
 
 def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:

@@ -165,6 +165,7 @@ def test_every_field_of_create_input_comes_back(write, tmp_path: Path):
         "candidates": [
             {"docid": "d_1#0", "score": 12.5, "judgment": 2, "doc": doc},
             {"docid": "d_2#0", "score": 3.25, "doc": {"segment": "S2", "more": {"deep": [1]}}},
+            {"docid": "d_1#0", "score": 1.5, "doc": {"segment": "S3"}},
         ],
         "split": "dev",
     }
