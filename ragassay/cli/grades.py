@@ -81,7 +81,7 @@ def passages(
         list[Path], typer.Argument(help="Answers, rankings or graded files, as for `grade`.")
     ],
     *,
-    out: Out,
+    target: Out,
     words: Words = 400,
     depth: Depth = 20,
     **options: Unpack[EvaluateKeywords],
@@ -106,9 +106,9 @@ def passages(
 
         found = prepared_passages(responses, options, most_words=words, depth=depth, spelled="flag")
         print_rejections(found.rejections)
-        write_graded_paragraphs(found.queries, out)
+        write_graded_paragraphs(found.queries, target)
         n = sum(len(query.paragraphs) for query in found.queries)
-        typer.echo(f"{out}: {len(found.queries)} queries, {n:,} passages")
+        typer.echo(f"{target}: {len(found.queries)} queries, {n:,} passages")
     if found.rejections:
         raise typer.Exit(PARTIAL)
 

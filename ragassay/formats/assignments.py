@@ -9,13 +9,14 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, iter_items, read_once
-from ragassay.formats.nuggetizer import (
+from ragassay.formats.nuggetizer import kept_labels, odd_importances, problems_of
+from ragassay.formats.nuggetizer_assigned import (
     ASSIGNED,
     FAILED,
     RETRIEVED,
     AssignedRow,
     RetrievedRow,
-    unusable,
+    odd_assignments,
 )
 from ragassay.formats.output import JsonRow, restored, write_values
 from ragassay.formats.problems import Problem, found_text, validate
@@ -66,7 +67,7 @@ class AssignedAnswer:
     nuggets: tuple[AssignedNugget, ...]
     n_words: int | None = None
     document: str = ""
-    metadata: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, kw_only=True)
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -102,7 +103,7 @@ class NuggetScores:
     strict_all_score: float | None
     vital_score: float | None
     all_score: float | None
-    metadata: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, kw_only=True)
 
 
 class ScoresRow(Row):
@@ -142,8 +143,9 @@ def read_assignments(path: Path) -> tuple[tuple[AssignedAnswer, ...], tuple[Reje
         row = validate(RetrievedRow if _is_retrieved(item) else AssignedRow, item.fields)
         if isinstance(row, Problem):
             return row
-        odd.extend(map(item.place.reject, unusable(row.nuggets, known=(FAILED,))))
-        return _answer(row)
+        labels = [*odd_importances(row.nuggets, [FAILED]), *odd_assignments(row.nuggets)]
+        odd.extend(map(item.place.reject, problems_of(labels)))
+        return _answer(row, kept_fields(row) | kept_labels(labels))
 
     answers, rejections = read_once(
         items,
@@ -162,12 +164,13 @@ def _is_retrieved(item: Item) -> bool:
     return RETRIEVED.is_complete(item.keys) and not ASSIGNED.is_complete(item.keys)
 
 
-def _answer(row: AssignedRow | RetrievedRow) -> AssignedAnswer:
+def _answer(row: AssignedRow | RetrievedRow, kept: dict[str, str]) -> AssignedAnswer:
     nuggets = tuple(AssignedNugget(one.text, one.weight, one.label) for one in row.nuggets)
-    kept = kept_fields(row)
     if isinstance(row, RetrievedRow):
         passage = row.candidate_text
-        return AssignedAnswer(row.qid, row.text, passage, "", nuggets, None, row.docid, kept)
+        return AssignedAnswer(
+            *(row.qid, row.text, passage, "", nuggets), document=row.docid, metadata=kept
+        )
     is_counted = row.response_length in (None, _n_words(row.answer_text))
     length = None if is_counted else row.response_length
     return AssignedAnswer(
@@ -204,10 +207,6 @@ def write_assignments(answers: Sequence[AssignedAnswer], path: Path) -> None:
 
 
 def _assigned_row(answer: AssignedAnswer) -> JsonRow:
-    nuggets: list[JsonRow] = []
-    for nugget in answer.nuggets:
-        labels = {"importance": nugget.importance, "assignment": nugget.assignment}
-        nuggets.append({"text": nugget.text} | {k: v or FAILED for k, v in labels.items()})
     n_words = answer.n_words
     if answer.document:
         row: JsonRow = {
@@ -224,7 +223,17 @@ def _assigned_row(answer: AssignedAnswer) -> JsonRow:
             "response_length": _n_words(answer.answer) if n_words is None else n_words,
             "run_id": answer.system,
         }
-    return restored(row | {"nuggets": nuggets}, answer.metadata, ())
+    row["nuggets"] = [_nugget_row(answer, i) for i in range(len(answer.nuggets))]
+    return restored(row, answer.metadata, ())
+
+
+def _nugget_row(answer: AssignedAnswer, i: int) -> JsonRow:
+    nugget, given = answer.nuggets[i], answer.metadata
+    return {
+        "text": nugget.text,
+        "importance": nugget.importance or given.get(f"nuggets.{i}.importance", FAILED),
+        "assignment": nugget.assignment or given.get(f"nuggets.{i}.assignment", FAILED),
+    }
 
 
 def read_nugget_scores(path: Path) -> tuple[tuple[NuggetScores, ...], tuple[Rejection, ...]]:

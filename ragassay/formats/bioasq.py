@@ -99,7 +99,8 @@ def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record | Problem:
         return _record(row, row.body, "", row.ideal_answer[0] if row.ideal_answer else None)
     question = question_of(row.body, row.id, questions)
     if isinstance(question, Problem):
-        return Problem("id", question.text, f"{question.expected}, or BioASQ's own file of them")
+        text = f"{question.text}: a submission needs the file of its questions (--questions)"
+        return Problem("id", text, f"{question.expected}, or BioASQ's own file of them")
     if not any(text.strip() for text in row.ideal_answer):
         text = "the field is missing or empty: the submission does not answer the question"
         return Problem("ideal_answer", text, 'the field "ideal_answer" with a text')

@@ -17,13 +17,14 @@ from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, content_of, iter_items
 from ragassay.formats.json_values import find_bad_value, parse_json
 from ragassay.formats.nuggetizer import (
-    ASSIGNED,
     CREATED,
-    RETRIEVED,
     CreatedRow,
     gold_nuggets,
-    unusable,
+    kept_labels,
+    odd_importances,
+    problems_of,
 )
+from ragassay.formats.nuggetizer_assigned import ASSIGNED, RETRIEVED
 from ragassay.formats.output import JsonRow, restored, write_values
 from ragassay.formats.problems import Problem, dotted, found, found_text, validate
 from ragassay.formats.rows import NuggetEntry, Row, kept_fields
@@ -169,8 +170,10 @@ def _from_created(item: Item) -> list[NuggetBank | Problem]:
         return [row]
     # What else a line of assignments has is about the answer.
     kept = kept_fields(row) if not _OF_ANSWERS & item.keys else {}
+    odd = list(odd_importances(row.nuggets))
+    kept |= kept_labels(odd)
     bank = NuggetBank(row.qid, row.query, gold_nuggets(row.nuggets), kept)
-    return [bank, *unusable(row.nuggets, only="importance")]
+    return [bank, *problems_of(odd)]
 
 
 def _from_test_bank(item: Item) -> NuggetBank | Problem:

@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.medaesqa import MEDAESQA, read_medaesqa_labels
-from ragassay.formats.nuggetizer import (
+from ragassay.formats.nuggetizer_assigned import (
     ASSIGNED,
     RETRIEVED,
     read_assigned_labels,

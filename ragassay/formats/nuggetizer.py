@@ -1,18 +1,16 @@
-"""Read and write the nuggetizer's files (castorini/nuggetizer), all JSON lines.
+"""Read and write what the nuggetizer's `create` reads and writes (castorini/nuggetizer).
 
-    create in   {"query": {"qid", "text"}, "candidates": [{"docid", "doc": {"segment"}}]}
-    create out  {"query", "qid", "nuggets": [{"text", "importance"}]}
-    assign out  {"query", "qid", "answer_text", "response_length", "run_id",
-                 "nuggets": [{"text", "importance", "assignment"}]}
-                of retrieved passages: {"text", "qid", "candidate_text", "docid", "nuggets"}
+    in   {"query": {"qid", "text"}, "candidates": [{"docid", "doc": {"segment"}}]} a line
+    out  {"query", "qid", "nuggets": [{"text", "importance"}]} a line
 
-A label that failed, or that the model made up, is None here: its nugget and its answer stay, and
-the file's rejections count it.
+An importance that failed, or that the model made up, is None here: its nugget stays, and the file's
+rejections count it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, get_args
 
 from pydantic import AliasChoices, BeforeValidator, Field
@@ -29,28 +27,33 @@ from ragassay.formats.rows import (
     text_as_object,
 )
 from ragassay.formats.sniff import Format
-from ragassay.records import (
-    ASSIGNMENTS,
-    Assignment,
-    Document,
-    HumanLabel,
-    Importance,
-    Nugget,
-    Record,
-)
-
-FAILED = "failed"
+from ragassay.records import Document, Importance, Nugget, Record
 
 _IMPORTANCES: Mapping[object, Importance] = {name: name for name in get_args(Importance)}
-_ASSIGNMENTS: Mapping[object, Assignment] = {name: name for name in ASSIGNMENTS}
 
 
 def _text_as_candidate(value: object) -> object:
     return {"doc": {"segment": value}} if isinstance(value, str) else value
 
 
-def _label_text(value: object) -> object:
+def label_text(value: object) -> object:
+    """Return a label as text, whatever a model made of it."""
     return value if isinstance(value, str) else as_text(value)
+
+
+@dataclass(frozen=True)
+class OddLabel:
+    """A label that is none of the nuggetizer's: it failed, or a model made it up.
+
+    Attributes:
+        field: Its path in the line.
+        given: What the file has there.
+        names: What was expected.
+    """
+
+    field: str
+    given: str | None
+    names: tuple[str, ...]
 
 
 class QueryRow(Row):
@@ -86,23 +89,12 @@ class GoldNuggetRow(Row):
     """A nugget."""
 
     text: str = Field(min_length=1)
-    importance: Annotated[str | None, BeforeValidator(_label_text)] = None
+    importance: Annotated[str | None, BeforeValidator(label_text)] = None
 
     @property
     def weight(self) -> Importance | None:
         """The importance; None where there is none."""
         return _IMPORTANCES.get(self.importance)
-
-
-class AssignedNuggetRow(GoldNuggetRow):
-    """A nugget with its assignment."""
-
-    assignment: Annotated[str | None, BeforeValidator(_label_text)] = None
-
-    @property
-    def label(self) -> Assignment | None:
-        """The assignment; None where there is none."""
-        return _ASSIGNMENTS.get(self.assignment)
 
 
 class CreatedRow(Row):
@@ -111,27 +103,6 @@ class CreatedRow(Row):
     query: str = Field(default="", validation_alias=AliasChoices("query", "text"))
     qid: IdText
     nuggets: list[GoldNuggetRow]
-
-
-class AssignedRow(Row):
-    """An answer with the assignments of its question's nuggets."""
-
-    query: str
-    qid: IdText
-    answer_text: str
-    response_length: int | None = Field(default=None, ge=0)
-    run_id: IdText
-    nuggets: list[AssignedNuggetRow]
-
-
-class RetrievedRow(Row):
-    """A retrieved passage with the assignments of its question's nuggets."""
-
-    text: str
-    qid: IdText
-    candidate_text: str
-    docid: IdText
-    nuggets: list[AssignedNuggetRow]
 
 
 CREATE_INPUT = Format(
@@ -147,22 +118,6 @@ CREATED = Format(
     fields=frozenset(CreatedRow.model_fields),
     leading="qid",
     keys="query, qid, nuggets[{text, importance}]",
-)
-ASSIGNED = Format(
-    name="nuggetizer-assign",
-    required=(("qid",), ("answer_text",), ("nuggets",)),
-    fields=frozenset(AssignedRow.model_fields),
-    leading="answer_text",
-    keys="query, qid, answer_text, response_length, run_id, nuggets[{text, importance, "
-    "assignment}]",
-)
-
-RETRIEVED = Format(
-    name="nuggetizer-assign-retrieval",
-    required=(("qid",), ("candidate_text",), ("docid",), ("nuggets",)),
-    fields=frozenset(RetrievedRow.model_fields),
-    leading="candidate_text",
-    keys="text, qid, candidate_text, docid, nuggets[{text, importance, assignment}]",
 )
 
 
@@ -180,6 +135,11 @@ def read_create_input(item: Item) -> Record | Problem:
         doc = candidate.doc or SegmentRow(segment=candidate.text or "")
         texts.append((doc.segment, doc.title))
     ids = distinct_ids([row.docid or str(i) for i, row in enumerate(row.candidates, start=1)])
+    repeated = {
+        f"candidates.{i}.docid": given.docid
+        for i, (given, name) in enumerate(zip(row.candidates, ids, strict=True))
+        if given.docid and given.docid != name
+    }
     return Record(
         id=row.query.qid or item.place.label,
         question=row.query.text,
@@ -189,7 +149,7 @@ def read_create_input(item: Item) -> Record | Problem:
             for name, (text, title) in zip(ids, texts, strict=True)
         ),
         topic=row.query.qid,
-        metadata=kept_fields(row),
+        metadata=kept_fields(row) | repeated,
     )
 
 
@@ -197,59 +157,19 @@ def create_input_row(record: Record) -> JsonRow:
     """Turn a record into a question with its sources as passages."""
     row: JsonRow = {
         "query": {"qid": record.topic or record.id, "text": record.question},
-        "candidates": [_candidate(source) for source in record.sources],
+        "candidates": [
+            _candidate(source, record.metadata.get(f"candidates.{i}.docid", source.id))
+            for i, source in enumerate(record.sources)
+        ],
     }
     return restored(row, record.metadata, ())
 
 
-def _candidate(source: Document) -> JsonRow:
+def _candidate(source: Document, name: str) -> JsonRow:
     doc: JsonRow = {"segment": source.text}
     if source.title:
         doc["title"] = source.title
-    return {"docid": source.id, "doc": doc}
-
-
-def read_assigned(item: Item) -> list[Record | Problem]:
-    """Turn an answer with assignments into a record; its id is `run_id/qid`.
-
-    The assignments are left out of the record, so that no judge sees them. A problem beside the
-    record says which labels cannot be used.
-    """
-    row = validate(AssignedRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
-    kept = kept_fields(row)
-    if row.response_length not in (None, len(row.answer_text.split())):
-        kept["response_length"] = str(row.response_length)
-    record = Record(
-        id=f"{row.run_id}/{row.qid}",
-        question=row.query,
-        answer=row.answer_text,
-        nuggets=gold_nuggets(row.nuggets),
-        system=row.run_id,
-        topic=row.qid,
-        metadata=kept,
-    )
-    return [record, *unusable(row.nuggets)]
-
-
-def read_retrieved(item: Item) -> list[Record | Problem]:
-    """Turn a retrieved passage with assignments into a record; its id is `qid/docid`.
-
-    Otherwise see `read_assigned`.
-    """
-    row = validate(RetrievedRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
-    record = Record(
-        id=f"{row.qid}/{row.docid}",
-        question=row.text,
-        answer=row.candidate_text,
-        nuggets=gold_nuggets(row.nuggets),
-        topic=row.qid,
-        metadata=kept_fields(row) | {"docid": row.docid},
-    )
-    return [record, *unusable(row.nuggets)]
+    return {"docid": name, "doc": doc}
 
 
 def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:
@@ -257,65 +177,29 @@ def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:
     return tuple(Nugget(text=row.text, importance=row.weight) for row in rows)
 
 
-def unusable(
-    rows: Sequence[GoldNuggetRow],
-    only: str = "",
-    known: Sequence[str] = (),
-) -> list[Problem]:
-    """Return one problem that names the first label that is none, and counts them; else nothing.
+def odd_importances(rows: Sequence[GoldNuggetRow], known: Sequence[str] = ()) -> Iterator[OddLabel]:
+    """Yield the importances that are none of ours.
 
     Args:
         rows: The nuggets of a line.
-        only: "importance" or "assignment"; by default both are examined.
-        known: Importances that are expected beside ours. A failed assignment always is.
+        known: What is expected beside ours.
     """
-    bad: list[tuple[str, object, Sequence[str]]] = []
     for i, row in enumerate(rows):
-        given = row.importance
-        if only != "assignment" and given not in (None, *known, *_IMPORTANCES):
-            bad.append((f"nuggets.{i}.importance", given, list(_IMPORTANCES.values())))
-        if only == "importance" or not isinstance(row, AssignedNuggetRow):
-            continue
-        if row.assignment not in (FAILED, *_ASSIGNMENTS):
-            bad.append((f"nuggets.{i}.assignment", row.assignment, ASSIGNMENTS))
-    if not bad:
+        if row.importance not in (None, *known, *_IMPORTANCES):
+            yield OddLabel(f"nuggets.{i}.importance", row.importance, tuple(_IMPORTANCES.values()))
+
+
+def problems_of(odd: Sequence[OddLabel]) -> list[Problem]:
+    """Return one problem that names the first odd label, and counts them; nothing without any."""
+    if not odd:
         return []
-    field, given, names = bad[0]
-    text = "the field is missing, or null" if given is None else f"found {found(given)}"
-    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-    kept = "its nugget is" if len(bad) == 1 else "their nuggets are"
-    return [Problem(field, f"{text}{more}: {kept} kept without it", " or ".join(names))]
+    first = odd[0]
+    text = f"found {found(first.given)}" if first.given else "the field is missing, null or empty"
+    more = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
+    kept = "its nugget is" if len(odd) == 1 else "their nuggets are"
+    return [Problem(first.field, f"{text}{more}: {kept} kept without it", " or ".join(first.names))]
 
 
-def read_assigned_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the assignments of an answer as labels; failed ones are absent."""
-    row = validate(AssignedRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
-    return _labels(row.nuggets, f"{row.run_id}/{row.qid}", row.qid, row.run_id)
-
-
-def read_retrieved_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the assignments of a retrieved passage as labels; failed ones are absent."""
-    row = validate(RetrievedRow, item.fields)
-    if isinstance(row, Problem):
-        return [row]
-    return _labels(row.nuggets, f"{row.qid}/{row.docid}", row.qid, None)
-
-
-def _labels(
-    rows: Sequence[AssignedNuggetRow], record: str, topic: str, system: str | None
-) -> list[HumanLabel | Problem]:
-    labels = [
-        HumanLabel(
-            task="nugget",
-            label=nugget.label,
-            record_id=record,
-            topic=topic,
-            system=system,
-            item=nugget.text,
-        )
-        for nugget in rows
-        if nugget.label is not None
-    ]
-    return [*labels, *unusable(rows, only="assignment")]
+def kept_labels(odd: Iterable[OddLabel]) -> dict[str, str]:
+    """Return odd labels as metadata, so that a file that is written has them."""
+    return {one.field: one.given for one in odd if one.given is not None}

@@ -20,12 +20,11 @@ from ragassay.formats.medaesqa import (
     read_extract,
     read_medaesqa,
 )
-from ragassay.formats.nuggetizer import (
+from ragassay.formats.nuggetizer import CREATE_INPUT, read_create_input
+from ragassay.formats.nuggetizer_assigned import (
     ASSIGNED,
-    CREATE_INPUT,
     RETRIEVED,
     read_assigned,
-    read_create_input,
     read_retrieved,
 )
 from ragassay.formats.problems import Problem, found_text

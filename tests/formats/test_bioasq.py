@@ -49,7 +49,7 @@ def test_a_submission_without_questions_is_rejected_with_what_to_do(write):
     found = read_records(write({"questions": [SUBMITTED, SUBMITTED | {"id": "q2"}]}))
     assert found.records == ()
     assert [one.field for one in found.rejections] == ["questions.0.id", "questions.1.id"]
-    assert "a questions file" in found.rejections[0].expected
+    assert "needs the file of its questions" in found.rejections[0].problem
     assert "BioASQ's own file" in found.rejections[0].expected
 
 

@@ -124,11 +124,12 @@ def test_assignments_of_an_answer_and_a_passage_at_once_are_refused(tmp_path: Pa
         write_assignments([both], tmp_path / "x")
 
 
-def test_every_field_of_an_assignment_comes_back(write, tmp_path: Path):
-    path = write(GOOD)
+def test_every_field_of_an_assignment_comes_back_labels_that_failed_included(write, tmp_path: Path):
+    path = write(GOOD, ASSIGNED)
     answers, _ = read_assignments(path)
     write_assignments(answers, tmp_path / "again.jsonl")
-    assert json.loads((tmp_path / "again.jsonl").read_text()) == GOOD
+    written = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
+    assert written == [GOOD, ASSIGNED]
 
 
 def test_every_field_of_created_nuggets_comes_back(write, tmp_path: Path):
@@ -136,7 +137,13 @@ def test_every_field_of_created_nuggets_comes_back(write, tmp_path: Path):
         "query": "Q?",
         "qid": "1",
         "nuggets": [
-            {"text": "n1", "importance": "vital", "reasoning": "why", "trace": {"params": {"t": 0}}}
+            {
+                "text": "n1",
+                "importance": "vital",
+                "reasoning": "why",
+                "trace": {"params": {"t": 0}},
+            },
+            {"text": "n2", "importance": "failed"},
         ],
         "reasoning_traces": ["why"],
     }
@@ -158,6 +165,7 @@ def test_every_field_of_create_input_comes_back(write, tmp_path: Path):
         "candidates": [
             {"docid": "d_1#0", "score": 12.5, "judgment": 2, "doc": doc},
             {"docid": "d_2#0", "score": 3.25, "doc": {"segment": "S2", "more": {"deep": [1]}}},
+            {"docid": "d_1#0", "score": 1.5, "doc": {"segment": "S3"}},
         ],
         "split": "dev",
     }

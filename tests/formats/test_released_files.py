@@ -20,6 +20,12 @@ from ragassay.formats import (
     read_qrels,
     read_records,
     read_test_banks,
+    write_assignments,
+    write_graded_paragraphs,
+    write_nugget_banks,
+    write_nugget_scores,
+    write_qrels,
+    write_test_banks,
 )
 from ragassay.formats.exam_queries import read_exam_queries
 from ragassay.formats.topics import read_topics
@@ -159,3 +165,33 @@ def test_the_released_assignments_give_the_nuggetizers_own_scores(shared_data: P
         assert score == pytest.approx(theirs[answer.topic].strict_vital_score)
     (every,) = (one for one in known if one.topic == "all")
     assert json.loads(every.metadata["weighted_score"]) > 0
+
+
+def _banks(given: Path, again: Path) -> None:
+    write_test_banks(read_test_banks(given).banks, again)
+
+
+REWRITTEN: dict[str, Callable[[Path, Path], None]] = {
+    "nuggetizer/assignments-gpt4o.jsonl.gz": lambda given, again: write_assignments(
+        read_assignments(given)[0], again
+    ),
+    "nuggetizer/nuggets-mistral.jsonl.gz": lambda given, again: write_nugget_banks(
+        read_nugget_banks(given)[0], again
+    ),
+    "nuggetizer/scores-gpt4o.jsonl": lambda given, again: write_nugget_scores(
+        read_nugget_scores(given)[0], again
+    ),
+    "workbench/dl20-nuggets.jsonl.gz": _banks,
+    "workbench/dl20-questions.jsonl.gz": _banks,
+    "workbench/graded-llmjudge-test.jsonl.gz": lambda given, again: write_graded_paragraphs(
+        read_graded_paragraphs(given).queries, again
+    ),
+    "workbench/dl20-fagb.qrel.gz": lambda given, again: write_qrels(read_qrels(given), again),
+}
+
+
+@pytest.mark.parametrize("name", sorted(REWRITTEN))
+def test_a_released_file_comes_back_as_it_was(shared_data: Path, tmp_path: Path, name: str):
+    again = tmp_path / Path(name).name
+    REWRITTEN[name](shared_data / name, again)
+    assert rows(again) == rows(shared_data / name)
