@@ -105,9 +105,7 @@ def compare(
         expected = of_trec_eval(theirs, runs, level)
         parts: list[str] = []
         for board in boards:
-            # Means over queries with a relevant passage, times their share of all queries.
-            share = board.rows[0].score.n / len(theirs)
-            means = {row.system: (row.score.value or 0.0) * share for row in board.rows}
+            means = {row.system: row.score.value or 0.0 for row in board.rows}
             other = expected[MEASURES[board.measure]]
             pairs = [(round(means[s], N_DIGITS), round(other[s], N_DIGITS)) for s in other]
             tau = kendall_tau(*zip(*pairs, strict=True))
