@@ -10,7 +10,7 @@ from ragassay.records import Cascade, CascadePart, Usage, VerdictBase
 
 def joint_name(first: str, second: str | None) -> str:
     """Return the name for two judges: the second decides what the first is not sure of."""
-    return f"{first}, where unsure {second}" if second else first
+    return first if second in (None, "", first) else f"{first}, where unsure {second}"
 
 
 def cascade_of(
