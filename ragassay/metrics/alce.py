@@ -16,7 +16,7 @@ Support = bool | None
 
 @dataclass(frozen=True)
 class CitingSentence:
-    """What is known of the documents that one sentence cites.
+    """The documents that one sentence cites, and whether they support it.
 
     Attributes:
         alone: By document, whether it supports the sentence alone.
@@ -33,7 +33,7 @@ class CitingSentence:
 
     @property
     def is_recalled(self) -> Support:
-        """Whether its citations support it together; an invalid one spoils them."""
+        """True if its citations support it together; an invalid one spoils them."""
         return False if self.has_invalid or not self.alone else self.together
 
     def is_precise(self, document: str) -> Support:
