@@ -166,6 +166,10 @@ def at_k(
         Literal["question", "claim", "both"],
         typer.Option(help="Search with the question (BioACE), with each sentence, or with both."),
     ] = "question",
+    depth: Annotated[
+        int,
+        typer.Option(min=1, help="Hits of a question that are reranked; fewer take less time."),
+    ] = 1000,
     verifiers: ScoredBy = None,
     embedders: Cosines = None,
     folder: Out = None,
@@ -176,7 +180,7 @@ def at_k(
     """Show how many answer sentences the k best documents of a search bear out (BioACE, figure 7b).
 
     Two scores have this form. "correctness_at_k" is BioACE's: documents are found by the question,
-    1,000 of them reranked. "correctness_at_k_by_claim" is that of an evaluation, whose k is
+    --depth of them reranked. "correctness_at_k_by_claim" is that of an evaluation, whose k is
     RAGASSAY_EVIDENCE_PASSAGES: documents are found by the sentence itself, 50 of them reranked. A
     sentence for which nothing is found is unscored. RAGASSAY_RERANKER=none keeps the search's
     order.
@@ -203,7 +207,7 @@ def at_k(
         models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
         total = n_steps(sentences, ways, len(models))
         with shown_steps(total, "searching and scoring", not quiet) as step:
-            curves = curves_of(sentences, models, job.corpus, settings, ways, ks, step)
+            curves = curves_of(sentences, models, job.corpus, settings, ways, ks, depth, step)
         sheet = curve_sheet([(one.name, one.model, one.points) for one in curves])
         by_name = {f"{one.name}, {one.model}": one.points for one in curves}
         plot = curve_plot("Correctness at k", "k documents", "share of sentences", by_name)
