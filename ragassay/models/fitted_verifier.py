@@ -28,7 +28,7 @@ N_DIGITS = 12
 
 
 class FittedThresholds(Frozen):
-    """What `ragassay verifiers fit` found.
+    """The result of `ragassay verifiers fit`.
 
     Attributes:
         verifier: The verifier's name.

@@ -1,4 +1,4 @@
-"""What bears answer sentences out: cited documents (BioACE, figure 7a), or found ones (7b)."""
+"""Documents that bear answer sentences out: cited ones (BioACE, figure 7a), found ones (7b)."""
 
 from __future__ import annotations
 

@@ -183,11 +183,16 @@ def test_scifacts_published_files_give_labelled_claims(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("name", "n"), [("scifact/pairs_train.jsonl", 919), ("healthver/dev.jsonl", 1917)]
+    ("name", "n", "n_rejected"),
+    # One marks a sentence that its abstract does not have, as it is cut here.
+    [("scifact/pairs_train.jsonl", 919, 1), ("healthver/dev.jsonl", 1917, 0)],
 )
-def test_real_claims_are_read_whole(shared: Path, name: str, n: int):
+def test_real_claims_are_read_or_rejected_by_their_lines(
+    shared: Path, name: str, n: int, n_rejected: int
+):
     found = read_labelled([shared / "data" / name])
-    assert (len(found.claims), found.rejections) == (n, ())
+    assert len(found.claims) == n - n_rejected
+    assert [one.field for one in found.rejections] == ["evidence_sentences"] * n_rejected
 
 
 def test_real_claims_with_a_corpus_are_read_whole(shared: Path):
