@@ -29,7 +29,7 @@ def inference(tmp_path_factory: pytest.TempPathFactory) -> str:
 def answers(tmp_path: Path) -> list[str]:
     """MedAESQA's file, and the corpus that it cites, all but one document."""
     corpus = write_corpus(tmp_path / "corpus.jsonl")
-    return [str(write_medaesqa(tmp_path / "medaesqa.json")), "--corpus", str(corpus), "--quiet"]
+    return [str(write_medaesqa(tmp_path / "medaesqa.json")), "--corpus", str(corpus)]
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -48,13 +48,13 @@ def test_the_kinds_are_listed_with_where_their_thresholds_come_from():
 def test_verifiers_are_measured_in_tables_of_two_and_three_labels(tmp_path: Path, inference: str):
     claims = write_claims(tmp_path / "claims.jsonl")
     names = ["--verifier", inference, "--verifier", f"summac-zs:{inference}"]
-    done = call("measure", claims, *names, "--quiet", "--out", tmp_path / "out")
+    done = call("measure", claims, *names, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
     assert "Two labels" in done.stdout and "Three labels" in done.stdout
-    told = (tmp_path / "out" / "measured.csv").read_text("utf-8")
+    told = (tmp_path / "out" / "measured-2-labels.csv").read_text("utf-8")
     assert "weighted" in told and "AUC" in told and "value_low" in told
-    two = rows(tmp_path / "out" / "measured.csv")
-    three = rows(tmp_path / "out" / "measured-2.csv")
+    two = rows(tmp_path / "out" / "measured-2-labels.csv")
+    three = rows(tmp_path / "out" / "measured-3-labels.csv")
     assert {row["verifier"] for row in two} == {inference, f"summac-zs by {inference}"}
     assert {row["verifier"] for row in three} == {inference}
     assert {row["average"] for row in two} == {"binary", "macro", "weighted", ""}
@@ -88,10 +88,10 @@ def test_own_documents_are_separated_from_others(
 ):
     done = call("separate", *answers, "--verifier", inference, "--out", tmp_path / "out")
     assert done.exit_code == 3, done.output
-    assert NO_DOCUMENT in done.stderr and "AUC over all sentences" in done.stdout
+    assert NO_DOCUMENT in done.stderr and "another question's" in done.stdout
     found = rows(tmp_path / "out" / "separation.csv")
     assert {row["source"] for row in found} == {"documents", "evidence"}
-    by_question = rows(tmp_path / "out" / "separation-2.csv")
+    by_question = rows(tmp_path / "out" / "separation-by-question.csv")
     assert [row["question"] for row in by_question if row["source"] == "evidence"] == ["q1", "q2"]
 
 
@@ -115,7 +115,7 @@ def test_correctness_at_k_is_a_table_and_a_plot(
     tmp_path: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("RAGASSAY_RERANKER", "none")
-    writer = tiny_writer(tmp_path / "t5", "support")
+    writer = tiny_writer(tmp_path / "t5", "attributable")
     named = ["--verifier", f"flan:{writer}", "--k", "1,2", "--found-by", "both"]
     done = call("at-k", *answers, *named, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
@@ -126,8 +126,9 @@ def test_correctness_at_k_is_a_table_and_a_plot(
         ("correctness_at_k_by_claim", "1"),
         ("correctness_at_k_by_claim", "2"),
     ]
-    # It says "support" to everything; "Nothing is cited here." finds nothing by itself.
+    # It says "attributable" of everything, and each search finds something.
     assert [row["value"] for row in found] == ["1.0"] * 4
+    assert [row["value_n_unscored"] for row in found] == ["0"] * 4
     plot = (tmp_path / "out" / "curve.svg").read_text("utf-8")
     assert plot.startswith("<?xml") and "correctness_at_k_by_claim" in plot
 
