@@ -185,8 +185,9 @@ def measure(
     intervals over questions. A verifier that tells no contradiction has no table of three labels.
     Claims to which some file's thresholds were fitted are left out for all.
 
-    The area under the ROC curve of an evaluation's scores against whether people call an answer
-    accurate is in `ragassay meta-evaluate`, under "accuracy".
+    A judge is measured by `ragassay evaluate` and `ragassay meta-evaluate` on the same answers.
+    There, under "accuracy", is also the area under the ROC curve of an evaluation's scores against
+    whether people call an answer accurate.
 
     For example:
 

@@ -80,6 +80,8 @@ def mark_of(text: str) -> str:
 class FittedVerifier:
     """A verifier whose labels are decided by fitted thresholds.
 
+    Bounds of the verifier do not hold for it: they were found for its own probabilities.
+
     Args:
         fitted: The thresholds.
         model: The verifier that they were fitted to.

@@ -40,7 +40,15 @@ def rows(path: Path) -> list[dict[str, str]]:
 def test_the_kinds_are_listed_with_where_their_thresholds_come_from():
     found = json.loads(call("kinds", "--json").stdout)[0]["rows"]
     by_kind = {row["kind"]: row for row in found}
-    assert list(by_kind) == ["true", "attrscore", "flan", "alignscore", "summac-zs", "summac-conv"]
+    assert list(by_kind) == [
+        "true",
+        "attrscore",
+        "flan",
+        "alignscore",
+        "summac-zs",
+        "summac-conv",
+        "bioace-correctness",
+    ]
     assert by_kind["summac-zs"]["labels"] == "2, from 0"
     assert "BioACE does not state" in by_kind["alignscore"]["threshold_is"]
 
