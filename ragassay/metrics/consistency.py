@@ -100,7 +100,7 @@ def chunks_of(sentences: Sequence[str], n_words: int = 350) -> list[str]:
     left over becomes a further one.
 
     Example:
-        >>> chunks_of(["a b c.", "d e.", "f g."], n_words=4)
+        >>> chunks_of(["a b c.", "d e.", "f g."], n_words=8)
         ['a b c. d e. f g.']
         >>> chunks_of(["a b c.", "d e.", "f g."], n_words=3)
         ['a b c.', 'd e.', 'f g.']
