@@ -212,7 +212,7 @@ def at_k(
         with shown_steps(total, "searching and scoring", not quiet) as step:
             curves = curves_of(sentences, models, job.corpus, settings, ways, ks, depth, step)
         sheet = curve_sheet([(one.name, one.model, one.points) for one in curves])
-        by_name = {f"{one.name}, {one.model}": one.points for one in curves}
+        by_name = {one.title: one.points for one in curves}
         plot = curve_plot("Correctness at k", "k documents", "share of sentences", by_name)
         plots = {"curve": plot}
         show_and_write({"curve": sheet}, folder, as_json=as_json, quiet=quiet, plots=plots)

@@ -102,6 +102,11 @@ class Curve:
     model: str
     points: dict[int, Score]
 
+    @property
+    def title(self) -> str:
+        """Its name in a plot."""
+        return f"{self.model}, by {'question' if self.name == AT_QUESTION else 'claim'}"
+
 
 def searched(
     literature: Literature, by: By, settings: Settings, embedder: Embedder, depth: int = N_FOUND
