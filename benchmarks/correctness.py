@@ -20,21 +20,20 @@ import gzip
 import json
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
-from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 import ragassay
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
-from ragassay.metrics.correctness import separation
+from ragassay.metrics.verification import verification
 from ragassay.model_names import EMBEDDED_BASE, MINILM_VERIFIER
 from ragassay.models.correctness import CorrectnessModel, correctness_model
-from ragassay.models.embeddings import Embedder
+from ragassay.models.embeddings import EMBEDDED, Embedder
 from ragassay.records import Document, Record
-from ragassay.retrievers.passages import windows
+from ragassay.runs.verifiers.scoring import open_models
+from ragassay.runs.verifiers.sentences import CitedDocument, CitedSentence
+from ragassay.runs.verifiers.separating import Pair, separate
 from ragassay.settings import load_settings
 from ragassay.text.sentences import sentences_of
 
@@ -53,6 +52,7 @@ from training.correctness import (
 N_LLM = 60
 N_QUESTIONS = 150
 KS = (1, 10)
+LABELS = ("correct", "incorrect")
 
 
 def read_pubmedqa(shared: Path) -> list[BioasqAnswer]:
@@ -72,11 +72,13 @@ def read_pubmedqa(shared: Path) -> list[BioasqAnswer]:
 
 def report(name: str, pairs: Sequence[CorrectnessPair], scores: Sequence[float], least: float):
     """Print macro precision, recall and F1, and AUC."""
-    truth = [pair.correct for pair in pairs]
-    said = [score >= least for score in scores]
-    found = precision_recall_fscore_support(truth, said, average="macro", zero_division=0)
-    auc = f", AUC {roc_auc_score(truth, scores):.3f}" if len(set(scores)) > 2 else ""
-    p, r, f = (float(value) for value in found[:3])
+    said = [LABELS[score < least] for score in scores]
+    truth, groups = [LABELS[not pair.correct] for pair in pairs], [pair.group for pair in pairs]
+    found = verification(truth, said, LABELS, groups, scores)
+    macro = next(one for one in found.averages if one.average == "macro")
+    p, r, f = (score.value or 0 for score in (macro.precision, macro.recall, macro.f1))
+    has_area = found.auc is not None and len(set(scores)) > 2
+    auc = f", AUC {found.auc.value:.3f}" if has_area else ""
     print(f"  {name:<44} precision {p:.3f}, recall {r:.3f}, F1 {f:.3f}{auc}", flush=True)
 
 
@@ -128,38 +130,26 @@ async def ask_llm(pairs: Sequence[CorrectnessPair]) -> list[float]:
 
 def semantic_route(answers: Sequence[BioasqAnswer]) -> None:
     """Algorithm 1, a seeded other question's abstract as the negative."""
-    chosen = random.Random(SEED).sample(list(answers), N_QUESTIONS)
-    embedder = Embedder()
-    for name in ("cosine", MINILM_VERIFIER):
-        model = correctness_model(name, embedder, load_settings().cache_dir)
-        assert model is not None
-        best = best_of(model)
-        scores = {
-            own.group: [(best(sentence, own), best(sentence, other)) for sentence in own.sentences]
-            for own, other in zip(chosen, [*chosen[1:], chosen[0]], strict=True)
-        }
-        found = separation(scores)
-        assert found is not None
-        print(
-            f"  {model.name:<44} positive {found.positive:.3f}, negative {found.negative:.3f}, "
-            f"accuracy {found.accuracy:.3f} over {found.n_questions} questions",
-            flush=True,
-        )
-        # One sentence a question: the area is that over all questions.
-        pairs = [pair for found in scores.values() for pair in found]
-        both = [score for side in (0, 1) for score in (pair[side] for pair in pairs)]
-        area = roc_auc_score([1] * len(pairs) + [0] * len(pairs), both)
-        print(f"  {'':<44} AUC {area:.3f}", flush=True)
+    chosen = [cited(answer) for answer in random.Random(SEED).sample(list(answers), N_QUESTIONS)]
+    pairs = [Pair(own, other) for own, other in zip(chosen, [*chosen[1:], chosen[0]], strict=True)]
+    for model in open_models([MINILM_VERIFIER], [EMBEDDED], load_settings().cache_dir):
+        for one in separate(pairs, model):
+            found = one.result
+            assert found is not None
+            # One sentence a question: the area is that over all questions.
+            print(
+                f"  {model.name:<44} positive {found.positive:.3f}, negative {found.negative:.3f}, "
+                f"accuracy {found.accuracy:.3f} over {found.n_questions} questions\n"
+                f"  {'':<44} AUC {found.pooled_auc:.3f}",
+                flush=True,
+            )
 
 
-def best_of(model: CorrectnessModel) -> Callable[[str, BioasqAnswer], float]:
-    """The best score of a sentence over the fragments of an answer's documents."""
-
-    def best(sentence: str, answer: BioasqAnswer) -> float:
-        fragments = [span.text for d in answer.documents for span in windows(d)]
-        return float(np.max(model.scores([(sentence, fragment) for fragment in fragments])))
-
-    return best
+def cited(answer: BioasqAnswer) -> CitedSentence:
+    """The sentence of a conclusion with its abstract, which supports it."""
+    documents = tuple(CitedDocument(d.id, d, "supports") for d in answer.documents)
+    name = answer.group
+    return CitedSentence(name, name, answer.question, 1, answer.sentences[0], documents)
 
 
 def correctness_at_k(shared: Path) -> None:

@@ -12,7 +12,7 @@ from ragassay.cli.options import AnswersArgument, Json, Quiet, prepared_job, tak
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ragassay.reports.sheets import Sheet
 
@@ -90,9 +90,11 @@ def separate(
         with shown_steps(len(pairs) * len(models), "scoring", not quiet) as step:
             found = [one for model in models for one in separate_pairs(pairs, model, step)]
         rows = [(one.model, one.source, one.result, one.n_unscored) for one in found]
-        show_and_write(
-            [separation_sheet(rows), question_sheet(rows)], as_json, folder, "separation", n_shown=1
-        )
+        tables = {
+            "separation": separation_sheet(rows),
+            "separation-by-question": question_sheet(rows),
+        }
+        show_and_write(tables, folder, as_json=as_json, quiet=quiet, n_shown=1)
         tell_missing(n_missing)
     if job.rejections or n_missing:
         raise typer.Exit(PARTIAL)
@@ -149,7 +151,8 @@ def support(
         with shown_steps(len(sentences) * len(models), "scoring", not quiet) as step:
             found = [supported(sentences, m, has_labels=has_labels, step=step) for m in models]
         rows = [(one.model, one.threshold, one.all_cited, one.supporting) for one in found]
-        show_and_write([support_sheet(rows)], as_json, folder, "support")
+        tables = {"support": support_sheet(rows)}
+        show_and_write(tables, folder, as_json=as_json, quiet=quiet)
         tell_missing(n_missing)
     if job.rejections or n_missing:
         raise typer.Exit(PARTIAL)
@@ -166,6 +169,10 @@ def at_k(
         Literal["question", "claim", "both"],
         typer.Option(help="Search with the question (BioACE), with each sentence, or with both."),
     ] = "question",
+    depth: Annotated[
+        int,
+        typer.Option(min=1, help="Hits of a question that are reranked; fewer take less time."),
+    ] = 1000,
     verifiers: ScoredBy = None,
     embedders: Cosines = None,
     folder: Out = None,
@@ -176,7 +183,7 @@ def at_k(
     """Show how many answer sentences the k best documents of a search bear out (BioACE, figure 7b).
 
     Two scores have this form. "correctness_at_k" is BioACE's: documents are found by the question,
-    1,000 of them reranked. "correctness_at_k_by_claim" is that of an evaluation, whose k is
+    --depth of them reranked. "correctness_at_k_by_claim" is that of an evaluation, whose k is
     RAGASSAY_EVIDENCE_PASSAGES: documents are found by the sentence itself, 50 of them reranked. A
     sentence for which nothing is found is unscored. RAGASSAY_RERANKER=none keeps the search's
     order.
@@ -203,11 +210,12 @@ def at_k(
         models = open_models(*_scorers(verifiers, embedders), settings.cache_dir)
         total = n_steps(sentences, ways, len(models))
         with shown_steps(total, "searching and scoring", not quiet) as step:
-            curves = curves_of(sentences, models, job.corpus, settings, ways, ks, step)
+            curves = curves_of(sentences, models, job.corpus, settings, ways, ks, depth, step)
         sheet = curve_sheet([(one.name, one.model, one.points) for one in curves])
-        by_name = {f"{one.name}, {one.model}": one.points for one in curves}
+        by_name = {one.title: one.points for one in curves}
         plot = curve_plot("Correctness at k", "k documents", "share of sentences", by_name)
-        show_and_write([sheet], as_json, folder, "curve", plots={"curve.svg": plot})
+        plots = {"curve": plot}
+        show_and_write({"curve": sheet}, folder, as_json=as_json, quiet=quiet, plots=plots)
     if job.rejections:
         raise typer.Exit(PARTIAL)
 
@@ -231,21 +239,33 @@ def _scorers(
 
 
 def show_and_write(
-    sheets: Sequence[Sheet],
-    as_json: bool,
+    sheets: Mapping[str, Sheet],
     out: Path | None,
-    name: str,
-    plots: dict[str, str] | None = None,
+    *,
+    as_json: bool,
+    quiet: bool,
+    plots: Mapping[str, str] | None = None,
     n_shown: int | None = None,
 ) -> None:
-    """Print sheets, or the first of them, and write them all into a folder."""
+    """Print sheets, on the terminal the first of them, and write all into a folder.
+
+    Args:
+        sheets: By the names of their files.
+        out: The folder; None writes nothing.
+        as_json: Print JSON.
+        quiet: Print no tables.
+        plots: SVG, by the names of their files.
+        n_shown: Most tables on the terminal; None for all.
+    """
     from ragassay.cli.sheets import show_sheets
     from ragassay.reports.sheets import sheet_csv
     from ragassay.runs.compare import write_files
 
-    show_sheets(sheets, None, as_json, 0, sheets[:n_shown])
+    tables = list(sheets.values())
+    if as_json or not quiet:
+        show_sheets(tables, None, as_json, 0, tables[:n_shown])
     if out is not None:
-        names = [f"{name}.csv", *(f"{name}-{i}.csv" for i in range(2, len(sheets) + 1))]
-        texts = dict(zip(names, map(sheet_csv, sheets), strict=True))
-        for path in write_files(out, texts | (plots or {})):
+        texts = {f"{name}.csv": sheet_csv(sheet) for name, sheet in sheets.items()}
+        texts |= {f"{name}.svg": plot for name, plot in (plots or {}).items()}
+        for path in write_files(out, texts):
             typer.echo(f"wrote {path}", err=True)

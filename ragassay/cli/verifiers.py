@@ -185,8 +185,9 @@ def measure(
     intervals over questions. A verifier that tells no contradiction has no table of three labels.
     Claims to which some file's thresholds were fitted are left out for all.
 
-    The area under the ROC curve of an evaluation's scores against whether people call an answer
-    accurate is in `ragassay meta-evaluate`, under "accuracy".
+    A judge is measured by `ragassay evaluate` and `ragassay meta-evaluate` on the same answers.
+    There, under "accuracy", is also the area under the ROC curve of an evaluation's scores against
+    whether people call an answer accurate.
 
     For example:
 
@@ -206,24 +207,25 @@ def measure(
         from ragassay.runs.verifiers.measuring import measure as measure_all
         from ragassay.settings import load_settings
 
-        names, tables = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
+        names, wanted = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
         read = _claims(claims, corpus, labels_of)
         with shown_steps(len(read.claims) * len(names), "comparing", not quiet) as step:
             found = measure_all(
                 names,
                 read.claims,
                 load_settings().cache_dir,
-                tables,
+                wanted,
                 Embedder() if against == "sentence" else None,
                 step,
             )
-        sheets = [
-            measured_sheet(
-                [(m.verifier, m.result, m.n_left_out) for m in found if m.n_labels == n], n
+        tables = {
+            f"measured-{n}-labels": measured_sheet(
+                [(one.verifier, one.result, one.n_left_out) for one in part], n
             )
-            for n in sorted({one.n_labels for one in found})
-        ]
-        show_and_write(sheets, as_json, out, "measured")
+            for n in wanted
+            if (part := [one for one in found if one.n_labels == n])
+        }
+        show_and_write(tables, out, as_json=as_json, quiet=quiet)
     if read.rejections or read.n_missing:
         raise typer.Exit(PARTIAL)
 

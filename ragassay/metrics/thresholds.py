@@ -19,7 +19,7 @@ N_STEPS = 40
 
 
 class Thresholds(Frozen):
-    """Where a label begins.
+    """The shares from which labels count.
 
     Attributes:
         supports: Share of support, of support and neither together, from which a claim is

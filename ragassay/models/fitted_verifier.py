@@ -28,7 +28,7 @@ N_DIGITS = 12
 
 
 class FittedThresholds(Frozen):
-    """What `ragassay verifiers fit` found.
+    """The result of `ragassay verifiers fit`.
 
     Attributes:
         verifier: The verifier's name.
@@ -79,6 +79,8 @@ def mark_of(text: str) -> str:
 
 class FittedVerifier:
     """A verifier whose labels are decided by fitted thresholds.
+
+    Bounds of the verifier do not hold for it: they were found for its own probabilities.
 
     Args:
         fitted: The thresholds.

@@ -1,7 +1,7 @@
-"""Verify by models that score: AlignScore, SummaC-ZS, SummaC-Conv (BioACE, section 4.2).
+"""Verify by models that score: AlignScore, SummaC, BioACE's own classifiers (sections 4.1.3, 4.2).
 
-Their own packages need older libraries than ours (numpy 1, transformers 4), so that the formulas
-are in `ragassay.metrics.consistency`; sentences are cut by ours, not by NLTK's splitter.
+The packages of the first two need older libraries than ours (numpy 1, transformers 4), so that the
+formulas are in `ragassay.metrics.consistency`; sentences are cut by ours, not by NLTK's splitter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ragassay.errors import SettingsError
 from ragassay.metrics.consistency import align_score, chunks_of, summac_conv, summac_zs
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, EntailmentModel, Pair
-from ragassay.models.hub import loading
+from ragassay.models.hub import folder_digest, loading
 from ragassay.models.weights import sha256_of
 from ragassay.text.sentences import sentences_of
 
@@ -205,6 +205,58 @@ class AlignScore:
         return SettingsError(
             f"{self._checkpoint} is no checkpoint of AlignScore on {self._base}: {problem[:200]}"
         )
+
+
+class AnswerEvidence:
+    """A classifier of correctness as BioACE fine-tunes BERT and RoBERTa (section 4.1.3).
+
+    It reads one text of answer sentence and evidence, in the words of BioACE's released program;
+    of its two classes the second is "correct".
+
+    Args:
+        name: A name on the hub, or a folder.
+
+    Raises:
+        OSError: It is unavailable.
+        SettingsError: It does not have two classes.
+    """
+
+    def __init__(self, name: str) -> None:
+        from transformers import AutoConfig
+
+        from ragassay.models.quiet import quiet_loading
+
+        with quiet_loading():
+            config: Any = AutoConfig.from_pretrained(name)
+        if config.num_labels != 2:
+            raise SettingsError(f"{name} has {config.num_labels} classes: two are read here")
+        self.name, self.digest = f"bioace-correctness by {name}", folder_digest(name)
+        self._source = name
+        self._loaded: tuple[Any, Any] | None = None
+        self._lock = threading.Lock()
+
+    def score(self, claim: str, passage: str) -> float:
+        """Return the probability of "correct", in [0, 1]."""
+        import torch
+
+        text = f"ANSWER: {claim} EVIDENCE: {' '.join(passage.split())}"
+        with self._lock, torch.inference_mode():
+            tokenizer, model = self._load()
+            longest = min(512, tokenizer.model_max_length)
+            tokens = tokenizer(text, truncation=True, max_length=longest, return_tensors="pt")
+            return float(model(**tokens.to(model.device)).logits[0].softmax(-1)[1])
+
+    def _load(self) -> tuple[Any, Any]:
+        if self._loaded is None:
+            import torch
+            from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+            with loading(self._source):
+                tokenizer = AutoTokenizer.from_pretrained(self._source)
+                model: Any = AutoModelForSequenceClassification.from_pretrained(self._source)
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+            self._loaded = tokenizer, model.eval().to(device)
+        return self._loaded
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:

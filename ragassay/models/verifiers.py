@@ -30,7 +30,13 @@ from ragassay.models.entailment import EntailmentModel, Pair, Remembered
 from ragassay.models.fitted_verifier import FittedThresholds, FittedVerifier
 from ragassay.models.nli import NliModel
 from ragassay.models.pair_encoders import PACKAGED, pair_encoder
-from ragassay.models.scorers import AlignScore, ScoringVerifier, SummaC, weights_file
+from ragassay.models.scorers import (
+    AlignScore,
+    AnswerEvidence,
+    ScoringVerifier,
+    SummaC,
+    weights_file,
+)
 from ragassay.models.written_labels import WrittenLabels, open_writer
 from ragassay.prompts.verifiers import load_verifier_kinds
 
@@ -209,6 +215,8 @@ def _of_kind(kind: str, model: str, cache_dir: Path, n_labels: int) -> Entailmen
     elif kind == "summac-conv":
         inference = present_model(beside or scorer.beside, cache_dir)
         inner = SummaC(inference, weights_file(name))
+    elif kind == "bioace-correctness":
+        inner = AnswerEvidence(model)
     else:
         sized = scorer.beside.replace("large", "base") if "base" in Path(name).name else ""
         inner = AlignScore(weights_file(name), beside or sized or scorer.beside)

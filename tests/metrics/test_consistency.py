@@ -77,3 +77,28 @@ def test_chunks_keep_every_sentence_in_order(lengths: list[int], n_words: int):
 
 def test_a_document_without_a_sentence_is_one_empty_chunk():
     assert chunks_of([]) == [""]
+
+
+@pytest.mark.parametrize(
+    ("shape", "by_maxima", "by_convolution"),
+    [
+        ((2, 1), -0.16, 0.47502079606056213),
+        ((3, 2), 0.345, 0.48250719904899597),
+        ((4, 12), 0.09666666666666664, 0.47651728987693787),
+    ],
+)
+def test_scores_are_those_of_the_published_program(
+    shape: tuple[int, int], by_maxima: float, by_convolution: float
+):
+    """Computed by the package summac 0.0.4: `SummaCZS.image2score`, `SummaCConv.forward`."""
+    places = np.arange(shape[0] * shape[1])
+    entailed = (places * 37 % 101 / 100).reshape(shape)
+    denied = (places * 53 % 97 / 100).reshape(shape)
+    weights = {
+        "mlp.weight": np.arange(-11, 12)[None] / 10,
+        "mlp.bias": np.array([0.5]),
+        "layer_final.weight": np.array([[0.1, 0.2, 0.3], [0.3, -0.4, 0.5]]),
+        "layer_final.bias": np.array([0.2, -0.1]),
+    }
+    assert summac_zs(entailed, denied) == pytest.approx(by_maxima)
+    assert summac_conv(entailed, weights) == pytest.approx(by_convolution, abs=1e-6)

@@ -231,6 +231,23 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path):
         scorer.score(CLAIM, PASSAGE)
 
 
+def test_bioaces_classifiers_read_one_text_and_say_correct_by_the_second_class(tmp_path: Path):
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    folder = tiny_inference(tmp_path / "two", ("LABEL_0", "LABEL_1"))
+    text = "ANSWER: alpha lowers pressure . EVIDENCE: A trial. alpha lowers pain ."
+    tokens = AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        wanted = float(model(**tokens).logits[0].softmax(-1)[1])
+    verifier = entailment_model(f"bioace-correctness:{folder}", tmp_path)
+    found = verifier.probabilities([(CLAIM, "A trial.\nalpha lowers pain .")])
+    assert found[0] == pytest.approx([wanted, 0, 1 - wanted], abs=1e-6)
+    three = tiny_inference(tmp_path / "three")
+    with pytest.raises(SettingsError, match="has 3 classes"):
+        entailment_model(f"bioace-correctness:{three}", tmp_path)
+
+
 class Scores:
     """Scores a claim by the number that its passage is."""
 

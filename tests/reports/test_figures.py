@@ -9,8 +9,10 @@ from answers import answer
 
 from ragassay.metrics.calibration import calibration
 from ragassay.metrics.leaderboard import leaderboard
+from ragassay.records import Score
 from ragassay.reports.figures import (
     confusion_plot,
+    curve_plot,
     interval_plot,
     ranking_plot,
     reliability_plot,
@@ -18,7 +20,8 @@ from ragassay.reports.figures import (
 
 SCRIPT, MATHEMATICS = "<script>alert(1)</script>", "$\\frac{1}{"
 NAMES = (SCRIPT, MATHEMATICS, "\u4e2d\u6587 \u0639", "a\x1bb\ufffe", "n" * 200)
-TIMES_NAMED = {"interval": 1, "reliability": 0, "confusion": 2, "ranking": 1}
+POINTS = {1: Score(value=0.2, n=3, low=0.1, high=0.4), 2: Score(value=None, n=0)}
+TIMES_NAMED = {"interval": 1, "reliability": 0, "confusion": 2, "ranking": 1, "curve": 1}
 
 
 def plots(*names: str) -> dict[str, str]:
@@ -30,6 +33,7 @@ def plots(*names: str) -> dict[str, str]:
         "reliability": reliability_plot(names[0], calibration([0.3, 0.9], [False, True]).bins),
         "confusion": confusion_plot(names[0], names, [[1] * len(names)] * len(names)),
         "ranking": ranking_plot(names[0], dict.fromkeys(names, 0.5), dict.fromkeys(names, 0.2)),
+        "curve": curve_plot(names[0], "k", "share", {name: POINTS for name in names}),
     }
 
 
@@ -57,5 +61,6 @@ def test_nothing_to_plot_is_an_empty_plot():
         reliability_plot("t", calibration([], []).bins),
         confusion_plot("t", ["a", "b"], [[0, 0], [0, 0]]),
         ranking_plot("t", {}, {}),
+        curve_plot("t", "k", "share", {}),
     ):
         assert ElementTree.fromstring(text).tag.endswith("svg")

@@ -1,4 +1,4 @@
-"""What bears answer sentences out: cited documents (BioACE, figure 7a), or found ones (7b)."""
+"""Documents that bear answer sentences out: cited ones (BioACE, figure 7a), found ones (7b)."""
 
 from __future__ import annotations
 
@@ -102,13 +102,28 @@ class Curve:
     model: str
     points: dict[int, Score]
 
+    @property
+    def title(self) -> str:
+        """Its name in a plot."""
+        return f"{self.model}, by {'question' if self.name == AT_QUESTION else 'claim'}"
 
-def searched(literature: Literature, by: By, settings: Settings, embedder: Embedder) -> Literature:
-    """Return literature as it is searched: reranked as set, for a question `N_FOUND` hits deep."""
+
+def searched(
+    literature: Literature, by: By, settings: Settings, embedder: Embedder, depth: int = N_FOUND
+) -> Literature:
+    """Return literature as it is searched, reranked as set.
+
+    Args:
+        literature: What is searched.
+        by: What it is searched with; for a sentence `DEPTH` hits are reranked.
+        settings: Name the reranker.
+        embedder: Of the embedded reranker.
+        depth: How many hits of a question are reranked.
+    """
     reranker = reranker_of(settings, embedder, literature)
     if reranker is None:
         return literature
-    depth = N_FOUND if by == "question" else DEPTH
+    depth = depth if by == "question" else DEPTH
     return RerankedLiterature(literature, reranker, settings.reranker, depth)
 
 
@@ -189,6 +204,7 @@ def curves_of(
     settings: Settings,
     ways: Sequence[By],
     ks: Sequence[int],
+    depth: int = N_FOUND,
     step: Step = lambda: None,
 ) -> list[Curve]:
     """Return the curve of each model and way of searching.
@@ -200,6 +216,7 @@ def curves_of(
         settings: Name the reranker and its embedder.
         ways: From `ways_of`.
         ks: From `parse_ks`.
+        depth: How many hits of a question are reranked.
         step: Called after each search, and after each sentence of each curve.
 
     Raises:
@@ -211,7 +228,7 @@ def curves_of(
         raise InputError("there is nothing to search: name a corpus with --corpus")
     curves: list[Curve] = []
     for by in ways:
-        literature = searched(corpus, by, settings, Embedder(settings.embedder))
+        literature = searched(corpus, by, settings, Embedder(settings.embedder), depth)
         documents = found_documents(sentences, by, max(ks), literature, step)
         curves += [correctness_curve(sentences, documents, m, by, ks, step) for m in models]
     return curves

@@ -157,7 +157,7 @@ def check_documents(sentences: Sequence[CitedSentence]) -> int:
     cited = [one for sentence in sentences for one in sentence.documents]
     n_missing = sum(one.document is None for one in cited)
     if n_missing == len(cited):
-        first = f", such as {cited[0].id}" if cited else ""
+        first = f", such as {cited[0].id}," if cited else ""
         raise InputError(
             f"none of {len(cited)} citations{first} has a document: name the corpus with --corpus"
         )

@@ -27,7 +27,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Separated:
-    """How a model separates.
+    """The separation by one model.
 
     Attributes:
         model: Its name.
