@@ -112,7 +112,7 @@ def report(name: str, rows: Sequence[Example], groups: Sequence[str], found: lis
     measured = agreement(truth, [LABELS[label] for label in found], LABELS, groups)
     recalls = ", ".join(f"{c.label} {c.recall.value or 0:.2f}" for c in measured.classes)
     print(
-        f"  {name:<26} accuracy {shown(measured.accuracy)}, macro-F1 {shown(measured.macro.f1)}; "
+        f"  {name:<26} accuracy {shown(measured.accuracy)}, macro-F1 {shown(measured.averages['macro'].f1)}; "
         f"recall {recalls}",
         flush=True,
     )

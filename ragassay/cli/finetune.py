@@ -221,7 +221,10 @@ def _report(found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], 
     if found.measured is not None:
         from ragassay.reports.text import format_interval, score_text
 
-        scores = {"accuracy": found.measured.accuracy, "macro-F1": found.measured.macro.f1}
+        scores = {
+            "accuracy": found.measured.accuracy,
+            "macro-F1": found.measured.averages["macro"].f1,
+        }
         told = [f"{n} {score_text(s)} ({format_interval(s)})" for n, s in scores.items()]
         say(f"{dev}, which it did not learn from: {', '.join(told)}")
     say(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ragassay.errors import InputError
+from ragassay.metrics.averages import Average, Averaged, averaged
 from ragassay.metrics.resampling import (
     N_SLOW_DRAWS,
     Statistic,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Average = Literal["macro", "weighted"]
 KappaWeights = Literal["linear", "quadratic"]
 AlphaLevel = Literal["nominal", "ordinal", "interval"]
 COEFFICIENT_SCALE = (-1.0, 1.0)
@@ -49,29 +49,13 @@ class ClassAgreement:
 
 
 @dataclass(frozen=True)
-class AveragedScores:
-    """Precision, recall and F1 averaged over labels, a label nobody gave left out.
-
-    Attributes:
-        precision: 0 for a label that the judge never gave.
-        recall: 0 for a label that people never gave.
-        f1: The mean of the labels' F1, not the F1 of the means.
-    """
-
-    precision: Score
-    recall: Score
-    f1: Score
-
-
-@dataclass(frozen=True)
 class Agreement:
     """A judge compared with people. Every score has its n, its unscored count and its interval.
 
     Attributes:
         labels: All labels, in order.
         accuracy: Share of items on which they agree; the bounds cover what is unscored.
-        macro: Each label counts the same (BioACE, table 3).
-        weighted: Each label counts as often as people gave it (BioACE, table 2).
+        averages: Precision, recall and F1 over labels, by the way of averaging.
         kappa: Cohen's kappa.
         linear_kappa: With linear weights; None where the labels have no order.
         quadratic_kappa: With quadratic weights; None where the labels have no order.
@@ -81,8 +65,7 @@ class Agreement:
 
     labels: tuple[str, ...]
     accuracy: Score
-    macro: AveragedScores
-    weighted: AveragedScores
+    averages: Mapping[Average, Averaged]
     kappa: Score
     linear_kappa: Score | None
     quadratic_kappa: Score | None
@@ -97,6 +80,7 @@ def agreement(
     questions: Sequence[str] | None = None,
     *,
     is_ordered: bool = False,
+    averages: Sequence[Average] = ("macro", "weighted"),
 ) -> Agreement:
     """Compare labels item by item. scikit-learn computes the values.
 
@@ -106,6 +90,7 @@ def agreement(
         labels: All labels; in their order where `is_ordered`.
         questions: shape (n_items,), the question of each item; intervals resample questions.
         is_ordered: Whether the labels have an order, so that weights make sense.
+        averages: Ways of averaging over labels; "binary" is of the first label alone.
 
     Raises:
         InputError: Lengths differ, or a label is not among `labels`.
@@ -133,8 +118,7 @@ def agreement(
     return Agreement(
         labels=tuple(labels),
         accuracy=_accuracy(rows, n_unscored),
-        macro=_averaged("macro", *pairs, tables, n_unscored),
-        weighted=_averaged("weighted", *pairs, tables, n_unscored),
+        averages={way: averaged(*pairs, tables, n_unscored, way) for way in averages},
         kappa=_kappa(*pairs, tables, n_unscored, None),
         linear_kappa=linear,
         quadratic_kappa=quadratic,
@@ -265,52 +249,6 @@ def _accuracy(rows: Sequence[tuple[int, int, str]], n_unscored: int) -> Score:
         return found
     ends = {"worst": sum(hits) / total, "best": (sum(hits) + n_unscored) / total}
     return found.model_copy(update=ends)
-
-
-def _averaged(
-    average: Average,
-    truth: Sequence[int],
-    predicted: Sequence[int],
-    tables: NDArray[np.float64],
-    n_unscored: int,
-) -> AveragedScores:
-    from sklearn.metrics import precision_recall_fscore_support
-
-    if not truth:
-        return AveragedScores(*[build_score(None, 0, n_unscored, None)] * 3)
-    values = precision_recall_fscore_support(
-        truth,
-        predicted,
-        average=average,
-        zero_division=0.0,  # pyright: ignore[reportArgumentType]
-    )
-    return AveragedScores(
-        *(
-            build_score(
-                float(value),
-                len(truth),
-                n_unscored,
-                bootstrap_interval(_averaged_draws(which, average, tables), len(tables)),
-            )
-            for which, value in enumerate(values[:3])
-        )
-    )
-
-
-def _averaged_draws(which: int, average: Average, tables: NDArray[np.float64]) -> Statistic:
-    """Return the mean precision (0), recall (1) or F1 (2) of the labels in drawn questions."""
-    import numpy as np
-
-    def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        drawn = np.tensordot(counts, tables, axes=1)
-        given, said = drawn.sum(axis=2), drawn.sum(axis=1)
-        both = np.diagonal(drawn, axis1=1, axis2=2)
-        sizes = (said, given, (said + given) / 2)[which]
-        share = np.divide(both, sizes, out=np.zeros_like(both), where=sizes > 0)
-        weights = given if average == "weighted" else (given + said > 0).astype(float)
-        return (share * weights).sum(axis=1) / weights.sum(axis=1)
-
-    return of_draws
 
 
 def _kappa(

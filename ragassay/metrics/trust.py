@@ -124,12 +124,7 @@ def _trust(task: str, reading: _Reading, items: Sequence[AlignedItem]) -> TaskTr
     found = agreement(truth, predicted, reading.labels, questions, is_ordered=reading.is_ordered)
     figures = [
         TrustFigure("accuracy", found.accuracy),
-        TrustFigure("macro precision", found.macro.precision),
-        TrustFigure("macro recall", found.macro.recall),
-        TrustFigure("macro-F1", found.macro.f1),
-        TrustFigure("weighted precision", found.weighted.precision),
-        TrustFigure("weighted recall", found.weighted.recall),
-        TrustFigure("weighted F1", found.weighted.f1),
+        *_averages(found),
         TrustFigure("Cohen's kappa", found.kappa),
     ]
     if found.linear_kappa and found.quadratic_kappa:
@@ -146,6 +141,13 @@ def _trust(task: str, reading: _Reading, items: Sequence[AlignedItem]) -> TaskTr
     return TaskTrust(
         task, reading.name, tuple(figures), found, sure, n_disputed=len(items) - len(decided)
     )
+
+
+def _averages(found: Agreement) -> Iterator[TrustFigure]:
+    for way, one in found.averages.items():
+        yield TrustFigure(f"{way} precision", one.precision)
+        yield TrustFigure(f"{way} recall", one.recall)
+        yield TrustFigure("macro-F1" if way == "macro" else f"{way} F1", one.f1)
 
 
 def _abstaining(

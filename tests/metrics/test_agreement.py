@@ -28,9 +28,9 @@ def test_worked_by_hand():
     found = agreement(list("aaabb"), list("aabba"), ["a", "b"])
     assert found.accuracy.value == 0.6
     assert found.kappa.value == pytest.approx(1 / 6)
-    assert found.macro.f1.value == pytest.approx(7 / 12)
+    assert found.averages["macro"].f1.value == pytest.approx(7 / 12)
     # Weighted: people gave a three times, b twice. Precision of a 2/3, of b 1/2.
-    assert found.weighted.precision.value == pytest.approx((3 * 2 / 3 + 2 * 1 / 2) / 5)
+    assert found.averages["weighted"].precision.value == pytest.approx((3 * 2 / 3 + 2 * 1 / 2) / 5)
     assert found.confusion == ((2, 1), (1, 1))
     assert [c.f1.value for c in found.classes] == pytest.approx([2 / 3, 1 / 2])
     assert [c.precision.value for c in found.classes] == pytest.approx([2 / 3, 1 / 2])
@@ -54,7 +54,7 @@ def test_values_are_those_of_scikit_learn(pairs):
     truth, predicted = [t for t, _ in pairs], [p for _, p in pairs]
     found = agreement(truth, predicted, LIKERT, is_ordered=True)
     assert found.accuracy.value == sum(t == p for t, p in pairs) / len(pairs)
-    for average, scores in (("macro", found.macro), ("weighted", found.weighted)):
+    for average, scores in found.averages.items():
         p, r, f1, _ = precision_recall_fscore_support(
             truth, predicted, average=average, zero_division=0.0
         )
@@ -81,8 +81,11 @@ def test_intervals_are_those_of_every_resample_of_two_questions():
     assert found.kappa.value == pytest.approx(0.0)
     assert (found.kappa.low, found.kappa.high) == pytest.approx((-1.0, 1.0))
     assert (found.accuracy.low, found.accuracy.high) == (0.0, 1.0)
-    assert (found.macro.f1.low, found.macro.f1.high) == (0.0, 1.0)
-    assert (found.weighted.recall.low, found.weighted.recall.high) == (0.0, 1.0)
+    assert (found.averages["macro"].f1.low, found.averages["macro"].f1.high) == (0.0, 1.0)
+    assert (found.averages["weighted"].recall.low, found.averages["weighted"].recall.high) == (
+        0.0,
+        1.0,
+    )
 
 
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
@@ -115,7 +118,7 @@ def test_one_label_only_has_no_kappa(n):
     assert found.kappa.value is None
     assert found.quadratic_kappa is not None and found.quadratic_kappa.value is None
     assert found.accuracy.value == (1.0 if n else None)
-    assert found.macro.f1.value == (1.0 if n else None)
+    assert found.averages["macro"].f1.value == (1.0 if n else None)
     assert found.classes[1].f1.value is None
 
 

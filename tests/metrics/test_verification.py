@@ -7,7 +7,8 @@ import pytest
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support, roc_auc_score
 
 from ragassay.errors import InputError
-from ragassay.metrics.verification import Average, figures_of_tables, verification
+from ragassay.metrics.averages import Average, figures_of_tables
+from ragassay.metrics.verification import verification
 
 TWO, THREE = ("supports", "not_attributable"), ("supports", "contradicts", "neutral")
 
@@ -69,5 +70,5 @@ def test_what_has_no_label_is_left_out_and_counted():
 def test_a_label_that_is_none_of_them_is_named():
     with pytest.raises(InputError, match="'maybe' is not one of the labels"):
         verification(["maybe"], ["supports"], TWO, ["a"])
-    with pytest.raises(InputError, match="2 labels of people for 1"):
+    with pytest.raises(InputError, match="2 labels of people, 1 of the judge"):
         verification(["supports"] * 2, ["supports"], TWO, ["a"])

@@ -48,7 +48,7 @@ def head_card(
 
 
 def _figures(measured: Agreement, data: str, command: str) -> tuple[CardFigure, ...]:
-    scores = {"accuracy": measured.accuracy, "macro-F1": measured.macro.f1}
+    scores = {"accuracy": measured.accuracy, "macro-F1": measured.averages["macro"].f1}
     return tuple(
         CardFigure(
             task=TASK,
