@@ -111,9 +111,9 @@ def report(name: str, rows: Sequence[Example], groups: Sequence[str], found: lis
     truth = [LABELS[row.label] for row in rows]
     measured = agreement(truth, [LABELS[label] for label in found], LABELS, groups)
     recalls = ", ".join(f"{c.label} {c.recall.value or 0:.2f}" for c in measured.classes)
+    macro = shown(measured.averages["macro"].f1)
     print(
-        f"  {name:<26} accuracy {shown(measured.accuracy)}, macro-F1 {shown(measured.averages['macro'].f1)}; "
-        f"recall {recalls}",
+        f"  {name:<26} accuracy {shown(measured.accuracy)}, macro-F1 {macro}; recall {recalls}",
         flush=True,
     )
 
