@@ -10,6 +10,7 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.formats.answered import empty_answer, require_records
 from ragassay.formats.bioasq import BIOASQ, read_bioasq
+from ragassay.formats.columns import with_columns
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
 from ragassay.formats.gold import read_nuggets
 from ragassay.formats.items import ROWS_NAME, Item, Place, content_of, iter_items, iter_rows
@@ -91,12 +92,13 @@ def read_records(
     questions: Path | None = None,
     nuggets: Path | None = None,
     answered: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> ReadResult:
     """Read answers from a file in any known format.
 
     Args:
-        path: JSON lines, a JSON array or a JSON document, plain or gzip. The format is recognised
-            by the content.
+        path: JSON lines, a JSON array or a JSON document, CSV or TSV, plain or gzip; Parquet or an
+            Excel workbook. The format is recognised by the content.
         limit: Stop after this many records; None reads all.
         questions: For runs of TREC tracks without questions, the topics; for YESciEval answers, the
             questions file, where it is in another folder.
@@ -104,18 +106,23 @@ def read_records(
             are looked up by the record's topic, else by its id.
         answered: Whether the answers are to be evaluated: an empty one is then a rejection, and a
             file without a record an error. Questions with reference answers are read without.
+        columns: The column of each field of ragassay's own format, for files in no known one;
+            other columns become metadata, but for id, question and answer.
 
     Returns:
         The records; a line that cannot be read is a rejection and does not stop the others.
 
     Raises:
         InputError: a file is missing, empty or in no known format; `limit` is below 1; `questions`
-            is given for a format that includes its questions.
+            is given for a format that includes its questions; a column is not there.
         NoRecordError: with `answered`, no record could be read.
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
-    if is_paragraph_file(path):
+    match: Format
+    if columns:
+        match, items = RAGASSAY, with_columns(iter_items(path), columns, str(path))
+    elif is_paragraph_file(path):
         match, items = RESPONSES, iter_responses(path)
     else:
         match, items = sniff(iter_items(path), FORMATS, str(path))
@@ -130,6 +137,7 @@ def records_from_rows(
     questions: Path | None = None,
     nuggets: Path | None = None,
     answered: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> ReadResult:
     """Read answers from dicts, or from a frame's `to_dict("records")`.
 
@@ -139,6 +147,7 @@ def records_from_rows(
         questions: As for `read_records`; YESciEval's answers need theirs.
         nuggets: As for `read_records`.
         answered: As for `read_records`.
+        columns: As for `read_records`.
 
     Returns:
         As `read_records`.
@@ -147,7 +156,11 @@ def records_from_rows(
         InputError: there are no rows, or they are in no known format.
         NoRecordError: As for `read_records`.
     """
-    match, items = sniff(iter_rows(rows), FORMATS, ROWS_NAME)
+    match: Format
+    if columns:
+        match, items = RAGASSAY, with_columns(iter_rows(rows), columns, ROWS_NAME)
+    else:
+        match, items = sniff(iter_rows(rows), FORMATS, ROWS_NAME)
     reading = _Reading(answered)
     reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
     return with_gold(reading.result(match.name, ROWS_NAME), nuggets)

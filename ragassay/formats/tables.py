@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,7 +17,7 @@ from itertools import count, islice
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
-from zipfile import ZipFile, is_zipfile
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from ragassay.errors import InputError
 from ragassay.formats.cells import Cell
@@ -28,6 +29,7 @@ TableKind = Literal["csv", "parquet", "excel"]
 EXTRA = "pip install 'ragassay[tables]'"
 _DELIMITERS = "\t,;"
 _COLUMN = re.compile(r"[^\W\d][\w .:/()#%?-]{0,99}")
+_DAMAGED = (OSError, KeyError, IndexError, TypeError, SyntaxError, BadZipFile, zlib.error)
 _NOT_IN_HEADER = (b"{", b"[")
 
 
@@ -158,17 +160,15 @@ def _excel_rows(path: Path) -> Iterator[TableRow]:
     excel = _library("openpyxl", path, "Excel workbooks")
     try:
         book = excel.load_workbook(path, read_only=True, data_only=True)
-    except Exception as error:  # Whatever a damaged archive raises.
-        raise InputError(f"{path} cannot be read as an Excel workbook: {error}") from error
-    try:
         rows = book.worksheets[0].iter_rows(values_only=True)
         columns = _columns(next(rows, ()), path)
         for line, values in enumerate(rows, 1):
             cells = {n: _cell(v) for n, v in zip(columns, values, strict=False) if n}
             if any(value is not None for value in cells.values()):
                 yield TableRow(line, cells)
-    finally:
         book.close()
+    except _DAMAGED as error:
+        raise InputError(f"{path} cannot be read as an Excel workbook: {error}") from error
 
 
 def _library(name: str, path: Path, what: str) -> ModuleType:
