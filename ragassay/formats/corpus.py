@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import IdText, Row
+from ragassay.formats.shapes import is_list
 from ragassay.formats.sniff import Format, sniff
 from ragassay.records import Article, Document, Rejection
 
@@ -19,11 +21,21 @@ _TEXT_KEYS = ("abstract", "text", "contents")
 _ARTICLE_KEYS = ("journal", "published", "doi", "publication_types", "mesh")
 
 
+def _joined(value: object) -> object:
+    """Return the sentences of an abstract, as SciFact lists them, as one text."""
+    if not is_list(value) or not value:
+        return value
+    sentences = [part.strip() for part in value if isinstance(part, str)]
+    return " ".join(sentences) if len(sentences) == len(value) else value
+
+
 class DocumentRow(Row):
     """A line of a corpus; its id is the PMID where there is one."""
 
     id: IdText = Field(validation_alias=AliasChoices(*_ID_KEYS))
-    text: str = Field(validation_alias=AliasChoices(*_TEXT_KEYS))
+    text: Annotated[str, BeforeValidator(_joined)] = Field(
+        validation_alias=AliasChoices(*_TEXT_KEYS)
+    )
     title: str = ""
     journal: str = ""
     published: str = Field(default="", pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")

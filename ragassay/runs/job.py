@@ -137,7 +137,7 @@ def read_job(
             columns=columns,
         )
         records, form = found.records, found.format
-        name, sha256 = path.name, sha256_of(path)
+        name, sha256 = path.name, _digest(path)
     else:
         found = _from_memory(answers, questions, nuggets, answered, columns)
         records, form = found.records[:limit], "records"
@@ -210,6 +210,14 @@ def _from_memory(
     _check_ids("records", rows)
     found = answered_records(rows) if answered else ReadResult(tuple(rows), (), "records")
     return with_gold(found, nuggets)
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file; of a folder, that of its files."""
+    if not path.is_dir():
+        return sha256_of(path)
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    return hashlib.sha256("".join(map(sha256_of, files)).encode()).hexdigest()
 
 
 def _sha256(records: Sequence[Record]) -> str:
