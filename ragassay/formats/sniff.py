@@ -114,7 +114,8 @@ def _unrecognised(first: Item | Rejection, formats: Sequence[Format], name: str)
     hint = next(
         (h for fields, h in _ELSEWHERE if isinstance(first, Item) and fields <= first.keys), ""
     )
-    if hint:
-        return f"{name} holds {hint}"
+    holds = f"; it holds {hint}" if hint else ""
+    if isinstance(first, Item) and not hint and first.place.label.startswith("row-"):
+        holds = "; name its columns (--map question=COLUMN,answer=COLUMN, or column_map= in Python)"
     known = "\n".join(f"  {one.name}: {one.keys}" for one in formats)
-    return f"{name} is in no format that can be read ({seen}). Known formats:\n{known}"
+    return f"{name} is in no format that can be read ({seen}){holds}. Known formats:\n{known}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import sys
 import zipfile
 
@@ -152,3 +153,36 @@ def test_a_map_may_be_repeated_or_joined():
     assert column_map("question=a,b,answer=model output") == wanted
     assert column_map(["question=a,b", "answer=model output"]) == column_map(wanted) == wanted
     assert column_map(None) == {}
+
+
+def test_unknown_columns_are_said_with_what_to_do(write):
+    path = write(b"query,output", b"Q?,", b"Q?,A.", name="a.csv")
+    with pytest.raises(InputError, match="--map question=COLUMN"):
+        read_records(path)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"question": ["Q1?", "Q2?"], "answer": ["A1.", "A2."], "contexts": [["c"], []]},
+        {
+            "question": {"0": "Q1?", "1": "Q2?"},
+            "answer": {"0": "A1.", "1": "A2."},
+            "contexts": {"0": ["c"], "1": []},
+        },
+    ],
+    ids=["to_dict", "to_json"],
+)
+def test_an_object_of_columns_is_read_as_its_rows(columns, indent, write):
+    path = write(json.dumps(columns, indent=indent), name="a.json")
+    found = read_records(path)
+    assert [(r.id, r.question, len(r.sources)) for r in found.records] == [
+        ("row-1", "Q1?", 1),
+        ("row-2", "Q2?", 0),
+    ]
+
+
+def test_columns_of_different_lengths_are_no_rows(write):
+    found = read_records(write({"question": ["Q?"], "answer": ["A.", "B."]}))
+    assert [r.problem for r in found.rejections] == ["found a list of 1"]
