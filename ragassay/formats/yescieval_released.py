@@ -19,7 +19,7 @@ The ratings and their reasons are left out of the records, so that no judge sees
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,7 +83,7 @@ YESCIEVAL_ROWS = Format(
 
 def has_sheets(path: Path) -> bool:
     """Return whether a path is a folder of tables, and no run that people reviewed."""
-    is_run = (path / "reviews.jsonl").exists() or (path / "manifest.json").exists()
+    is_run = (path / "reviews.jsonl").exists() or (path / "run.json").exists()
     return path.is_dir() and not is_run and any(_tables(path))
 
 
@@ -100,13 +100,19 @@ def sheet_items(folder: Path) -> Iterator[Item | Rejection]:
     files = sorted(_tables(folder))
     if not files:
         raise InputError(f"{folder} is a folder without a workbook: name the file to be read")
-    for path in files:
-        items = list(iter_items(path))
-        if any(isinstance(i, Item) and YESCIEVAL_SHEET.is_complete(i.keys) for i in items):
+    read = {path: list(iter_items(path)) for path in files}
+    if not any(map(_are_sheets, read.values())):
+        raise InputError(f"{folder} has no workbook of YESciEval: {YESCIEVAL_SHEET.keys}")
+    for path, items in read.items():
+        if _are_sheets(items):
             yield from items
         else:
             place = Place(str(path), 0, path.name, "")
             yield place.reject(Problem("", "no workbook of YESciEval", YESCIEVAL_SHEET.keys))
+
+
+def _are_sheets(items: Iterable[Item | Rejection]) -> bool:
+    return any(isinstance(one, Item) and YESCIEVAL_SHEET.is_complete(one.keys) for one in items)
 
 
 @dataclass(frozen=True)

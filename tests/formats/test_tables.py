@@ -98,6 +98,7 @@ def test_a_bad_row_is_named_by_its_line_and_the_others_are_read(write):
         b"c,Q?,\xff",
         b"d,Q?,",
         b"",
+        b",,",
         b"e,Q?,No.",
         name="a.csv",
     )
@@ -186,3 +187,35 @@ def test_an_object_of_columns_is_read_as_its_rows(columns, indent, write):
 def test_columns_of_different_lengths_are_no_rows(write):
     found = read_records(write({"question": ["Q?"], "answer": ["A.", "B."]}))
     assert [r.problem for r in found.rejections] == ["found a list of 1"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [b'b,Q?,"No.', b'b,"Q?,No.', b'b,Q?,"No" way.'],
+    ids=["last cell", "other cell", "text after it"],
+)
+@pytest.mark.parametrize("after", [b"c,Q?,Yes.", b'c,"Q?","Yes."'], ids=["plain", "quoted"])
+def test_a_quotation_mark_that_is_not_closed_costs_its_row_only(broken, after, write):
+    path = write(b"id,question,answer", b"a,Q?,A.", broken, after, b"d,Q?,D.", name="a.csv")
+    found = read_records(path)
+    assert [record.id for record in found.records] == ["a", "c", "d"]
+    assert [(r.line, bool(r.problem)) for r in found.rejections] == [(3, True)]
+
+
+def test_a_packed_table_that_is_cut_off_keeps_its_whole_rows(tmp_path):
+    path = tmp_path / "a.csv.gz"
+    rows = "".join(f"{n},Q{n * 7919 % 10007}?,A {n * 104729 % 99991}.\n" for n in range(3000))
+    path.write_bytes(gzip.compress(f"id,question,answer\n{rows}".encode())[:-4000])
+    found = read_records(path)
+    assert len(found.records) > 500
+    assert "Compressed file ended" in found.rejections[-1].problem
+
+
+def test_all_sheets_of_a_workbook_are_read(tmp_path):
+    excel = pytest.importorskip("openpyxl")
+    book = excel.Workbook()
+    for n, sheet in enumerate((book.active, book.create_sheet())):
+        sheet.append(["id", "question", "answer"])
+        sheet.append([n, "Q?", "A."])
+    book.save(tmp_path / "a.xlsx")
+    assert [record.id for record in read_records(tmp_path / "a.xlsx").records] == ["0", "1"]
