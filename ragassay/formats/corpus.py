@@ -12,7 +12,6 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.problems import Problem, found_text, validate
 from ragassay.formats.rows import IdText, Row
-from ragassay.formats.shapes import is_list
 from ragassay.formats.sniff import Format, sniff
 from ragassay.records import Article, Document, Rejection
 
@@ -22,11 +21,10 @@ _ARTICLE_KEYS = ("journal", "published", "doi", "publication_types", "mesh")
 
 
 def _joined(value: object) -> object:
-    """Return the sentences of an abstract, as SciFact lists them, as one text."""
-    if not is_list(value) or not value:
-        return value
-    sentences = [part.strip() for part in value if isinstance(part, str)]
-    return " ".join(sentences) if len(sentences) == len(value) else value
+    """Return a text that is given as its sentences, as SciFact's abstracts are."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return " ".join(map(str.strip, value))
+    return value
 
 
 class DocumentRow(Row):
@@ -72,7 +70,8 @@ def read_corpus(path: Path) -> CorpusResult:
 
     Args:
         path: Objects with `pmid`, `id` or `docid`, with `abstract`, `text` or `contents`,
-            optionally `title` and the fields of an `Article`. Further fields are dropped.
+            optionally `title` and the fields of an `Article`; a text may be a list of sentences.
+            Further fields are dropped.
 
     Returns:
         The documents; a line that cannot be read, or repeats an id, is a rejection.
