@@ -29,7 +29,7 @@ TableKind = Literal["csv", "parquet", "excel"]
 
 EXTRA = "pip install 'ragassay[tables]'"
 _DELIMITERS = "\t,;"
-_COLUMN = re.compile(r"[^\W\d][\w .:/()#%?-]{0,99}")
+_COLUMN = re.compile(r"[^\W\d][\w .:/()#%?&'+*@-]{0,99}")
 _DAMAGED = (OSError, KeyError, IndexError, TypeError, SyntaxError, BadZipFile, zlib.error)
 _NOT_IN_HEADER = (b"{", b"[")
 

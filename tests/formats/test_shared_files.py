@@ -60,7 +60,7 @@ READ: dict[str, tuple[tuple[Callable[[Path], tuple[int, Any]], int, int], ...]] 
     "scifact/qrels_train.tsv": ((qrels, 919, 0),),
     "citation-integrity/claims_train.jsonl": ((claims, 2138, 0),),
     "citation-integrity/claims_dev.jsonl": ((claims, 316, 0),),
-    "citation-integrity/corpus.jsonl.gz": ((corpus, 3060, 3),),
+    "citation-integrity/corpus.jsonl.gz": ((corpus, 3063, 0),),
     "healthver/dev.jsonl": ((claims, 1917, 0),),
     "pubmedqa/train.jsonl.gz": ((records, 500, 0),),
     "corpus/abstracts.jsonl.gz": ((corpus, 31931, 1),),
