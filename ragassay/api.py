@@ -69,13 +69,15 @@ def evaluate(
     """Evaluate one answer or many.
 
     One answer: give `question` and `answer`. Many: give `answers`, a path to a file in any known
-    format, records, dictionaries or a pandas frame.
+    format, records, dictionaries, or a table: a frame of pandas or polars, an arrow table, a
+    Hugging Face data set, a dictionary of columns.
 
     Args:
         answers: Many answers.
         question: The question of one answer.
         answer: One answer, with citation markers such as `[1]` or `[PMID 123]`.
-        sources: The documents it was written from, numbered `[1]`, `[2]` in order.
+        sources: The documents it was written from, numbered `[1]`, `[2]` in order: texts,
+            dictionaries, documents of ragassay or of LangChain.
         reference: A reference answer.
         settings: The settings that the options change; by default those of the environment.
         options: See below; give a list for an option that can be repeated on the command line.

@@ -19,6 +19,7 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    Protocol,
     TypedDict,
     TypeVar,
     get_args,
@@ -41,13 +42,23 @@ from ragassay.settings import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from langchain_core.documents import Document as LangChainDocument
     from langchain_core.retrievers import BaseRetriever
 
     from ragassay.evaluators.own import OwnEvaluator
     from ragassay.retrievers.literature import Literature
 
-    Answers = str | Path | Iterable[Record] | Iterable[Mapping[str, object]] | pd.DataFrame
-    SourceLike = str | Document | Mapping[str, str]
+    class Tabular(Protocol):
+        """A frame of polars, an arrow table, a Hugging Face data set: none is imported."""
+
+        @property
+        def columns(self) -> Any:
+            """The columns, or their names."""
+            ...
+
+    Rows = Iterable[Record] | Iterable[Mapping[str, object]] | Mapping[str, Sequence[object]]
+    Answers = str | Path | Rows | pd.DataFrame | Tabular
+    SourceLike = str | Document | Mapping[str, str] | LangChainDocument
     CorpusLike = str | Path | Literature | BaseRetriever | Iterable[SourceLike]
     NuggetsLike = str | Path | Iterable[str | Nugget | Mapping[str, str]]
     RubricLike = str | Path | Rubric | Criteria
@@ -148,6 +159,18 @@ class Keywords(TypedDict, total=False):
     prompts: Annotated[str | Path | Sequence[str | Path] | None, Option(metavar="PATH")]
     questions: Annotated[
         str | Path | None, Option("Topics, for TREC runs that bring no questions.", kind=Path)
+    ]
+    column_map: Annotated[
+        Mapping[str, str] | str | Sequence[str] | None,
+        Option(
+            "Which column of a file or frame is which field, for names that no known format has: "
+            "question=query,answer=output. Fields are id, question, answer, sources, nuggets, "
+            "reference, system, topic, date, rubrics. A column that is not named becomes metadata, "
+            "but for id, question and answer.",
+            flags=("--map",),
+            metavar="FIELD=COLUMN",
+            kind=list[str],
+        ),
     ]
     nuggets: Annotated[
         NuggetsLike | None,

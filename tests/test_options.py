@@ -63,6 +63,7 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "correctness": (("--correctness", "cosine"), "cosine"),
     "prompts": (("--prompts", "a.json", "--prompts", "b.json"), ["a.json", Path("b.json")]),
     "questions": (("--questions", "{folder}/topics.json"), "{folder}/topics.json"),
+    "column_map": (("--map", "question=id,answer=answer"), {"question": "id", "answer": "answer"}),
     "nuggets": (("--nuggets", "{folder}/gold.json"), "{folder}/gold.json"),
     "testbank": (("--testbank", "{folder}/bank.jsonl"), "{folder}/bank.jsonl"),
     "grades": (("--grade", "rating", "--grades", "fagb"), ["rating", "fagb"]),

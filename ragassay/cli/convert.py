@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import takes
+from ragassay.options import Keywords
 
 if TYPE_CHECKING:
     from ragassay.records import Record
 
 
+@takes(Keywords, "column_map")
 def convert(
     answers: Annotated[Path, typer.Argument(metavar="IN", help="Answers in any known format.")],
     out: Annotated[
@@ -50,13 +53,14 @@ def convert(
         str | None,
         typer.Option(help="Team of the systems, where their names are not TEAM/RUN already."),
     ] = None,
+    **options: Any,
 ) -> None:
     """Convert answers from any known format into another one.
 
-    IN is ragassay JSONL, ragas, DeepEval, RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024 or
-    2025 (task A or B), MedAESQA, BioASQ, the nuggetizer's input or assignments, the Rubric
-    workbench's paragraphs, or YESciEval; the format is recognised by the content. Formats of
-    sentences get a plain answer cut into sentences.
+    IN is ragassay JSONL, a table (CSV, TSV, Parquet, Excel), ragas, DeepEval, RAGChecker, TREC RAG
+    2024 or 2025, TREC BioGen 2024 or 2025 (task A or B), MedAESQA, BioASQ, the nuggetizer's input
+    or assignments, the Rubric workbench's paragraphs, or YESciEval; the format is recognised by the
+    content. Formats of sentences get a plain answer cut into sentences.
 
     Fields that the new format lacks are left out and reported.
 
@@ -72,6 +76,8 @@ def convert(
 
       ragassay convert answers.jsonl cases.csv --to deepeval
 
+      ragassay convert answers.parquet answers.jsonl --map question=query,answer=output
+
     Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some input was rejected, the
     rest is written.
     """
@@ -80,11 +86,13 @@ def convert(
         from ragassay.errors import InputError
         from ragassay.formats import read_records, write_answers
         from ragassay.formats.answered import require_records
+        from ragassay.formats.columns import column_map
         from ragassay.formats.write import SENTENCE_FORMATS, WRITABLE_FORMATS
 
         if to not in WRITABLE_FORMATS:
             raise InputError(f"--to {to}: choose one of {', '.join(WRITABLE_FORMATS)}")
-        found = read_records(answers, questions=questions, nuggets=nuggets)
+        columns = column_map(options.get("column_map"))
+        found = read_records(answers, questions=questions, nuggets=nuggets, columns=columns)
         require_records(found.records, found.rejections, str(answers))
         print_rejections(found.rejections)
         records = _named(found.records, system, team)

@@ -49,9 +49,9 @@ def evaluate(
     """Evaluate a file of answers.
 
     ANSWERS is ragassay JSONL, ragas, DeepEval, RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024
-    or 2025, MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR, plain or
-    gzip; the format is recognised by the content. Unreadable lines are set aside in rejected.jsonl
-    and the rest runs.
+    or 2025, MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR, or a table
+    of answers (CSV, TSV, Parquet, Excel); the format is recognised by the content. Unreadable lines
+    are set aside in rejected.jsonl and the rest runs.
 
     The same command again resumes a stopped run.
 
@@ -68,6 +68,8 @@ def evaluate(
       ragassay evaluate answers.jsonl --only citations --citations sentence
 
       ragassay evaluate answers.jsonl --audit 20
+
+      ragassay evaluate answers.csv --map question=query,answer=output,sources=passages
 
       ragassay evaluate answers.jsonl --dry-run
 

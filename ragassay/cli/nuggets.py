@@ -29,7 +29,7 @@ Target = Annotated[Path, typer.Option("--out", help="The file to write.")]
 
 
 @app.command()
-@takes(EvaluateKeywords, "corpus", "model", "api_base", "questions", "limit")
+@takes(EvaluateKeywords, "corpus", "model", "api_base", "questions", "limit", "column_map")
 def create(
     answers: AnswersArgument,
     *,
@@ -103,7 +103,9 @@ def create(
 
 
 @app.command()
-@takes(EvaluateKeywords, "nuggets", "corpus", "model", "api_base", "questions", "limit")
+@takes(
+    EvaluateKeywords, "nuggets", "corpus", "model", "api_base", "questions", "limit", "column_map"
+)
 def assign(
     answers: AnswersArgument,
     *,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ragassay.formats.arrays import Pieces
 from ragassay.formats.lines import RawLine
-from ragassay.formats.shapes import is_list
+from ragassay.formats.shapes import is_list, is_object
 
 ROW_LISTS = ("results", "questions")
 """Names of the lists that contain a document's rows."""
@@ -49,6 +49,25 @@ def row_list(fields: Mapping[str, object]) -> str | None:
     if ROW_FIELDS.intersection(fields):
         return None
     return next((name for name in ROW_LISTS if is_list(fields.get(name))), None)
+
+
+def column_rows(fields: Mapping[str, object]) -> list[dict[str, object]] | None:
+    """Return the rows of an object of columns; None for any other object.
+
+    Columns are lists of one length, as a data set's `to_dict` gives, or objects with the same keys,
+    as a frame's `to_json` writes; one of `ROW_FIELDS` is texts.
+    """
+    columns = {
+        name: list(part.values()) if is_object(part) else part for name, part in fields.items()
+    }
+    lists = {name: part for name, part in columns.items() if is_list(part)}
+    keys = {tuple(part) if is_object(part) else () for part in fields.values()}
+    texts = (lists[name] for name in ROW_FIELDS.intersection(lists))
+    if len(lists) < max(len(fields), 2) or len(keys) > 1 or len(set(map(len, lists.values()))) > 1:
+        return None
+    if not any(part and all(isinstance(one, str) for one in part) for part in texts):
+        return None
+    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
 def is_document(head: Sequence[RawLine]) -> bool:

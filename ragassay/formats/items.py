@@ -12,6 +12,7 @@ from typing import TypeVar
 from ragassay.formats.arrays import cut_array, is_array
 from ragassay.formats.documents import (
     CutDocument,
+    column_rows,
     cut_document,
     is_document,
     may_be_document,
@@ -112,8 +113,15 @@ def iter_items(path: Path) -> Iterator[Item | Rejection]:
 def _table_items(rows: Iterable[TableRow], file: str) -> Iterator[Item | Rejection]:
     for count, row in enumerate(rows, start=1):
         place = Place(file, row.line, f"row-{count}", content_of(row.cells))
-        value = row.cells if isinstance(row.cells, Problem) else plain_row(row.cells, MAX_DEPTH)
-        yield place.reject(value) if isinstance(value, Problem) else as_item(place, value)
+        if isinstance(row.cells, Problem):
+            yield place.reject(row.cells)
+            continue
+        value = plain_row(row.cells, MAX_DEPTH)
+        # An empty cell's column is kept: it tells the format.
+        columns: dict[str, object] = {name: None for name in row.cells}
+        yield (
+            place.reject(value) if isinstance(value, Problem) else as_item(place, columns | value)
+        )
 
 
 def _document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
@@ -131,9 +139,20 @@ def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejecti
     header = _header(found, line.number, file) if found else None
     is_json = found is not None and not isinstance(parse_json(found.header), Problem)
     if found is None or header is None or not is_json:
-        yield parse_line(line, file, label)
+        yield from _spread(parse_line(line, file, label))
     else:
         yield from _document_rows(found, header, file, label)
+
+
+def _spread(item: Item | Rejection) -> Iterator[Item | Rejection]:
+    """Return the rows of an object of columns, as frames and data sets write it; else the item."""
+    rows = column_rows(item.fields) if isinstance(item, Item) else None
+    if rows is None or isinstance(item, Rejection):
+        yield item
+        return
+    for count, row in enumerate(rows, start=1):
+        place = replace(item.place, label=f"row-{count}", content=content_of(row))
+        yield Item(place, row)
 
 
 def _header(found: CutDocument, number: int, file: str) -> Item | Rejection | None:
@@ -158,7 +177,7 @@ def _whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejectio
     data = b"\n".join(line.data for line in lines)
     whole = parse_line(RawLine(lines[0].number, data), file, f"line-{lines[0].number}")
     if isinstance(whole, Item) and not any(line.problem for line in lines):
-        yield whole
+        yield from _spread(whole)
         return
     for line in lines:
         yield from _line_items(line, file, f"line-{line.number}")

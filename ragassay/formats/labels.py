@@ -26,10 +26,16 @@ from ragassay.formats.nuggetizer_assigned import (
 )
 from ragassay.formats.output import write_values
 from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.ragchecker import RAGCHECKER_PAIRS, read_pair_labels
 from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format, sniff
-from ragassay.formats.summeval import SUMMEVAL, read_summeval_labels
+from ragassay.formats.summeval import (
+    SUMMEVAL,
+    SUMMEVAL_MEANS,
+    read_summeval_labels,
+    read_summeval_means_labels,
+)
 from ragassay.formats.usr import USR, USR_MEANS, read_usr_labels, read_usr_means_labels
 from ragassay.formats.workbench.paragraphs import (
     GradedParagraph,
@@ -38,6 +44,14 @@ from ragassay.formats.workbench.paragraphs import (
 )
 from ragassay.formats.workbench.responses import RESPONSES, response_id, system_of
 from ragassay.formats.yescieval import YESCIEVAL, read_yescieval_labels
+from ragassay.formats.yescieval_released import (
+    YESCIEVAL_ROWS,
+    YESCIEVAL_SHEET,
+    has_sheets,
+    read_refactored_labels,
+    read_sheet_labels,
+    sheet_items,
+)
 from ragassay.records import (
     ASSIGNMENTS,
     RELEVANCE_LABELS,
@@ -92,6 +106,10 @@ _READERS: tuple[tuple[Format, Callable[[Item], Sequence[HumanLabel | Problem]]],
     (SUMMEVAL, read_summeval_labels),
     (USR, read_usr_labels),
     (USR_MEANS, read_usr_means_labels),
+    (SUMMEVAL_MEANS, read_summeval_means_labels),
+    (YESCIEVAL_SHEET, read_sheet_labels),
+    (YESCIEVAL_ROWS, read_refactored_labels),
+    (RAGCHECKER_PAIRS, read_pair_labels),
 )
 
 
@@ -103,7 +121,8 @@ class LabelResult:
         labels: In the file's order.
         rejections: Labels that could not be read.
         format: "ragassay-labels", "ragassay-reviews", "medaesqa", "nuggetizer-assign",
-            "nuggetizer-assign-retrieval", "yescieval", "summeval", "usr", "usr-means" or
+            "nuggetizer-assign-retrieval", "yescieval", "yescieval-workbook", "yescieval-refactored",
+            "summeval", "summeval-means", "usr", "usr-means", "ragchecker-pairs" or
             "rubric-workbench".
         n_other: Reviews of what is no task: they are no labels.
     """
@@ -121,18 +140,22 @@ def read_labels(path: Path) -> LabelResult:
     records that `read_records` makes of the same file. Ratings of YESciEval's judges come as labels
     with the judge as annotator; from SummEval, only the experts' ratings are read. A judgment of
     the Rubric workbench is a grade of a whole response: a rubric label on "relevance", on the
-    collection's own scale. Of a run folder, what people said in `ragassay review` is read.
+    collection's own scale. Of a run folder, what people said in `ragassay review` is read; of
+    another folder, YESciEval's workbooks.
 
     Raises:
         InputError: the file cannot be opened, is empty, or has no labels: qrels judge documents,
             not answers.
     """
-    if file := reviews_file(path):
+    if not has_sheets(path) and (file := reviews_file(path)):
         run = ReviewedRun(file)
         return LabelResult(run.labels(), (), REVIEWS.name, run.n_other)
-    if is_paragraph_file(path):
+    if path.is_dir():
+        match, items = YESCIEVAL_SHEET, sheet_items(path)
+    elif is_paragraph_file(path):
         return _read_workbench(path)
-    match, items = sniff(iter_items(path), [form for form, _ in _READERS], str(path))
+    else:
+        match, items = sniff(iter_items(path), [form for form, _ in _READERS], str(path))
     read = next(read for form, read in _READERS if form is match)
     labels: list[HumanLabel] = []
     rejections: list[Rejection] = []

@@ -70,5 +70,16 @@ def _plain_container(value: object, path: _Path, depth: int) -> object:
     tolist: Callable[[], object] | None = getattr(value, "tolist", None)
     if callable(tolist):
         return _plain(tolist(), path, depth - 1)
+    if hasattr(value, "page_content"):  # a document of LangChain
+        return _plain_mapping(langchain_fields(value), path, depth - 1)
     kind = type(value).__name__
     raise _UnreadableError(path, f"found a value of type {kind}", "text, numbers, lists or dicts")
+
+
+def langchain_fields(document: object) -> Mapping[object, object]:
+    """Return a document of LangChain as a dictionary."""
+    return {
+        "id": getattr(document, "id", None),
+        "page_content": getattr(document, "page_content", ""),
+        "metadata": dict(getattr(document, "metadata", None) or {}),
+    }

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import AliasChoices, Discriminator, Field, Tag
+from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, Tag
 
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, dotted, found_text, validate
@@ -27,6 +27,7 @@ from ragassay.formats.rows import (
     SourceRow,
     as_text,
     kept_fields,
+    passages_of,
 )
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, Record, SentenceInput
@@ -56,7 +57,7 @@ class RecordRow(Row):
     id: IdText | None = None
     question: str
     answer: Answer
-    sources: list[SourceEntry] = Field(
+    sources: Annotated[list[SourceEntry], BeforeValidator(passages_of)] = Field(
         default_factory=list[SourceRow], validation_alias=AliasChoices("sources", "contexts")
     )
     nuggets: list[NuggetEntry] = Field(default_factory=list[NuggetRow])

@@ -4,6 +4,16 @@
                   "retrieved_context": [{"doc_id", "text"}]}]}
 
 Several passages of one document get distinct ids: "x", "x#2".
+
+Its meta-evaluation (Ru et al. 2024, `human_labeled_data.json`) has two responses to a question, and
+by how much an annotator prefers the second, -2 to 2; each pair comes once for each annotator:
+
+    [{"instance_id", "dataset", "query_id", "query", "gt_answer", "model1": {"model_name",
+      "response"}, "model2": {…}, "correctness_label", "completeness_label", "overall_label"}]
+
+A preference becomes two labels, on the rubrics "preference.correctness" and so on: what the
+annotator gives a response over the other one, the opposite for the other. The `critiques` of a
+response are another judge's and are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +24,7 @@ from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import IdText, Row, SourceEntry, SourceRow, distinct_ids, kept_fields
 from ragassay.formats.sniff import Format
-from ragassay.records import Document, Record
+from ragassay.records import Document, HumanLabel, Record
 
 
 class CheckedRow(Row):
@@ -55,3 +65,83 @@ def read_ragchecker(item: Item) -> Record | Problem:
         topic=row.query_id,
         metadata=kept_fields(row),
     )
+
+
+class SideRow(Row):
+    """One of the two responses."""
+
+    model_name: IdText
+    response: str
+
+
+class PairRow(Row):
+    """A pair of responses that an annotator compared."""
+
+    instance_id: IdText
+    dataset: str = ""
+    query_id: IdText
+    query: str
+    gt_answer: str | None = None
+    model1: SideRow
+    model2: SideRow
+    correctness_label: int | None = Field(default=None, ge=-2, le=2)
+    completeness_label: int | None = Field(default=None, ge=-2, le=2)
+    overall_label: int | None = Field(default=None, ge=-2, le=2)
+
+
+RAGCHECKER_PAIRS = Format(
+    name="ragchecker-pairs",
+    required=(("query",), ("model1",), ("model2",)),
+    fields=frozenset(PairRow.model_fields),
+    leading="model1",
+    keys="instance_id, query_id, query, gt_answer, model1{model_name, response}, model2{…}, "
+    "correctness_label, completeness_label, overall_label",
+)
+PREFERENCES = ("correctness", "completeness", "overall")
+"""What annotators compared responses by."""
+
+
+def read_pair(item: Item) -> list[Record | Problem]:
+    """Turn a pair into the records of its responses; their ids are `instance_id/model_name`."""
+    row = validate(PairRow, item.fields)
+    if isinstance(row, Problem):
+        return [row]
+    about = {"dataset": row.dataset} if row.dataset else {}
+    return [
+        Record(
+            id=f"{row.instance_id}/{side.model_name}",
+            question=row.query,
+            answer=side.response,
+            reference=row.gt_answer,
+            system=side.model_name,
+            topic=row.query_id,
+            metadata=about,
+        )
+        for side in (row.model1, row.model2)
+    ]
+
+
+def read_pair_labels(item: Item) -> list[HumanLabel | Problem]:
+    """Return an annotator's preferences as labels of both responses, opposite to each other."""
+    row = validate(PairRow, item.fields)
+    if isinstance(row, Problem):
+        return [row]
+    # The file does not name its annotators: two of them take turns.
+    turn = 2 - int(item.place.label.rpartition("-")[2]) % 2
+    labels: list[HumanLabel | Problem] = []
+    for name in PREFERENCES:
+        preferred = getattr(row, f"{name}_label")
+        for side, value in ((row.model1, -1), (row.model2, 1)):
+            if preferred is not None:
+                labels.append(
+                    HumanLabel(
+                        task="rubric",
+                        label=str(value * preferred),
+                        record_id=f"{row.instance_id}/{side.model_name}",
+                        topic=row.query_id,
+                        system=side.model_name,
+                        item=f"preference.{name}",
+                        annotator=f"annotator {turn}",
+                    )
+                )
+    return labels

@@ -10,6 +10,7 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.formats.answered import empty_answer, require_records
 from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
+from ragassay.formats.columns import with_columns
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
 from ragassay.formats.gold import read_nuggets
 from ragassay.formats.items import ROWS_NAME, Item, Place, content_of, iter_items, iter_rows
@@ -28,11 +29,22 @@ from ragassay.formats.nuggetizer_assigned import (
     read_retrieved,
 )
 from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.pubmedqa import PUBMEDQA, read_pubmedqa
 from ragassay.formats.ragas import RAGAS, read_ragas
 from ragassay.formats.ragassay_jsonl import RAGASSAY, read_ragassay
-from ragassay.formats.ragchecker import RAGCHECKER, read_ragchecker
+from ragassay.formats.ragchecker import (
+    RAGCHECKER,
+    RAGCHECKER_PAIRS,
+    read_pair,
+    read_ragchecker,
+)
 from ragassay.formats.sniff import Format, sniff
-from ragassay.formats.summeval import SUMMEVAL, read_summeval
+from ragassay.formats.summeval import (
+    SUMMEVAL,
+    SUMMEVAL_MEANS,
+    read_summeval,
+    read_summeval_means,
+)
 from ragassay.formats.topics import read_topics
 from ragassay.formats.trec.biogen_2024 import BIOGEN_2024, read_biogen_2024
 from ragassay.formats.trec.biogen_2025 import (
@@ -46,6 +58,13 @@ from ragassay.formats.usr import USR, USR_MEANS, read_usr, read_usr_means
 from ragassay.formats.workbench.paragraphs import is_paragraph_file
 from ragassay.formats.workbench.responses import RESPONSES, iter_responses, read_response
 from ragassay.formats.yescieval import YESCIEVAL, find_questions, read_questions, read_yescieval
+from ragassay.formats.yescieval_released import (
+    YESCIEVAL_ROWS,
+    YESCIEVAL_SHEET,
+    read_refactored,
+    read_sheet,
+    sheet_items,
+)
 from ragassay.records import Nugget, Record, Rejection
 
 _Outcome = Record | Problem
@@ -62,6 +81,11 @@ _SELF_CONTAINED: tuple[tuple[Format, _Mapper], ...] = (
     (EXTRACTED_ANSWERS, read_extract),
     (EXTRACTED_EVIDENCE, read_extract),
     (SUMMEVAL, read_summeval),
+    (SUMMEVAL_MEANS, read_summeval_means),
+    (PUBMEDQA, read_pubmedqa),
+    (YESCIEVAL_SHEET, read_sheet),
+    (YESCIEVAL_ROWS, read_refactored),
+    (RAGCHECKER_PAIRS, read_pair),
     (USR, read_usr),
     (USR_MEANS, read_usr_means),
 )
@@ -79,6 +103,9 @@ _ON_TOPICS: tuple[tuple[Format, _TopicMapper], ...] = (
     (RESPONSES, read_response),
 )
 """Formats whose questions may be in a file of topics."""
+
+_REPEATING = (YESCIEVAL_SHEET, YESCIEVAL_ROWS, RAGCHECKER_PAIRS)
+"""Formats that repeat an answer for each of its judges, rubrics or comparisons."""
 
 FORMATS: tuple[Format, ...] = (
     *(form for form, _ in _SELF_CONTAINED),
@@ -109,12 +136,14 @@ def read_records(
     questions: Path | None = None,
     nuggets: Path | None = None,
     answered: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> ReadResult:
     """Read answers from a file in any known format.
 
     Args:
-        path: JSON lines, a JSON array or a JSON document, plain or gzip. The format is recognised
-            by the content.
+        path: JSON lines, a JSON array or a JSON document, CSV or TSV, plain or gzip; Parquet or an
+            Excel workbook. The format is recognised by the content. A folder has YESciEval's
+            workbooks of one split.
         limit: Stop after this many records; None reads all.
         questions: For runs of TREC tracks without questions, the topics; for YESciEval answers, the
             questions file, where it is in another folder.
@@ -122,22 +151,29 @@ def read_records(
             are looked up by the record's topic, else by its id.
         answered: Whether the answers are to be evaluated: an empty one is then a rejection, and a
             file without a record an error. Questions with reference answers are read without.
+        columns: The column of each field of ragassay's own format, for files in no known one;
+            other columns become metadata, but for id, question and answer.
 
     Returns:
         The records; a line that cannot be read is a rejection and does not stop the others.
 
     Raises:
         InputError: a file is missing, empty or in no known format; `limit` is below 1; `questions`
-            is given for a format that includes its questions.
+            is given for a format that includes its questions; a column is not there.
         NoRecordError: with `answered`, no record could be read.
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
-    if is_paragraph_file(path):
+    match: Format
+    if path.is_dir():
+        match, items = YESCIEVAL_SHEET, sheet_items(path)
+    elif columns:
+        match, items = RAGASSAY, with_columns(iter_items(path), columns, str(path))
+    elif is_paragraph_file(path):
         match, items = RESPONSES, iter_responses(path)
     else:
         match, items = sniff(iter_items(path), FORMATS, str(path))
-    reading = _Reading(answered)
+    reading = _Reading(answered, match in _REPEATING)
     reading.collect(items, _mapper(match, str(path), path, questions, reading), limit)
     return with_gold(reading.result(match.name, str(path)), nuggets)
 
@@ -148,6 +184,7 @@ def records_from_rows(
     questions: Path | None = None,
     nuggets: Path | None = None,
     answered: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> ReadResult:
     """Read answers from dicts, or from a frame's `to_dict("records")`.
 
@@ -157,6 +194,7 @@ def records_from_rows(
         questions: As for `read_records`; YESciEval's answers need theirs.
         nuggets: As for `read_records`.
         answered: As for `read_records`.
+        columns: As for `read_records`.
 
     Returns:
         As `read_records`.
@@ -165,8 +203,12 @@ def records_from_rows(
         InputError: there are no rows, or they are in no known format.
         NoRecordError: As for `read_records`.
     """
-    match, items = sniff(iter_rows(rows), FORMATS, ROWS_NAME)
-    reading = _Reading(answered)
+    match: Format
+    if columns:
+        match, items = RAGASSAY, with_columns(iter_rows(rows), columns, ROWS_NAME)
+    else:
+        match, items = sniff(iter_rows(rows), FORMATS, ROWS_NAME)
+    reading = _Reading(answered, match in _REPEATING)
     reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
     return with_gold(reading.result(match.name, ROWS_NAME), nuggets)
 
@@ -224,10 +266,12 @@ def answered_records(records: Iterable[Record]) -> ReadResult:
 @dataclass
 class _Reading:
     answered: bool = False
+    repeats: bool = False
     records: list[Record] = field(default_factory=list[Record])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
     places: dict[str, Place] = field(default_factory=dict[str, Place])
     ids: set[str] = field(default_factory=set[str])
+    seen: dict[str, Record] = field(default_factory=dict[str, Record])
 
     def collect(
         self, items: Iterator[Item | Rejection], mapper: _Mapper, limit: int | None
@@ -249,7 +293,16 @@ class _Reading:
                 continue
             made = mapper(item)
             for outcome in [made] if isinstance(made, Record | Problem) else made:
-                yield self._named(outcome, item)
+                if not self._is_known(outcome):
+                    yield self._named(outcome, item)
+
+    def _is_known(self, record: Record | Problem) -> bool:
+        """Return whether a file that repeats its answers had this one already."""
+        if not self.repeats or isinstance(record, Problem):
+            return False
+        return self.seen.setdefault(record.id, record) is not record and (
+            self.seen[record.id].answer == record.answer
+        )
 
     def _named(self, record: Record | Problem, item: Item) -> Record | Rejection:
         if isinstance(record, Problem):

@@ -16,6 +16,7 @@ from typing import get_args
 from pydantic import ValidationError
 
 from ragassay.errors import InputError
+from ragassay.formats.claims import iter_claims
 from ragassay.formats.items import Item, Place, iter_items
 from ragassay.formats.lines import iter_lines
 from ragassay.formats.read import ReadResult, read_records
@@ -269,7 +270,7 @@ def claim_items(path: Path) -> Iterator[Item | Rejection]:
         InputError: The file cannot be opened.
     """
     file = reviews_file(path)
-    yield from ReviewedRun(file).claims() if file else iter_items(path)
+    yield from ReviewedRun(file).claims() if file else iter_claims(path)
 
 
 def nugget_items(path: Path) -> Iterator[Item | Rejection]:

@@ -13,6 +13,11 @@ from ragassay.formats.problems import found, wrong
 from ragassay.formats.shapes import is_list, is_object
 from ragassay.records import Document, Importance, Nugget, NuggetMethod, NuggetOrigin, SentenceInput
 
+ID_KEYS = ("id", "pmid", "doi", "source")
+"""Metadata that may have a LangChain document's id, besides its own `id`."""
+
+_CONTENT = "page_content"
+
 
 class Row(BaseModel):
     """An object of a user's file.
@@ -56,6 +61,36 @@ def _id_text(value: object) -> object:
     if not isinstance(value, str):
         raise wrong(f"found {found(value)}", "an id: text or a whole number")
     return value
+
+
+def passages_of(value: object) -> object:
+    """Return sources with documents of LangChain, as it dumps them, turned into ours.
+
+    Chunks of one document that share its id get distinct ones: "x", "x#2".
+    """
+    if not is_list(value):
+        return value
+    dumped = {i: part for i, part in enumerate(value) if is_object(part) and _CONTENT in part}
+    names = {i: _langchain_id(part) for i, part in dumped.items()}
+    named = [i for i, name in names.items() if name]
+    distinct = dict(zip(named, distinct_ids([names[i] for i in named]), strict=True))
+    return [
+        _passage(part, distinct.get(i)) if is_object(part) and i in dumped else part
+        for i, part in enumerate(value)
+    ]
+
+
+def _langchain_id(fields: dict[str, object]) -> str:
+    about = fields.get("metadata")
+    known = about if is_object(about) else {}
+    names = (fields.get("id"), *(known.get(key) for key in ID_KEYS))
+    return next((str(name) for name in names if name not in (None, "")), "")
+
+
+def _passage(fields: dict[str, object], name: str | None) -> dict[str, object]:
+    about = fields.get("metadata")
+    title = about.get("title") if is_object(about) else None
+    return {"id": name, "text": fields[_CONTENT], "title": str(title or "")}
 
 
 def text_as_object(value: object) -> object:

@@ -13,6 +13,23 @@ from ragassay.records import Rejection
 
 MAX_SNIFFED = 1_000
 
+_CLAIMS = "labelled claims, no answers: they train a verifier (`ragassay finetune verifier --data`)"
+_ELSEWHERE: tuple[tuple[frozenset[str], str], ...] = (
+    (
+        frozenset({"Q&A"}),
+        "question-answer pairs of papers (SciQAG): `ragassay qa evaluate` measures and rates them",
+    ),
+    (
+        frozenset({"question", "papers"}),
+        "questions of YESciEval: name the file of their answers, and this one with `--questions`",
+    ),
+    (frozenset({"intervention", "comparator", "outcome", "evidence"}), _CLAIMS),
+    (frozenset({"PromptID", "Annotations"}), _CLAIMS),
+    (frozenset({"claim", "label"}), _CLAIMS),
+    (frozenset({"claim", "evidence"}), _CLAIMS),
+)
+"""What a file holds that has no answers, by its fields, and what can be done with it."""
+
 
 @dataclass(frozen=True)
 class Format:
@@ -94,5 +111,11 @@ def _unrecognised(first: Item | Rejection, formats: Sequence[Format], name: str)
         seen = f"line {first.place.line} is {found(first.fields)}"
     else:
         seen = f"line {first.line}: {first.problem}"
+    hint = next(
+        (h for fields, h in _ELSEWHERE if isinstance(first, Item) and fields <= first.keys), ""
+    )
+    holds = f"; it holds {hint}" if hint else ""
+    if isinstance(first, Item) and not hint and first.place.label.startswith("row-"):
+        holds = "; name its columns (--map question=COLUMN,answer=COLUMN, or column_map= in Python)"
     known = "\n".join(f"  {one.name}: {one.keys}" for one in formats)
-    return f"{name} is in no format that can be read ({seen}). Known formats:\n{known}"
+    return f"{name} is in no format that can be read ({seen}){holds}. Known formats:\n{known}"

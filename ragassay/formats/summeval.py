@@ -4,6 +4,11 @@
      "expert_annotations": [{"coherence": 4, "consistency": 5, "fluency": 5, "relevance": 3}, …],
      "turker_annotations": […]}
 
+UniEval and G-Eval give the means of the three experts, as a JSON array:
+
+    [{"doc_id", "system_id", "source", "reference", "system_output",
+      "scores": {"coherence": 1.33, "consistency", "fluency", "relevance", "overall"}}]
+
 `text`, the article, is present where the file was paired with the articles. The ratings are left
 out of the records, so that no judge sees them.
 """
@@ -11,16 +16,20 @@ out of the records, so that no judge sees them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import floor
 
 from pydantic import Field
 
 from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, validate
+from ragassay.formats.problems import Problem, found, validate
 from ragassay.formats.rows import IdText, Row, as_text, kept_fields
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, HumanLabel, Record
 
 TASK = "Summarise the article."
+OVERALL = "overall"
+MEAN = "mean of experts"
+"""The annotator of a mean that was rounded to a rating."""
 
 
 class AnnotatorRow(Row):
@@ -59,6 +68,75 @@ SUMMEVAL = Format(
     keys="id, model_id, decoded, text, references[], expert_annotations[{coherence, consistency, "
     "fluency, relevance}]",
 )
+
+
+class MeansRow(Row):
+    """A summary with the means of its ratings."""
+
+    doc_id: IdText
+    system_id: IdText
+    source: str
+    reference: str | None = None
+    system_output: str
+    scores: dict[str, object]
+
+
+SUMMEVAL_MEANS = Format(
+    name="summeval-means",
+    required=(("doc_id",), ("source",), ("system_output",), ("scores",)),
+    fields=frozenset(MeansRow.model_fields),
+    leading="doc_id",
+    keys="doc_id, system_id, source, reference, system_output, scores{coherence, consistency, …}",
+)
+
+
+def read_summeval_means(item: Item) -> Record | Problem:
+    """Turn a summary with means into a record; its id is `doc_id/system_id`."""
+    row = validate(MeansRow, item.fields)
+    if isinstance(row, Problem):
+        return row
+    return Record(
+        id=f"{row.doc_id}/{row.system_id}",
+        question=TASK,
+        answer=row.system_output,
+        sources=(Document(id="article", text=row.source),),
+        reference=row.reference,
+        system=row.system_id,
+        topic=row.doc_id,
+        metadata=kept_fields(row),
+    )
+
+
+def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
+    """Return the means as labels, each rounded to a rating (a half is rounded up).
+
+    `overall` is the mean of the four others, no rubric.
+    """
+    row = validate(MeansRow, item.fields)
+    if isinstance(row, Problem):
+        return [row]
+    labels: list[HumanLabel | Problem] = []
+    for rubric, mean in row.scores.items():
+        if rubric == OVERALL or mean is None:
+            continue
+        if rubric not in AnnotatorRow.model_fields:
+            known = " or ".join(AnnotatorRow.model_fields)
+            labels.append(Problem(f"scores.{rubric[:60]}", "no rubric of SummEval", known))
+        elif isinstance(mean, bool) or not isinstance(mean, int | float) or not 1 <= mean <= 5:
+            labels.append(Problem(f"scores.{rubric}", f"found {found(mean)}", "a mean, 1 to 5"))
+        else:
+            labels.append(
+                HumanLabel(
+                    task="rubric",
+                    label=str(floor(mean + 0.5)),
+                    record_id=f"{row.doc_id}/{row.system_id}",
+                    topic=row.doc_id,
+                    system=row.system_id,
+                    item=rubric,
+                    annotator=MEAN,
+                )
+            )
+    return labels
 
 
 def read_summeval(item: Item) -> Record | Problem:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,7 +18,7 @@ from itertools import count, islice
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
-from zipfile import ZipFile, is_zipfile
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from ragassay.errors import InputError
 from ragassay.formats.cells import Cell
@@ -27,7 +29,8 @@ TableKind = Literal["csv", "parquet", "excel"]
 
 EXTRA = "pip install 'ragassay[tables]'"
 _DELIMITERS = "\t,;"
-_COLUMN = re.compile(r"[^\W\d][\w .:/()#%?-]{0,99}")
+_COLUMN = re.compile(r"[^\W\d][\w .:/()#%?&'+*@-]{0,99}")
+_DAMAGED = (OSError, KeyError, IndexError, TypeError, SyntaxError, BadZipFile, zlib.error)
 _NOT_IN_HEADER = (b"{", b"[")
 
 
@@ -102,19 +105,67 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
     with open_binary(path) as handle:
         # What is not UTF-8 becomes lone surrogates, which reject their row by the field's name.
         text = io.TextIOWrapper(handle, "utf-8-sig", "surrogateescape", newline="")
-        reader = csv.reader(text, delimiter=delimiter)
+        lines = _Lines(text)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
         columns = _columns(next(filter(None, reader), []), path)
         while True:
-            line = reader.line_num + 1
+            line = lines.start_row()
             try:
                 values = next(reader, None)
-            except (csv.Error, EOFError, OSError) as error:
-                yield TableRow(line, Problem("", f"not CSV: {error}", "a row of the table"))
+                cells = None if values is None else _cells(columns, values)
+            except (csv.Error, EOFError, OSError, zlib.error) as error:
+                cells = Problem("", f"not CSV: {error}", "a row of the table")
+            if cells is None:
                 return
-            if values is None:
-                return
-            if any(value.strip() for value in values):
-                yield TableRow(line, _cells(columns, values))
+            if isinstance(cells, Problem):
+                if not lines.is_damaged and not lines.has_text:
+                    continue
+                lines.give_back()
+            elif all(value is None for value in cells.values()):
+                continue
+            yield TableRow(line, cells)
+
+
+class _Lines:
+    """The lines of a file for a CSV reader; those that a broken row swallowed can be read again."""
+
+    def __init__(self, text: Iterable[str]) -> None:
+        self._text = iter(text)
+        self._again: deque[str] = deque()
+        self._row: list[str] = []
+        self._number = 0
+        self.is_damaged = False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if self.is_damaged:
+            raise StopIteration
+        try:
+            line = self._again.popleft() if self._again else next(self._text)
+        except (EOFError, OSError, zlib.error):
+            self.is_damaged = True
+            raise
+        self._row.append(line)
+        self._number += 1
+        return line
+
+    @property
+    def has_text(self) -> bool:
+        """Return whether the row is not blank."""
+        return any(line.strip() for line in self._row)
+
+    def start_row(self) -> int:
+        """Return the number of the next row's first line."""
+        self._row = []
+        return self._number + 1
+
+    def give_back(self) -> None:
+        """Have all lines of the row but its first one read again."""
+        rest = self._row[1:]
+        self._again.extendleft(reversed(rest))
+        self._number -= len(rest)
 
 
 def _cells(columns: Sequence[str], values: Sequence[object]) -> dict[str, object] | Problem:
@@ -154,21 +205,20 @@ def _parquet_rows(path: Path) -> Iterator[TableRow]:
 
 
 def _excel_rows(path: Path) -> Iterator[TableRow]:
-    """Read a workbook's first sheet."""
+    """Read the sheets of a workbook, each with its own first row."""
     excel = _library("openpyxl", path, "Excel workbooks")
     try:
         book = excel.load_workbook(path, read_only=True, data_only=True)
-    except Exception as error:  # Whatever a damaged archive raises.
-        raise InputError(f"{path} cannot be read as an Excel workbook: {error}") from error
-    try:
-        rows = book.worksheets[0].iter_rows(values_only=True)
-        columns = _columns(next(rows, ()), path)
-        for line, values in enumerate(rows, 1):
-            cells = {n: _cell(v) for n, v in zip(columns, values, strict=False) if n}
-            if any(value is not None for value in cells.values()):
-                yield TableRow(line, cells)
-    finally:
+        for sheet in book.worksheets:
+            rows = sheet.iter_rows(values_only=True)
+            columns = _columns(next(rows, ()), path)
+            for line, values in enumerate(rows, 1):
+                cells = {n: _cell(v) for n, v in zip(columns, values, strict=False) if n}
+                if any(value is not None for value in cells.values()):
+                    yield TableRow(line, cells)
         book.close()
+    except _DAMAGED as error:
+        raise InputError(f"{path} cannot be read as an Excel workbook: {error}") from error
 
 
 def _library(name: str, path: Path, what: str) -> ModuleType:

@@ -10,11 +10,9 @@ from langchain_core.documents import Document as LangChainDocument
 from langchain_core.retrievers import BaseRetriever
 
 from ragassay.errors import InputError
+from ragassay.formats.rows import ID_KEYS
 from ragassay.records import Document
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
-
-ID_KEYS = ("id", "pmid", "doi", "source")
-"""Metadata that may have a LangChain document's id, besides its own `id`."""
 
 
 class LiteratureRetriever(BaseRetriever):

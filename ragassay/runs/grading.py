@@ -9,6 +9,7 @@ from typing import get_args
 
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.formats.columns import column_map
 from ragassay.formats.workbench.graded import graded
 from ragassay.formats.workbench.grades import GradeFilter, grades_of
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, write_graded_paragraphs
@@ -139,6 +140,7 @@ def prepared_passages(
         testbank=Path(testbank) if isinstance(testbank, str | Path) else None,
         corpus=opened.literature if opened else None,
         questions=Path(questions) if questions else None,
+        columns=column_map(options.get("column_map")),
         most_words=most_words,
         depth=depth,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ragassay.errors import InputError
 from ragassay.formats import ReadResult, read_records, records_from_rows, with_gold
 from ragassay.formats.answered import require_records
+from ragassay.formats.columns import column_map
+from ragassay.formats.objects import rows_of, source_objects
 from ragassay.formats.read import answered_records
 from ragassay.models.weights import sha256_of
 from ragassay.options import Keywords, Spelling, settings_of
@@ -86,6 +88,7 @@ def prepared(
         testbank=options.get("testbank"),
         settings=chosen,
         answered=answered,
+        columns=column_map(options.get("column_map")),
     )
     return job, chosen
 
@@ -100,11 +103,13 @@ def read_job(
     testbank: str | Path | Sequence[ExamItem] | None = None,
     settings: Settings | None = None,
     answered: bool = True,
+    columns: Mapping[str, str] | None = None,
 ) -> Job:
     """Read the answers and the corpus of a run.
 
     Args:
-        answers: A file in any known format, records, dictionaries or a pandas frame.
+        answers: A file in any known format, records, dictionaries, or a table: a frame of pandas
+            or polars, an arrow table, a Hugging Face data set, a dictionary of columns.
         corpus: As for `open_literature`; or documents, a LangChain retriever, or any `Literature`.
         limit: Number of answers to take, from the first.
         questions: File of topics.
@@ -113,6 +118,7 @@ def read_job(
         settings: How the corpus is searched.
         answered: Whether answers are to be evaluated: an empty one is then rejected. Where only the
             questions are needed, it is not.
+        columns: As for `read_records`.
 
     Raises:
         InputError: A file cannot be read.
@@ -123,12 +129,17 @@ def read_job(
     if isinstance(answers, str | Path):
         path = Path(answers)
         found = read_records(
-            path, limit=limit, questions=questions, nuggets=nuggets, answered=answered
+            path,
+            limit=limit,
+            questions=questions,
+            nuggets=nuggets,
+            answered=answered,
+            columns=columns,
         )
         records, form = found.records, found.format
-        name, sha256 = path.name, sha256_of(path)
+        name, sha256 = path.name, _digest(path)
     else:
-        found = _from_memory(answers, questions, nuggets, answered)
+        found = _from_memory(answers, questions, nuggets, answered, columns)
         records, form = found.records[:limit], "records"
         name, sha256 = IN_MEMORY, _sha256(found.records)
     require_records(records, found.rejections, name)
@@ -155,17 +166,18 @@ def job_of(
 
 
 def documents_of(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
-    """Return documents from documents, dictionaries or texts, which are numbered from 1.
+    """Return documents from documents (LangChain's too), dictionaries or texts, numbered from 1.
 
     Raises:
         InputError: Two have the same id.
     """
     found: list[Document] = []
-    for n, source in enumerate(sources, 1):
+    for n, source in enumerate(source_objects(sources), 1):
         if isinstance(source, str):
             source = {"text": source}
         if not isinstance(source, Document):
-            source = Document.model_validate({"id": str(n), **source})
+            given = {name: value for name, value in source.items() if value is not None}
+            source = Document.model_validate({"id": str(n)} | given)
         found.append(source)
     _check_ids("documents", found)
     return tuple(found)
@@ -180,16 +192,32 @@ def _check_ids(what: str, items: Iterable[Record | Document]) -> None:
 
 
 def _from_memory(
-    answers: Any, questions: Path | None, nuggets: Path | None, answered: bool
+    answers: Any,
+    questions: Path | None,
+    nuggets: Path | None,
+    answered: bool,
+    columns: Mapping[str, str] | None,
 ) -> ReadResult:
-    rows = answers.to_dict("records") if hasattr(answers, "to_dict") else list(answers)
+    rows = rows_of(answers)
     if not rows or not all(isinstance(row, Record) for row in rows):
-        return records_from_rows(rows, questions=questions, nuggets=nuggets, answered=answered)
+        return records_from_rows(
+            rows, questions=questions, nuggets=nuggets, answered=answered, columns=columns
+        )
+    if columns:
+        raise InputError("records have no columns to name")
     if questions is not None:
         raise InputError("records carry their questions: give no file of them")
     _check_ids("records", rows)
     found = answered_records(rows) if answered else ReadResult(tuple(rows), (), "records")
     return with_gold(found, nuggets)
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file; of a folder, that of its files."""
+    if not path.is_dir():
+        return sha256_of(path)
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    return hashlib.sha256("".join(map(sha256_of, files)).encode()).hexdigest()
 
 
 def _sha256(records: Sequence[Record]) -> str:

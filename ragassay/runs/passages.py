@@ -72,6 +72,7 @@ def read_passages(
     testbank: Path | None = None,
     corpus: Literature | None = None,
     questions: Path | None = None,
+    columns: Mapping[str, str] | None = None,
     most_words: int = PASSAGE_WORDS,
     depth: int = 0,
 ) -> Passages:
@@ -83,13 +84,14 @@ def read_passages(
         testbank: File of test banks, read with what people changed in it.
         corpus: Where the texts of ranked documents are looked up.
         questions: The queries' texts, where neither the answers nor the test bank have them.
+        columns: As for `read_records`.
         most_words: Longer texts are cut at ends of sentences; a passage that has grades is not.
         depth: How many documents of a ranking are graded; 0 for all.
 
     Raises:
         InputError: A file cannot be read, rankings come without a corpus, or nothing is there.
     """
-    reading = _Reading(corpus, questions, depth)
+    reading = _Reading(corpus, questions, depth, columns)
     for path in paths:
         reading.add(path)
     bank = read_bank_file(testbank) if testbank else None
@@ -125,8 +127,15 @@ def _refuse_other_bank(
 class _Reading:
     """Passages of several files, each once a query."""
 
-    def __init__(self, corpus: Literature | None, questions: Path | None, depth: int) -> None:
+    def __init__(
+        self,
+        corpus: Literature | None,
+        questions: Path | None,
+        depth: int,
+        columns: Mapping[str, str] | None,
+    ) -> None:
         self._corpus, self._questions, self._depth = corpus, questions, depth
+        self._columns = columns
         self.queries: dict[str, dict[str, GradedParagraph]] = {}
         self.texts: dict[str, str] = {}
         self.responses: set[tuple[str, str]] = set()
@@ -184,7 +193,7 @@ class _Reading:
         return "\n".join(part for part in (document.title, document.text) if part)
 
     def _add_answers(self, path: Path) -> None:
-        found = _answers(path, self._questions)
+        found = _answers(path, self._questions, self._columns)
         self.rejections += found.rejections
         for record in found.records:
             query = record.topic or record.id
@@ -206,14 +215,14 @@ class _Reading:
         )
 
 
-def _answers(path: Path, questions: Path | None) -> ReadResult:
+def _answers(path: Path, questions: Path | None, columns: Mapping[str, str] | None) -> ReadResult:
     """Read answers; a format that includes its questions does without those of the file."""
     try:
-        return read_records(path, questions=questions, answered=True)
+        return read_records(path, questions=questions, answered=True, columns=columns)
     except InputError:
         if questions is None:
             raise
-        return read_records(path, answered=True)
+        return read_records(path, answered=True, columns=columns)
 
 
 def _is_run(path: Path) -> bool:

@@ -106,6 +106,33 @@ def test_nothing_to_evaluate_is_an_error_that_names_the_lines(command, tmp_path)
     assert f"{answers}:2: answer: the field is missing" in errors
 
 
+def test_columns_of_a_table_are_named_on_the_command_line(tmp_path):
+    answers, out = tmp_path / "answers.csv", tmp_path / "answers.jsonl"
+    answers.write_text("query,output,n\nWhy?,Aspirin thins blood.,1\n")
+    named = ("--map", "question=query,answer=output")
+    code, shown, _ = call(
+        "evaluate", answers, *named, "--model", "openai/none", "--dry-run", "--json"
+    )
+    assert (code, json.loads(shown)["n_records"]) == (0, 1)
+    assert call("convert", answers, out, *named)[0] == 0
+    assert json.loads(out.read_text())["metadata"] == {"n": "1"}
+    code, _, errors = call("evaluate", answers, "--map", "question=prompt", "--dry-run")
+    assert (code, errors) == (
+        1,
+        f"error: {answers} has no column 'prompt': it has query, output, n\n",
+    )
+    for command in ("audit", "grade", "nuggets create", "nuggets assign"):
+        assert "--map" in call(*command.split(), "--help")[1]
+
+
+def test_a_folder_of_workbooks_is_evaluated(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "research_question,paper_1_title,paper_1_abstract,gen_synthesis\nWhy?,T,A,It helps (1).\n"
+    )
+    code, shown, _ = call("evaluate", tmp_path, "--model", "openai/none", "--dry-run", "--json")
+    assert (code, json.loads(shown)["n_records"]) == (0, 1)
+
+
 @pytest.mark.integration
 def test_a_wrong_key_is_one_line(sample, tmp_path):
     with ScriptedModel(faults=[Fault("unauthorized")]) as model:

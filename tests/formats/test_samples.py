@@ -10,6 +10,8 @@ import csv
 import json
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ragassay.errors import InputError, NoRecordError
 from ragassay.formats import read_records, write_answers
@@ -172,3 +174,36 @@ def test_goldens_alone_are_nothing_to_evaluate(tmp_path):
     assert read_records(path).format == "deepeval"
     with pytest.raises(NoRecordError):
         read_records(path, answered=True)
+
+
+TEXT = st.text(
+    st.one_of(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\x00"),
+        st.sampled_from("\n\r\u2028\ufeff\"'|,;[]{} "),
+    ),
+    max_size=12,
+)
+DOCUMENTS = st.lists(st.builds(Document, id=TEXT.filter(str.strip), text=TEXT), max_size=3)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(st.tuples(TEXT, TEXT, DOCUMENTS, TEXT), min_size=1, max_size=3),
+    form=st.sampled_from(["ragas", "deepeval"]),
+    ending=st.sampled_from(["csv", "jsonl", "json"]),
+)
+def test_whatever_is_written_is_read_as_so_many_answers(tmp_path, rows, form, ending):
+    path = tmp_path / f"out.{ending}"
+    records = [
+        Record(id=f"row-{n}", question=q, answer=a, sources=tuple(s), reference=r)
+        for n, (q, a, s, r) in enumerate(rows, 1)
+    ]
+    try:
+        result = write_answers(records, path, form)
+    except InputError as error:
+        assert "cannot be written" in str(error)
+        return
+    found = read_records(path)
+    assert (len(found.records), found.rejections) == (result.n_records, ())
+    if not result.left_out:
+        assert found.records == tuple(records)
