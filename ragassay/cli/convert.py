@@ -33,7 +33,10 @@ def convert(
     ] = "ragassay",
     questions: Annotated[
         Path | None,
-        typer.Option(help="Topics, for runs that bring no questions; YESciEval's questions."),
+        typer.Option(
+            help="Topics, for runs that bring no questions; the questions of YESciEval, or of "
+            "BioASQ for a submission to it."
+        ),
     ] = None,
     nuggets: Annotated[
         Path | None,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.answered import rejection_line
 from ragassay.formats.items import Place, shown
 from ragassay.formats.json_values import find_bad_value
 from ragassay.formats.lines import RawLine, iter_lines
@@ -40,12 +39,6 @@ def read_columns(
             place = Place(str(path), line.number, f"line-{line.number}", text)
             rejections.append(place.reject(problem))
     return rejections
-
-
-def nothing_in(path: Path, what: str, rejections: Sequence[Rejection]) -> InputError:
-    """Return the error that a file has nothing to use, with the first reason."""
-    first = f": {rejection_line(rejections[0])}" if rejections else ""
-    return InputError(f"{path} has no {what}{first}")
 
 
 def _columns(line: RawLine, separator: str | None) -> list[str] | Problem:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from ragassay.formats.columns import nothing_in, read_columns, write_columns
+from ragassay.formats.answered import nothing_in
+from ragassay.formats.columns import read_columns, write_columns
 from ragassay.formats.items import Item, iter_items, read_once
 from ragassay.formats.problems import Problem, found, found_text
 from ragassay.records import Rejection

@@ -137,7 +137,7 @@ def read_records(
         match, items = RESPONSES, iter_responses(path)
     else:
         match, items = sniff(iter_items(path), FORMATS, str(path))
-    reading = _Reading(answered)
+    reading = _Reading(answered, match.unanswered)
     reading.collect(items, _mapper(match, str(path), path, questions, reading), limit)
     return with_gold(reading.result(match.name, str(path)), nuggets)
 
@@ -166,7 +166,7 @@ def records_from_rows(
         NoRecordError: As for `read_records`.
     """
     match, items = sniff(iter_rows(rows), FORMATS, ROWS_NAME)
-    reading = _Reading(answered)
+    reading = _Reading(answered, match.unanswered)
     reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
     return with_gold(reading.result(match.name, ROWS_NAME), nuggets)
 
@@ -224,6 +224,7 @@ def answered_records(records: Iterable[Record]) -> ReadResult:
 @dataclass
 class _Reading:
     answered: bool = False
+    else_read: str = ""
     records: list[Record] = field(default_factory=list[Record])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
     places: dict[str, Place] = field(default_factory=dict[str, Place])
@@ -254,7 +255,7 @@ class _Reading:
     def _named(self, record: Record | Problem, item: Item) -> Record | Rejection:
         if isinstance(record, Problem):
             return item.place.reject(record)
-        if self.answered and (problem := empty_answer(record)):
+        if self.answered and (problem := empty_answer(record, self.else_read)):
             return item.place.reject(problem)
         if record.id == item.place.label and item.fields.get("id") is None:
             record = record.model_copy(update={"id": self._free(record.id)})

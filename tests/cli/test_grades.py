@@ -143,7 +143,8 @@ def test_leaderboard(grades: Path, tmp_path: Path) -> None:
     # Only p1 of rock is rated 5: deep has it first, flat second.
     assert "Kendall 1.000" in shown
     first = target.read_text().splitlines()[1].split(",")
-    assert first[:4] == ["RR", "1", "deep", "1.0"]
+    # No passage of white is, which counts 0.
+    assert first[:4] == ["RR", "1", "deep", "0.5"]
     shown, _ = run("leaderboard", grades, "--label", "covered", "--measure", "P@1", "--json")
     assert [row["system"] for row in json.loads(shown)[0]["rows"]] == ["deep", "flat"]
 

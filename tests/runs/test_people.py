@@ -35,7 +35,9 @@ def mean_of(values: Iterable[float | None]) -> float:
 
 def test_every_percentage_of_medaesqas_evaluation(shared: Path):
     folder = shared / "oracles" / "medaesqa"
-    found = with_pooled_scores(labelled_evaluations(folder / "input.json"), WordEmbedder().encode)
+    labelled, rejections = labelled_evaluations(folder / "input.json")
+    assert rejections == ()
+    found = with_pooled_scores(labelled, WordEmbedder().encode)
     wanted = json.loads((folder / "output.json").read_text())
     n = 0
     for part, systems in wanted.items():
@@ -50,7 +52,9 @@ def test_every_percentage_of_medaesqas_evaluation(shared: Path):
 
 def test_all_scores_of_the_nuggetizer(shared: Path):
     folder = shared / "oracles" / "nuggetizer"
-    found = {e.topic: e for e in labelled_evaluations(folder / "assignments.jsonl")}
+    labelled, rejections = labelled_evaluations(folder / "assignments.jsonl")
+    assert rejections == ()
+    found = {e.topic: e for e in labelled}
     rows = {row["qid"]: row for row in json.loads((folder / "scores.json").read_text())}
     overall = rows.pop("all")
     assert found.keys() == rows.keys()
@@ -97,7 +101,8 @@ def values_of(evaluations: tuple[Evaluation, ...], key: str) -> list[float | Non
 
 
 def test_worked_by_hand(tmp_path: Path):
-    found = labelled_evaluations(answers_file(tmp_path / "answers.json"))
+    found, rejections = labelled_evaluations(answers_file(tmp_path / "answers.json"))
+    assert rejections == ()
     assert [e.system for e in found] == ["M1", "M2"]
     assert {e.judge for e in found} == {"people"}
     # The sentence without a relevance stays in the denominator.

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.columns import nothing_in, read_columns, write_columns
+from ragassay.formats.answered import nothing_in
+from ragassay.formats.columns import read_columns, write_columns
 from ragassay.formats.problems import Problem, found, found_text
 from ragassay.records import Rejection
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.columns import nothing_in, read_columns
+from ragassay.formats.answered import nothing_in
+from ragassay.formats.columns import read_columns
 from ragassay.formats.items import Place, content_of
 from ragassay.formats.json_values import parse_json
 from ragassay.formats.problems import Problem, dotted, found, found_text
