@@ -122,7 +122,7 @@ def read_graded(path: Path, banks: Sequence[Path] = (), *, leanings: bool = Fals
 
 @dataclass(frozen=True)
 class SystemFiles:
-    """What files say of systems, beside a graded file.
+    """Rankings, labels and an official leaderboard, as files have them beside graded passages.
 
     Attributes:
         rankings: Those of run files; None for those in the graded file.
