@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -10,7 +10,7 @@ from typing import Literal
 from ragassay.errors import InputError
 from ragassay.formats.columns import write_columns
 from ragassay.formats.qrels import read_qrels, write_qrels
-from ragassay.formats.trec.runs import read_run
+from ragassay.formats.trec.runs import RetrievalRun, read_run
 from ragassay.formats.workbench.bank_items import RubricBank
 from ragassay.formats.workbench.grades import GradeFilter, grades_of
 from ragassay.formats.workbench.leanings import with_leanings
@@ -155,16 +155,18 @@ def read_system_files(
     ]
     if runs and not paths:
         raise InputError(f"there is no *.run file in {', '.join(map(str, runs))}")
-    ranked = [read_run(path) for path in paths]
+    rejections: list[Rejection] = []
+
+    def read_runs() -> Iterator[RetrievalRun]:
+        for path in paths:
+            run, rejected = read_run(path)
+            rejections.extend(rejected)
+            yield run
+
+    rankings = rankings_of(read_runs()) if paths else None
     labels, odd_labels = read_qrels(qrels) if qrels else (None, [])
     known, odd_scores = read_official(official) if official else (None, [])
-    odd = [rejection for _, rejections in ranked for rejection in rejections]
-    return SystemFiles(
-        rankings=rankings_of(run for run, _ in ranked) if ranked else None,
-        labels=labels,
-        official=known,
-        rejections=(*odd, *odd_labels, *odd_scores),
-    )
+    return SystemFiles(rankings, labels, known, (*rejections, *odd_labels, *odd_scores))
 
 
 def _rankings(queries: Sequence[QueryParagraphs], systems: SystemFiles) -> Rankings:
