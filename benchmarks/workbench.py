@@ -39,6 +39,7 @@ from ragassay.runs.grades import (
     LabelBy,
     leaderboards,
     read_graded,
+    read_system_files,
     rubric_qrels,
     write_rubric_qrels,
 )
@@ -100,7 +101,11 @@ def compare(
     taus: list[float] = []
     for level in levels:
         boards = leaderboards(
-            None, GradeFilter(), qrels=ours, runs=runs, measures=list(MEASURES), min_rating=level
+            None,
+            GradeFilter(),
+            read_system_files(runs, ours),
+            measures=list(MEASURES),
+            min_rating=level,
         )
         expected = of_trec_eval(theirs, runs, level)
         parts: list[str] = []
@@ -164,7 +169,7 @@ def _oracles(folder: Path, work: Path) -> list[float]:
                 failed = "both fail" if isinstance(rows, str) else "ours fails"
                 print(f" {prompt}, {by}: {failed}")
                 continue
-            same = read_qrels(path) == labels_of(rows)
+            same = read_qrels(path)[0] == labels_of(rows)
             print(f" {prompt}, {by}: {len(rows)} labels, equal: {same}")
             taus += compare(by, path, labels_of(rows), runs, levels)
     return taus
@@ -173,10 +178,10 @@ def _oracles(folder: Path, work: Path) -> list[float]:
 def _released(folder: Path, name: str, other: str, work: Path) -> list[float]:
     lines = list(released_lines(folder / f"dl20-{name}.qrel.gz"))
     path = work / "ours.qrels"
-    write_qrels(read_qrels(folder / f"dl20-{name}.qrel.gz"), path)
+    write_qrels(read_qrels(folder / f"dl20-{name}.qrel.gz")[0], path)
     same = path.read_text().splitlines() == [" ".join(columns) for columns in lines]
     theirs = labels_of([(query, passage, label) for query, _, passage, label in lines])
-    runs = made_up_runs(read_qrels(folder / f"dl20-{other}.qrel.gz"), work)
+    runs = made_up_runs(read_qrels(folder / f"dl20-{other}.qrel.gz")[0], work)
     print(f"DL20 {name}: {len(lines)} labels of {len(theirs)} queries, written equal: {same}")
     return compare(name, path, theirs, runs, range(1, 6) if name == "self-rated" else (1,))
 

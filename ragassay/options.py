@@ -158,7 +158,11 @@ class Keywords(TypedDict, total=False):
     correctness: Annotated[str | None, Option(metavar="NAME")]
     prompts: Annotated[str | Path | Sequence[str | Path] | None, Option(metavar="PATH")]
     questions: Annotated[
-        str | Path | None, Option("Topics, for TREC runs that bring no questions.", kind=Path)
+        str | Path | None,
+        Option(
+            "Topics, for TREC runs that bring no questions; BioASQ's questions, for a submission.",
+            kind=Path,
+        ),
     ]
     column_map: Annotated[
         Mapping[str, str] | str | Sequence[str] | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.exits import errors_as_lines
+from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import Clusters
 
 if TYPE_CHECKING:
@@ -65,17 +65,23 @@ def compare(
       ragassay compare runs/alpha runs/beta --score nuggets.recall --score rubric --out comparison
 
       ragassay compare medaesqa_v1.json --score sentences --score citations --clusters clusters.json
+
+    Exit codes: 0 done; 1 error; 3 some answers or labels of a file could not be read.
     """
     with errors_as_lines():
+        from ragassay.cli.output import print_rejections
         from ragassay.runs.compare import compare as compare_runs
         from ragassay.runs.compare import write_comparison
 
         found = compare_runs(runs, score or (), clusters)
+        print_rejections(found.rejections)
         for warning in found.warnings:
             typer.echo(f"warning: {warning}", err=True)
         _print(found)
         for path in write_comparison(found, out) if out else ():
             typer.echo(f"wrote {path}", err=True)
+    if found.rejections:
+        raise typer.Exit(PARTIAL)
 
 
 def _print(comparison: SystemComparison) -> None:

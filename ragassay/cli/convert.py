@@ -36,7 +36,10 @@ def convert(
     ] = "ragassay",
     questions: Annotated[
         Path | None,
-        typer.Option(help="Topics, for runs that bring no questions; YESciEval's questions."),
+        typer.Option(
+            help="Topics, for runs that bring no questions; the questions of YESciEval, or of "
+            "BioASQ for a submission to it."
+        ),
     ] = None,
     nuggets: Annotated[
         Path | None,
@@ -86,7 +89,7 @@ def convert(
         from ragassay.errors import InputError
         from ragassay.formats import read_records, write_answers
         from ragassay.formats.answered import require_records
-        from ragassay.formats.columns import column_map
+        from ragassay.formats.column_map import column_map
         from ragassay.formats.write import SENTENCE_FORMATS, WRITABLE_FORMATS
 
         if to not in WRITABLE_FORMATS:

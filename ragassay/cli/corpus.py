@@ -225,21 +225,28 @@ def evaluate(
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by bm25
 
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by hybrid
+
+    Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
-        from ragassay.cli.output import print_scores
+        from ragassay.cli.output import print_rejections, print_scores
         from ragassay.formats.qrels import read_qrels, read_queries
         from ragassay.metrics.retrieval import retrieval_scores
         from ragassay.runs.progress import track
 
         literature = _opened(corpus, rerank, options)
-        wanted = read_qrels(qrels)
-        asked = {q: text for q, text in read_queries(queries).items() if q in wanted}
+        wanted, odd_judgments = read_qrels(qrels)
+        texts, odd_queries = read_queries(queries)
+        rejections = [*odd_judgments, *odd_queries]
+        print_rejections(rejections)
+        asked = {q: text for q, text in texts.items() if q in wanted}
         ranking = {
             q: {hit.document.id: hit.score for hit in literature.search(text, k)}
             for q, text in track(asked.items(), "searching")
         }
         print_scores(retrieval_scores(wanted, ranking, skips_empty=skip_empty), as_json)
+    if rejections:
+        raise typer.Exit(PARTIAL)
 
 
 def _opened(where: str, rerank: str, options: Mapping[str, object]) -> Literature:

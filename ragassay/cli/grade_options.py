@@ -12,7 +12,7 @@ from ragassay.cli.exits import PARTIAL
 if TYPE_CHECKING:
     from ragassay.formats.workbench.grades import GradeFilter, GradeKind
     from ragassay.metrics.oversight import Relevance
-    from ragassay.runs.grades import GradedFile
+    from ragassay.runs.grades import GradedFile, SystemFiles
 
 Words = Annotated[int, typer.Option(min=1, help="Longer texts are cut at ends of sentences.")]
 Depth = Annotated[
@@ -136,7 +136,17 @@ def graded_file(
     return file
 
 
-def exit_code(*files: GradedFile | None) -> None:
+def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | None) -> SystemFiles:
+    """Read what systems are ranked by, and report what could not be read."""
+    from ragassay.cli.output import print_rejections
+    from ragassay.runs.grades import read_system_files
+
+    files = read_system_files(runs or (), qrels, official)
+    print_rejections(files.rejections)
+    return files
+
+
+def exit_code(*files: GradedFile | SystemFiles | None) -> None:
     """Exit with `PARTIAL` where some of a file could not be read."""
     if any(file is not None and file.rejections for file in files):
         raise typer.Exit(PARTIAL)

@@ -22,6 +22,7 @@ from ragassay.cli.grade_options import (
     exit_code,
     grade_filter,
     graded_file,
+    system_files,
 )
 from ragassay.cli.options import Json, SkipEmpty
 
@@ -73,16 +74,10 @@ def cover(
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, None, chosen, leanings)
-        found = cover_tables(
-            file,
-            chosen,
-            ks=at or (20,),
-            min_ratings=min_rating or (),
-            runs=runs or (),
-            official=official,
-        )
+        systems = system_files(runs, None, official)
+        found = cover_tables(file, chosen, systems, ks=at or (20,), min_ratings=min_rating or ())
         show_sheets([cover_sheet(table) for table in found], csv, as_json, limit)
-    exit_code(file)
+    exit_code(file, systems)
 
 
 def leaderboard(
@@ -147,21 +142,20 @@ def leaderboard(
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, None, chosen, leanings) if grades else None
+        systems = system_files(runs, qrels, official)
         found = leaderboards(
             file,
             chosen,
-            qrels=qrels,
-            runs=runs or (),
+            systems,
             measures=measure or (),
             by=label,
             min_rating=min_rating,
-            official=official,
             skips_empty=skip_empty,
         )
         known = [(one.measure, one.correlation) for one in found if one.correlation]
         sheets = [board_sheet(one) for one in found]
         show_sheets([*sheets, *([correlation_sheet(known)] if known else [])], csv, as_json, limit)
-    exit_code(file)
+    exit_code(file, systems)
 
 
 def annotators(

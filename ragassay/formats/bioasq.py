@@ -72,6 +72,7 @@ BIOASQ = Format(
     leading="body",
     keys="questions[{id, type, body, documents[], snippets[{document, text}], ideal_answer, "
     "exact_answer}]",
+    unanswered="a system's submission is read with --questions GOLD.json",
 )
 SUBMISSION = Format(
     name="bioasq-submission",

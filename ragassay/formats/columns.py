@@ -1,98 +1,74 @@
-"""Read a table with columns of other names: the user says which column is which field."""
+"""Read and write files whose lines are columns: qrels, rankings, leaderboards."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.cells import Cell
-from ragassay.formats.items import Item
-from ragassay.formats.ragassay_jsonl import RecordRow
-from ragassay.formats.shapes import is_mapping, is_object
-from ragassay.formats.sniff import MAX_SNIFFED
+from ragassay.formats.items import Place, shown
+from ragassay.formats.json_values import find_bad_value
+from ragassay.formats.lines import RawLine, iter_lines
+from ragassay.formats.output import whole_file
+from ragassay.formats.problems import Problem
 from ragassay.records import Rejection
 
-METADATA = "metadata"
-FIELDS = tuple(name for name in RecordRow.model_fields if name != METADATA)
-"""The fields of an answer that a column can be."""
 
-OWN_NAMES = ("id", "question", "answer")
-"""Fields that a column of that name is, without being named."""
-
-_NEXT = re.compile(r",(?=\w+=)")
-
-
-def column_map(given: Mapping[str, str] | str | Iterable[str] | None) -> dict[str, str]:
-    """Return the column of each field, from a mapping or from texts as `question=query,answer=out`.
-
-    Raises:
-        InputError: A text is none of these, a field is unknown, or is given twice.
-
-    Example:
-        >>> column_map(["question=query,answer=model output", "sources=context"])
-        {'question': 'query', 'answer': 'model output', 'sources': 'context'}
-    """
-    if given is None:
-        return {}
-    if is_mapping(given):
-        pairs = [(str(field), str(column)) for field, column in given.items()]
-    else:
-        texts = [given] if isinstance(given, str) else given
-        pairs = [_pair(part) for text in texts for part in _NEXT.split(str(text))]
-    found: dict[str, str] = {}
-    for field, column in pairs:
-        if field not in FIELDS:
-            raise InputError(f"a column cannot be {field!r}: the fields are {', '.join(FIELDS)}")
-        if field in found:
-            raise InputError(f"the field {field} has two columns, {found[field]!r} and {column!r}")
-        found[field] = column
-    return found
-
-
-def _pair(text: str) -> tuple[str, str]:
-    field, sign, column = text.partition("=")
-    if not (field.strip() and sign and column.strip()):
-        raise InputError(f"found {text!r} as a column: write FIELD=COLUMN, as question=query")
-    return field.strip(), column.strip()
-
-
-def with_columns(
-    items: Iterable[Item | Rejection], columns: Mapping[str, str], name: str
-) -> Iterator[Item | Rejection]:
-    """Return items with their columns renamed; but for `OWN_NAMES`, the others become metadata.
+def read_columns(
+    path: Path, add: Callable[[int, list[str]], Problem | None], separator: str | None = None
+) -> list[Rejection]:
+    """Hand over the columns of each line; a line that cannot be read does not stop the others.
 
     Args:
-        items: What a file or a list contains.
-        columns: The column of each field.
-        name: The file, for messages.
+        path: Plain or gzip.
+        add: Takes a line's number and columns; returns what is wrong with them, if anything.
+        separator: Stands between columns; by default white space.
+
+    Returns:
+        The lines that could not be read.
 
     Raises:
-        InputError: There are no items, or none of the first 1,000 has one of the columns.
+        InputError: The file cannot be opened.
     """
-    stream = iter(items)
-    head = list(islice(stream, MAX_SNIFFED))
-    seen = {key: None for item in head if isinstance(item, Item) for key in item.fields}
-    if not head:
-        raise InputError(f"{name} is empty: it has no record")
-    for column in columns.values():
-        if column not in seen:
-            raise InputError(f"{name} has no column {column!r}: it has {', '.join(seen) or 'none'}")
-    for item in chain(head, stream):
-        yield (
-            replace(item, fields=_renamed(item.fields, columns)) if isinstance(item, Item) else item
-        )
+    rejections: list[Rejection] = []
+    for line in iter_lines(path):
+        columns = _columns(line, separator)
+        problem = columns if isinstance(columns, Problem) else add(line.number, columns)
+        if problem is not None:
+            text = shown(line.data.decode("utf-8", "backslashreplace"))
+            place = Place(str(path), line.number, f"line-{line.number}", text)
+            rejections.append(place.reject(problem))
+    return rejections
 
 
-def _renamed(fields: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, object]:
-    named = {field: _cell(fields.get(column)) for field, column in columns.items()}
-    rest = {name: value for name, value in fields.items() if name not in columns.values()}
-    own = {name: _cell(rest.pop(name)) for name in OWN_NAMES if name in rest and name not in named}
-    inner = rest.pop(METADATA, None)
-    return named | own | {METADATA: rest | (inner if is_object(inner) else {})}
+def _columns(line: RawLine, separator: str | None) -> list[str] | Problem:
+    if line.problem:
+        return Problem("", line.problem, line.expected)
+    try:
+        text = line.data.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        return Problem("", f"not UTF-8 ({error.reason})", "text in UTF-8")
+    if "\x00" in text:
+        return Problem("", "a NUL byte: not a text file", "text")
+    return text.split(separator)
 
 
-def _cell(value: object) -> object:
-    return Cell(value) if isinstance(value, str) else value
+def write_columns(rows: Iterable[Sequence[str]], path: Path) -> None:
+    """Write rows of a file whose columns are separated by white space.
+
+    Raises:
+        InputError: A cell is empty or has white space in it, or the file cannot be written.
+    """
+    with whole_file(path) as handle:
+        for row in rows:
+            for cell in row:
+                if len(cell.split()) != 1 or cell.split()[0] != cell or not _is_plain(cell):
+                    raise InputError(
+                        f"{path} cannot be written: {cell!r} cannot be in a column: ids there "
+                        "have no white space"
+                    )
+            handle.write(" ".join(row).encode("utf-8") + b"\n")
+
+
+def _is_plain(cell: str) -> bool:
+    return find_bad_value(cell) is None and not cell.startswith("\ufeff")

@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, content_of, iter_items
@@ -19,6 +22,7 @@ from ragassay.formats.json_values import find_bad_value, parse_json
 from ragassay.formats.nuggetizer import (
     CREATED,
     CreatedRow,
+    GoldNuggetRow,
     gold_nuggets,
     kept_labels,
     odd_importances,
@@ -27,7 +31,7 @@ from ragassay.formats.nuggetizer import (
 from ragassay.formats.nuggetizer_assigned import ASSIGNED, RETRIEVED
 from ragassay.formats.output import JsonRow, restored, write_values
 from ragassay.formats.problems import Problem, dotted, found, found_text, validate
-from ragassay.formats.rows import NuggetEntry, Row, kept_fields
+from ragassay.formats.rows import Row, kept_fields, text_as_object
 from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.sniff import recognise
 from ragassay.formats.topics import whole_bytes
@@ -66,7 +70,7 @@ class NuggetBank:
 class NuggetsRow(Row):
     """The gold nuggets of one topic."""
 
-    nuggets: list[NuggetEntry]
+    nuggets: list[Annotated[GoldNuggetRow, BeforeValidator(text_as_object)]]
 
 
 @dataclass
@@ -199,10 +203,10 @@ def _read_mapping(path: Path, gold: _Gold) -> None:
         row = find_bad_value(topic) or find_bad_value(fields) or validate(NuggetsRow, fields)
         if not isinstance(row, Problem) and not topic.strip():
             row = Problem("", "found an empty topic", "the topic's id")
-        if isinstance(row, Problem):
-            rest = row.field.removeprefix("nuggets")
-            problem = Problem(f"{dotted((topic,))}{rest}", row.text, row.expected)
-            gold.rejections.append(place.reject(problem))
-        else:
-            nuggets = tuple(entry.to_nugget() for entry in row.nuggets)
-            gold.add(NuggetBank(topic, nuggets=nuggets), place)
+        odd = [] if isinstance(row, Problem) else list(odd_importances(row.nuggets))
+        for problem in [row] if isinstance(row, Problem) else problems_of(odd):
+            field_name = f"{dotted((topic,))}{problem.field.removeprefix('nuggets')}"
+            gold.rejections.append(place.reject(replace(problem, field=field_name)))
+        if not isinstance(row, Problem):
+            kept = kept_fields(row) | kept_labels(odd)
+            gold.add(NuggetBank(topic, "", gold_nuggets(row.nuggets), kept), place)

@@ -121,9 +121,9 @@ class LabelResult:
         labels: In the file's order.
         rejections: Labels that could not be read.
         format: "ragassay-labels", "ragassay-reviews", "medaesqa", "nuggetizer-assign",
-            "nuggetizer-assign-retrieval", "yescieval", "yescieval-workbook", "yescieval-refactored",
-            "summeval", "summeval-means", "usr", "usr-means", "ragchecker-pairs" or
-            "rubric-workbench".
+            "nuggetizer-assign-retrieval", "yescieval", "yescieval-workbook",
+            "yescieval-refactored", "summeval", "summeval-means", "usr", "usr-means",
+            "ragchecker-pairs" or "rubric-workbench".
         n_other: Reviews of what is no task: they are no labels.
     """
 

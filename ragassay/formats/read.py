@@ -10,7 +10,7 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.formats.answered import empty_answer, require_records
 from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
-from ragassay.formats.columns import with_columns
+from ragassay.formats.column_map import with_columns
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
 from ragassay.formats.gold import read_nuggets
 from ragassay.formats.items import ROWS_NAME, Item, Place, content_of, iter_items, iter_rows
@@ -173,7 +173,7 @@ def read_records(
         match, items = RESPONSES, iter_responses(path)
     else:
         match, items = sniff(iter_items(path), FORMATS, str(path))
-    reading = _Reading(answered, match in _REPEATING)
+    reading = _Reading(answered, match.unanswered, match in _REPEATING)
     reading.collect(items, _mapper(match, str(path), path, questions, reading), limit)
     return with_gold(reading.result(match.name, str(path)), nuggets)
 
@@ -208,7 +208,7 @@ def records_from_rows(
         match, items = RAGASSAY, with_columns(iter_rows(rows), columns, ROWS_NAME)
     else:
         match, items = sniff(iter_rows(rows), FORMATS, ROWS_NAME)
-    reading = _Reading(answered, match in _REPEATING)
+    reading = _Reading(answered, match.unanswered, match in _REPEATING)
     reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
     return with_gold(reading.result(match.name, ROWS_NAME), nuggets)
 
@@ -266,6 +266,7 @@ def answered_records(records: Iterable[Record]) -> ReadResult:
 @dataclass
 class _Reading:
     answered: bool = False
+    else_read: str = ""
     repeats: bool = False
     records: list[Record] = field(default_factory=list[Record])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
@@ -307,7 +308,7 @@ class _Reading:
     def _named(self, record: Record | Problem, item: Item) -> Record | Rejection:
         if isinstance(record, Problem):
             return item.place.reject(record)
-        if self.answered and (problem := empty_answer(record)):
+        if self.answered and (problem := empty_answer(record, self.else_read)):
             return item.place.reject(problem)
         if record.id == item.place.label and item.fields.get("id") is None:
             record = record.model_copy(update={"id": self._free(record.id)})

@@ -43,6 +43,7 @@ class Format:
         leading: A line with this field and no unknown one has the format, even without required
             ones.
         keys: The fields, as shown to people.
+        unanswered: What else a file of this format may be, where its answers are empty.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Format:
     fields: frozenset[str]
     leading: str
     keys: str
+    unanswered: str = ""
 
     def is_complete(self, keys: Collection[str]) -> bool:
         """Return whether all required fields are present."""

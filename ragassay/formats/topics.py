@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pydantic import AliasChoices, Field
@@ -28,7 +28,7 @@ from ragassay.formats.items import (
 )
 from ragassay.formats.json_values import parse_json
 from ragassay.formats.lines import iter_lines
-from ragassay.formats.problems import Problem, found, found_text, validate
+from ragassay.formats.problems import Problem, dotted, found, found_text, validate
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.shapes import is_list, is_object
 from ragassay.records import Rejection
@@ -96,14 +96,17 @@ def _topics(path: Path) -> Iterator[Item | Rejection]:
         return iter_items(path)
     if isinstance(value, Problem):
         raise InputError(f"{path}: {value.text}; expected {_SHAPES}")
+    name = ""
     if is_object(value):
-        value = value.get("topics", value.get("questions", value))
+        name = next((one for one in ("topics", "questions") if one in value), "")
+        value = value.get(name, value)
     if is_object(value) and not value.keys().isdisjoint(_IDS):
         value = [value]
     if is_list(value):
-        return _numbered(path, value)
+        rows = {".".join(filter(None, (name, str(i)))): row for i, row in enumerate(value)}
+        return _placed(path, rows)
     if is_object(value):
-        return _numbered(path, [{"id": key, "question": part} for key, part in value.items()])
+        return _placed(path, {k: {"id": k, "question": part} for k, part in value.items()})
     raise InputError(f"{path}: found {found(value)} as topics; expected {_SHAPES}")
 
 
@@ -133,14 +136,20 @@ def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
     try:
         text = data.decode("utf-8")
         mark = "\t" if "\t" in text.partition("\n")[0] else ","
-        rows = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=mark))
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=mark)
+        rows = [(reader.line_num, row) for row in reader]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as CSV ({error}); expected {_SHAPES}") from error
-    # A row with too many cells has the extra ones under None.
-    return _numbered(path, [{str(key): row[key] for key in row} for row in rows])
+    numbers = [line.number for line in iter_lines(path)]
+    for last, row in rows:
+        # A row with too many cells has the extra ones under None.
+        fields = {str(key): row[key] for key in row}
+        # The reader takes a carriage return alone for the end of a line, too.
+        line = numbers[min(last, len(numbers)) - 1]
+        yield as_item(Place(str(path), line, f"line-{line}", content_of(fields)), fields)
 
 
-def _numbered(path: Path, values: Iterable[object]) -> Iterator[Item | Rejection]:
-    """Return topics with the place of each; lines are unknown here, so items are counted."""
-    for count, value in enumerate(values, start=1):
-        yield as_item(Place(str(path), 0, f"item-{count}", content_of(value)), value)
+def _placed(path: Path, values: Mapping[str, object]) -> Iterator[Item | Rejection]:
+    """Return topics by their path in the document; lines are unknown here."""
+    for where, value in values.items():
+        yield as_item(Place(str(path), 0, where, content_of(value), dotted((where,))), value)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.formats.clusters import read_clusters
 from ragassay.metrics.leaderboard import Leaderboard, leaderboard
-from ragassay.records import Evaluation, Manifest
+from ragassay.records import Evaluation, Manifest, Rejection
 from ragassay.reports.comparison import leaderboards_csv, leaderboards_latex, tests_csv
 from ragassay.reports.figures import interval_plot
 from ragassay.runs.folder import RunFolder, write_whole
@@ -37,10 +37,12 @@ class SystemComparison:
     Attributes:
         boards: One for each score, with the tests behind it.
         warnings: Why the systems may not be comparable, one sentence each.
+        rejections: What could not be read of files of answers with people's labels.
     """
 
     boards: tuple[Leaderboard, ...]
     warnings: tuple[str, ...]
+    rejections: tuple[Rejection, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class _Run:
     evaluations: tuple[Evaluation, ...]
     n_failed: int
     is_finished: bool
+    rejections: tuple[Rejection, ...] = ()
 
 
 def compare(
@@ -83,7 +86,8 @@ def compare(
             "or several runs"
         )
     boards = [leaderboard(systems, key) for key in _chosen(systems, keys)]
-    return SystemComparison(tuple(boards), tuple(_warnings(runs)))
+    rejections = tuple(rejection for run in runs for rejection in run.rejections)
+    return SystemComparison(tuple(boards), tuple(_warnings(runs)), rejections)
 
 
 def write_comparison(comparison: SystemComparison, out: Path) -> tuple[Path, ...]:
@@ -127,7 +131,7 @@ def file_stem(key: str) -> str:
 
 def _read(path: Path, clusters: Clusters | None) -> _Run:
     if path.is_file():
-        return _Run(path, None, _by_people(path, clusters), n_failed=0, is_finished=True)
+        return _by_people(path, clusters)
     folder = RunFolder(path)
     return _Run(
         path=path,
@@ -138,11 +142,12 @@ def _read(path: Path, clusters: Clusters | None) -> _Run:
     )
 
 
-def _by_people(path: Path, clusters: Clusters | None) -> tuple[Evaluation, ...]:
+def _by_people(path: Path, clusters: Clusters | None) -> _Run:
     from ragassay.models.embeddings import EMBEDDED, Embedder
 
-    labelled = labelled_evaluations(path)
-    return with_pooled_scores(labelled, lambda texts: Embedder(EMBEDDED).encode(texts), clusters)
+    labelled, rejections = labelled_evaluations(path)
+    pooled = with_pooled_scores(labelled, lambda texts: Embedder(EMBEDDED).encode(texts), clusters)
+    return _Run(path, None, pooled, n_failed=0, is_finished=True, rejections=rejections)
 
 
 def _systems(runs: Sequence[_Run]) -> dict[str, list[Evaluation]]:
@@ -191,6 +196,8 @@ def _warnings(runs: Sequence[_Run]) -> list[str]:
             found.append(f"{run.path} is not finished: what is missing is left out of its means")
         if run.n_failed:
             found.append(f"{run.path}: {run.n_failed} answers could not be evaluated")
+        if run.rejections:
+            found.append(f"{run.path}: {len(run.rejections)} answers or labels could not be read")
     first = runs[0]
     for other in runs[1:]:
         if first.manifest is None or other.manifest is None:

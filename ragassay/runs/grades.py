@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from ragassay.errors import InputError
-from ragassay.formats.qrels import read_qrels, write_columns, write_qrels
-from ragassay.formats.trec.runs import read_run
+from ragassay.formats.columns import write_columns
+from ragassay.formats.qrels import read_qrels, write_qrels
+from ragassay.formats.trec.runs import RetrievalRun, read_run
 from ragassay.formats.workbench.bank_items import RubricBank
 from ragassay.formats.workbench.grades import GradeFilter, grades_of
 from ragassay.formats.workbench.leanings import with_leanings
@@ -119,22 +120,57 @@ def read_graded(path: Path, banks: Sequence[Path] = (), *, leanings: bool = Fals
     )
 
 
-def system_rankings(queries: Sequence[QueryParagraphs], runs: Sequence[Path]) -> Rankings:
-    """Return the rankings of run files; without any, those in the graded file.
+@dataclass(frozen=True)
+class SystemFiles:
+    """Rankings, labels and an official leaderboard, as files have them beside graded passages.
+
+    Attributes:
+        rankings: Those of run files; None for those in the graded file.
+        labels: Labels of passages, in place of grades; None for grades.
+        official: The official leaderboard; None where it is not known.
+        rejections: Lines that could not be read.
+    """
+
+    rankings: Rankings | None = None
+    labels: Mapping[str, Mapping[str, int]] | None = None
+    official: Mapping[str, float] | None = None
+    rejections: tuple[Rejection, ...] = ()
+
+
+def read_system_files(
+    runs: Sequence[Path] = (), qrels: Path | None = None, official: Path | None = None
+) -> SystemFiles:
+    """Read what systems are ranked by.
 
     Args:
-        queries: Graded passages.
         runs: Run files, and folders of files that end in `.run`.
+        qrels: Labels of passages.
+        official: The official leaderboard.
 
     Raises:
-        InputError: There are none, or a run cannot be read.
+        InputError: A file cannot be opened or has nothing in it, or a folder has no run.
     """
     paths = [
         path for one in runs for path in (sorted(one.glob("*.run")) if one.is_dir() else [one])
     ]
     if runs and not paths:
         raise InputError(f"there is no *.run file in {', '.join(map(str, runs))}")
-    found = rankings_of(map(read_run, paths)) if runs else rankings_in(queries)
+    rejections: list[Rejection] = []
+
+    def read_runs() -> Iterator[RetrievalRun]:
+        for path in paths:
+            run, rejected = read_run(path)
+            rejections.extend(rejected)
+            yield run
+
+    rankings = rankings_of(read_runs()) if paths else None
+    labels, odd_labels = read_qrels(qrels) if qrels else (None, [])
+    known, odd_scores = read_official(official) if official else (None, [])
+    return SystemFiles(rankings, labels, known, (*rejections, *odd_labels, *odd_scores))
+
+
+def _rankings(queries: Sequence[QueryParagraphs], systems: SystemFiles) -> Rankings:
+    found = rankings_in(queries) if systems.rankings is None else systems.rankings
     if not found:
         raise InputError("the graded passages have no rankings: give --runs RUN, once for each")
     return found
@@ -143,36 +179,35 @@ def system_rankings(queries: Sequence[QueryParagraphs], runs: Sequence[Path]) ->
 def cover_tables(
     file: GradedFile,
     chosen: GradeFilter,
+    systems: SystemFiles = SystemFiles(),
     *,
     ks: Sequence[int] = (20,),
     min_ratings: Sequence[int] = (),
-    runs: Sequence[Path] = (),
-    official: Path | None = None,
 ) -> tuple[CoverTable, ...]:
     """Return Rubric-Cover for what is correct and for each minimum rating.
 
     Args:
         file: Graded passages.
         chosen: The grades that count.
+        systems: Rankings in place of those in the graded file; the official leaderboard, which
+            means are correlated with.
         ks: The last ranks that count, one after the other.
         min_ratings: The minimum ratings; by default what is marked as correct, and 1 to 5 where
             items were rated.
-        runs: Run files; by default the rankings in the graded file.
-        official: The official leaderboard, which means are correlated with.
 
     Raises:
-        InputError: A file cannot be read, or no grade counts.
+        InputError: No grade counts, or there are no rankings.
     """
     file.graders(chosen)
-    rankings = system_rankings(file.queries, runs)
-    known = read_official(official) if official else None
+    rankings = _rankings(file.queries, systems)
+    known = systems.official
     found: list[CoverTable] = []
     for k in ks:
         for least in min_ratings or (None, *(range(1, 6) if _rated(file, chosen) else ())):
-            systems = rubric_cover(file.queries, chosen, k, least, rankings)
-            means = {one.system: one.cover.value for one in systems if one.system != OVERALL}
+            rows = rubric_cover(file.queries, chosen, k, least, rankings)
+            means = {one.system: one.cover.value for one in rows if one.system != OVERALL}
             correlation = None if known is None else with_official(means, known)
-            found.append(CoverTable(k, least, systems, correlation))
+            found.append(CoverTable(k, least, rows, correlation))
     return tuple(found)
 
 
@@ -244,41 +279,36 @@ def write_item_qrels(
 def leaderboards(
     file: GradedFile | None,
     chosen: GradeFilter,
+    systems: SystemFiles = SystemFiles(),
     *,
-    qrels: Path | None = None,
-    runs: Sequence[Path] = (),
     measures: Sequence[str] = (),
     by: LabelBy = "rating",
     min_rating: int | None = None,
-    official: Path | None = None,
     skips_empty: bool = False,
 ) -> tuple[RubricBoard, ...]:
     """Rank systems by labels of passages.
 
     Args:
-        file: Graded passages; None where `qrels` are given.
+        file: Graded passages; None where there are labels in their place.
         chosen: The grades that count.
-        qrels: Labels, in place of grades.
-        runs: Run files; by default the rankings in the graded file.
+        systems: Labels in place of grades, rankings in place of those in the graded file, the
+            official leaderboard.
         measures: Names in the notation of ir_measures; by default `DEFAULT_MEASURES`.
         by: How a passage is labelled.
         min_rating: The least rating that is relevant.
-        official: The official leaderboard.
         skips_empty: Whether queries without a relevant passage are left out; else they count 0.
 
     Raises:
-        InputError: A file cannot be read, there are no rankings, or a measure cannot be computed.
+        InputError: There are no rankings, or a measure cannot be computed.
     """
-    if (file is None) == (qrels is None):
+    if (file is None) == (systems.labels is None):
         raise InputError("give graded passages, or --qrels FILE in their place")
-    rankings = system_rankings(file.queries if file else (), runs)
+    rankings = _rankings(file.queries if file else (), systems)
     subtopics = None
     n_uncertain = 0
     level = min_rating or 1
-    labels: Mapping[str, Mapping[str, int]]
-    if file is None or qrels is not None:
-        labels = read_qrels(qrels or Path())
-    else:
+    labels = systems.labels or {}
+    if file is not None:
         found = rubric_qrels(file, chosen, by, min_rating)
         labels, n_uncertain = found.labels, found.n_unlabelled + found.n_uncertain
         least = level if by == "rating" else min_rating
@@ -290,7 +320,7 @@ def leaderboards(
         list(measures or DEFAULT_MEASURES),
         level=level,
         subtopics=subtopics,
-        official=read_official(official) if official else None,
+        official=systems.official,
         skips_empty=skips_empty,
     )
     return tuple(replace(board, n_uncertain=n_uncertain) for board in boards)

@@ -9,7 +9,7 @@ from typing import get_args
 
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.formats.columns import column_map
+from ragassay.formats.column_map import column_map
 from ragassay.formats.workbench.graded import graded
 from ragassay.formats.workbench.grades import GradeFilter, grades_of
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, write_graded_paragraphs

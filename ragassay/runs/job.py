@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragassay.errors import InputError
 from ragassay.formats import ReadResult, read_records, records_from_rows, with_gold
 from ragassay.formats.answered import require_records
-from ragassay.formats.columns import column_map
+from ragassay.formats.column_map import column_map
 from ragassay.formats.objects import rows_of, source_objects
 from ragassay.formats.read import answered_records
 from ragassay.models.weights import sha256_of

@@ -169,7 +169,8 @@ class _Reading:
             raise InputError(
                 f"{path} ranks documents by id: name where their texts are (--corpus FILE)"
             )
-        run = read_run(path)
+        run, rejected = read_run(path)
+        self.rejections += rejected
         for query, ranking in run.rankings.items():
             ranked = sorted(ranking, key=lambda document: (document.rank, document.id))
             for document in ranked[: self._depth or None]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragassay.errors import InputError
 from ragassay.formats import read_labels, read_records
+from ragassay.formats.answered import nothing_in
 from ragassay.metrics.alignment import Alignment, align_labels
 from ragassay.metrics.nuggetizer import assignment_scores, nuggetizer_scores
 from ragassay.metrics.rankings import by_people
@@ -18,6 +18,7 @@ from ragassay.records import (
     Importance,
     NuggetAssignment,
     Record,
+    Rejection,
     SentenceLabel,
     VerdictBase,
 )
@@ -26,24 +27,28 @@ from ragassay.text.segmenter import segment
 PEOPLE = "people"
 
 
-def labelled_evaluations(path: Path) -> tuple[Evaluation, ...]:
+def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Rejection, ...]]:
     """Read a file that holds both answers and people's labels of them.
 
     Args:
         path: MedAESQA's, or assignments in the nuggetizer's form.
 
     Returns:
-        One for each answer of a system that has a label, with the scores that follow from labels.
+        One for each answer of a system that has a label, with the scores that follow from labels;
+        and what could not be read of answers or labels.
 
     Raises:
         InputError: The file is of no such format, or no answer in it has a label.
     """
-    answers = [_unlabelled(record) for record in read_records(path).records]
-    alignment = align_labels(read_labels(path).labels, answers)
+    given, labelled = read_records(path), read_labels(path)
+    answers = [_unlabelled(record) for record in given.records]
+    alignment = align_labels(labelled.labels, answers)
     found = by_people(alignment, answers)
+    # What is no answer is no label either.
+    rejections = tuple(dict.fromkeys([*given.rejections, *labelled.rejections]))
     if not found:
-        raise InputError(f"{path} has no answer of a named system with a label of people")
-    return tuple(_assigned(evaluation, alignment) for evaluation in found)
+        raise nothing_in(path, "answer of a named system with a label of people", rejections)
+    return tuple(_assigned(evaluation, alignment) for evaluation in found), rejections
 
 
 def _document(identifier: str) -> Document:

@@ -92,6 +92,19 @@ def test_evaluate_prints_measures(corpus: Path, tmp_path: Path) -> None:
     assert {row["n"] for row in rows} == {2}
 
 
+def test_evaluate_says_what_it_could_not_read_and_measures_the_rest(
+    corpus: Path, tmp_path: Path
+) -> None:
+    queries, qrels = tmp_path / "q.tsv", tmp_path / "qrels"
+    queries.write_text("a\tbrelozant migraine preprint interim report\nno tab\n")
+    qrels.write_text("a 0 99000901 1\nb 0 1 yes\n")
+    options = ("--queries", queries, "--qrels", qrels, "--json")
+    out, err = run("evaluate", corpus, *options, code=3)
+    assert [json.loads(line)["value"] for line in out.splitlines()] == [1.0] * 4
+    assert f'rejected {qrels}:2: grade: found the text "yes", expected a whole number' in err
+    assert f"rejected {queries}:2: found 1 columns, expected `qid TAB text`" in err
+
+
 def test_what_is_no_corpus_is_one_line(tmp_path: Path) -> None:
     _, err = run("search", tmp_path, "x", code=1)
     assert err.startswith("error: ") and "ragassay corpus build" in err

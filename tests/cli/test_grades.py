@@ -109,7 +109,7 @@ def test_cover_of_run_files_with_an_official_leaderboard(grades: Path, tmp_path:
 def test_qrels(grades: Path, bank: Path, tmp_path: Path) -> None:
     target = tmp_path / "rubric.qrels"
     shown, _ = run("qrels", grades, "--out", target, "--items", "question")
-    assert read_qrels(target) == {"rock": {"p1": 5, "p2": 4, "p3": 0}, "white": {"p4": 1}}
+    assert read_qrels(target)[0] == {"rock": {"p1": 5, "p2": 4, "p3": 0}, "white": {"p4": 1}}
     assert "4 labels; 0 passages without a grade" in shown and "1 labels that could" in shown
     run(
         "qrels",
@@ -123,9 +123,9 @@ def test_qrels(grades: Path, bank: Path, tmp_path: Path) -> None:
         "--testbank",
         bank,
     )
-    assert read_qrels(target)["rock"] == {"p1": 1, "p2": 1, "p3": 0}
+    assert read_qrels(target)[0]["rock"] == {"p1": 1, "p2": 1, "p3": 0}
     run("qrels", grades, "--out", target, "--by-facet", "--testbank", bank)
-    assert set(read_qrels(target)) == {"rock", "white"}
+    assert set(read_qrels(target)[0]) == {"rock", "white"}
     run("qrels", grades, "--out", target, "--label", "items", "--min-rating", 4)
     assert target.read_text() == "rock rock/a p1 1\nrock rock/b p2 1\n"
     _, errors = run("qrels", grades, "--out", target, "--prompt-class", EXTRACTED, code=1)
@@ -143,7 +143,8 @@ def test_leaderboard(grades: Path, tmp_path: Path) -> None:
     # Only p1 of rock is rated 5: deep has it first, flat second.
     assert "Kendall 1.000" in shown
     first = target.read_text().splitlines()[1].split(",")
-    assert first[:4] == ["RR", "1", "deep", "1.0"]
+    # No passage of white is, which counts 0.
+    assert first[:4] == ["RR", "1", "deep", "0.5"]
     shown, _ = run("leaderboard", grades, "--label", "covered", "--measure", "P@1", "--json")
     assert [row["system"] for row in json.loads(shown)[0]["rows"]] == ["deep", "flat"]
 
@@ -160,6 +161,27 @@ def test_leaderboard_of_a_qrels_file(tmp_path: Path) -> None:
     assert "give graded passages, or --qrels" in errors
     _, errors = run("leaderboard", "--qrels", labels, "--runs", ranking, "--measure", "x", code=1)
     assert "'x' is not a measure" in errors
+
+
+def test_bad_lines_of_what_systems_are_ranked_by_are_said(grades: Path, tmp_path: Path) -> None:
+    labels, ranking = tmp_path / "labels.qrels", tmp_path / "s.run"
+    official = tmp_path / "official.tsv"
+    labels.write_text("q 0 a 4\nq 0 b 0\nq 0 a 1\n")
+    ranking.write_text("q Q0 b 1 2.0 s\nq Q0 a 2 1.0 s\nq Q0 c 3 high s\n")
+    official.write_text("s 0.5\nt\n")
+    options = ("--runs", ranking, "--official", official)
+    table = ("leaderboard", "--qrels", labels, *options, "--measure", "RR", "--json")
+    shown, errors = run(*table, code=3)
+    assert json.loads(shown)[0]["rows"][0]["score"] == 0.5
+    assert errors.splitlines() == [
+        f'rejected {ranking}:3: score: found the text "high", expected a finite number',
+        f'rejected {labels}:3: docid: "q" has a grade of "a" above, 4, which counts, '
+        "expected one grade for each document",
+        f"rejected {official}:2: found 1 columns, expected `system score`",
+    ]
+    _, errors = run("cover", grades, *options, code=3)
+    assert f"rejected {ranking}:3:" in errors
+    assert f"rejected {official}:2:" in errors
 
 
 def test_annotators(grades: Path, tmp_path: Path) -> None:

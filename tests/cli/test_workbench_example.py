@@ -33,7 +33,7 @@ def test_with_a_scripted_model(walk, tmp_path, monkeypatch):
     # s6 is relevant and answers nothing; Roman soldiers answer a question and are not relevant.
     assert "s6" in said["grades missing"]
     assert "Who was paid in salt?" in said["grades spurious"]
-    qrels = read_qrels(tmp_path / "rubric.qrels")
+    qrels, _ = read_qrels(tmp_path / "rubric.qrels")
     assert qrels["rock"] == {"r1": 4, "r2": 5, "r3": 5, "r4": 0, "r5": 0, "r6": 5}
     # By reciprocal rank, with 4 as relevant, all but the keyword search begin with a good passage.
     assert "writer" in said["grades leaderboard"] and "Kendall" in said["grades leaderboard"]
@@ -43,5 +43,5 @@ def test_without_a_model_by_the_bank_that_ships(walk, tmp_path, monkeypatch):
     said = told(walk.steps(tmp_path, []), monkeypatch)
     assert "Who were the first stars" in said["testbank show"]
     assert "undecided" in said["grade"] and "--escalate MODEL" in said["grade"]
-    qrels = read_qrels(tmp_path / "rubric.qrels")
+    qrels, _ = read_qrels(tmp_path / "rubric.qrels")
     assert set(qrels["rock"]) <= {"r1", "r2", "r3", "r4", "r5", "r6"}

@@ -7,9 +7,11 @@ their text is invented.
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from ragassay.errors import NoRecordError
 from ragassay.formats import read_records
 
 URL = "http://www.ncbi.nlm.nih.gov/pubmed/123"
@@ -82,6 +84,17 @@ def test_a_question_that_a_submission_leaves_open_is_rejected_alone(write, chang
     assert [record.id for record in found.records] == ["q1"]
     (rejection,) = found.rejections
     assert rejection.field == "questions.0.ideal_answer"
+
+
+def test_what_may_be_a_submission_is_told_how_it_is_read(write):
+    path = write({"questions": [GOLD]})
+    told = "a system's submission is read with --questions GOLD.json"
+    with pytest.raises(NoRecordError, match=re.escape(told)) as caught:
+        read_records(path, answered=True)
+    (rejection,) = caught.value.rejections
+    assert (rejection.field, rejection.problem) == ("questions.0.answer", "found an empty answer")
+    (record,) = read_records(path, questions=gold(write), answered=True).records
+    assert record.answer == "It is."
 
 
 def test_questions_on_lines_as_data_sets_keep_them_are_the_experts(write):

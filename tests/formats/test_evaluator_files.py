@@ -276,7 +276,7 @@ CELLS = st.text(
 def test_qrels_are_read_back_equal(tmp_path: Path, qrels: dict[str, dict[str, int]]):
     path = tmp_path / "qrels.gz"
     write_qrels(qrels, path)
-    assert read_qrels(path) == qrels
+    assert read_qrels(path) == (qrels, [])
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -302,49 +302,81 @@ def test_qrels_are_read_back_equal(tmp_path: Path, qrels: dict[str, dict[str, in
 def test_runs_are_read_back_equal(tmp_path: Path, tag: str, rankings):
     path = tmp_path / "run.gz"
     write_run(RetrievalRun(tag, rankings), path)
-    assert read_run(path) == RetrievalRun(tag, rankings)
+    assert read_run(path) == (RetrievalRun(tag, rankings), [])
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "no ranking"),
-        (b"q Q0 d 1 2.5\n", ":1: found 5 columns"),
-        (b"q Q0 d one 2.5 t\n", ":1: the rank 'one'"),
-        (b"q Q0 d 1 NaN t\n", ":1: the score 'NaN' is not finite"),
-        (b"q Q0 d 1 1e999 t\n", "is not finite"),
-        (b"q Q0 d 1 high t\n", "not a number"),
-        (b"q Q0 d " + b"9" * 5000 + b" 1 t\n", "not a whole number"),
-        (b"q Q0 d 1 2 t\nq Q0 d 2 1 t\n", ":2: q ranks d twice"),
-        (b"q Q0 d 1 2 t\nq Q0 e 2 1 u\n", ":2: found the tag 'u'"),
-        (b"q Q0 \xff 1 2 t\n", ":1: not UTF-8"),
-        (b"q Q0 d\x00 1 2 t\n", ":1: a NUL byte"),
-    ],
-)
-def test_a_bad_run_is_named(tmp_path: Path, content, message):
+BAD_RUN_LINES = [
+    (b"q Q0 d 1 2.5", "", "found 5 columns"),
+    (b"q Q0 d one 2.5 t", "rank", '"one"'),
+    (b"q Q0 d " + b"9" * 5000 + b" 1 t", "rank", "9…"),
+    (b"q Q0 d 1 NaN t", "score", '"NaN"'),
+    (b"q Q0 d 1 1e999 t", "score", '"1e999"'),
+    (b"q Q0 d 1 high t", "score", '"high"'),
+    (b"q Q0 first 2 1 t", "docid", '"q" ranks "first" above'),
+    (b"q Q0 e 2 1 u", "tag", '"u"'),
+    (b"q Q0 \xff 1 2 t", "", "not UTF-8"),
+    (b"q Q0 d\x00 1 2 t", "", "a NUL byte"),
+]
+
+
+@pytest.mark.parametrize(("line", "field", "problem"), BAD_RUN_LINES)
+def test_a_bad_line_of_a_run_is_rejected_alone(tmp_path: Path, line, field, problem):
     path = tmp_path / "run"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        read_run(path)
+    path.write_bytes(b"q Q0 first 1 3 t\n\n" + line + b"\nq Q0 last 3 1 t\n")
+    run, (rejection,) = read_run(path)
+    assert run.tag == "t"
+    assert [(d.id, d.score) for d in run.rankings["q"]] == [("first", 3.0), ("last", 1.0)]
+    assert (rejection.file, rejection.line, rejection.field) == (str(path), 3, field)
+    assert problem in rejection.problem
+    assert rejection.expected
 
 
+BAD_QRELS_LINES = [
+    (b"q 0 first 2", "docid", '"q" has a grade of "first" above, 1'),
+    (b"q 0 first 1", "docid", "which counts"),
+    (b"q d", "", "found 2 columns"),
+    (b"q d high", "grade", '"high"'),
+    (b"q 0 d --1", "grade", '"--1"'),
+    ("q 0 d \u00b2".encode(), "grade", "\u00b2"),
+    (b"q 0 d " + b"9" * 5000, "grade", "9…"),
+    (b"q 0 \xff 1", "", "not UTF-8"),
+    (b"q 0 d\x00 1", "", "a NUL byte"),
+]
+
+
+@pytest.mark.parametrize(("line", "field", "problem"), BAD_QRELS_LINES)
+def test_a_bad_judgment_is_rejected_alone(tmp_path: Path, line, field, problem):
+    path = tmp_path / "qrels"
+    path.write_bytes(b"q 0 first 1\n\n" + line + b"\nq 0 last 0\n")
+    qrels, (rejection,) = read_qrels(path)
+    assert qrels == {"q": {"first": 1, "last": 0}}
+    assert (rejection.file, rejection.line, rejection.field) == (str(path), 3, field)
+    assert problem in rejection.problem
+    assert rejection.expected
+
+
+@pytest.mark.parametrize("read", [read_run, read_qrels], ids=["run", "qrels"])
 @pytest.mark.parametrize(
     ("content", "message"),
-    [
-        (b"q 0 d 1\nq 0 d 2\n", ":2: q d has another grade"),
-        (b"q 0 d --1\n", ":1: the grade '--1'"),
-        ("q 0 d \u00b2\n".encode(), ":1: the grade"),
-        (b"q 0 d 1\nq 0 \xff 1\n", ":2: not UTF-8"),
-        (b"q 0 d 1\nq 0 d\x00 1\n", ":2: a NUL byte"),
-        (b"q 0 d " + b"9" * 5000, ":1: the grade"),
-        (gzip.compress(b"q 0 d 1\n" * 9000, mtime=0)[:30], "is truncated"),
-    ],
+    [(b"", "has no (ranking|judgment)$"), (b"q\n", ":1: found 1 columns, expected `qid")],
 )
-def test_bad_qrels_are_named(tmp_path: Path, content, message):
-    path = tmp_path / "qrels"
+def test_a_file_without_a_usable_line_is_refused_by_its_first(
+    tmp_path: Path, read, content, message
+):
+    path = tmp_path / "columns"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        read_qrels(path)
+        read(path)
+
+
+def test_a_truncated_file_gives_the_lines_before_the_damage(tmp_path: Path):
+    lines = "".join(f"q{i} 0 d{i * i} 1\n" for i in range(9000))
+    whole = gzip.compress(lines.encode(), mtime=0)
+    path = tmp_path / "qrels"
+    path.write_bytes(whole[: len(whole) // 2])
+    qrels, rejections = read_qrels(path)
+    assert 0 < len(qrels) < 9000
+    assert "is truncated" in rejections[-1].problem
 
 
 @pytest.mark.parametrize("cell", ["", "a b", "a\n", "\u00a0", "\x00", "\ud800", "\ufeffa"])

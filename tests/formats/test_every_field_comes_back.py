@@ -247,7 +247,7 @@ def test_every_column_of_rankings_and_judgments_comes_back(tmp_path: Path):
     run, qrels = tmp_path / "run", tmp_path / "qrels"
     run.write_text("q Q0 d1 1 2.5 tag\nq Q0 d2 2 1.25 tag\np Q0 d1 1 0.5 tag\n")
     qrels.write_text("q 0 d1 3\nq 0 d2 0\np 0 d1 -1\n")
-    write_run(read_run(run), tmp_path / "run.again")
-    write_qrels(read_qrels(qrels), tmp_path / "qrels.again")
+    write_run(read_run(run)[0], tmp_path / "run.again")
+    write_qrels(read_qrels(qrels)[0], tmp_path / "qrels.again")
     assert (tmp_path / "run.again").read_text() == run.read_text()
     assert (tmp_path / "qrels.again").read_text() == qrels.read_text()

@@ -76,6 +76,25 @@ def test_every_form_gives_the_nuggets_of_its_topics(
     assert read_nuggets(path) == ({"116": expected}, [])
 
 
+def test_a_failed_importance_of_a_mapping_keeps_its_nugget(write):
+    odd = [{"text": "n1", "importance": "failed"}, {"text": "n2", "importance": ["vital"]}, "n3"]
+    path = write(json.dumps({"116": odd, "117": [{"text": "n4", "note": "x"}]}), name="gold")
+    (first, second), (rejection,) = read_nugget_banks(path)
+    assert first.nuggets == (Nugget(text="n1"), Nugget(text="n2"), Nugget(text="n3"))
+    assert first.metadata == {"nuggets.0.importance": "failed", "nuggets.1.importance": '["vital"]'}
+    assert second.metadata == {"nuggets.0.note": "x"}
+    assert (rejection.field, rejection.expected) == ("116.0.importance", "vital or okay")
+    assert (
+        rejection.problem
+        == 'found the text "failed" (and 1 more): their nuggets are kept without it'
+    )
+    write_nugget_banks((first, second), path)
+    assert [json.loads(line)["nuggets"] for line in path.read_text().splitlines()] == [
+        [*odd[:1], {"text": "n2", "importance": ["vital"]}, {"text": "n3"}],
+        [{"text": "n4", "note": "x"}],
+    ]
+
+
 def test_assignments_of_several_runs_give_the_nuggets_once(write):
     path = write(ASSIGNED, {**ASSIGNED, "run_id": "other"})
     assert read_nuggets(path) == ({"116": GRADED}, [])

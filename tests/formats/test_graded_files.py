@@ -159,21 +159,39 @@ def test_runs_are_ranked_as_trec_eval_does() -> None:
 def test_official_leaderboards(tmp_path: Path) -> None:
     ranks = tmp_path / "official.json"
     ranks.write_text('{\n "best": 1,\n "tied": 2.5\n}\n')
-    assert read_official(ranks) == {"best": -1.0, "tied": -2.5}
+    assert read_official(ranks) == ({"best": -1.0, "tied": -2.5}, [])
     scores = tmp_path / "official.tsv"
     scores.write_text("system\tscore\nbest\t0.7\nworst\t0.1\n")
-    assert read_official(scores) == {"best": 0.7, "worst": 0.1}
+    assert read_official(scores) == ({"best": 0.7, "worst": 0.1}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "problem"),
+    [
+        ("a.json", '{"s": -1, "t": "first"}', 0, 'the text "first"'),
+        ("a.tsv", "s\t1\nt\tgood\n", 2, 'the text "good"'),
+        ("a.tsv", "s\t1\ns\t2\n", 2, '"s" is there above'),
+        ("a.tsv", "t 1 2\ns 1\n", 1, "found 3 columns"),
+    ],
+)
+def test_a_bad_line_of_an_official_leaderboard_is_rejected_alone(
+    tmp_path: Path, name: str, text: str, line: int, problem: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    scores, (rejection,) = read_official(path)
+    assert scores == {"s": 1.0}
+    assert rejection.line == line
+    assert problem in rejection.problem
 
 
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
         ("a.json", "[1]", "expected one object"),
-        ("a.json", '{"s": "first"}', "rank of 's' is not a number"),
-        ("a.tsv", "s\t1\nt\tgood\n", ":2: 't' has no number"),
-        ("a.tsv", "s\t1\ns\t2\n", ":2: 's' is there twice"),
-        ("a.tsv", "s 1 2\n", ":1: expected `system score`"),
-        ("a.tsv", "system\tscore\n", "has no system"),
+        ("a.json", '{"s": "first"}', 'no system: .* s: found the text "first"'),
+        ("a.tsv", "s 1 2\n", ":1: found 3 columns, expected `system score`"),
+        ("a.tsv", "system\tscore\n", "has no system$"),
     ],
 )
 def test_malformed_official_leaderboards(

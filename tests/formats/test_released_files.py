@@ -63,7 +63,8 @@ def pairs(read: Callable[[Path], tuple[object, Sequence[Rejection]]]) -> Callabl
 
 
 def qrels(path: Path) -> Read:
-    return sum(map(len, read_qrels(path).values())), ()
+    found, rejections = read_qrels(path)
+    return sum(map(len, found.values())), rejections
 
 
 def corpus(path: Path) -> Read:
@@ -186,7 +187,7 @@ REWRITTEN: dict[str, Callable[[Path, Path], None]] = {
     "workbench/graded-llmjudge-test.jsonl.gz": lambda given, again: write_graded_paragraphs(
         read_graded_paragraphs(given).queries, again
     ),
-    "workbench/dl20-fagb.qrel.gz": lambda given, again: write_qrels(read_qrels(given), again),
+    "workbench/dl20-fagb.qrel.gz": lambda given, again: write_qrels(read_qrels(given)[0], again),
 }
 
 

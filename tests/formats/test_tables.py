@@ -11,7 +11,7 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.formats import read_labels, read_records, records_from_rows
-from ragassay.formats.columns import column_map
+from ragassay.formats.column_map import column_map
 
 ROWS = [
     {"query": "Q1?", "output": "A, one.", "passages": "['p1', 'p2']", "n": 1},

@@ -50,6 +50,25 @@ def test_a_line_that_is_no_topic_is_rejected_alone(write):
     assert {one.id: one.text for one in read_exam_queries(path).queries} == EXPECTED
 
 
+@pytest.mark.parametrize(
+    ("content", "line", "field"),
+    [
+        ("topic_id,question\n1,Is it?\n\n7,\n2,Was it?\n", 4, "question"),
+        ("topic_id,question\r1,Is it?\r7,\r2,Was it?\r", 1, "question"),
+        ('{"topics": [{"id": 1, "text": "Is it?"}, {"id": 7}, {"id": 2, "text": "Was it?"}]}',
+         0, "topics.1.question"),
+        ('[{"id": 1, "text": "Is it?"}, {"id": 7}, {"id": 2, "text": "Was it?"}]',
+         0, "1.question"),
+        ('{"1": "Is it?", "7": "", "2": "Was it?"}', 0, "7.question"),
+    ],
+    ids=range(5),
+)  # fmt: skip
+def test_a_rejected_topic_names_its_place(write, content: str, line: int, field: str):
+    topics, (rejection,) = read_topics(write(content))
+    assert topics == EXPECTED
+    assert (rejection.line, rejection.field) == (line, field)
+
+
 def test_lines_without_a_topic_are_an_input_error(write):
     with pytest.raises(InputError, match="no topic"):
         read_topics(write("a\t \nb\t"))

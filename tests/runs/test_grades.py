@@ -24,6 +24,7 @@ from ragassay.runs.grades import (
     cover_tables,
     leaderboards,
     read_graded,
+    read_system_files,
     rubric_qrels,
     write_rubric_qrels,
 )
@@ -55,7 +56,7 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give graded passages, or --qrels"):
         leaderboards(None, ANY)
     with pytest.raises(InputError, match=r"no \*\.run file in"):
-        cover_tables(file, ANY, runs=[tmp_path])
+        read_system_files([tmp_path])
 
 
 def test_a_leaderboard_by_grades_is_that_of_the_labels_written(tmp_path: Path) -> None:
@@ -75,10 +76,9 @@ def test_a_leaderboard_by_grades_is_that_of_the_labels_written(tmp_path: Path) -
     write_rubric_qrels(rubric_qrels(file, ANY), labels)
     for level in (1, 4):
         own = leaderboards(file, ANY, min_rating=level)
-        written = leaderboards(None, ANY, qrels=labels, runs=runs, min_rating=level)
+        written = leaderboards(None, ANY, read_system_files(runs, labels), min_rating=level)
         assert own == written
-        in_folder = leaderboards(None, ANY, qrels=labels, runs=[tmp_path], min_rating=level)
-        assert in_folder == written
+    assert read_system_files([tmp_path], labels) == read_system_files(runs, labels)
     (rows,) = leaderboards(file, ANY, measures=["RR"], min_rating=4)
     assert [(row.system, row.score.value) for row in rows.rows] == [
         ("s", 1.0),
@@ -110,8 +110,10 @@ def test_our_leaderboard_is_that_of_the_originals_labels(shared: Path, tmp_path:
     write_qrels(labels, theirs)
     measures = ("RR", "nDCG@10", "P@20")
     chosen = GradeFilter(prompt_class=name)
-    own = leaderboards(file, chosen, runs=runs, measures=measures, min_rating=4)
-    expected = leaderboards(None, ANY, qrels=theirs, runs=runs, measures=measures, min_rating=4)
+    ranked = read_system_files(runs)
+    own = leaderboards(file, chosen, ranked, measures=measures, min_rating=4)
+    labelled = read_system_files(runs, theirs)
+    expected = leaderboards(None, ANY, labelled, measures=measures, min_rating=4)
     for first, second in zip(own, expected, strict=True):
         values = {row.system: row.score.value or 0 for row in second.rows}
         pairs = [(row.score.value or 0, values[row.system]) for row in first.rows]

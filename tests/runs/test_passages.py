@@ -52,6 +52,15 @@ def test_rankings_of_several_systems_give_each_passage_once(tmp_path: Path):
     assert [item.text for item in first.exam] == ["Why q1?"]
 
 
+def test_a_bad_line_of_a_ranking_does_not_stop_the_others(tmp_path: Path):
+    path = run_file(tmp_path, "a", "d1", "d2")
+    path.write_text(f"{path.read_text()}\nq1 Q0 d3 three 1 a\n", encoding="utf-8")
+    found = read_passages([path], corpus=CORPUS)
+    assert [one.paragraph_id for one in found.queries[0].paragraphs] == ["d1", "d2"]
+    (rejection,) = found.rejections
+    assert (rejection.file, rejection.line, rejection.field) == (str(path), 3, "rank")
+
+
 def test_only_the_first_of_a_ranking_are_graded(tmp_path: Path):
     runs = [run_file(tmp_path, "a", "d1", "d2")]
     found = read_passages(runs, corpus=CORPUS, depth=1)

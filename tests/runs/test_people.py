@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 from fakes import WordEmbedder
+from typer.testing import CliRunner
 
+from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.metrics.rankings import by_systems
 from ragassay.records import Evaluation
+from ragassay.runs.compare import compare
 from ragassay.runs.people import labelled_evaluations
 from ragassay.runs.pooling import with_pooled_scores
 
@@ -35,7 +38,9 @@ def mean_of(values: Iterable[float | None]) -> float:
 
 def test_every_percentage_of_medaesqas_evaluation(shared: Path):
     folder = shared / "oracles" / "medaesqa"
-    found = with_pooled_scores(labelled_evaluations(folder / "input.json"), WordEmbedder().encode)
+    labelled, rejections = labelled_evaluations(folder / "input.json")
+    assert rejections == ()
+    found = with_pooled_scores(labelled, WordEmbedder().encode)
     wanted = json.loads((folder / "output.json").read_text())
     n = 0
     for part, systems in wanted.items():
@@ -50,7 +55,9 @@ def test_every_percentage_of_medaesqas_evaluation(shared: Path):
 
 def test_all_scores_of_the_nuggetizer(shared: Path):
     folder = shared / "oracles" / "nuggetizer"
-    found = {e.topic: e for e in labelled_evaluations(folder / "assignments.jsonl")}
+    labelled, rejections = labelled_evaluations(folder / "assignments.jsonl")
+    assert [one.field for one in rejections] == ["nuggets.2.importance"]
+    found = {e.topic: e for e in labelled}
     rows = {row["qid"]: row for row in json.loads((folder / "scores.json").read_text())}
     overall = rows.pop("all")
     assert found.keys() == rows.keys()
@@ -97,7 +104,8 @@ def values_of(evaluations: tuple[Evaluation, ...], key: str) -> list[float | Non
 
 
 def test_worked_by_hand(tmp_path: Path):
-    found = labelled_evaluations(answers_file(tmp_path / "answers.json"))
+    found, rejections = labelled_evaluations(answers_file(tmp_path / "answers.json"))
+    assert rejections == ()
     assert [e.system for e in found] == ["M1", "M2"]
     assert {e.judge for e in found} == {"people"}
     # The sentence without a relevance stays in the denominator.
@@ -108,6 +116,34 @@ def test_worked_by_hand(tmp_path: Path):
     assert values_of(pooled, "citations.document_recall") == [0.5, 0.5]
     assert values_of(pooled, "sentences.recall") == [0.1, 0.1]
     assert values_of(pooled, "sentences.recall_supported") == [0.1, 0.0]
+
+
+def test_what_could_not_be_read_comes_beside_the_rest(tmp_path: Path):
+    path = answers_file(tmp_path / "answers.json")
+    (question,) = json.loads(path.read_text())
+    question["machine_generated_answers"]["M3"] = 4
+    question["machine_generated_answers"]["M1"]["is_answer_accurate"] = "perhaps"
+    path.write_text(json.dumps([question]))
+    found, rejections = labelled_evaluations(path)
+    assert [e.system for e in found] == ["M1", "M2"]
+    assert [rejection.field for rejection in rejections] == [
+        "machine_generated_answers.M3",
+        "machine_generated_answers.M1.is_answer_accurate",
+    ]
+    comparison = compare([path], ["sentences.required"])
+    assert comparison.rejections == rejections
+    assert comparison.warnings == (f"{path}: 2 answers or labels could not be read",)
+    result = CliRunner().invoke(app, ["compare", str(path), "--score", "sentences.required"])
+    assert result.exit_code == 3
+    assert f"rejected {path}:1: machine_generated_answers.M3: found the number 4" in result.stderr
+
+
+def test_a_file_of_which_nothing_can_be_read_says_why(tmp_path: Path):
+    path = tmp_path / "answers.json"
+    question = {"question_id": "1", "question": "Why?", "machine_generated_answers": {"M1": 4}}
+    path.write_text(json.dumps([question]))
+    with pytest.raises(InputError, match=r"answers.json:1: .*M1: found the number 4"):
+        labelled_evaluations(path)
 
 
 def test_a_file_without_labels_is_refused(tmp_path: Path):

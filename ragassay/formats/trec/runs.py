@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.qrels import iter_columns, write_columns
+from ragassay.formats.answered import nothing_in
+from ragassay.formats.columns import read_columns, write_columns
+from ragassay.formats.problems import Problem, found, found_text
+from ragassay.records import Rejection
 
 _RANK = re.compile("[0-9]{1,9}")
+_COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
 
 
 @dataclass(frozen=True)
@@ -42,46 +46,51 @@ class RetrievalRun:
     rankings: Mapping[str, tuple[RankedDocument, ...]]
 
 
-def read_run(path: Path) -> RetrievalRun:
+def read_run(path: Path) -> tuple[RetrievalRun, list[Rejection]]:
     """Read a ranking, plain or gzip.
 
+    Returns:
+        The ranking, and the lines that could not be read; such are those of another tag than the
+        first one, and a document that its query has above.
+
     Raises:
-        InputError: The file is missing, empty or malformed, or a query names a document twice; the
-            message names the line.
+        InputError: The file cannot be opened, or has no ranking.
     """
     tag = ""
     rankings: dict[str, dict[str, RankedDocument]] = {}
-    for number, columns in iter_columns(path):
-        if len(columns) != 6:
-            problem = f"found {len(columns)} columns, expected `qid Q0 docid rank score tag`"
-            raise InputError(f"{path}:{number}: {problem}")
+
+    def add(_number: int, columns: list[str]) -> Problem | None:
+        nonlocal tag
+        if len(columns) != len(_COLUMNS):
+            return Problem("", f"found {len(columns)} columns", f"`{' '.join(_COLUMNS)}`")
         query, _, name, rank, score, own_tag = columns
-        document = RankedDocument(name, _rank(rank, path, number), _score(score, path, number))
-        ranking = rankings.setdefault(query, {})
-        if name in ranking:
-            raise InputError(f"{path}:{number}: {query} ranks {name} twice")
+        if not _RANK.fullmatch(rank):
+            return Problem("rank", f"found {found(rank)}", "a whole number")
+        number = _score(score)
+        if number is None:
+            return Problem("score", f"found {found(score)}", "a finite number")
+        if name in rankings.get(query, {}):
+            text = f"{found_text(query)} ranks {found_text(name)} above, which counts"
+            return Problem("docid", text, "each document once")
         if tag and own_tag != tag:
-            raise InputError(f"{path}:{number}: found the tag {own_tag!r} after {tag!r}")
-        ranking[name], tag = document, own_tag
+            return Problem("tag", f"found {found(own_tag)}", f"{found_text(tag)}, as above")
+        rankings.setdefault(query, {})[name] = RankedDocument(name, int(rank), number)
+        tag = own_tag
+        return None
+
+    rejections = read_columns(path, add)
     if not rankings:
-        raise InputError(f"{path} has no ranking")
-    return RetrievalRun(tag, {query: tuple(found.values()) for query, found in rankings.items()})
+        raise nothing_in(path, "ranking", rejections)
+    ranked = {query: tuple(ranking.values()) for query, ranking in rankings.items()}
+    return RetrievalRun(tag, ranked), rejections
 
 
-def _rank(text: str, path: Path, number: int) -> int:
-    if not _RANK.fullmatch(text):
-        raise InputError(f"{path}:{number}: the rank {text!r} is not a whole number")
-    return int(text)
-
-
-def _score(text: str, path: Path, number: int) -> float:
+def _score(text: str) -> float | None:
     try:
         score = float(text)
-    except ValueError as error:
-        raise InputError(f"{path}:{number}: the score {text!r} is not a number") from error
-    if not math.isfinite(score):
-        raise InputError(f"{path}:{number}: the score {text!r} is not finite")
-    return score
+    except ValueError:
+        return None
+    return score if math.isfinite(score) else None
 
 
 def write_run(run: RetrievalRun, path: Path) -> None:

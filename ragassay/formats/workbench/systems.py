@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.formats.answered import nothing_in
+from ragassay.formats.columns import read_columns
+from ragassay.formats.items import Place, content_of
 from ragassay.formats.json_values import parse_json
-from ragassay.formats.lines import iter_lines
-from ragassay.formats.problems import Problem
-from ragassay.formats.qrels import iter_columns
+from ragassay.formats.problems import Problem, dotted, found, found_text
 from ragassay.formats.shapes import is_object
+from ragassay.formats.topics import whole_bytes
 from ragassay.formats.trec.runs import RetrievalRun
 from ragassay.formats.workbench.paragraphs import QueryParagraphs
+from ragassay.records import Rejection
 
 Rankings = Mapping[str, Mapping[str, Mapping[str, int]]]
 """System to query to passage to rank, best passage first."""
@@ -58,46 +61,59 @@ def rankings_of(runs: Iterable[RetrievalRun]) -> Rankings:
     return found
 
 
-def read_official(path: Path) -> dict[str, float]:
+def read_official(path: Path) -> tuple[dict[str, float], list[Rejection]]:
     """Read an official leaderboard, as scores: higher is better.
 
     Args:
         path: JSON `{system: rank}`, 1 the best; or two columns, system and score.
 
     Returns:
-        By system. Ranks are negated, so that the best rank is the highest score.
+        Scores by system, and what could not be read. Ranks are negated, so that the best rank is
+        the highest score.
 
     Raises:
-        InputError: The file is missing, empty or malformed; the message names the line.
+        InputError: The file cannot be opened, or has no system.
     """
     if path.name.endswith(".json"):
-        return {name: -rank for name, rank in _ranks(path).items()}
-    found: dict[str, float] = {}
-    for number, columns in iter_columns(path):
+        return _ranks(path)
+    scores: dict[str, float] = {}
+
+    def add(number: int, columns: list[str]) -> Problem | None:
         if len(columns) != 2:
-            raise InputError(f"{path}:{number}: expected `system score`, two columns")
+            return Problem("", f"found {len(columns)} columns", "`system score`")
         score = _number(columns[1])
         if score is None and number == 1:
-            continue
-        if score is None or columns[0] in found:
-            problem = "is there twice" if score is not None else "has no number as its score"
-            raise InputError(f"{path}:{number}: {columns[0]!r} {problem}")
-        found[columns[0]] = score
-    if not found:
-        raise InputError(f"{path} has no system")
-    return found
+            return None
+        if score is None:
+            return Problem("score", f"found {found(columns[1])}", "a number")
+        if columns[0] in scores:
+            text = f"{found_text(columns[0])} is there above, with the score that counts"
+            return Problem("system", text, "each system once")
+        scores[columns[0]] = score
+        return None
+
+    rejections = read_columns(path, add)
+    if not scores:
+        raise nothing_in(path, "system", rejections)
+    return scores, rejections
 
 
-def _ranks(path: Path) -> dict[str, float]:
-    data = b"\n".join(line.data for line in iter_lines(path))
-    value = parse_json(data)
+def _ranks(path: Path) -> tuple[dict[str, float], list[Rejection]]:
+    value = parse_json(whole_bytes(path))
     if isinstance(value, Problem) or not is_object(value) or not value:
         raise InputError(f"{path}: expected one object {{system: rank}}")
     ranks = {name: _number(rank) for name, rank in value.items()}
-    bad = next((name for name, rank in ranks.items() if rank is None), None)
-    if bad is not None:
-        raise InputError(f"{path}: the rank of {bad!r} is not a number")
-    return {name: rank for name, rank in ranks.items() if rank is not None}
+    rejections = [
+        Place(str(path), 0, name, content_of({name: value[name]})).reject(
+            Problem(dotted((name,)), f"found {found(value[name])}", "a rank: a number")
+        )
+        for name, rank in ranks.items()
+        if rank is None
+    ]
+    scores = {name: -rank for name, rank in ranks.items() if rank is not None}
+    if not scores:
+        raise nothing_in(path, "system", rejections)
+    return scores, rejections
 
 
 def _number(value: object) -> float | None:
