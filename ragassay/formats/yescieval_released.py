@@ -29,6 +29,7 @@ from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, iter_items
 from ragassay.formats.problems import Problem, found, validate
 from ragassay.formats.rows import IdText, Row, as_text, kept_fields
+from ragassay.formats.shapes import is_list
 from ragassay.formats.sniff import Format
 from ragassay.formats.yescieval import PaperRow
 from ragassay.records import Document, HumanLabel, Record, Rejection
@@ -187,7 +188,12 @@ def read_refactored_labels(item: Item) -> list[HumanLabel | Problem]:
         return []
     rating, judge = row.synthesis_evaluation_rating, row.evaluator_model
     name = "synthesis_evaluation_rating"
-    return [_label(name, rating, _of_row(row), row.sample_id, row.quality.lower(), judge)]
+    label = _label(name, rating, _of_row(row), row.sample_id, row.quality.lower(), judge)
+    reason = row.synthesis_evaluation_rationale
+    if isinstance(label, Problem) or not reason:
+        return [label]
+    told = " ".join(map(str, reason)) if is_list(reason) else str(reason)
+    return [label.model_copy(update={"reason": told})]
 
 
 def _of_row(row: RefactoredRow) -> _Answer:

@@ -158,7 +158,9 @@ def test_yescievals_refactored_rows_have_each_answer_once(write):
         (f"s/{GENERATOR}/subtle/cohesion", "B."),
     ]
     assert "secret" not in str(found)
-    assert [one.item for one in read_labels(path).labels] == ["cohesion", "relevancy", "cohesion"]
+    labels = read_labels(path).labels
+    assert [one.item for one in labels] == ["cohesion", "relevancy", "cohesion"]
+    assert {one.reason for one in labels} == {"secret"}
 
 
 def test_ragcheckers_pairs_become_two_answers_and_their_preferences(write):
