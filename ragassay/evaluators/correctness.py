@@ -149,9 +149,9 @@ def _correctness(
         (subject.text, passage_of(subject.text, text, passage.title))
         for passage, text in zip(passages, texts, strict=True)
     ]
-    scores = [None if math.isnan(score) else score for score in model.scores(pairs).tolist()]
-    best = max(range(len(scores)), key=lambda place: scores[place] or -math.inf)
-    score, doubt = scores[best], model.doubt(pairs)
+    scores = [-math.inf if math.isnan(one) else one for one in model.scores(pairs).tolist()]
+    best = max(range(len(scores)), key=scores.__getitem__)
+    score, doubt = None if scores[best] == -math.inf else scores[best], model.doubt(pairs)
     is_correct = score is not None and score >= model.threshold
     return SentenceCorrectness(
         sentence=subject.sentence,

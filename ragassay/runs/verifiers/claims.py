@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats import read_records
+from ragassay.formats import read_labels, read_records
 from ragassay.formats.fact_checks import is_fact_check, read_fact_checks
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.medaesqa import MEDAESQA
@@ -130,7 +130,8 @@ def _cited(path: Path, corpus: Literature, labels: Path | None) -> Claims:
             claims.append(
                 LabelledClaim(sentence.text, cited.document.title, text, (), label, group)
             )
-    return Claims(tuple(claims), read.rejections, n_missing)
+    rejections = dict.fromkeys((*read.rejections, *read_labels(labels or path).rejections))
+    return Claims(tuple(claims), tuple(rejections), n_missing)
 
 
 def marks_of(claims: Sequence[LabelledClaim]) -> frozenset[str]:
