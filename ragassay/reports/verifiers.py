@@ -1,6 +1,6 @@
 """Tables of verifiers: their figures, how they separate, what bears sentences out.
 
-One figure a row, with its interval, so that a table fits a terminal and files are tidy.
+Files have each figure with its interval and bounds; the terminal shows what fits.
 """
 
 from __future__ import annotations
@@ -20,12 +20,6 @@ _TITLES = {
     2: "Two labels: attributable or not",
     3: "Three labels: supports, contradicts, neutral",
 }
-_FIGURES = {
-    "precision": "Precision",
-    "recall": "Recall",
-    "f1": "F1",
-    "f1_of_means": "F1 of the two means",
-}
 _SEPARATION = {
     "positive": "Mean, own documents",
     "negative": "Mean, other documents",
@@ -43,6 +37,10 @@ def span(score: Score) -> str:
     return f"{score.low:.3f} to {score.high:.3f}"
 
 
+def _short_span(score: Score) -> str:
+    return span(score) if score.low is None else f"{score.low:.2f}\N{EN DASH}{score.high:.2f}"
+
+
 def _sheet(title: str, named: Sequence[Column], rows: Iterable[Row], caption: str = "") -> Sheet:
     columns = (
         *named,
@@ -56,28 +54,46 @@ def _sheet(title: str, named: Sequence[Column], rows: Iterable[Row], caption: st
 def measured_sheet(rows: Sequence[tuple[str, Verification, int]], n_labels: int) -> Sheet:
     """Return the table of verifiers for two or three labels (BioACE, tables 4, 5, 8, 10, 11).
 
+    A row is a verifier and a way of averaging over labels.
+
     Args:
         rows: Each verifier's name, its figures, and how many claims are left out, as some
             verifier's thresholds were fitted to them.
         n_labels: 2 or 3.
     """
-    found: list[Row] = []
-    for name, result, _ in rows:
-        for one in result.averages:
-            for key, title in _FIGURES.items():
-                if key != "f1_of_means" or one.average != "binary":
-                    found.append(((name, one.average, title), getattr(one, key)))
-        found.append(((name, "", "Accuracy"), result.accuracy))
-        if result.auc is not None:
-            found.append(((name, "", "AUC"), result.auc))
-    n_left_out = max((n for *_, n in rows), default=0)
-    note = f"{n_left_out} claims to which thresholds were fitted are left out" if n_left_out else ""
-    named = (
+    columns = (
         Column("verifier", "Verifier"),
         Column("average", "Average"),
-        Column("figure", "Figure"),
+        *score_columns("precision", "Precision"),
+        *score_columns("recall", "Recall"),
+        *score_columns("f1", "F1", "n"),
+        Column("f1_interval", "95 %"),
+        *score_columns("f1_of_means", ""),
+        *score_columns("accuracy", ""),
+        *score_columns("auc", "AUC"),
     )
-    return _sheet(_TITLES[n_labels], named, found, note)
+    cells = tuple(
+        (
+            name,
+            one.average,
+            *score_cells(one.precision),
+            *score_cells(one.recall),
+            *score_cells(one.f1),
+            _short_span(one.f1),
+            *score_cells(one.f1_of_means),
+            *score_cells(result.accuracy),
+            *score_cells(result.auc or Score(value=None, n=0)),
+        )
+        for name, result, _ in rows
+        for one in result.averages
+    )
+    n_left_out = max((n for *_, n in rows), default=0)
+    n_unscored = max((result.accuracy.n_unscored for _, result, _ in rows), default=0)
+    notes = [
+        f"{n_left_out} claims to which thresholds were fitted are left out" if n_left_out else "",
+        f"{n_unscored} claims are unscored at most" if n_unscored else "",
+    ]
+    return Sheet(_TITLES[n_labels], columns, cells, "; ".join(filter(None, notes)))
 
 
 def separation_sheet(rows: Sequence[tuple[str, str, Separation | None, int]]) -> Sheet:
