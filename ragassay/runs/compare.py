@@ -79,7 +79,7 @@ def compare(
     known = read_clusters(Path(clusters)) if clusters else None
     runs = [_read(Path(folder), known) for folder in folders]
     systems = _systems(runs)
-    if len(systems) < 2:
+    if not systems or (len(systems) < 2 and all(run.manifest for run in runs)):
         there = f"only {next(iter(systems))!r}" if systems else "no evaluated answer"
         raise InputError(
             f"no systems to compare: there is {there}; give a run of several systems, "

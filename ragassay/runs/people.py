@@ -7,7 +7,9 @@ from pathlib import Path
 
 from ragassay.formats import read_labels, read_records
 from ragassay.formats.answered import nothing_in
-from ragassay.metrics.alignment import Alignment, align_labels
+from ragassay.formats.assignments import AssignedAnswer, read_assignments
+from ragassay.formats.nuggetizer_assigned import ASSIGNED
+from ragassay.metrics.alignment import align_labels
 from ragassay.metrics.nuggetizer import assignment_scores, nuggetizer_scores
 from ragassay.metrics.rankings import by_people
 from ragassay.records import (
@@ -16,6 +18,7 @@ from ragassay.records import (
     Document,
     Evaluation,
     Importance,
+    Nugget,
     NuggetAssignment,
     Record,
     Rejection,
@@ -40,7 +43,12 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
     Raises:
         InputError: The file is of no such format, or no answer in it has a label.
     """
-    given, labelled = read_records(path), read_labels(path)
+    given = read_records(path)
+    if given.format == ASSIGNED.name:
+        assigned, rejected = read_assignments(path)
+        rejections = tuple(dict.fromkeys((*given.rejections, *rejected)))
+        return tuple(map(_assigned, assigned)), rejections
+    labelled = read_labels(path)
     answers = [_unlabelled(record) for record in given.records]
     alignment = align_labels(labelled.labels, answers)
     found = by_people(alignment, answers)
@@ -48,7 +56,7 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
     rejections = tuple(dict.fromkeys([*given.rejections, *labelled.rejections]))
     if not found:
         raise nothing_in(path, "answer of a named system with a label of people", rejections)
-    return tuple(_assigned(evaluation, alignment) for evaluation in found), rejections
+    return found, rejections
 
 
 def _document(identifier: str) -> Document:
@@ -78,30 +86,22 @@ def _unlabelled(record: Record) -> Evaluation:
         topic=record.topic,
         judge=PEOPLE,
         sentences=tuple(sentences),
-        gold_nuggets=record.nuggets,
-        verdicts=(
-            *verdicts,
-            *(NuggetAssignment(gold=i) for i in range(len(record.nuggets))),
-        ),
+        verdicts=tuple(verdicts),
     )
 
 
-def _assigned(evaluation: Evaluation, alignment: Alignment) -> Evaluation:
-    """Add people's assignments and the nuggetizer's scores, where nuggets were assigned."""
-    labels = {
-        item.item: item.truth
-        for item in alignment.of("nugget")
-        if item.record_id == evaluation.record_id
-    }
-    if not labels:
-        return evaluation
-    assigned = [
-        NuggetAssignment.model_validate({"gold": i, "assignment": labels.get(nugget.text)})
-        for i, nugget in enumerate(evaluation.gold_nuggets)
-    ]
-    given: list[Assignment | None] = [one.assignment for one in assigned]
-    importance: list[Importance | None] = [nugget.importance for nugget in evaluation.gold_nuggets]
-    scores = assignment_scores(given, importance, PEOPLE) | nuggetizer_scores(given, importance)
-    others = [one for one in evaluation.verdicts if not isinstance(one, NuggetAssignment)]
-    update = {"scores": evaluation.scores | scores, "verdicts": (*others, *assigned)}
-    return evaluation.model_copy(update=update)
+def _assigned(answer: AssignedAnswer) -> Evaluation:
+    """Return an answer with its assignments; a nugget that a file names twice has two."""
+    given: list[Assignment | None] = [nugget.assignment for nugget in answer.nuggets]
+    importance: list[Importance | None] = [nugget.importance for nugget in answer.nuggets]
+    return Evaluation(
+        record_id=f"{answer.system}/{answer.topic}",
+        question=answer.question,
+        answer=answer.answer,
+        system=answer.system,
+        topic=answer.topic,
+        judge=PEOPLE,
+        gold_nuggets=tuple(Nugget(text=n.text, importance=n.importance) for n in answer.nuggets),
+        verdicts=tuple(NuggetAssignment(gold=i, assignment=one) for i, one in enumerate(given)),
+        scores=assignment_scores(given, importance, PEOPLE) | nuggetizer_scores(given, importance),
+    )

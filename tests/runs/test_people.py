@@ -151,3 +151,27 @@ def test_a_file_without_labels_is_refused(tmp_path: Path):
     path.write_text('{"question": "Why?", "answer": "So.", "system": "a"}\n')
     with pytest.raises(InputError):
         labelled_evaluations(path)
+
+
+def test_the_scores_that_were_released_with_the_nuggetizers_assignments(shared: Path):
+    folder = shared / "data" / "nuggetizer"
+    found, _ = labelled_evaluations(folder / "assignments-gpt4o.jsonl.gz")
+    lines = (folder / "scores-gpt4o.jsonl").read_text().splitlines()
+    rows = {row["qid"]: row for row in map(json.loads, lines)}
+    overall = rows.pop("all")
+    assert {e.topic for e in found} == rows.keys()
+    for name in ("strict_vital", "strict_all", "vital", "all"):
+        values = {e.topic: e.scores[f"nuggetizer.{name}"].value for e in found}
+        assert values == pytest.approx(
+            {q: row[f"{name}_score"] for q, row in rows.items()}, abs=5e-5
+        )
+        assert mean_of(values.values()) == pytest.approx(overall[f"{name}_score"], abs=5e-5)
+
+
+def test_a_file_of_labels_may_be_of_one_system(tmp_path: Path):
+    path = answers_file(tmp_path / "answers.json")
+    question = json.loads(path.read_text())[0]
+    del question["machine_generated_answers"]["M2"]
+    path.write_text(json.dumps([question]))
+    (board,) = compare([path], ["sentences.required"]).boards
+    assert [(row.system, row.score.value) for row in board.rows] == [("M1", 1.0)]
