@@ -44,7 +44,8 @@ def pairs(path: Path) -> tuple[int, Any]:
 
 
 def qrels(path: Path) -> tuple[int, Any]:
-    return sum(map(len, read_qrels(path).values())), ()
+    found, rejections = read_qrels(path)
+    return sum(map(len, found.values())), rejections
 
 
 READ: dict[str, tuple[tuple[Callable[[Path], tuple[int, Any]], int, int], ...]] = {
