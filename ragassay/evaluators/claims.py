@@ -272,10 +272,12 @@ class CitationEvaluator(_ClaimEvaluator):
         )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return how the answer cites."""
-        return citation_scores(
-            outcome.file.case.sentences, outcome.of(CitationVerdict), outcome.judged_by(self)
-        )
+        """Return how the answer cites; two labels cannot tell a contradiction."""
+        sentences, verdicts = outcome.file.case.sentences, outcome.of(CitationVerdict)
+        scores = citation_scores(sentences, verdicts, outcome.judged_by(self))
+        if outcome.tools.settings.verdict_labels == 2:
+            scores.pop("citations.contradict", None)
+        return scores
 
     def findings(self, outcome: Outcome) -> list[Finding]:
         """Name citations that contradict their sentence, miss its subject, or point nowhere."""
