@@ -170,7 +170,7 @@ class Keywords(TypedDict, total=False):
             "Which column of a file or frame is which field, for names that no known format has: "
             "question=query,answer=output. Fields are id, question, answer, sources, nuggets, "
             "reference, system, topic, date, rubrics. A column that is not named becomes metadata, "
-            "but for id, question and answer.",
+            "but for id, question, answer, system and topic.",
             flags=("--map",),
             metavar="FIELD=COLUMN",
             kind=list[str],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragassay.runs.similarity import Similarity
 
 
-@takes(EvaluateKeywords, "questions")
+@takes(EvaluateKeywords, "questions", "column_map")
 def similarity(
     answers: Annotated[Path, typer.Argument(help="Answers of several systems.")],
     metric: Annotated[
@@ -87,6 +87,7 @@ def similarity(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, the rest is compared.
     """
     with errors_as_lines():
+        from ragassay.formats.column_map import column_map
         from ragassay.models.embeddings import EMBEDDED
         from ragassay.runs.similarity import similarity as compare
         from ragassay.runs.similarity import write_similarity
@@ -97,6 +98,7 @@ def similarity(
             where=where or (),
             limit=limit,
             questions=options.get("questions"),
+            columns=column_map(options.get("column_map")),
             embedder=embedder or EMBEDDED,
             wmd_vectors=wmd_vectors or (),
             wmd_words=wmd_words,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @takes(
     EvaluateKeywords,
     *("model", "api_base", "rubric_set", "rubrics", "questions", "limit", "out", "concurrency"),
+    "column_map",
 )
 def strategies(
     answers: AnswersArgument,
@@ -72,6 +73,7 @@ def strategies(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some rating failed.
     """
     with errors_as_lines():
+        from ragassay.formats.column_map import column_map
         from ragassay.runs.progress import shown_progress
         from ragassay.runs.strategies import (
             N_WAYS,
@@ -82,7 +84,11 @@ def strategies(
         )
 
         given = read_strategy_job(
-            answers, human, limit=options.get("limit"), questions=options.get("questions")
+            answers,
+            human,
+            limit=options.get("limit"),
+            questions=options.get("questions"),
+            columns=column_map(options.get("column_map")),
         )
         options.setdefault("rubric_set", default_rubric_set(given.job.answers.format))
         settings = settings_of(options, spelled="flag")

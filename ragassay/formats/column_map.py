@@ -19,8 +19,8 @@ METADATA = "metadata"
 FIELDS = tuple(name for name in RecordRow.model_fields if name != METADATA)
 """The fields of an answer that a column can be."""
 
-OWN_NAMES = ("id", "question", "answer")
-"""Fields that a column of that name is, without being named."""
+OWN_NAMES = ("id", "question", "answer", "system", "topic")
+"""Fields that a column of that name is, without being named: any text may be one."""
 
 _NEXT = re.compile(r",(?=\w+=)")
 

@@ -152,7 +152,7 @@ def read_records(
         answered: Whether the answers are to be evaluated: an empty one is then a rejection, and a
             file without a record an error. Questions with reference answers are read without.
         columns: The column of each field of ragassay's own format, for files in no known one;
-            other columns become metadata, but for id, question and answer.
+            other columns become metadata, but for id, question, answer, system and topic.
 
     Returns:
         The records; a line that cannot be read is a rejection and does not stop the others.

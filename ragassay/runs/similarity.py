@@ -48,6 +48,7 @@ def similarity(
     where: Sequence[str] = (),
     limit: int | None = None,
     questions: Path | None = None,
+    columns: Mapping[str, str] | None = None,
     embedder: str = EMBEDDED,
     wmd_vectors: Sequence[str] = (),
     wmd_words: WordReading = "context",
@@ -61,6 +62,7 @@ def similarity(
         where: Only answers with these values, as `records_where` takes them.
         limit: Only this many questions, the first ones.
         questions: The questions' file, for formats that need one.
+        columns: As for `read_records`.
         embedder: An encoder that transformers can load.
         wmd_vectors: Encoders for word mover's distance, each with a matrix of its own; by default
             the embedder. YESciEval shows SPECTER2 (figure 15) and SciBERT (figure 14).
@@ -75,7 +77,7 @@ def similarity(
     from ragassay.formats import read_records
 
     kinds = _kinds(metrics)
-    found = read_records(Path(answers), questions=questions, answered=True)
+    found = read_records(Path(answers), questions=questions, answered=True, columns=columns)
     records = records_where(found.records, where)
     if (wmd_vectors or wmd_words != "context") and all(kind.key != "wmd" for kind in kinds):
         raise InputError("the vectors are for word mover's distance: ask for it, --metric wmd")

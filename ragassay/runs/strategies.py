@@ -105,15 +105,23 @@ def read_strategy_job(
     *,
     limit: int | None = None,
     questions: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> StrategyJob:
     """Read answers, and people's ratings from another file or the same one.
+
+    Args:
+        answers: As for `read_records`.
+        human: People's ratings; by default those of the answers' file.
+        limit: Number of answers to take.
+        questions: As for `read_records`.
+        columns: As for `read_records`.
 
     Raises:
         InputError: A file cannot be read at all.
     """
     from ragassay.formats import read_labels
 
-    job = read_job(answers, limit=limit, questions=questions)
+    job = read_job(answers, limit=limit, questions=questions, columns=columns)
     if human is not None:
         found = read_labels(human)
         return StrategyJob(job, found.labels, found.rejections)

@@ -219,3 +219,13 @@ def test_all_sheets_of_a_workbook_are_read(tmp_path):
         sheet.append([n, "Q?", "A."])
     book.save(tmp_path / "a.xlsx")
     assert [record.id for record in read_records(tmp_path / "a.xlsx").records] == ["0", "1"]
+
+
+def test_a_table_names_its_systems_without_being_told(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("q,a,system,topic\nWhy?,Rain.,x,1\nWhy?,It rains.,y,1\n")
+    found = read_records(path, columns=column_map("question=q,answer=a"))
+    assert [(r.system, r.topic, r.metadata) for r in found.records] == [
+        ("x", "1", {}),
+        ("y", "1", {}),
+    ]
