@@ -30,11 +30,10 @@ def words_tokenizer(marks: Sequence[str], unknown: str, text: str) -> Tokenizer:
     return inner
 
 
-def tiny_t5(folder: Path, reply: str = "", steps: int = 60) -> str:
+def tiny_t5(folder: Path, reply: str = "", steps: int = 60, words: str = "") -> str:
     """A T5 in a folder, random, or trained to reply to whatever prompt with one text."""
-    inner = words_tokenizer(
-        T5_MARKS, "<unk>", f"{TEXT} {load_grader_prompts().model_dump_json()} 0 1 2 3 4 5"
-    )
+    known = words or f"{TEXT} {load_grader_prompts().model_dump_json()} 0 1 2 3 4 5"
+    inner = words_tokenizer(T5_MARKS, "<unk>", known)
     inner.post_processor = processors.TemplateProcessing(
         single="$A </s>", special_tokens=[("</s>", 1)]
     )

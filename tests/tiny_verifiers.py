@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from tiny_graders import BERT_MARKS, tiny_t5, words_tokenizer
 from tokenizers import processors
 from transformers import (
     BertConfig,
@@ -15,11 +16,7 @@ from transformers import (
     PreTrainedTokenizerFast,
     RobertaConfig,
     RobertaModel,
-    T5Config,
-    T5ForConditionalGeneration,
 )
-
-from tests.tiny_graders import BERT_MARKS, T5_MARKS, words_tokenizer
 
 TEXT = (
     "alpha beta gamma lowers raises pressure pain in the trial of adults . , : premise hypothesis "
@@ -31,33 +28,7 @@ NLI_LABELS = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
 
 def tiny_writer(folder: Path, reply: str = "") -> str:
     """A T5 in a folder, random, or trained to reply to whatever prompt with one text."""
-    inner = words_tokenizer(T5_MARKS, "<unk>", TEXT)
-    inner.post_processor = processors.TemplateProcessing(
-        single="$A </s>", special_tokens=[("</s>", 1)]
-    )
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
-    )
-    torch.manual_seed(5)
-    model = T5ForConditionalGeneration(
-        T5Config(
-            vocab_size=len(tokenizer),
-            d_model=16,
-            d_kv=8,
-            d_ff=16,
-            num_layers=1,
-            num_heads=2,
-            decoder_start_token_id=0,
-            dropout_rate=0.0,
-        )
-    )
-    if reply:
-        asked = tokenizer(["alpha lowers pressure"], return_tensors="pt").input_ids
-        labels = torch.tensor([tokenizer(reply).input_ids])
-        _teach(model, 60, input_ids=asked, labels=labels)
-    model.eval().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return str(folder)
+    return tiny_t5(folder, reply, words=TEXT)
 
 
 def tiny_causal(folder: Path, reply: str = "") -> str:

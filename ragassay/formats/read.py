@@ -2,116 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.formats.answered import empty_answer, require_records
-from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
 from ragassay.formats.column_map import with_columns
-from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
 from ragassay.formats.gold import read_nuggets
 from ragassay.formats.items import ROWS_NAME, Item, Place, content_of, iter_items, iter_rows
-from ragassay.formats.medaesqa import (
-    EXTRACTED_ANSWERS,
-    EXTRACTED_EVIDENCE,
-    MEDAESQA,
-    read_extract,
-    read_medaesqa,
-)
-from ragassay.formats.nuggetizer import CREATE_INPUT, read_create_input
-from ragassay.formats.nuggetizer_assigned import (
-    ASSIGNED,
-    RETRIEVED,
-    read_assigned,
-    read_retrieved,
-)
+from ragassay.formats.known import FORMATS, ON_TOPICS, REPEATING, SELF_CONTAINED, Mapper
 from ragassay.formats.problems import Problem, found_text
-from ragassay.formats.pubmedqa import PUBMEDQA, read_pubmedqa
-from ragassay.formats.ragas import RAGAS, read_ragas
-from ragassay.formats.ragassay_jsonl import RAGASSAY, read_ragassay
-from ragassay.formats.ragchecker import (
-    RAGCHECKER,
-    RAGCHECKER_PAIRS,
-    read_pair,
-    read_ragchecker,
-)
+from ragassay.formats.ragassay_jsonl import RAGASSAY
 from ragassay.formats.sniff import Format, sniff
-from ragassay.formats.summeval import (
-    SUMMEVAL,
-    SUMMEVAL_MEANS,
-    read_summeval,
-    read_summeval_means,
-)
 from ragassay.formats.topics import read_topics
-from ragassay.formats.trec.biogen_2024 import BIOGEN_2024, read_biogen_2024
-from ragassay.formats.trec.biogen_2025 import (
-    BIOGEN_A,
-    BIOGEN_B,
-    read_biogen_2025_a,
-    read_biogen_2025_b,
-)
-from ragassay.formats.trec.rag import RAG_2024, RAG_2025, read_rag_2024, read_rag_2025
-from ragassay.formats.usr import USR, USR_MEANS, read_usr, read_usr_means
 from ragassay.formats.workbench.paragraphs import is_paragraph_file
-from ragassay.formats.workbench.responses import RESPONSES, iter_responses, read_response
+from ragassay.formats.workbench.responses import RESPONSES, iter_responses
 from ragassay.formats.yescieval import YESCIEVAL, find_questions, read_questions, read_yescieval
 from ragassay.formats.yescieval_released import (
-    YESCIEVAL_ROWS,
     YESCIEVAL_SHEET,
-    read_refactored,
-    read_sheet,
     sheet_items,
 )
 from ragassay.records import Nugget, Record, Rejection
-
-_Outcome = Record | Problem
-_Mapper = Callable[[Item], _Outcome | Sequence[_Outcome]]
-
-_SELF_CONTAINED: tuple[tuple[Format, _Mapper], ...] = (
-    (RAGASSAY, read_ragassay),
-    (RAGAS, read_ragas),
-    (DEEPEVAL, read_deepeval),
-    (RAGCHECKER, read_ragchecker),
-    (CREATE_INPUT, read_create_input),
-    (ASSIGNED, read_assigned),
-    (RETRIEVED, read_retrieved),
-    (EXTRACTED_ANSWERS, read_extract),
-    (EXTRACTED_EVIDENCE, read_extract),
-    (SUMMEVAL, read_summeval),
-    (SUMMEVAL_MEANS, read_summeval_means),
-    (PUBMEDQA, read_pubmedqa),
-    (YESCIEVAL_SHEET, read_sheet),
-    (YESCIEVAL_ROWS, read_refactored),
-    (RAGCHECKER_PAIRS, read_pair),
-    (USR, read_usr),
-    (USR_MEANS, read_usr_means),
-)
-_TopicMapper = Callable[[Item, Mapping[str, str]], _Outcome | Sequence[_Outcome]]
-
-_ON_TOPICS: tuple[tuple[Format, _TopicMapper], ...] = (
-    (MEDAESQA, read_medaesqa),
-    (BIOASQ, read_bioasq),
-    (SUBMISSION, read_bioasq),
-    (RAG_2024, read_rag_2024),
-    (RAG_2025, read_rag_2025),
-    (BIOGEN_2024, read_biogen_2024),
-    (BIOGEN_A, read_biogen_2025_a),
-    (BIOGEN_B, read_biogen_2025_b),
-    (RESPONSES, read_response),
-)
-"""Formats whose questions may be in a file of topics."""
-
-_REPEATING = (YESCIEVAL_SHEET, YESCIEVAL_ROWS, RAGCHECKER_PAIRS)
-"""Formats that repeat an answer for each of its judges, rubrics or comparisons."""
-
-FORMATS: tuple[Format, ...] = (
-    *(form for form, _ in _SELF_CONTAINED),
-    *(form for form, _ in _ON_TOPICS),
-    YESCIEVAL,
-)
 
 
 @dataclass(frozen=True)
@@ -173,7 +86,7 @@ def read_records(
         match, items = RESPONSES, iter_responses(path)
     else:
         match, items = sniff(iter_items(path), FORMATS, str(path))
-    reading = _Reading(answered, match.unanswered, match in _REPEATING)
+    reading = _Reading(answered, match.unanswered, match in REPEATING)
     reading.collect(items, _mapper(match, str(path), path, questions, reading), limit)
     return with_gold(reading.result(match.name, str(path)), nuggets)
 
@@ -208,7 +121,7 @@ def records_from_rows(
         match, items = RAGASSAY, with_columns(iter_rows(rows), columns, ROWS_NAME)
     else:
         match, items = sniff(iter_rows(rows), FORMATS, ROWS_NAME)
-    reading = _Reading(answered, match.unanswered, match in _REPEATING)
+    reading = _Reading(answered, match.unanswered, match in REPEATING)
     reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
     return with_gold(reading.result(match.name, ROWS_NAME), nuggets)
 
@@ -231,8 +144,8 @@ def with_gold(found: ReadResult, nuggets: Path | None) -> ReadResult:
 
 def _mapper(
     match: Format, name: str, path: Path | None, questions: Path | None, reading: _Reading
-) -> _Mapper:
-    on_topics = next((read for form, read in _ON_TOPICS if form is match), None)
+) -> Mapper:
+    on_topics = next((read for form, read in ON_TOPICS if form is match), None)
     if on_topics is not None:
         topics: dict[str, str] = {}
         if questions is not None:
@@ -248,7 +161,7 @@ def _mapper(
         return partial(read_yescieval, questions=known)
     if questions is not None:
         raise InputError(f"{name} is in the format {match.name}, which includes its questions")
-    return next(read for form, read in _SELF_CONTAINED if form is match)
+    return next(read for form, read in SELF_CONTAINED if form is match)
 
 
 def answered_records(records: Iterable[Record]) -> ReadResult:
@@ -274,9 +187,7 @@ class _Reading:
     ids: set[str] = field(default_factory=set[str])
     seen: dict[str, Record] = field(default_factory=dict[str, Record])
 
-    def collect(
-        self, items: Iterator[Item | Rejection], mapper: _Mapper, limit: int | None
-    ) -> None:
+    def collect(self, items: Iterator[Item | Rejection], mapper: Mapper, limit: int | None) -> None:
         for outcome in self._outcomes(items, mapper):
             if isinstance(outcome, Rejection):
                 self.rejections.append(outcome)
@@ -286,7 +197,7 @@ class _Reading:
                 return
 
     def _outcomes(
-        self, items: Iterable[Item | Rejection], mapper: _Mapper
+        self, items: Iterable[Item | Rejection], mapper: Mapper
     ) -> Iterator[Record | Rejection]:
         for item in items:
             if isinstance(item, Rejection):

@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tiny_verifiers import tiny_inference, tiny_writer
 from typer.testing import CliRunner, Result
+from verifier_files import write_claims, write_corpus, write_medaesqa
 
 from ragassay.cli import app
-from tests.tiny_verifiers import tiny_inference, tiny_writer
-from tests.verifier_files import write_claims, write_corpus, write_medaesqa
 
 NO_DOCUMENT = "1 citations have no document here: name --corpus"
 

@@ -7,6 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tiny_verifiers import (
+    tiny_alignscore,
+    tiny_causal,
+    tiny_convolution,
+    tiny_inference,
+    tiny_writer,
+)
 
 from ragassay.errors import SettingsError
 from ragassay.instruments.encoder_verifier import EncoderVerifier
@@ -18,13 +25,6 @@ from ragassay.models.scorers import AlignScore, ScoringVerifier, SummaC, weights
 from ragassay.models.verifiers import StandIn, entailment_model, present_model
 from ragassay.models.written_labels import WrittenLabels
 from ragassay.prompts.verifiers import load_verifier_kinds
-from tests.tiny_verifiers import (
-    tiny_alignscore,
-    tiny_causal,
-    tiny_convolution,
-    tiny_inference,
-    tiny_writer,
-)
 
 CLAIM, PASSAGE = (
     "alpha lowers pressure .",

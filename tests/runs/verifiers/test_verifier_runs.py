@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from verifier_files import DOCUMENTS, write_claims, write_corpus, write_lines, write_medaesqa
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.formats import read_corpus, read_records
@@ -40,7 +41,6 @@ from ragassay.runs.verifiers.sentences import (
 )
 from ragassay.runs.verifiers.separating import sample_pairs, separate
 from ragassay.settings import load_settings
-from tests.verifier_files import DOCUMENTS, write_claims, write_corpus, write_lines, write_medaesqa
 
 
 class Words:

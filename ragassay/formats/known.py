@@ -1,0 +1,104 @@
+"""The formats of answers, each with its reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
+from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
+from ragassay.formats.items import Item
+from ragassay.formats.medaesqa import (
+    EXTRACTED_ANSWERS,
+    EXTRACTED_EVIDENCE,
+    MEDAESQA,
+    read_extract,
+    read_medaesqa,
+)
+from ragassay.formats.nuggetizer import CREATE_INPUT, read_create_input
+from ragassay.formats.nuggetizer_assigned import (
+    ASSIGNED,
+    RETRIEVED,
+    read_assigned,
+    read_retrieved,
+)
+from ragassay.formats.problems import Problem
+from ragassay.formats.pubmedqa import PUBMEDQA, read_pubmedqa
+from ragassay.formats.ragas import RAGAS, read_ragas
+from ragassay.formats.ragassay_jsonl import RAGASSAY, read_ragassay
+from ragassay.formats.ragchecker import (
+    RAGCHECKER,
+    RAGCHECKER_PAIRS,
+    read_pair,
+    read_ragchecker,
+)
+from ragassay.formats.sniff import Format
+from ragassay.formats.summeval import (
+    SUMMEVAL,
+    SUMMEVAL_MEANS,
+    read_summeval,
+    read_summeval_means,
+)
+from ragassay.formats.trec.biogen_2024 import BIOGEN_2024, read_biogen_2024
+from ragassay.formats.trec.biogen_2025 import (
+    BIOGEN_A,
+    BIOGEN_B,
+    read_biogen_2025_a,
+    read_biogen_2025_b,
+)
+from ragassay.formats.trec.rag import RAG_2024, RAG_2025, read_rag_2024, read_rag_2025
+from ragassay.formats.usr import USR, USR_MEANS, read_usr, read_usr_means
+from ragassay.formats.workbench.responses import RESPONSES, read_response
+from ragassay.formats.yescieval import YESCIEVAL
+from ragassay.formats.yescieval_released import (
+    YESCIEVAL_ROWS,
+    YESCIEVAL_SHEET,
+    read_refactored,
+    read_sheet,
+)
+from ragassay.records import Record
+
+Outcome = Record | Problem
+Mapper = Callable[[Item], Outcome | Sequence[Outcome]]
+
+SELF_CONTAINED: tuple[tuple[Format, Mapper], ...] = (
+    (RAGASSAY, read_ragassay),
+    (RAGAS, read_ragas),
+    (DEEPEVAL, read_deepeval),
+    (RAGCHECKER, read_ragchecker),
+    (CREATE_INPUT, read_create_input),
+    (ASSIGNED, read_assigned),
+    (RETRIEVED, read_retrieved),
+    (EXTRACTED_ANSWERS, read_extract),
+    (EXTRACTED_EVIDENCE, read_extract),
+    (SUMMEVAL, read_summeval),
+    (SUMMEVAL_MEANS, read_summeval_means),
+    (PUBMEDQA, read_pubmedqa),
+    (YESCIEVAL_SHEET, read_sheet),
+    (YESCIEVAL_ROWS, read_refactored),
+    (RAGCHECKER_PAIRS, read_pair),
+    (USR, read_usr),
+    (USR_MEANS, read_usr_means),
+)
+TopicMapper = Callable[[Item, Mapping[str, str]], Outcome | Sequence[Outcome]]
+
+ON_TOPICS: tuple[tuple[Format, TopicMapper], ...] = (
+    (MEDAESQA, read_medaesqa),
+    (BIOASQ, read_bioasq),
+    (SUBMISSION, read_bioasq),
+    (RAG_2024, read_rag_2024),
+    (RAG_2025, read_rag_2025),
+    (BIOGEN_2024, read_biogen_2024),
+    (BIOGEN_A, read_biogen_2025_a),
+    (BIOGEN_B, read_biogen_2025_b),
+    (RESPONSES, read_response),
+)
+"""Formats whose questions may be in a file of topics."""
+
+REPEATING = (YESCIEVAL_SHEET, YESCIEVAL_ROWS, RAGCHECKER_PAIRS)
+"""Formats that repeat an answer for each of its judges, rubrics or comparisons."""
+
+FORMATS: tuple[Format, ...] = (
+    *(form for form, _ in SELF_CONTAINED),
+    *(form for form, _ in ON_TOPICS),
+    YESCIEVAL,
+)
