@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.formats import read_labels
 from ragassay.formats.reviews import read_answers
 from ragassay.model_names import SMOLLM2
 from ragassay.models.embeddings import Embedder
@@ -161,7 +162,10 @@ def _examples(
 ) -> tuple[Sequence[ChatExample], int]:
     """Return the examples of the job's files, and the number of unreadable lines."""
     if job.task == "judge":
-        rejected = sum(len(read_answers(path).rejections) for path in job.data)
+        rejected = sum(
+            len(dict.fromkeys((*read_answers(path).rejections, *read_labels(path).rejections)))
+            for path in job.data
+        )
         options: dict[str, Any] = {"n_systems": job.n_systems, "seed": job.recipe.seed, "say": say}
         options["source_chars"] = job.source_chars
         if job.targets == "replies":
