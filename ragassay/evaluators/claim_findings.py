@@ -53,15 +53,19 @@ class Weight:
         """The verb of a finding: does the text contradict, or may it?"""
         return "contradicts" if self.level == "head" else "may contradict"
 
-    def finding(self, kind: str, sentence: int, message: str) -> Finding:
-        """Return the finding of this weight."""
+    def finding(
+        self, kind: str, message: str, verdict: EvidenceVerdict | CitationVerdict
+    ) -> Finding:
+        """Return the finding of this weight that follows from a verdict."""
         return Finding(
             kind=kind,
-            sentence=sentence,
+            sentence=verdict.sentence,
             message=message,
             level=self.level,
             precision=self.precision,
             data=self.data,
+            evaluator=verdict.evaluator,
+            item=verdict.item,
         )
 
 
@@ -116,7 +120,7 @@ def evidence_findings(outcome: Outcome) -> list[Finding]:
         weight, one = min(weighed, key=lambda pair: pair[0].rank)
         other = "; another supports it." if n in supported else "."
         message = f"A passage {weight.word} sentence {n}{_in(one)}{_as(one)}{other}"
-        found.append(weight.finding("contradicted_sentence", n, message))
+        found.append(weight.finding("contradicted_sentence", message, one))
     return found
 
 
@@ -129,16 +133,16 @@ def citation_findings(outcome: Outcome) -> list[Finding]:
         n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
         if one.verdict == "invalid":
             message = f"{cites} points nowhere."
-            found.append(Finding(kind="invalid_citation", sentence=n, message=message))
+            found.append(Weight("head").finding("invalid_citation", message, one))
         elif weight := weight_of(one, outcome.tools):
             weight = weight.beside_others if n in supported else weight
             message = f"{cites} {weight.word} it{_as(one)}."
-            found.append(weight.finding("contradicted_citation", n, message))
+            found.append(weight.finding("contradicted_citation", message, one))
         elif one.verdict == "not_relevant":
             weight = irrelevance(one, outcome.tools)
             is_sure = "is" if weight.level == "head" else "may be"
             message = f"{cites} {is_sure} about something else."
-            found.append(weight.finding("irrelevant_citation", n, message))
+            found.append(weight.finding("irrelevant_citation", message, one))
     return found
 
 

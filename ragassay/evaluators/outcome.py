@@ -133,9 +133,15 @@ def evaluation_of(
         verdicts=tuple(verdicts),
         searches=tuple(searches),
         scores=scores,
-        findings=(*against, *notices, *_remarks(outcome, searches)),
+        findings=(*against, *_unsaid(notices, against), *_remarks(outcome, searches)),
         usage=sum((step.usage for step in (*verdicts, *searches)), Usage()),
     )
+
+
+def _unsaid(notices: Sequence[Finding], said: Sequence[Finding]) -> list[Finding]:
+    """Return the notices but those of unknown articles whose citation is called invalid already."""
+    invalid = {one.item for one in said if one.kind == "invalid_citation"}
+    return [one for one in notices if one.kind != "unknown_citation" or one.item not in invalid]
 
 
 def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Finding]:

@@ -100,6 +100,8 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
                 sentence=label.sentence,
                 message=f"Sentence {label.sentence} is labelled inappropriate: "
                 "it may harm a patient.",
+                evaluator=label.evaluator,
+                item=label.item,
             )
             for label in outcome.of(SentenceLabel)
             if label.label == "inappropriate"

@@ -92,6 +92,8 @@ class Finding(Frozen):
         precision: Share of right ones among findings of this kind and certainty, as measured; None
             where nobody measured, or nothing was judged.
         data: What that was measured on.
+        evaluator: Evaluator of the verdict that it follows from; "" if from none.
+        item: Item of that verdict.
     """
 
     kind: str
@@ -100,6 +102,8 @@ class Finding(Frozen):
     level: FindingLevel = "head"
     precision: float | None = Field(default=None, ge=0, le=1)
     data: str = ""
+    evaluator: str = ""
+    item: str = ""
 
 
 class Evaluation(Frozen):
@@ -154,6 +158,10 @@ class Evaluation(Frozen):
     def by(self, evaluator: str) -> tuple[VerdictBase, ...]:
         """Return the verdicts of one evaluator, in order."""
         return tuple(verdict for verdict in self.verdicts if verdict.evaluator == evaluator)
+
+    def verdict_of(self, finding: Finding) -> VerdictBase | None:
+        """Return the verdict that a finding follows from; None if from none."""
+        return next((v for v in self.by(finding.evaluator) if v.item == finding.item), None)
 
     @property
     def heads(self) -> tuple[Finding, ...]:

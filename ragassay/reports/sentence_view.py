@@ -44,6 +44,7 @@ class VerdictView:
         marker: The citation's marker; empty for evidence.
         target: The cited document's id.
         nuggets: The sentence's nuggets that the verdict merges, each with its own verdict.
+        difference: The sentence's words that the passage does not bear out.
     """
 
     chip: Chip
@@ -52,6 +53,7 @@ class VerdictView:
     target: str = ""
     passage: PassageView | None = None
     nuggets: tuple[tuple[str, Chip], ...] = ()
+    difference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class SentenceView:
 
 def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
     """Return every sentence in order, and every verdict, even on a sentence that does not exist."""
-    titles = {document.id: document.title for document in evaluation.sources}
+    titles = titles_of(evaluation)
     labels = {label.sentence: label for label in evaluation.labels}
     evidence: dict[int, list[EvidenceVerdict]] = defaultdict(list)
     for verdict in evaluation.evidence:
@@ -94,7 +96,13 @@ def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
     )
 
 
-def _passage(span: EvidenceSpan | None, titles: Mapping[str, str]) -> PassageView | None:
+def titles_of(evaluation: Evaluation) -> dict[str, str]:
+    """Return the titles of an answer's sources, by their ids."""
+    return {document.id: document.title for document in evaluation.sources}
+
+
+def view_passage(span: EvidenceSpan | None, titles: Mapping[str, str]) -> PassageView | None:
+    """Return the view of a passage; None without one."""
     if span is None:
         return None
     return PassageView(
@@ -138,7 +146,8 @@ def _evidence(
         VerdictView(
             chip=_chip(verdict),
             side=verdict.side,
-            passage=_passage(verdict.evidence, titles),
+            passage=view_passage(verdict.evidence, titles),
+            difference=verdict.difference,
         )
         for verdict in verdicts
     ) or (VerdictView(chip_of(None, None, None)),)
@@ -147,7 +156,9 @@ def _evidence(
 def _correctness(found: SentenceCorrectness, titles: Mapping[str, str]) -> VerdictView:
     chip = chip_of(found.value, None, found.failure, leaning=found.leaning)
     score = "" if found.score is None else f"{found.score:.2f}"
-    return VerdictView(replace(chip, confidence=score), passage=_passage(found.evidence, titles))
+    return VerdictView(
+        replace(chip, confidence=score), passage=view_passage(found.evidence, titles)
+    )
 
 
 def _citations(
@@ -163,8 +174,9 @@ def _citations(
             chip=_chip(verdict),
             marker=verdict.citation.marker,
             target=verdict.citation.document or "",
-            passage=_passage(verdict.evidence, titles),
+            passage=view_passage(verdict.evidence, titles),
             nuggets=tuple((n.nugget, _chip(n)) for n in verdict.nuggets),
+            difference=verdict.difference,
         )
         for verdict in verdicts
     ]

@@ -90,4 +90,5 @@ def _is_later(published: str, written: str) -> bool:
 
 def _finding(sentence: int, citation: Citation, kind: str, words: str) -> Finding:
     message = f"Sentence {sentence} cites {citation.marker!r}, {words}."
-    return Finding(kind=kind, message=message, sentence=sentence)
+    item = f"{sentence}/{citation.marker}"
+    return Finding(kind=kind, message=message, sentence=sentence, evaluator="citation", item=item)

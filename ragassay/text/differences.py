@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.text.bm25 import rank
-from ragassay.text.numbers import numbers_of, spelled_numbers, stated_numbers
+from ragassay.text.numbers import numbers_of, places_of, spelled_numbers, stated_numbers
 from ragassay.text.words import tokenize
 
 N_CLOSEST = 2
@@ -60,6 +60,8 @@ _OPPOSITES = (
 )
 """Beginnings of words, one sense and the opposite one."""
 
+Span = tuple[int, int]
+_LACKS, _NOR = "it has no ", " and no "
 _SIDES = tuple(tuple(tuple(side.split()) for side in pair) for pair in _OPPOSITES)
 
 
@@ -105,9 +107,34 @@ def difference_of(
     return _direction(claim.lower(), " ".join(closest).lower()) or _negation(claim, closest)
 
 
+def places_of_difference(words: str, text: str, of: Literal["here", "there"]) -> list[Span]:
+    """Return where a text has the words that a difference names.
+
+    Args:
+        words: Of a `Difference`.
+        text: The claim, or its document.
+        of: Which of them the text is: the claim is "here".
+
+    Example:
+        >>> places_of_difference("it has no 5", "It fell by 5 mm.", "here")
+        [(11, 12)]
+        >>> places_of_difference('"raised" here, "reduced" there', "It reduced pressure.", "there")
+        [(3, 10)]
+    """
+    places = [
+        found.span()
+        for word in re.findall(rf'"([^"]+)" {of}', words)
+        for found in re.finditer(rf"\b{re.escape(word)}\b", text, re.IGNORECASE)
+    ]
+    if of == "here" and words.startswith(_LACKS):
+        for number in words.removeprefix(_LACKS).split(_NOR):
+            places += places_of(text, number)
+    return sorted(places)
+
+
 def _number(claim: str, whole: str) -> Difference | None:
     missing = sorted(stated_numbers(claim) - numbers_of(whole) - spelled_numbers(whole))
-    return Difference("number", f"it has no {' and no '.join(missing)}") if missing else None
+    return Difference("number", f"{_LACKS}{_NOR.join(missing)}") if missing else None
 
 
 def _direction(claim: str, near: str) -> Difference | None:

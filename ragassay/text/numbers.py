@@ -27,6 +27,16 @@ def numbers_of(text: str) -> set[str]:
     return set(map(_plain, _NUMBER.findall(text)))
 
 
+def places_of(text: str, number: str) -> list[tuple[int, int]]:
+    """Return where a text has a number, written as `numbers_of` writes it.
+
+    Example:
+        >>> places_of("It fell by 1,200 and by 1200.", "1200")
+        [(11, 16), (24, 28)]
+    """
+    return [found.span() for found in _NUMBER.finditer(text) if _plain(found[0]) == number]
+
+
 def spelled_numbers(text: str) -> set[str]:
     """Return the numbers up to twenty that a text has in words, as figures."""
     return {_SPELLED[word] for word in _WORD.findall(text.lower()) if word in _SPELLED}

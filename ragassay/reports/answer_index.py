@@ -1,0 +1,89 @@
+"""What the page's script filters, sorts and lists answers and findings by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ragassay.records import Document, Evaluation
+from ragassay.reports.finding_cards import FindingCard
+from ragassay.reports.text import (
+    MAIN_SCORES,
+    RUBRIC_MEAN,
+    is_number,
+    rubric_mean,
+    rubric_mean_text,
+    score_text,
+    score_title,
+)
+
+MAIN = ("", "exam.cover", *MAIN_SCORES)
+"""Scores that the page's head and its list of answers show; "" is the mean of the rubrics."""
+
+MOST_SOURCE_CHARS = 6_000
+"""Characters of a source that the page holds: an abstract is whole, a full text is not."""
+
+
+def score_columns(evaluations: Sequence[Evaluation]) -> dict[str, str]:
+    """Return the titles of the scores that answers are filtered and sorted by, by key."""
+    keys = dict.fromkeys(key for e in evaluations for key in e.scores)
+    mean = {"": RUBRIC_MEAN} if any(rubric_mean(e.scores) for e in evaluations) else {}
+    return mean | {key: score_title(key) for key in keys}
+
+
+def index_answers(
+    evaluations: Sequence[Evaluation], columns: Sequence[str]
+) -> list[dict[str, object]]:
+    """Return an entry for each answer, in their order.
+
+    Each has id, system, question; kinds of the findings that lead (`heads`) and that are worth a
+    look (`looks`); numbers of `undecided` and `unscored` verdicts; `scores` with their `texts`, in
+    the order of the columns, None where unscored; `shown` are the texts of the main ones.
+    """
+    main = main_columns(columns)
+    return [
+        {
+            "id": e.record_id,
+            "system": e.system or "",
+            "question": e.question,
+            "heads": [finding.kind for finding in e.heads],
+            "looks": [finding.kind for finding in e.looks],
+            "undecided": len(e.undecided),
+            "unscored": sum(v.failure is not None and not v.is_undecided for v in e.verdicts),
+            "scores": [_value(e, key) for key in columns],
+            "shown": [_text(e, key) for key in main],
+        }
+        for e in evaluations
+    ]
+
+
+def main_columns(columns: Iterable[str]) -> list[str]:
+    """Return the keys of the scores that a list of answers has room for."""
+    known = set(columns)
+    return [key for key in MAIN if key in known]
+
+
+def index_cards(cards: Sequence[FindingCard]) -> list[list[object]]:
+    """Return the answer's number and the kind of each finding."""
+    return [[card.number, card.kind] for card in cards]
+
+
+def gathered_sources(
+    evaluations: Sequence[Evaluation],
+) -> tuple[list[Document], list[tuple[int, ...]]]:
+    """Return every source once, and for each answer the positions of its own in that list."""
+    places: dict[Document, int] = {}
+    own = [
+        tuple(places.setdefault(source, len(places)) for source in e.sources) for e in evaluations
+    ]
+    return list(places), own
+
+
+def _value(evaluation: Evaluation, key: str) -> float | None:
+    score = evaluation.scores.get(key) if key else rubric_mean(evaluation.scores)
+    value = score.value if score else None
+    return round(value, 4) if value is not None and is_number(value) else None
+
+
+def _text(evaluation: Evaluation, key: str) -> str:
+    scores = evaluation.scores
+    return score_text(scores.get(key)) if key else rubric_mean_text(scores)

@@ -1,0 +1,99 @@
+"""View of a finding as a card: the sentence, the passage beside it, why, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragassay.records import CitationVerdict, Evaluation, EvidenceVerdict, Finding, FindingLevel
+from ragassay.reports.labels import (
+    JUDGED,
+    Severity,
+    finding_rank,
+    finding_severity,
+    finding_title,
+)
+from ragassay.reports.marked import Piece, marked, marked_claim, marked_passage
+from ragassay.reports.sentence_view import PassageView, titles_of, view_passage
+from ragassay.reports.text import format_share
+
+
+@dataclass(frozen=True, slots=True)
+class FindingCard:
+    """A finding in its place.
+
+    Attributes:
+        number: 1-based number of the answer in the report.
+        sentence: 1-based; 0 where it is about the whole answer.
+        said: The sentence, its wrong words marked; empty where it is about the whole answer.
+        passage: What the sentence was compared with.
+        shown: The passage's text around the sentence that is closest.
+        why: The finding in a sentence.
+        sure: How sure that is; empty for a fact that nobody had to judge.
+    """
+
+    number: int
+    record: str
+    system: str
+    kind: str
+    title: str
+    severity: Severity
+    sentence: int
+    said: tuple[Piece, ...]
+    marker: str
+    passage: PassageView | None
+    shown: tuple[Piece, ...]
+    why: str
+    sure: str
+
+
+def view_cards(
+    evaluations: Sequence[Evaluation], level: FindingLevel = "head"
+) -> tuple[FindingCard, ...]:
+    """Return the findings of a level, the worst kind first, in the order of the answers."""
+    found = [
+        (finding_rank(finding.kind), number, finding)
+        for number, evaluation in enumerate(evaluations, start=1)
+        for finding in (evaluation.heads if level == "head" else evaluation.looks)
+    ]
+    found.sort(key=lambda one: one[:2])
+    return tuple(
+        view_card(finding, number, evaluations[number - 1]) for _, number, finding in found
+    )
+
+
+def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingCard:
+    """Return the card of a finding of an evaluation, the `number`th of the report."""
+    n = finding.sentence or 0
+    text = next((one.text for one in evaluation.sentences if one.index == n), "")
+    verdict = evaluation.verdict_of(finding)
+    span, difference, marker = None, "", ""
+    if isinstance(verdict, CitationVerdict | EvidenceVerdict):
+        span, difference = verdict.evidence, verdict.difference
+    if isinstance(verdict, CitationVerdict):
+        marker = verdict.citation.marker
+    return FindingCard(
+        number=number,
+        record=evaluation.record_id,
+        system=evaluation.system or "",
+        kind=finding.kind,
+        title=finding_title(finding.kind, 1),
+        severity=finding_severity(finding.kind),
+        sentence=n,
+        said=marked_claim(text, difference) if difference else marked(text, ()),
+        marker=marker,
+        passage=view_passage(span, titles_of(evaluation)),
+        shown=marked_passage(span.text, text, difference) if span else (),
+        why=finding.message,
+        sure=sure_text(finding),
+    )
+
+
+def sure_text(finding: Finding) -> str:
+    """Say how sure a finding is; empty for a fact that nobody had to judge."""
+    if finding.precision is not None:
+        data = f", on {finding.data}" if finding.data else ""
+        return f"Right in {format_share(finding.precision)} of such findings{data}"
+    if finding.level == "look":
+        return "Too unsure to lead"
+    return "How often such findings are right was not measured" if finding.kind in JUDGED else ""

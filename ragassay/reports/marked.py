@@ -1,0 +1,88 @@
+"""Cut a text into pieces, so that a page can mark some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ragassay.text.bm25 import rank
+from ragassay.text.differences import places_of_difference
+from ragassay.text.sentences import split_sentences
+
+Mark = Literal["", "wrong", "close", "against"]
+MOST_CHARS = 520
+"""Characters of a passage that a finding quotes; the answer's own place has all of it."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a text: the words that are "wrong", the "close" sentence, what is "against"."""
+
+    text: str
+    mark: Mark = ""
+
+
+def marked(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tuple[Piece, ...]:
+    """Return a text in pieces, which joined are the text.
+
+    Args:
+        text: The text.
+        places: (start, end) of what is marked; one inside another is passed over.
+        mark: Their mark.
+
+    Example:
+        >>> [piece.text for piece in marked("by 5 mm", [(3, 4)])]
+        ['by ', '5', ' mm']
+    """
+    pieces, position = [], 0
+    for start, end in sorted(places):
+        if position <= start < end <= len(text):
+            pieces += [Piece(text[position:start]), Piece(text[start:end], mark)]
+            position = end
+    return tuple(piece for piece in (*pieces, Piece(text[position:])) if piece.text)
+
+
+def marked_claim(claim: str, difference: str) -> tuple[Piece, ...]:
+    """Return a claim with the words that its document does not bear out."""
+    return marked(claim, places_of_difference(difference, claim, "here"))
+
+
+def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piece, ...]:
+    """Return a passage with the sentence closest to a claim, cut around that where it is long."""
+    spans = split_sentences(passage)
+    if not spans:
+        return marked(passage, ())
+    best, _ = rank(claim, [passage[start:end] for start, end in spans])[0]
+    first, last = _window(spans, best)
+    before = passage[spans[first][0] : spans[best][0]]
+    close = passage[slice(*spans[best])]
+    after = passage[spans[best][1] : spans[last][1]]
+    against = places_of_difference(difference, close, "there")
+    inner = tuple(
+        Piece(piece.text, piece.mark or "close") for piece in marked(close, against, "against")
+    )
+    whole = (
+        Piece("\u2026 " if first else ""),
+        Piece(before),
+        *inner,
+        Piece(after),
+        Piece(" \u2026" if last + 1 < len(spans) else ""),
+    )
+    return tuple(piece for piece in whole if piece.text)
+
+
+def _window(spans: Sequence[Span], best: int) -> tuple[int, int]:
+    """Return the first and the last sentence around the best one that fit into a quotation."""
+    first = last = best
+    while True:
+        after = last + 1 if last + 1 < len(spans) else last
+        before = first - 1 if first else first
+        if spans[after][1] - spans[first][0] <= MOST_CHARS and after > last:
+            last = after
+        elif spans[last][1] - spans[before][0] <= MOST_CHARS and before < first:
+            first = before
+        else:
+            return first, last

@@ -1,0 +1,170 @@
+"""View of an answer as text: each sentence with a quiet mark, and what was said of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ragassay.records import Evaluation
+from ragassay.reports.chips import Chip
+from ragassay.reports.finding_cards import FindingCard, view_card
+from ragassay.reports.marked import Piece, marked_passage
+from ragassay.reports.search_view import SearchView
+from ragassay.reports.sentence_view import (
+    PassageView,
+    SentenceView,
+    VerdictView,
+    view_sentences,
+)
+
+State = Literal["wrong", "look", "good", "open", "unscored", ""]
+
+STATES: dict[State, str] = {
+    "wrong": "a finding leads",
+    "look": "worth a look",
+    "good": "supported",
+    "open": "undecided",
+    "unscored": "unscored",
+    "": "nothing said of it",
+}
+"""Words for the marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A verdict on a sentence: of what, in a word, and why."""
+
+    subject: str
+    chip: Chip
+    difference: str
+    nuggets: tuple[tuple[str, Chip], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A passage, and all that was said of the sentence by it; no passage where none was kept."""
+
+    passage: PassageView | None
+    shown: tuple[Piece, ...]
+    target: str
+    said: tuple[Said, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A citation's marker in the text, with its verdict."""
+
+    text: str
+    tone: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence in the text, and what a click on it opens."""
+
+    index: int
+    text: str
+    state: State
+    markers: tuple[Marker, ...]
+    label: Chip | None
+    cards: tuple[FindingCard, ...]
+    quoted: tuple[Quoted, ...]
+    search: SearchView | None
+
+    @property
+    def word(self) -> str:
+        """Its state in words."""
+        return STATES[self.state]
+
+
+def view_prose(number: int, evaluation: Evaluation) -> tuple[tuple[Sentence, ...], ...]:
+    """Return the sentences of an answer, by paragraph; empty where it was not cut into sentences.
+
+    Args:
+        number: 1-based number of the answer in the report.
+        evaluation: Its evaluation.
+    """
+    cards: dict[int, list[FindingCard]] = defaultdict(list)
+    for finding in (*evaluation.heads, *evaluation.looks):
+        if finding.sentence:
+            cards[finding.sentence].append(view_card(finding, number, evaluation))
+    n_heads = {finding.sentence for finding in evaluation.heads}
+    sentences = {
+        view.index: _sentence(view, cards[view.index], view.index in n_heads)
+        for view in view_sentences(evaluation)
+    }
+    return tuple(
+        tuple(sentences[n] for n in numbers) for numbers in _paragraphs(evaluation, sentences)
+    )
+
+
+def _paragraphs(evaluation: Evaluation, known: dict[int, Sentence]) -> Iterator[list[int]]:
+    """Yield the numbers of the sentences of each paragraph: a line break begins a new one."""
+    paragraph: list[int] = []
+    end = 0
+    for one in evaluation.sentences:
+        if paragraph and "\n" in evaluation.answer[end : one.start]:
+            yield paragraph
+            paragraph = []
+        paragraph.append(one.index)
+        end = one.end
+    strange = sorted(known.keys() - {one.index for one in evaluation.sentences})
+    if paragraph or strange:
+        yield [*paragraph, *strange]
+
+
+def _sentence(view: SentenceView, cards: Sequence[FindingCard], is_wrong: bool) -> Sentence:
+    return Sentence(
+        index=view.index,
+        text=view.text,
+        state="wrong" if is_wrong else "look" if cards else _state(view),
+        markers=tuple(Marker(c.marker, c.chip.tone, c.chip.word) for c in view.citations),
+        label=view.label,
+        cards=tuple(cards),
+        quoted=tuple(_quoted(view)),
+        search=view.search,
+    )
+
+
+def _state(view: SentenceView) -> State:
+    """Return what the verdicts come to where nothing was found against a sentence."""
+    tones = [verdict.chip.tone for verdict in (*(view.evidence or ()), *view.citations)]
+    if view.label:
+        tones.append(view.label.tone)
+    for tone, state in (("good", "good"), ("undecided", "open"), ("unscored", "unscored")):
+        if tone in tones:
+            return state
+    return ""
+
+
+def _quoted(view: SentenceView) -> Iterator[Quoted]:
+    """Yield each passage once, with all verdicts by it, those on citations first."""
+    verdicts: list[tuple[str, VerdictView]] = [
+        *((f"[{one.marker}]", one) for one in view.citations),
+        *((_SIDES.get(one.side, "evidence"), one) for one in view.evidence or ()),
+        *([("correctness", view.correctness)] if view.correctness else []),
+    ]
+    groups: dict[tuple[str, str], list[tuple[str, VerdictView]]] = defaultdict(list)
+    for subject, one in verdicts:
+        place = one.passage
+        key = (place.document, place.text) if place else ("", one.target or subject)
+        groups[key].append((subject, one))
+    for group in groups.values():
+        first = group[0][1]
+        difference = next((one.difference for _, one in group if one.difference), "")
+        yield Quoted(
+            passage=first.passage,
+            shown=marked_passage(first.passage.text, view.text, difference)
+            if first.passage
+            else (),
+            target=first.target,
+            said=tuple(
+                Said(subject, one.chip, one.difference, one.nuggets) for subject, one in group
+            ),
+        )
+
+
+_SIDES = {"for": "evidence", "against": "evidence against"}
