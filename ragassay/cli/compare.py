@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FailIf(StrEnum):
-    """What a gate fails on."""
+    """The condition on which a gate fails."""
 
     WORSE = "worse"
 

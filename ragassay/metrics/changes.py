@@ -1,4 +1,4 @@
-"""What changed from one set of answers to another: scores, answers and findings, in pairs."""
+"""Changes from one set of answers to another: scores, answers and findings, in pairs."""
 
 from __future__ import annotations
 

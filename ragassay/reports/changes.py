@@ -1,4 +1,4 @@
-"""What changed between two runs or systems, in words and as one self-contained page.
+"""Changes between two runs or systems, in words and as one self-contained page.
 
 First the outcome in a sentence and a plot of differences, then every pair of answers, the worst
 change first. Answers, questions and names are untrusted: the templates escape everything.

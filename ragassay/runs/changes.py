@@ -1,4 +1,4 @@
-"""What changed from a baseline to another run or system, and whether that fails a gate."""
+"""Changes from a baseline to another run or system, and whether they fail a gate."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Side(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a gate says of one score; neither worse nor unmeasured is not listed."""
+    """A gate's verdict on one score; neither worse nor unmeasured is not listed."""
 
     key: str
     is_worse: bool
