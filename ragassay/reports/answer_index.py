@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from ragassay.records import Document, Evaluation
+from ragassay.records import Document, Evaluation, Score
 from ragassay.reports.finding_cards import FindingCard
+from ragassay.reports.sentence_view import article_url
 from ragassay.reports.text import (
     MAIN_SCORES,
     RUBRIC_MEAN,
     is_number,
     rubric_mean,
-    rubric_mean_text,
     score_text,
     score_title,
 )
 
-MAIN = ("", "exam.cover", *MAIN_SCORES)
+MAIN = ("", "exam.cover", *(key for key in MAIN_SCORES if key != "nuggets.f1"))
 """Scores that the page's head and its list of answers show; "" is the mean of the rubrics."""
+
+UNSCORED = "unscored"
 
 MOST_SOURCE_CHARS = 6_000
 """Characters of a source that the page holds: an abstract is whole, a full text is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A source, cut where it is long; `n_cut` counts what is left out."""
+
+    id: str
+    title: str
+    url: str
+    text: str
+    n_cut: int
+
+
+def view_source(source: Document) -> SourceView:
+    """Return the view of a source."""
+    text = source.text[:MOST_SOURCE_CHARS]
+    n_cut = len(source.text) - len(text)
+    return SourceView(source.id, source.title, article_url(source.id), text, n_cut)
 
 
 def score_columns(evaluations: Sequence[Evaluation]) -> dict[str, str]:
@@ -78,12 +99,16 @@ def gathered_sources(
     return list(places), own
 
 
+def _score(evaluation: Evaluation, key: str) -> Score | None:
+    return evaluation.scores.get(key) if key else rubric_mean(evaluation.scores)
+
+
 def _value(evaluation: Evaluation, key: str) -> float | None:
-    score = evaluation.scores.get(key) if key else rubric_mean(evaluation.scores)
+    score = _score(evaluation, key)
     value = score.value if score else None
     return round(value, 4) if value is not None and is_number(value) else None
 
 
 def _text(evaluation: Evaluation, key: str) -> str:
-    scores = evaluation.scores
-    return score_text(scores.get(key)) if key else rubric_mean_text(scores)
+    score = _score(evaluation, key)
+    return score_text(score) if score and is_number(score.value) else UNSCORED

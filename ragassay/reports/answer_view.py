@@ -96,6 +96,7 @@ class Alert:
     message: str
     place: str
     severity: Severity
+    sentence: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,9 @@ def _own(verdict: OwnVerdict) -> OwnView:
 def _alerts(findings: Sequence[Finding]) -> tuple[Alert, ...]:
     """Return findings, the worst kind first."""
     ranked = sorted(findings, key=lambda finding: finding_rank(finding.kind))
-    return tuple(Alert(f.message, place_text(f), finding_severity(f.kind)) for f in ranked)
+    return tuple(
+        Alert(f.message, place_text(f), finding_severity(f.kind), f.sentence) for f in ranked
+    )
 
 
 def _gaps(signals: Signals | None) -> tuple[GapView, ...]:

@@ -14,10 +14,18 @@ from ragassay.reports.labels import (
     finding_rank,
     finding_severity,
     finding_title,
+    is_serious,
     place_text,
     reason_text,
 )
-from ragassay.reports.text import count_text, findings_text, format_share, verdict_title
+from ragassay.reports.text import (
+    count_text,
+    findings_text,
+    format_share,
+    headline,
+    join_words,
+    verdict_title,
+)
 
 UNMEASURED = "How often such findings of this judge are right was not measured."
 
@@ -79,6 +87,23 @@ def view_findings(
         measured = measured_text(found)
         groups.append(FindingGroup(title, severity, n, n - len(items), items, measured))
     return tuple(groups)
+
+
+def lead_text(summary: Summary, evaluations: Sequence[Evaluation]) -> str:
+    """Return what is wrong, in a sentence that leads the page."""
+    serious = {kind: n for kind, n in summary.findings.items() if is_serious(kind)}
+    n_wrong = sum(any(is_serious(f.kind) for f in e.heads) for e in evaluations)
+    n = len(evaluations)
+    if not n:
+        return headline(summary)
+    if serious:
+        where = f"{n_wrong:,} of {count_text(n, 'answer')}" if n > 1 else "this answer"
+        return f"{findings_text(serious)} in {where}."
+    rest = [f"{count_text(n, 'finding')} worth a look" for n in [sum(summary.looks.values())] if n]
+    if summary.n_undecided:
+        rest.append(count_text(summary.n_undecided, "undecided verdict"))
+    where = f"{n:,} answers" if n > 1 else "this answer"
+    return f"Nothing serious leads in {where}{'; ' if rest else ''}{join_words(rest)}."
 
 
 def measured_text(findings: Sequence[Finding]) -> str:

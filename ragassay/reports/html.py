@@ -1,26 +1,50 @@
 """The report as one self-contained HTML page.
 
 The page loads nothing. Its content security policy allows only its own style and script, named by
-their hashes. It is complete without the script. Answers, questions and documents are untrusted: the
-template escapes everything.
+their hashes. Answers, questions and documents are untrusted: the templates escape everything, and
+what the script unpacks was rendered here. Without the script the page shows its head and the trust
+that it deserves, and says where the answers are.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
+from ragassay.records import (
+    Audit,
+    Evaluation,
+    FindingLevel,
+    Manifest,
+    RecordFailure,
+    Rejection,
+    Summary,
+)
+from ragassay.reports.answer_index import (
+    gathered_sources,
+    index_answers,
+    index_cards,
+    main_columns,
+    score_columns,
+    view_source,
+)
+from ragassay.reports.answer_view import AnswerView
 from ragassay.reports.cascade_view import CASCADE_COLUMNS, ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
-from ragassay.reports.findings_view import WORTH_A_LOOK
-from ragassay.reports.labels import reason_text, without_controls
+from ragassay.reports.finding_cards import FindingCard, view_cards
+from ragassay.reports.findings_view import WORTH_A_LOOK, lead_text
+from ragassay.reports.labels import finding_rank, finding_title, reason_text, without_controls
+from ragassay.reports.packing import CHUNK, Packed, pack
 from ragassay.reports.panel_view import INDEPENDENT
-from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES
-from ragassay.reports.report_view import view_report
-from ragassay.reports.text import AVERAGES_NOTE
+from ragassay.reports.prose_view import view_prose
+from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES, who_text
+from ragassay.reports.report_view import belief_text, view_report
+from ragassay.reports.system_lines import view_lines
+from ragassay.reports.text import AVERAGES_NOTE, count_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,8 +62,21 @@ SAID = {
 }
 """The words that every page may say."""
 
-OPEN_UP_TO = 3
-PAGE, STYLE, SCRIPT = "report.html.j2", "style.html.j2", "script.html.j2"
+N_STATIC = 10
+"""Findings of a level that are there before the script is."""
+
+PAGE, STYLE, SCRIPT = "report.html.j2", "report_style.html.j2", "script.html.j2"
+
+LEVELS: tuple[FindingLevel, ...] = ("head", "look")
+
+STATES = (
+    ("heads", "a finding that leads"),
+    ("looks", "something worth a look"),
+    ("undecided", "undecided verdicts"),
+    ("unscored", "unscored verdicts"),
+    ("none", "nothing found"),
+)
+"""What answers may be filtered by, beside the kinds of findings."""
 
 
 def render_html(
@@ -61,18 +98,76 @@ def render_html(
         audit: The judge's audit; None without one.
 
     Returns:
-        An HTML document; more than three answers are folded. Same input, same bytes.
+        An HTML document. Same input, same bytes.
     """
     environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
+    report = view_report(manifest, summary, evaluations, failures, rejections, audit)
+    cards = {level: view_cards(evaluations, level) for level in LEVELS}
+    columns = score_columns(evaluations)
+    lines = view_lines(summary, evaluations)
     page = environment.get_template(PAGE).render(
-        report=view_report(manifest, summary, evaluations, failures, rejections, audit),
+        report=report,
+        lead=lead_text(summary, evaluations),
+        who=who_text(manifest, summary),
+        belief=belief_text(report),
+        n_answers=count_text(len(evaluations), "answer"),
+        lines=lines,
+        is_bounded=any(bar.worst is not None for line in lines for bar in line.bars),
+        heads=cards["head"],
+        looks=cards["look"],
+        n_static=N_STATIC,
+        unlisted=sum(group.n_unlisted for group in report.findings),
+        systems=list(dict.fromkeys(e.system for e in evaluations if e.system)),
+        kinds=_kinds(cards.values()),
+        states=STATES,
+        columns=columns.values(),
+        packs=list(_packs(environment, report.answers, evaluations, cards, columns)),
+        chunk=CHUNK,
         style=style,
         script=script,
         policy=content_policy(style, script),
-        unfold=len(evaluations) <= OPEN_UP_TO,
     )
     return without_controls(page)
+
+
+def _packs(
+    environment: Environment,
+    views: Sequence[AnswerView],
+    evaluations: Sequence[Evaluation],
+    cards: Mapping[FindingLevel, Sequence[FindingCard]],
+    columns: Mapping[str, str],
+) -> Iterator[Packed]:
+    """Yield what the page's script filters, and the fragments that it shows."""
+    sources, own = gathered_sources(evaluations)
+    titles = list(columns.values())
+    main = [list(columns).index(key) for key in main_columns(columns)]
+    yield pack("about", [{"titles": titles, "main": main}])
+    index = index_answers(evaluations, columns)
+    for entry, evaluation, places in zip(index, evaluations, own, strict=True):
+        entry |= {"sources": places, "ids": [source.id for source in evaluation.sources]}
+    yield pack("index", index)
+    for level, found in cards.items():
+        yield pack(f"{level}s-index", index_cards(found))
+        yield pack(f"{level}s", _fragments(environment, "finding", found))
+    cards_of = defaultdict(list)
+    for card in chain.from_iterable(cards.values()):
+        cards_of[card.number].append(card)
+    prose = (view_prose(e, cards_of[n]) for n, e in enumerate(evaluations, start=1))
+    yield pack("answers", _fragments(environment, "answer", views, prose))
+    yield pack("sources", _fragments(environment, "source", map(view_source, sources)))
+
+
+def _fragments(environment: Environment, name: str, *arguments: Iterable[object]) -> list[str]:
+    """Render the macro of a template, which has its name, for each group of arguments."""
+    render = getattr(environment.get_template(f"{name}.html.j2").module, name)
+    return [without_controls(str(render(*given))) for given in zip(*arguments, strict=True)]
+
+
+def _kinds(cards: Iterable[Sequence[FindingCard]]) -> dict[str, str]:
+    """Return the titles of all kinds of findings that there are, the worst first."""
+    kinds = {card.kind for level in cards for card in level}
+    return {kind: finding_title(kind, 1) for kind in sorted(kinds, key=finding_rank)}
 
 
 def content_policy(style: str, script: str) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ragassay.records import Evaluation
 from ragassay.reports.chips import Chip
-from ragassay.reports.finding_cards import FindingCard, view_card
+from ragassay.reports.finding_cards import FindingCard
 from ragassay.reports.marked import Piece, marked_passage
 from ragassay.reports.search_view import SearchView
 from ragassay.reports.sentence_view import (
@@ -80,17 +80,18 @@ class Sentence:
         return STATES[self.state]
 
 
-def view_prose(number: int, evaluation: Evaluation) -> tuple[tuple[Sentence, ...], ...]:
+def view_prose(
+    evaluation: Evaluation, found: Sequence[FindingCard]
+) -> tuple[tuple[Sentence, ...], ...]:
     """Return the sentences of an answer, by paragraph; empty where it was not cut into sentences.
 
     Args:
-        number: 1-based number of the answer in the report.
-        evaluation: Its evaluation.
+        evaluation: The answer's.
+        found: The cards of its findings.
     """
     cards: dict[int, list[FindingCard]] = defaultdict(list)
-    for finding in (*evaluation.heads, *evaluation.looks):
-        if finding.sentence:
-            cards[finding.sentence].append(view_card(finding, number, evaluation))
+    for card in found:
+        cards[card.sentence].append(card)
     n_heads = {finding.sentence for finding in evaluation.heads}
     sentences = {
         view.index: _sentence(view, cards[view.index], view.index in n_heads)

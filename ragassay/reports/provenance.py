@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragassay.records import Bound, CardFigure, FileStamp, Manifest, ModelCard, Usage
+from ragassay.records import Bound, CardFigure, FileStamp, Manifest, ModelCard, Summary, Usage
 from ragassay.records.run import PromptStamp
 from ragassay.reports.text import count_text, format_share, format_span
 
@@ -59,6 +59,17 @@ class ProvenanceRow:
     name: str
     value: str
     code: bool = False
+
+
+def who_text(manifest: Manifest, summary: Summary) -> str:
+    """Return how many answers, by how many systems, and who judged, on one line."""
+    answers = count_text(summary.n_evaluated, "answer")
+    if len(summary.systems) > 1:
+        answers += f" by {count_text(len(summary.systems), 'system')}"
+    judges = [manifest.judge, *(seat.judge for seat in manifest.panel)]
+    if manifest.second:
+        judges.append(manifest.second.judge)
+    return f"{answers} \u00b7 judge: {', '.join(judges)}"
 
 
 def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:

@@ -18,7 +18,7 @@ from ragassay.records import (
 )
 from ragassay.reports.answer_view import AnswerView, view_answer
 from ragassay.reports.cascade_view import CascadeView, view_cascade
-from ragassay.reports.certificate import CertificateView, view_certificate
+from ragassay.reports.certificate import NOT_AUDITED, CertificateView, view_certificate
 from ragassay.reports.charts import MAX_SERIES, Plot, dot_plot
 from ragassay.reports.findings_view import (
     FindingGroup,
@@ -38,6 +38,7 @@ from ragassay.reports.text import (
     group_title,
     headline,
     is_number,
+    join_words,
     rubric_mean,
     rubric_mean_text,
     score_direction,
@@ -46,6 +47,8 @@ from ragassay.reports.text import (
     score_title,
     shortfall,
 )
+
+UNKNOWN = "Nothing is known of how often this judge is right."
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,20 @@ def view_report(
         rejections=tuple(rejections),
         provenance=view_provenance(manifest, summary.usage),
     )
+
+
+def belief_text(report: ReportView) -> str:
+    """Say in a line how far the judge that said all this can be trusted."""
+    if report.certificate:
+        return report.certificate.headline
+    known = [judge for judge in report.judges if judge.figures]
+    cards = (
+        f"{join_words(judge.model for judge in known)} {'has' if len(known) == 1 else 'have'} "
+        f"figures on data that {'it' if len(known) == 1 else 'they'} had not seen, below."
+        if known
+        else UNKNOWN
+    )
+    return f"{cards} {NOT_AUDITED}"
 
 
 def view_scores(scores: Mapping[str, Score]) -> tuple[ScoreGroup, ...]:

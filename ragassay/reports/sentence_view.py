@@ -26,13 +26,15 @@ from ragassay.reports.search_view import SearchView, view_search
 
 @dataclass(frozen=True, slots=True)
 class PassageView:
-    """A passage and its place; with its article's address if the id gives it."""
+    """A passage and its place in characters; with its article's address if the id gives it."""
 
     document: str
     title: str
     text: str
     similarity: str
     url: str
+    start: int = 0
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,8 @@ def view_passage(span: EvidenceSpan | None, titles: Mapping[str, str]) -> Passag
         text=span.text,
         similarity="" if span.relevance_score is None else f"{span.relevance_score:.2f}",
         url=article_url(span.document),
+        start=span.start,
+        end=span.end,
     )
 
 

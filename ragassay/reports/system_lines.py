@@ -9,21 +9,19 @@ from dataclasses import dataclass
 from ragassay.metrics.aggregates import question_of
 from ragassay.metrics.intervals import mean_interval
 from ragassay.records import Evaluation, Score, Summary
+from ragassay.reports.answer_index import main_columns, score_columns
 from ragassay.reports.labels import is_serious
 from ragassay.reports.text import (
-    MAIN_SCORES,
     RUBRIC_MEAN,
     format_bounds,
     format_interval,
     is_number,
     rubric_mean,
-    score_group,
     score_text,
     score_title,
 )
 
 EVERY = "All answers"
-EXAM = ("exam.cover",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +61,7 @@ def view_lines(summary: Summary, evaluations: Sequence[Evaluation]) -> tuple[Sys
     """Return a line for each system, or one for all answers where fewer than two are named."""
     is_named = len(summary.systems) > 1
     systems = summary.systems if is_named else {EVERY: summary.scores}
-    keys = [key for key in (*EXAM, *MAIN_SCORES) if any(key in of for of in systems.values())]
-    has_rubrics = any(score_group(key) == "rubric" for of in systems.values() for key in of)
+    keys = main_columns(score_columns(evaluations))
     members = {
         name: [e for e in evaluations if not is_named or (e.system or "") == name]
         for name in systems
@@ -75,9 +72,11 @@ def view_lines(summary: Summary, evaluations: Sequence[Evaluation]) -> tuple[Sys
             is_named=is_named,
             n=len(members[name]),
             n_wrong=sum(map(is_wrong, members[name])),
-            bars=(
-                *((view_bar(RUBRIC_MEAN, _rubrics(scores, members[name])),) if has_rubrics else ()),
-                *(view_bar(score_title(key), scores.get(key)) for key in keys),
+            bars=tuple(
+                view_bar(score_title(key), scores.get(key))
+                if key
+                else view_bar(RUBRIC_MEAN, _rubrics(scores, members[name]))
+                for key in keys
             ),
         )
         for name, scores in systems.items()
