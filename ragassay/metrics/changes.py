@@ -65,7 +65,7 @@ class ScoreChange:
 
     @property
     def direction(self) -> Direction:
-        """Whether the new side is significantly worse or better."""
+        """The side that is significantly better; "same" where neither is."""
         if not self.test.is_significant:
             return "same"
         return "better" if (self.gain or 0.0) > 0 else "worse"

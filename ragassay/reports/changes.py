@@ -117,7 +117,7 @@ FILTERS = {
     "better": lambda answer: answer.direction == "better",
     "new findings": lambda answer: bool(answer.appeared),
 }
-"""What the list of answers can be narrowed to."""
+"""Tests that narrow the list of answers."""
 
 
 def _index(answer: AnswerChangeView) -> list[int]:
