@@ -42,12 +42,19 @@ class RubricSignals(Frozen):
 
 
 class ReasonWords(Frozen):
-    """Wording of the embedded judge's reasons."""
+    """Wording of the embedded judge's reasons.
+
+    Attributes:
+        none: Where nothing lowers a rating.
+        twin: Where two sentences are alike.
+        sentence: By the measure of a sentence.
+        answer: By the signal of an answer that summarises no such measure.
+    """
 
     none: str
-    sentence: str
     twin: str
-    answer: str
+    sentence: dict[str, str]
+    answer: dict[str, str]
 
 
 class SignalWords(Frozen):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ragassay.records import CitationVerdict, Evaluation, EvidenceVerdict, Finding, FindingLevel
 from ragassay.reports.labels import (
-    JUDGED,
     Severity,
     finding_rank,
     finding_severity,
@@ -29,7 +28,7 @@ class FindingCard:
         passage: What the sentence was compared with.
         shown: The passage's text around the sentence that is closest.
         why: The finding in a sentence.
-        sure: How sure that is; empty for a fact that nobody had to judge.
+        sure: How sure that is; empty where nobody measured.
     """
 
     number: int
@@ -90,10 +89,8 @@ def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingC
 
 
 def sure_text(finding: Finding) -> str:
-    """Say how sure a finding is; empty for a fact that nobody had to judge."""
+    """Say how sure a finding is; empty where nobody measured."""
     if finding.precision is not None:
         data = f", on {finding.data}" if finding.data else ""
         return f"Right in {format_share(finding.precision)} of such findings{data}"
-    if finding.level == "look":
-        return "Too unsure to lead"
-    return "How often such findings are right was not measured" if finding.kind in JUDGED else ""
+    return "Too unsure to lead" if finding.level == "look" else ""

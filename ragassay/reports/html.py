@@ -144,8 +144,8 @@ def _packs(
     main = [list(columns).index(key) for key in main_columns(columns)]
     yield pack("about", [{"titles": titles, "main": main}])
     index = index_answers(evaluations, columns)
-    for entry, evaluation, places in zip(index, evaluations, own, strict=True):
-        entry |= {"sources": places, "ids": [source.id for source in evaluation.sources]}
+    for entry, places in zip(index, own, strict=True):
+        entry["sources"] = places
     yield pack("index", index)
     for level, found in cards.items():
         yield pack(f"{level}s-index", index_cards(found))

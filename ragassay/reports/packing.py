@@ -1,7 +1,7 @@
 """Pack a page's fragments, so that a page of thousands of answers stays small and opens at once.
 
 Fragments are finished HTML: everything in them is escaped when they are packed. The page's script
-(`packing.js.j2`) unpacks a chunk when something of it is shown or searched.
+unpacks a chunk when something of it is shown or searched.
 """
 
 from __future__ import annotations
@@ -38,15 +38,6 @@ def pack(name: str, members: Sequence[object]) -> Packed:
     """
     starts = range(0, len(members), CHUNK)
     return Packed(name, tuple(_packed(members[start : start + CHUNK]) for start in starts))
-
-
-def unpack(packed: Packed) -> list[object]:
-    """Return the members again."""
-    return [
-        member
-        for chunk in packed.chunks
-        for member in json.loads(zlib.decompress(base64.b64decode(chunk)))
-    ]
 
 
 def _packed(members: Sequence[object]) -> str:

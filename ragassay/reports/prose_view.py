@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,12 +44,16 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A passage, and all that was said of the sentence by it; no passage where none was kept."""
+    """A passage, and all that was said of the sentence by it; no passage where none was kept.
+
+    `source` is the position of its document among the answer's sources, if it is one of them.
+    """
 
     passage: PassageView | None
     shown: tuple[Piece, ...]
     target: str
     said: tuple[Said, ...]
+    source: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +97,9 @@ def view_prose(
     for card in found:
         cards[card.sentence].append(card)
     n_heads = {finding.sentence for finding in evaluation.heads}
+    places = {source.id: place for place, source in enumerate(evaluation.sources)}
     sentences = {
-        view.index: _sentence(view, cards[view.index], view.index in n_heads)
+        view.index: _sentence(view, cards[view.index], view.index in n_heads, places)
         for view in view_sentences(evaluation)
     }
     return tuple(
@@ -117,7 +122,9 @@ def _paragraphs(evaluation: Evaluation, known: dict[int, Sentence]) -> Iterator[
         yield [*paragraph, *strange]
 
 
-def _sentence(view: SentenceView, cards: Sequence[FindingCard], is_wrong: bool) -> Sentence:
+def _sentence(
+    view: SentenceView, cards: Sequence[FindingCard], is_wrong: bool, places: Mapping[str, int]
+) -> Sentence:
     return Sentence(
         index=view.index,
         text=view.text,
@@ -125,7 +132,7 @@ def _sentence(view: SentenceView, cards: Sequence[FindingCard], is_wrong: bool) 
         markers=tuple(Marker(c.marker, c.chip.tone, c.chip.word) for c in view.citations),
         label=view.label,
         cards=tuple(cards),
-        quoted=tuple(_quoted(view)),
+        quoted=tuple(_quoted(view, places)),
         search=view.search,
     )
 
@@ -141,7 +148,7 @@ def _state(view: SentenceView) -> State:
     return ""
 
 
-def _quoted(view: SentenceView) -> Iterator[Quoted]:
+def _quoted(view: SentenceView, places: Mapping[str, int]) -> Iterator[Quoted]:
     """Yield each passage once, with all verdicts by it, those on citations first."""
     verdicts: list[tuple[str, VerdictView]] = [
         *((f"[{one.marker}]", one) for one in view.citations),
@@ -165,6 +172,7 @@ def _quoted(view: SentenceView) -> Iterator[Quoted]:
             said=tuple(
                 Said(subject, one.chip, one.difference, one.nuggets) for subject, one in group
             ),
+            source=places.get(first.passage.document) if first.passage else None,
         )
 
 

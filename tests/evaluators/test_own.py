@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fakes import WordEmbedder
+from pages import unfolded
 
 import ragassay
 from ragassay.cli.thresholds import parse_thresholds
@@ -226,7 +227,7 @@ async def test_the_plan_counts_calls_and_reports_show_what_was_said(plain):
     assert plan(job_of([RECORD], Corpus()), tools).n_calls == 1
     result, found = await evaluated(tools)
     summary = summarize([found], 1, 0, 0)
-    page = render_html(result.manifest, summary, [found])
+    page = unfolded(render_html(result.manifest, summary, [found]))
     text = render_markdown(result.manifest, summary, [found])
     for shown in (page, text):
         assert "11 of 2" in shown and "Has number" in shown and "plain" in shown

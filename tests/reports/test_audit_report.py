@@ -29,7 +29,7 @@ from ragassay.reports.audit import (
     render_audit_html,
     render_audit_markdown,
 )
-from ragassay.reports.certificate import NOT_AUDITED, view_certificate
+from ragassay.reports.certificate import NOT_AUDITED, trust_headline, view_certificate
 
 FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)
 
@@ -256,12 +256,17 @@ def test_the_terminal_shows_of_an_injection_only_what_it_lifts_most():
     assert sum("Flattery" in line for line in lines) == 1
 
 
-def test_the_certificate_is_near_the_top_of_a_report(run):
+def test_the_certificate_is_a_line_of_the_report_with_its_parts_folded(run):
     page = render_html(*run, audit=build_audit())
     tree = html.document_fromstring(page)
     titles = [text_of(h) for h in tree.xpath("//h2")]
-    assert titles.index("What this judge can tell") == 1
-    assert titles[0] == "Not to be missed"
+    assert [title.split(" ")[0] for title in titles] == ["What", "Why", "Can"]
+    (line,) = tree.xpath("//section[@id='believe']/p[@class='lead']")
+    assert text_of(line) == trust_headline(
+        [trust for trust in build_audit().certificate if trust.family == "rubric"]
+    )
+    (folded,) = tree.xpath("//details[@id='certificate']")
+    assert folded.get("open") is None
     assert len(chips_of(page)) == 6
     assert NOT_AUDITED not in text_of(tree)
     checker = Balance()
@@ -273,8 +278,8 @@ def test_the_certificate_is_near_the_top_of_a_report(run):
 
 def test_a_run_without_an_audit_says_so_in_one_quiet_line(run):
     tree = html.document_fromstring(render_html(*run))
-    (line,) = tree.xpath("//header/p[@class='note']")
-    assert text_of(line) == NOT_AUDITED
+    (line,) = tree.xpath("//section[@id='believe']/p[@class='lead']")
+    assert text_of(line).endswith(NOT_AUDITED)
     assert "What this judge can tell" not in text_of(tree)
     assert render_markdown(*run).count(NOT_AUDITED) == 1
 

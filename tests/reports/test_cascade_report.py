@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from answers import answer, changed
+from pages import unfolded
 
 from ragassay.evaluators.questions import questions_of
 from ragassay.metrics.cascade import cascade_of
@@ -135,8 +136,8 @@ def test_markdown_shows_the_cascade_and_keeps_its_tables(manifest, evaluations):
 
 
 def test_the_page_shows_the_cascade_and_escapes_what_its_judges_wrote(manifest, evaluations):
-    page = render_html(manifest, summary_of(evaluations), evaluations)
-    assert '<h2 id="h-cascade">The cascade <small>two judges</small></h2>' in page
+    page = unfolded(render_html(manifest, summary_of(evaluations), evaluations))
+    assert "<summary>The cascade <small>two judges</small></summary>" in page
     assert "decided by b; the first judge had said 2.00" in page
     assert "b was to decide, and did not (time-out)" in page
     assert HOSTILE not in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lxml import html
+from pages import unfolded, unpacked
 
 from ragassay.metrics.summary import summarize
 from ragassay.records import (
@@ -92,22 +93,21 @@ def test_undecided_verdicts_have_a_count_of_their_own():
 def test_the_page_leads_with_what_was_measured_and_folds_the_rest(run):
     page, _ = pages(run, ANSWER)
     tree = html.fromstring(page)
-    (folded,) = tree.xpath("//details[@id='looks']")
+    (folded,) = tree.xpath("//details[@id='worth']")
     assert folded.get("open") is None
     assert LOOK.message in folded.text_content() and HEAD.message not in folded.text_content()
-    top = tree.xpath("//section[@aria-labelledby='h-findings']")[0].text_content()
+    top = tree.xpath("//section[@id='wrong']")[0].text_content()
     assert top.index(HEAD.message) < top.index(LOOK.message)
-    assert "Measured: right in 86\N{NO-BREAK SPACE}% (SciFact dev)." in top
+    assert "Right in 86\N{NO-BREAK SPACE}% of such findings, on SciFact dev." in top
     assert UNMEASURED not in top
     assert "1 citation verdict" in top and "--escalate" in top
-    marks = tree.xpath("//span[contains(@class, 'undecided')]")
+    marks = html.fromstring(unfolded(page)).xpath("//span[contains(@class, 'c undecided')]")
     assert {mark.text for mark in marks} == {
         "undecided, leans to contradicts",
         "undecided, leans to not supported",
     }
-    assert DOUBT.detail in page
-    alerts = tree.xpath("//details[@class='a']/@data-f")
-    assert alerts == ["2"]
+    assert DOUBT.detail in unfolded(page)
+    assert unpacked(page)["index"][0]["heads"] == [HEAD.kind, NOWHERE.kind]
 
 
 def test_markdown_has_a_section_for_each(run):

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import random
 import re
 from collections import Counter
+from urllib.parse import parse_qsl
 
 import pytest
 from lxml import html
-from pages import Balance
+from pages import Balance, unfolded, unpacked
 
-from ragassay.records import Evaluation, Summary
+from ragassay.metrics.summary import summarize
+from ragassay.records import Document, Evaluation, Summary
 from ragassay.reports import headline, render_html
+from ragassay.reports.answer_index import MOST_SOURCE_CHARS
+from ragassay.reports.findings_view import lead_text
 
 
 @pytest.fixture
@@ -22,7 +27,8 @@ def page(run) -> str:
 
 @pytest.fixture
 def tree(page):
-    return html.document_fromstring(page)
+    """The page with all that its script may show."""
+    return html.document_fromstring(unfolded(page))
 
 
 def text_of(element) -> str:
@@ -30,7 +36,16 @@ def text_of(element) -> str:
 
 
 def answers_of(tree):
-    return tree.xpath("//details[contains(concat(' ', @class, ' '), ' a ')]")
+    return tree.xpath("//article[@class='answer']")
+
+
+def panes_of(answer):
+    """What was said of each sentence."""
+    return answer.xpath(".//section[@class='pane']")
+
+
+def section(tree, name):
+    return text_of(tree.xpath(f"//section[@id='{name}']")[0])
 
 
 ARTICLES = ("https://pubmed.ncbi.nlm.nih.gov/", "https://doi.org/")
@@ -40,9 +55,10 @@ ARTICLES = ("https://pubmed.ncbi.nlm.nih.gov/", "https://doi.org/")
 class TestUntrustedText:
     def test_starts_no_element_but_the_templates_own(self, tree, run):
         calm = render_html(run.manifest, Summary(**dict.fromkeys(COUNTS, 0)), ())
-        own = html.document_fromstring(calm)
+        own = html.document_fromstring(unfolded(calm))
         assert len(tree.xpath("//script")) == len(own.xpath("//script")) == 1
-        assert not tree.xpath("//img | //iframe | //object | //embed | //form | //base | //video")
+        assert not tree.xpath("//img | //iframe | //object | //embed | //base | //video")
+        assert len(tree.xpath("//form")) == len(own.xpath("//form")) == 1
         assert tree.xpath("//script")[0].text == own.xpath("//script")[0].text
 
     def test_becomes_no_attribute(self, tree):
@@ -52,8 +68,13 @@ class TestUntrustedText:
         assert not [value for value in values if "alert(" in value or "onload" in value]
 
     def test_is_not_evaluated_as_a_template(self, page):
-        assert "{{ 7*7 }}" in page
-        assert page.count("{{") == page.count("{{ 7*7 }}") > 10
+        whole = unfolded(page)
+        assert whole.count("{{") == whole.count("{{ 7*7 }}") > 10
+
+    def test_cannot_end_the_data_that_the_script_unpacks(self, page):
+        for data in html.document_fromstring(page).xpath("//script[@data-pack]"):
+            assert re.fullmatch(r"[A-Za-z0-9+/=]+", data.text)
+            assert data.get("type") == "text/plain"
 
     @pytest.mark.parametrize("name", ["hostile", "right_to_left", "long", "markdown"])
     def test_is_shown_as_it_is(self, tree, texts, name):
@@ -81,6 +102,12 @@ class TestSelfContained:
             for value in tree.xpath(f"//@*[name()='{name}']"):
                 assert value.startswith(("#", *ARTICLES)) or value == "data:,"
 
+    def test_the_script_makes_nothing_of_text_but_a_parsed_document(self, tree):
+        (script,) = tree.xpath("//script")
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(", script.text
+        )
+
     def test_only_links_that_a_reader_follows_lead_elsewhere(self, tree):
         for name in ("src", "href"):
             for element in tree.xpath(f"//*[@*[name()='{name}' and contains(., '//')]]"):
@@ -100,84 +127,142 @@ class TestSelfContained:
             assert f"{name}-src 'sha256-{digest}'" in policy
 
     def test_is_well_formed(self, page):
-        checker = Balance()
-        checker.feed(page)
-        checker.close()
-        assert not checker.open
+        for text in (page, unfolded(page)):
+            checker = Balance()
+            checker.feed(text)
+            checker.close()
+            assert not checker.open
 
-    def test_ids_are_unique_and_links_arrive(self, tree):
+    def test_ids_are_unique_and_links_arrive(self, tree, run):
         ids = tree.xpath("//@id")
         assert len(ids) == len(set(ids))
         inside = [href for href in tree.xpath("//a/@href") if not href.startswith(ARTICLES)]
-        assert inside
-        assert {href[1:] for href in inside} <= set(ids)
+        places = {href[1:] for href in inside if "=" not in href}
+        assert {"wrong", "why", "believe", "left-out"} == places <= set(ids)
+        states = [dict(parse_qsl(href[1:])) for href in inside if "=" in href]
+        assert states
+        for state in states:
+            if "system" in state:
+                assert state["system"] in run.summary.systems
+            else:
+                answer = answers_of(tree)[int(state["answer"]) - 1]
+                known = answer.xpath(".//a[@data-s]/@data-s")
+                assert state.get("s", known[0]) in known
 
     def test_is_the_same_bytes_for_the_same_run(self, run, page):
         assert render_html(*run) == page
 
 
-class TestContent:
-    def test_the_headline_comes_first(self, tree, run):
-        assert text_of(tree.xpath("//h1")[0]) == " ".join(headline(run.summary).split())
+class TestWhatIsWrong:
+    def test_the_head_says_what_is_wrong_and_in_how_many_answers(self, tree):
+        assert text_of(tree.xpath("//h1")[0]) == (
+            "1 inappropriate sentence, 1 contradicted citation and 1 invalid citation "
+            "in 1 of 3 answers."
+        )
+        assert "3 answers by 2 systems · judge: ragassay/judge" in text_of(
+            tree.xpath("//header")[0]
+        )
 
-    def test_every_finding_is_listed_at_the_top_and_with_its_answer(self, tree, run):
-        top = text_of(tree.xpath("//section[@aria-labelledby='h-findings']")[0])
-        for evaluation, answer in zip(run.evaluations, answers_of(tree), strict=True):
-            for finding in evaluation.findings:
-                assert " ".join(finding.message.split()) in top
-                assert " ".join(finding.message.split()) in text_of(answer)
+    def test_the_words_of_a_run_without_an_answer_are_the_headline(self, run):
+        summary = Summary(**dict.fromkeys(COUNTS, 0))
+        assert lead_text(summary, ()) == headline(summary)
 
-    def test_the_worst_findings_come_first(self, tree):
-        titles = [text_of(e) for e in tree.xpath("//details[contains(@class, 'fg')]/summary")]
+    def test_a_run_without_a_serious_finding_does_not_say_that_all_is_well(self, run):
+        calm = run.evaluations[1:]
+        summary = summarize(calm, 2, 0, 0).model_copy(update={"looks": {"x": 3}, "n_undecided": 1})
+        assert lead_text(summary, calm) == (
+            "Nothing serious leads in 2 answers; 3 findings worth a look and 1 undecided verdict."
+        )
+
+    def test_each_finding_is_a_card_with_its_place(self, tree, run):
+        cards = tree.xpath("//li[starts-with(@class, 'card')]")
+        assert len(cards) == 6
+        for finding in run.evaluations[0].findings:
+            message = " ".join(finding.message.split())
+            (card,) = [card for card in cards if message in text_of(card)]
+            (place,) = card.xpath(".//a[starts-with(@href, '#answer=')]/@href")
+            assert place == f"#answer=1&s={finding.sentence}" if finding.sentence else "#answer=1"
+            if finding.sentence:
+                assert "Hostile" in text_of(card.xpath(".//p[@class='said']")[0])
+
+    def test_the_worst_come_first_and_are_there_before_the_script_is(self, page):
+        tree = html.document_fromstring(page)
+        titles = [text_of(e) for e in tree.xpath("//ol[@id='heads']/li/p[@class='what']/b")]
         assert titles == [
-            "1 Inappropriate sentence",
-            "1 Contradicted citation",
-            "1 Invalid citation",
-            "1 Unscored verdict",
-            "1 Brand new kind",
-            "1 Extractive nugget",
+            "Inappropriate sentence",
+            "Contradicted citation",
+            "Invalid citation",
+            "Unscored verdict",
+            "Brand new kind",
+            "Extractive nugget",
         ]
 
+    def test_the_systems_have_a_line_each_with_bars(self, tree):
+        rows = tree.xpath("//table[@class='systems']/tbody/tr")
+        assert [text_of(row.xpath("./th")[0]) for row in rows] == ["alpha", "beta | <b>"]
+        assert "1 of 2" in text_of(rows[0])
+        bars = rows[0].xpath(".//*[name()='svg']/@aria-label")
+        assert any(bar.startswith("Nugget recall: 50") and "95 % interval" in bar for bar in bars)
+
     def test_unscored_verdicts_are_counted_by_reason(self, tree):
-        top = text_of(tree.xpath("//section[@aria-labelledby='h-findings']")[0])
+        top = section(tree, "wrong")
         for line in ("2 rubric ratings: time-out", "1 evidence verdict: no evidence found"):
             assert line in top
 
-    def test_unscored_is_said_with_its_reason_and_never_a_number(self, tree):
+
+class TestWhy:
+    def test_unscored_is_said_with_its_reason_and_never_a_number(self, tree, page):
         second = answers_of(tree)[1]
-        metrics = [text_of(e) for e in second.xpath("./summary/span[@class='m']")]
-        assert metrics == [
-            "rubrics unscored (1 of 1 missing)",
-            "nugget recall unscored (1 of 1 missing)",
-            "citations support unscored (none to score)",
-        ]
         assert "unscored (time-out)" in text_of(second.xpath(".//ul[@class='strip']")[0])
+        scores = text_of(second.xpath(".//ul[@class='sc']")[0])
+        assert "Nugget recall unscored (1 of 1 missing)" in scores
+        entry = unpacked(page)["index"][1]
+        assert set(entry["scores"]) == {None} and set(entry["shown"]) == {"unscored"}
+
+    def test_the_index_counts_what_answers_are_filtered_by(self, page, run):
+        lists = unpacked(page)
+        assert [entry["id"] for entry in lists["index"]] == [e.record_id for e in run.evaluations]
+        first = lists["index"][0]
+        assert first["heads"] == [finding.kind for finding in run.evaluations[0].findings]
+        # A rating, a label and an evidence verdict.
+        assert (first["undecided"], first["unscored"]) == (0, 3)
+        assert len(first["scores"]) == len(lists["about"][0]["titles"])
+        assert [kind for _, kind in lists["heads-index"]][:2] == [
+            "inappropriate_sentence",
+            "contradicted_citation",
+        ]
+
+    def test_an_answer_reads_as_text_with_a_mark_for_each_sentence(self, tree, run):
+        links = answers_of(tree)[0].xpath(".//div[@class='prose']//a")
+        assert [text_of(a) for a in links] == [
+            " ".join(s.text.split()) for s in run.evaluations[0].sentences
+        ]
+        marks = [a.get("class") for a in links]
+        assert marks == ["s is-good", "s is-wrong", "s is-unscored", "s is-unscored"]
 
     def test_no_value_is_blank(self, tree):
         cells = tree.xpath("//td | //th | //b | //dd | //*[contains(@class, 'c ')]")
         assert not [cell for cell in cells if not text_of(cell)]
 
-    def test_each_citation_has_its_verdict_and_passage(self, tree):
-        second = answers_of(tree)[0].xpath(".//ol[@class='ss']/li")[1]
-        verdicts = [text_of(e) for e in second.xpath(".//*[contains(@class, 'c ')]")]
-        assert verdicts == [
-            "inappropriate62 %",
-            "contradicts",
-            "neutral",
-            "contradicts",
-            "invalid",
-            "1 query",
-        ]
-        assert len(second.xpath(".//blockquote")) == 3
+    def test_each_verdict_stands_with_its_passage_which_is_quoted_once(self, tree):
+        first, second = panes_of(answers_of(tree)[0])[:2]
+        verdicts = [text_of(e) for e in second.xpath(".//*[starts-with(@class, 'c ')]")]
+        assert verdicts == ["inappropriate62 %", "contradicts", "contradicts", "invalid", "neutral"]
+        assert len(second.xpath(".//blockquote")) == 2
+        # Evidence and citation rest on the same passage.
+        assert len(first.xpath(".//blockquote")) == 1
+        assert text_of(first.xpath(".//div[@class='quoted']")[0]).startswith(
+            "[1]supports97 % evidencesupports88 %"
+        )
 
-    def test_evidence_on_both_sides_names_its_article_and_leads_to_it(self, tree):
-        second = answers_of(tree)[0].xpath(".//ol[@class='ss']/li")[1]
+    def test_a_passage_names_its_article_and_leads_to_it(self, tree):
+        second = panes_of(answers_of(tree)[0])[1]
         assert "Found" in text_of(second)
         (link,) = second.xpath(".//a/@href")
         assert link == "https://pubmed.ncbi.nlm.nih.gov/31180123/"
 
     def test_how_a_sentence_was_searched_for_is_said(self, tree):
-        first, second = answers_of(tree)[0].xpath(".//ol[@class='ss']/li")[:2]
+        first, second = panes_of(answers_of(tree)[0])[:2]
         assert "there was no corpus. 2 documents looked at." in text_of(first)
         for words in (
             "against · 10 found, 7 new",
@@ -188,8 +273,7 @@ class TestContent:
             assert words in text_of(second)
 
     def test_a_citation_that_nobody_judged_is_unscored(self, tree):
-        third = answers_of(tree)[0].xpath(".//ol[@class='ss']/li")[2]
-        assert "[1]unscored (not judged)" in text_of(third)
+        assert "[1]unscored (not judged)" in text_of(panes_of(answers_of(tree)[0])[2])
 
     def test_a_step_that_was_not_run_is_named(self, tree):
         assert "Not judged for this answer: evidence for sentences." in text_of(answers_of(tree)[1])
@@ -205,6 +289,16 @@ class TestContent:
     def test_extractive_nuggets_are_marked(self, tree):
         assert len(tree.xpath("//span[@class='c plain'][text()='extractive']")) == 1
 
+    def test_a_source_is_there_once_and_cut_where_it_is_long(self, run):
+        long = Document(id="long", text="x" * (MOST_SOURCE_CHARS + 7))
+        evaluations = [e.model_copy(update={"sources": (long,)}) for e in run.evaluations]
+        lists = unpacked(render_html(run.manifest, run.summary, evaluations))
+        (source,) = lists["sources"]
+        assert [entry["sources"] for entry in lists["index"]] == [[0]] * 3
+        assert source.count("x") < MOST_SOURCE_CHARS + 10 and "7 more characters" in source
+
+
+class TestCanIBelieveIt:
     def test_charts_have_a_title_and_a_description(self, tree):
         for plot in tree.xpath("//svg[@class='plot']"):
             title, description = plot.get("aria-labelledby").split()
@@ -220,7 +314,7 @@ class TestContent:
         assert "price unknown" in text
 
     def test_the_judges_figures_come_with_data_and_command(self, tree):
-        judge = text_of(tree.xpath("//section[@aria-labelledby='h-judge']")[0])
+        judge = text_of(tree.xpath("//details[@id='cards']")[0])
         for part in ("0.71", "0.66", "SciFact, dev part", "ragassay meta-evaluate", "English only"):
             assert part in judge
 
@@ -235,12 +329,20 @@ class TestEmptyAndLarge:
         assert "No answer was evaluated" in page
         assert "every record was evaluated" in page
 
-    def test_many_answers_are_folded(self, run):
+    def test_many_answers_stay_small(self, run):
+        rng = random.Random(7)
+        words = [f"{a}{b}" for a in ("meta", "pro", "anti", "di") for b in ("gen", "dol", "fer")]
+        text = [" ".join(rng.choices(words, k=250)) for _ in range(1000)]
         many = [
-            run.evaluations[0].model_copy(update={"record_id": f"q{i}"}) for i in range(1, 1001)
+            run.evaluations[0].model_copy(
+                update={
+                    "record_id": f"q{i}",
+                    "sources": (Document(id=f"d{i}", text=text[i], title=f"Title {i}"),),
+                }
+            )
+            for i in range(1000)
         ]
         page = render_html(run.manifest, run.summary, many)
-        assert page.count('<details class="a" ') == 1000
-        assert not re.search(r'<details class="a"[^>]* open>', page)
-        # The texts of one such answer alone are some 6,000 characters.
-        assert len(page) < 1000 * 25_000
+        assert len(unpacked(page)["answers"]) == 1000
+        assert page.count("<article") == 0
+        assert len(page) < 10_000_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from answers import answer
+from pages import unfolded
 
 from ragassay.metrics.panel import panel_judgment
 from ragassay.metrics.summary import summarize
@@ -79,10 +80,10 @@ def test_where_nobody_differs_that_is_all_that_is_said(evaluations):
 
 
 def test_the_page_shows_the_panel_and_escapes_what_its_judges_wrote(manifest, evaluations):
-    page = render_html(manifest, summarize(evaluations, 3, 0, 0), evaluations)
-    assert '<h2 id="h-panel">The panel <small>2 judges</small></h2>' in page
+    page = unfolded(render_html(manifest, summarize(evaluations, 3, 0, 0), evaluations))
+    assert "<summary>The panel <small>2 judges</small></summary>" in page
     assert "Rubrics rated too by <b>openai/b</b>" in page
-    assert "The judges\N{RIGHT SINGLE QUOTATION MARK} reasons" in page
+    assert "The reasons for the ratings" in page
     assert "2.00 before it heard the others" in page
     assert "judges: 5.00, 4.00" in page
     assert HOSTILE not in page and "&lt;script&gt;alert" in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from answers import answer
+from pages import unfolded
 
 from ragassay.metrics.summary import summarize
 from ragassay.records import FileStamp, Judgment, Manifest, Signals, SourceGap
@@ -23,7 +24,8 @@ MANIFEST = Manifest(
 
 def rendered(render, *, signals: Signals | None) -> str:
     evaluations = [answer("r1", judgments=(RATED,), signals=signals)]
-    return render(MANIFEST, summarize(evaluations, 1, 0, 0), evaluations, [], [])
+    text = render(MANIFEST, summarize(evaluations, 1, 0, 0), evaluations, [], [])
+    return unfolded(text) if render is render_html else text
 
 
 def test_what_the_answer_hardly_covers_is_shown_escaped():

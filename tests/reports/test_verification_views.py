@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lxml import html
+from pages import unfolded
 
 from ragassay.records import (
     AnswerSentence,
@@ -100,16 +101,15 @@ def test_a_verifier_beside_the_judge_shows_its_own_card(run):
     views = view_judges(manifest)
     assert [(view.role, view.model) for view in views][1] == ("Verified", "small/verifier")
     page = render_html(manifest, *run[1:])
-    section = html.document_fromstring(page).xpath("//section[@aria-labelledby='h-judge']")[0]
+    section = html.document_fromstring(page).xpath("//details[@id='cards']")[0]
     text = " ".join(section.text_content().split())
-    assert "How far to trust these judges" in text
     assert "Verified by small/verifier. A verifier." in text
     assert "Verified by **small/verifier**. A verifier." in render_markdown(manifest, *run[1:])
 
 
 def test_both_reports_show_them_escaped(run):
     parts = (run[0], run[1], [EVALUATION])
-    page, text = render_html(*parts), render_markdown(*parts)
+    page, text = unfolded(render_html(*parts)), render_markdown(*parts)
     assert "<i>nugget</i>" not in page
     assert "A &lt;i&gt;nugget&lt;/i&gt;." in page
     assert "partial support" in page and "partial support" in text

@@ -76,16 +76,15 @@ def reason_of(signals: Signals, name: str) -> Reason:
     measure = measure_of(name)
     values = {s.sentence: s.values[measure] for s in signals.sentences if measure in s.values}
     if not values or measure not in words.sentence:
-        about, value = words.answer[name].about, number_text(signals.values[name])
-        text = words.reasons.answer.format(About=about[0].upper() + about[1:], value=value)
-        return Reason(text)
+        signal = words.answer[name]
+        wrong = "low" if signal.better == "high" else "high"
+        about = signal.about[0].upper() + signal.about[1:]
+        return Reason(words.reasons.answer.get(name, f"{about}: {wrong}."))
     number = _worst(values, words.answer[name].better == "high")
     twin = signals.sentences[number - 1].twin
     if measure == "redundancy" and twin:
-        alike = words.reasons.twin.format(n=number, twin=twin, value=number_text(values[number]))
-        return Reason(alike, (number, twin))
-    about, value = words.sentence[measure], number_text(values[number])
-    return Reason(words.reasons.sentence.format(n=number, about=about, value=value), (number,))
+        return Reason(words.reasons.twin.format(n=number, twin=twin), (number, twin))
+    return Reason(words.reasons.sentence[measure].format(n=number), (number,))
 
 
 def _opening(sentence: str) -> str:

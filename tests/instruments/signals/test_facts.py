@@ -79,6 +79,14 @@ def test_every_rubric_has_signals_and_every_signal_a_name():
         assert set(chosen.rated) <= set(words.answer)
 
 
+def test_every_rated_signal_has_a_reason_in_words():
+    words = load_signals()
+    assert set(words.reasons.sentence) == set(words.sentence) - {"place"}
+    for name in {name for chosen in words.rubrics.values() for name in chosen.rated}:
+        shown = words.answer[name].shown or name
+        assert measure_of(shown) in words.reasons.sentence or shown in words.reasons.answer
+
+
 def test_numbers_are_short():
     texts = [number_text(value) for value in (0.083, -0.5, 1.0, -2.345)]
     assert texts == [".08", "-.50", "1.00", "-2.35"] or texts == [".08", "-.50", "1.00", "-2.34"]
@@ -86,11 +94,11 @@ def test_numbers_are_short():
 
 def test_a_reason_points_to_the_worst_sentence_or_to_none():
     worst = reason_of(signals(), "mean_source_support")
-    assert worst.text == "Sentence 2: closest source sentence .08."
+    assert worst.text == "No source says what sentence 2 says."
     assert worst.sentences == (2,)
     assert reason_of(signals(), "most_redundancy").sentences == (2, 1)
     whole = reason_of(signals(), "connectives")
-    assert whole.text == "Connectives a sentence: .50."
+    assert whole.text == "Few words join the sentences (because, however, thus)."
     assert whole.sentences == ()
 
 
@@ -121,7 +129,7 @@ def test_the_score_is_the_expectation_of_the_ratings():
     assert judgment.rating == 2
     assert sum(judgment.distribution or ()) == pytest.approx(1, abs=1e-5)
     assert judgment.sentences == (2,)
-    assert judgment.rationale == "Sentence 2: closest source sentence .08."
+    assert judgment.rationale == "No source says what sentence 2 says."
 
 
 def test_what_lowers_nothing_is_no_reason():
