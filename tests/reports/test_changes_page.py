@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 from answers import answer
 from lxml import html
-from pages import Balance
+from pages import Balance, unpacked
 
 from ragassay.metrics.changes import Change, find_changes
 from ragassay.records import AnswerSentence, Evaluation, Finding
 from ragassay.reports.answer_changes import view_answer_change
 from ragassay.reports.changes import outcome_text, render_changes_html, view_change
-from ragassay.reports.packing import Packed, unpack
 
 RECALL, COHESION = "nuggets.recall", "rubric.cohesion"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -68,8 +67,7 @@ def many(n: int) -> Change:
 
 def rows_of(page: str) -> list[str]:
     """The packed rows of a page."""
-    chunks = html.document_fromstring(page).xpath("//script[@data-pack]/text()")
-    return [str(row) for row in unpack(Packed("answers", tuple(chunks)))]
+    return unpacked(page)["answers"]
 
 
 def words_of(markup: str) -> str:
