@@ -22,6 +22,7 @@ from ragassay.cli.qa import app as qa_app
 from ragassay.cli.rationales import rationales
 from ragassay.cli.report import report
 from ragassay.cli.review import review
+from ragassay.cli.runs import app as runs_app
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
 from ragassay.cli.strategies import strategies
@@ -56,6 +57,7 @@ app.command()(convert)
 app.command()(optimize)
 app.command()(finetune)
 app.command()(serve)
+app.add_typer(runs_app)
 app.add_typer(corpus_app)
 app.add_typer(nuggets_app)
 app.add_typer(grades_app)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.exits import BELOW, PARTIAL, errors_as_lines
 from ragassay.cli.options import Clusters
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ragassay.metrics.changes import Change
     from ragassay.runs.compare import SystemComparison
+
+
+class FailIf(StrEnum):
+    """The condition on which a gate fails."""
+
+    WORSE = "worse"
+
 
 MOST_PAIRS = 28
 """Most pairs whose tests are printed too: those of eight systems."""
@@ -42,6 +53,47 @@ def compare(
             "score into this folder."
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page: what changed, score by score and answer by answer, the worst "
+            "change first.",
+        ),
+    ] = None,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Compare this system alone with others; repeat for more. The first is the "
+            "baseline.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The run or system that the page and the gate compare with; by default the first.",
+        ),
+    ] = "",
+    fail_if: Annotated[
+        FailIf | None,
+        typer.Option(
+            help="Exit with 4 where a score, or the share of answers with a serious finding, is "
+            "significantly worse than the baseline's (paired permutation test over questions, "
+            "Holm over all scores compared). A score that the other side has for less than half "
+            "of the baseline's questions could not be measured: exit code 3, if nothing is worse."
+        ),
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="With --fail-if: fail also where a score is worse by more than this share of its "
+            "scale, significant or not; for few answers, of which nothing is significant.",
+        ),
+    ] = None,
 ) -> None:
     """Rank systems, and report which of them differ significantly.
 
@@ -64,24 +116,56 @@ def compare(
 
       ragassay compare runs/alpha runs/beta --score nuggets.recall --score rubric --out comparison
 
+      ragassay compare runs/old runs/new --html changes.html --fail-if worse --margin 0.05
+
+      ragassay compare runs/both --system alpha-rag --system beta-rag --html changes.html
+
       ragassay compare medaesqa_v1.json --score sentences --score citations --clusters clusters.json
 
-    Exit codes: 0 done; 1 error; 3 some answers or labels of a file could not be read.
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some answers or labels of a file could not be
+    read, or, with --fail-if, a score could not be measured; 4 worse, with --fail-if.
     """
     with errors_as_lines():
         from ragassay.cli.output import print_rejections
         from ragassay.runs.compare import compare as compare_runs
         from ragassay.runs.compare import write_comparison
 
-        found = compare_runs(runs, score or (), clusters)
+        if margin is not None and fail_if is None:
+            raise typer.BadParameter("--margin needs --fail-if worse")
+        found = compare_runs(runs, score or (), clusters, system or ())
         print_rejections(found.rejections)
         for warning in found.warnings:
             typer.echo(f"warning: {warning}", err=True)
-        _print(found)
+        if not fail_if:
+            _print(found)
         for path in write_comparison(found, out) if out else ():
             typer.echo(f"wrote {path}", err=True)
-    if found.rejections:
-        raise typer.Exit(PARTIAL)
+        changes = found.changes(baseline) if html or fail_if else ()
+        if html:
+            typer.echo(f"wrote {found.save_changes(changes, html)}", err=True)
+        code = _gate(changes, margin) if fail_if else 0
+    if code or found.rejections:
+        raise typer.Exit(code or PARTIAL)
+
+
+def _gate(changes: Sequence[Change], margin: float | None) -> int:
+    """Print a line for each score that failed; return the exit code, 0 where none did."""
+    from ragassay.metrics.changes import can_be_significant
+    from ragassay.reports.changes import outcome_text
+    from ragassay.runs.changes import gate
+
+    for change in changes:
+        typer.echo(outcome_text(change))
+    if margin is None and not any(can_be_significant(change.scores) for change in changes):
+        typer.echo("note: too few questions for any significance; --margin 0.05 counts them too")
+    verdicts = gate(changes, margin)
+    for verdict in verdicts:
+        typer.echo(verdict.text)
+    if not verdicts:
+        typer.echo("passed: nothing is worse")
+    if any(verdict.is_worse for verdict in verdicts):
+        return BELOW
+    return PARTIAL if verdicts else 0
 
 
 def _print(comparison: SystemComparison) -> None:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 from ragassay.records import AttackFigure, Audit, Score, Variant
 from ragassay.reports.attack_titles import attack_title
+from ragassay.reports.audit_groups import CHANCE_PLACE, view_groups
 from ragassay.reports.certificate import (
     EXPLANATION,
     TrustLine,
+    basis_text,
     target_title,
     view_certificate,
 )
-from ragassay.reports.html import STYLE, content_policy, page_environment
+from ragassay.reports.html import content_policy, page_environment
 from ragassay.reports.labels import without_controls
 from ragassay.reports.markdown import certificate_block, escape, table
 from ragassay.reports.provenance import usage_text
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-AUDIT_PAGE = "audit.html.j2"
+AUDIT_PAGE, STYLE = "audit.html.j2", "audit_style.html.j2"
 RATINGS_TITLE = "Mean rating, whole and damaged"
 ATTACKS_TITLE = "Every attack"
 DESIRED = (
@@ -88,12 +90,13 @@ def render_audit_html(audit: Audit) -> str:
     style = environment.get_template(STYLE).render()
     page = environment.get_template(AUDIT_PAGE).render(
         audit=audit,
-        certificate=view_certificate(audit),
+        headline=view_certificate(audit).headline,
+        basis=basis_text(audit),
         explanation=EXPLANATION,
-        ratings=view_ratings(audit),
-        variants=VARIANT_TITLES,
+        sections=view_groups(audit),
+        attack_row=_attack_row,
+        chance=CHANCE_PLACE,
         desired=DESIRED,
-        attacks=view_attacks(audit),
         columns=(*ATTACK_WORDS, *ATTACK_NUMBERS),
         measures_note=MEASURES_NOTE,
         unchanged=unchanged_lines(audit),

@@ -32,6 +32,8 @@ NO_ROOM: tuple[str, str, TrustTone] = ("no room", "?", "unscored")
 """For whole answers at the top of the scale: an injection cannot raise them, so nothing is learnt.
 """
 
+ABOUT_RUBRICS: tuple[AttackFamily, ...] = ("rubric", "pair")
+
 WORST_FIRST: tuple[Trust | None, ...] = ("blind", "weak", None, "trusted")
 
 EXPLANATION = (
@@ -71,16 +73,29 @@ class CertificateView:
 
 def view_certificate(audit: Audit) -> CertificateView:
     """Return the lines of an audit's certificate; injected text is one line."""
-    rubrics = [*_of(audit, "rubric"), *_of(audit, "pair")]
-    clinical = tuple(
-        _line(f"Changed facts: {target_title(t.target).lower()}", t) for t in _of(audit, "clinical")
-    )
+    groups = certificate_groups(audit)
+    rubrics = [group for group in groups if group[1][0].family in ABOUT_RUBRICS]
     return CertificateView(
-        headline=trust_headline(rubrics),
-        rubrics=tuple(_line(target_title(trust.target), trust) for trust in rubrics),
-        others=(*clinical, *_injection(_of(audit, "injection"))),
+        headline=trust_headline([trusts[0] for _, trusts in rubrics]),
+        rubrics=tuple(line for line, _ in rubrics),
+        others=tuple(line for line, trusts in groups if trusts[0].family not in ABOUT_RUBRICS),
         basis=basis_text(audit),
     )
+
+
+def certificate_groups(audit: Audit) -> tuple[tuple[TrustLine, tuple[TargetTrust, ...]], ...]:
+    """Return each line of a certificate with the verdicts that it stands for."""
+    rubrics = [
+        (_line(target_title(t.target), t), (t,))
+        for family in ABOUT_RUBRICS
+        for t in _of(audit, family)
+    ]
+    clinical = [
+        (_line(f"Changed facts: {target_title(t.target).lower()}", t), (t,))
+        for t in _of(audit, "clinical")
+    ]
+    injected = tuple(_of(audit, "injection"))
+    return (*rubrics, *clinical, *((line, injected) for line in _injection(injected)))
 
 
 def trust_headline(rubrics: Sequence[TargetTrust]) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.formats.clusters import read_clusters
+from ragassay.metrics.changes import Change
 from ragassay.metrics.leaderboard import Leaderboard, leaderboard
 from ragassay.records import Evaluation, Manifest, Rejection
+from ragassay.reports.changes import render_changes_html
 from ragassay.reports.comparison import leaderboards_csv, leaderboards_latex, tests_csv
 from ragassay.reports.figures import interval_plot
+from ragassay.runs.changes import Side, changes_between
 from ragassay.runs.folder import RunFolder, write_whole
 from ragassay.runs.people import labelled_evaluations
 from ragassay.runs.pooling import Clusters, with_pooled_scores
@@ -38,11 +41,39 @@ class SystemComparison:
         boards: One for each score, with the tests behind it.
         warnings: Why the systems may not be comparable, one sentence each.
         rejections: What could not be read of files of answers with people's labels.
+        sides: What is compared answer by answer: the runs, or the systems of a single run.
+        wanted: The scores that were asked for; none for the main ones.
     """
 
     boards: tuple[Leaderboard, ...]
     warnings: tuple[str, ...]
     rejections: tuple[Rejection, ...] = ()
+    sides: tuple[Side, ...] = ()
+    wanted: tuple[str, ...] = ()
+
+    def changes(self, baseline: str = "") -> tuple[Change, ...]:
+        """Compare each side with the baseline, score by score and answer by answer.
+
+        Args:
+            baseline: Name of a side; by default the first.
+
+        Raises:
+            InputError: There is no such side, or no other.
+        """
+        return changes_between(self.sides, self.wanted, baseline)
+
+    def save(self, path: str | Path, baseline: str = "") -> Path:
+        """Write the comparison, answer by answer, as one self-contained HTML page.
+
+        Raises:
+            InputError: As for `changes`.
+        """
+        return self.save_changes(self.changes(baseline), path)
+
+    def save_changes(self, changes: Sequence[Change], path: str | Path) -> Path:
+        """Write changes that are known already, as `save` does."""
+        page = render_changes_html(changes, self.warnings)
+        return write_files(Path(path).parent, {Path(path).name: page})[0]
 
 
 @dataclass(frozen=True)
@@ -56,7 +87,10 @@ class _Run:
 
 
 def compare(
-    folders: Sequence[str | Path], keys: Sequence[str] = (), clusters: str | Path | None = None
+    folders: Sequence[str | Path],
+    keys: Sequence[str] = (),
+    clusters: str | Path | None = None,
+    systems: Sequence[str] = (),
 ) -> SystemComparison:
     """Compare the systems of one run or of several.
 
@@ -67,6 +101,7 @@ def compare(
         keys: Keys of scores, or groups of them ("rubric"), or "all"; by default `DEFAULT_KEYS`.
         clusters: MedAESQA's clusters of the sentences that files of labels are about; else they are
             clustered here.
+        systems: Names of the systems to compare, in order; by default all.
 
     Raises:
         InputError: A folder has no run or is given twice, there are fewer than two systems, or no
@@ -77,17 +112,22 @@ def compare(
     if twice is not None:
         raise InputError(f"{twice} is given twice; give each run once")
     known = read_clusters(Path(clusters)) if clusters else None
-    runs = [_read(Path(folder), known) for folder in folders]
-    systems = _systems(runs)
-    if not systems or (len(systems) < 2 and all(run.manifest for run in runs)):
-        there = f"only {next(iter(systems))!r}" if systems else "no evaluated answer"
+    runs = _only([_read(Path(folder), known) for folder in folders], systems)
+    ranked = _systems(runs)
+    if not ranked or (len(ranked) < 2 and all(run.manifest for run in runs)):
+        there = f"only {next(iter(ranked))!r}" if ranked else "no evaluated answer"
         raise InputError(
             f"no systems to compare: there is {there}; give a run of several systems, "
             "or several runs"
         )
-    boards = [leaderboard(systems, key) for key in _chosen(systems, keys)]
-    rejections = tuple(rejection for run in runs for rejection in run.rejections)
-    return SystemComparison(tuple(boards), tuple(_warnings(runs)), rejections)
+    chosen = _chosen(ranked, keys)
+    return SystemComparison(
+        boards=tuple(leaderboard(ranked, key) for key in chosen),
+        warnings=tuple(_warnings(runs)),
+        rejections=tuple(rejection for run in runs for rejection in run.rejections),
+        sides=_sides(runs),
+        wanted=tuple(chosen) if keys else (),
+    )
 
 
 def write_comparison(comparison: SystemComparison, out: Path) -> tuple[Path, ...]:
@@ -148,6 +188,38 @@ def _by_people(path: Path, clusters: Clusters | None) -> _Run:
     labelled, rejections = labelled_evaluations(path)
     pooled = with_pooled_scores(labelled, lambda texts: Embedder(EMBEDDED).encode(texts), clusters)
     return _Run(path, None, pooled, n_failed=0, is_finished=True, rejections=rejections)
+
+
+def _only(runs: Sequence[_Run], systems: Sequence[str]) -> list[_Run]:
+    """Return the runs with the answers of these systems alone, in this order; all without any."""
+    if not systems:
+        return list(runs)
+    known = dict.fromkeys(e.system for run in runs for e in run.evaluations if e.system)
+    for name in systems:
+        if name not in known:
+            raise InputError(f"there is no system {name!r}; there are {', '.join(known) or 'none'}")
+    order = list(systems)
+    return [
+        replace(
+            run,
+            evaluations=tuple(
+                sorted(
+                    (e for e in run.evaluations if e.system in order),
+                    key=lambda e: order.index(e.system or ""),
+                )
+            ),
+        )
+        for run in runs
+    ]
+
+
+def _sides(runs: Sequence[_Run]) -> tuple[Side, ...]:
+    """Return the runs, each with all its answers; of a single run, its systems."""
+    if len(runs) > 1:
+        return tuple(
+            Side(name, run.evaluations) for name, run in zip(_run_names(runs), runs, strict=True)
+        )
+    return tuple(Side(name, tuple(found)) for name, found in _systems(runs).items())
 
 
 def _systems(runs: Sequence[_Run]) -> dict[str, list[Evaluation]]:

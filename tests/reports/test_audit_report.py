@@ -86,16 +86,60 @@ def chips_of(page: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def test_a_verdict_is_said_by_word_sign_and_colour():
-    found = chips_of(render_audit_html(build_audit()))
-    assert found == {
-        "Cohesion": ("✓ trusted", "c good"),
-        "Coherence": ("~ weak", "c wary"),
-        "Relevancy": ("✗ blind", "c bad"),
-        "Completeness": ("? too few", "c unscored"),
-        "Changed facts: citations support": ("✓ trusted", "c good"),
-        "Instructions in the answer": ("✗ blind", "c bad"),
-    }
+def groups_of(page: str) -> list[html.HtmlElement]:
+    """The folded lines of an audit's page."""
+    return html.document_fromstring(page).xpath("//details[contains(@class, 'g ')]")
+
+
+def test_a_verdict_is_said_by_word_sign_and_colour_the_worst_first():
+    found = [
+        (
+            text_of(group.xpath("summary/span[@class='t']")[0]),
+            text_of(group.xpath("summary/span[2]/span")[0]),
+            group.xpath("summary/span[2]/span/@class")[0],
+        )
+        for group in groups_of(render_audit_html(build_audit()))
+    ]
+    assert found == [
+        ("Relevancy", "✗ blind", "c bad"),
+        ("Coherence", "~ weak", "c wary"),
+        ("Completeness", "? too few", "c unscored"),
+        ("Cohesion", "✓ trusted", "c good"),
+        ("Instructions in the answer", "✗ blind", "c bad"),
+        ("Changed facts: citations support", "✓ trusted", "c good"),
+    ]
+
+
+def test_the_headline_is_said_once():
+    page = text_of(html.document_fromstring(render_audit_html(build_audit())))
+    assert page.count(view_certificate(build_audit()).headline) == 1
+
+
+def test_a_line_is_drawn_as_the_share_found():
+    relevancy, coherence, *_ = groups_of(render_audit_html(build_audit()))
+    (bar,) = relevancy.xpath("summary//rect[@class='fill']")
+    assert (bar.get("x"), bar.get("width")) == ("0", "10.0")
+    assert "2 of 20 extreme damage" in text_of(relevancy.xpath("summary")[0])
+    assert "16 of 20" in text_of(coherence.xpath("summary")[0])
+    # Whole 5.00, damaged 4.60, on a scale of 1 to 5.
+    widths = relevancy.xpath("div//div[@class='bars']//rect[@class='fill']/@width")
+    assert widths == ["100.0", "90.0"]
+
+
+def test_of_injected_text_the_largest_rise_is_drawn_from_the_middle():
+    group = next(
+        g for g in groups_of(render_audit_html(build_audit())) if "Instructions" in text_of(g)
+    )
+    assert "largest rise: Cohesion +1.00 points" in text_of(group.xpath("summary")[0])
+    (bar,) = group.xpath("summary//rect[@class='fill']")
+    assert (bar.get("x"), bar.get("width")) == ("50", "50.0")
+
+
+def test_figures_that_no_line_stands_for_are_shown_too():
+    audit = build_audit().model_copy(update={"certificate": ()})
+    (group,) = groups_of(render_audit_html(audit))
+    assert text_of(group.xpath("summary/span[@class='t']")[0]) == "Other scores"
+    assert len(group.xpath(".//tbody/tr")) == len(audit.figures)
 
 
 def test_the_headline_names_what_is_not_trusted():
@@ -145,11 +189,11 @@ def test_the_page_is_self_contained_and_well_formed():
 def test_every_row_of_a_table_has_its_columns():
     tree = html.document_fromstring(render_audit_html(build_audit()))
     tables = tree.xpath("//table")
-    assert len(tables) == 2
+    assert len(tables) == 6
     for table in tables:
         n_columns = len(table.xpath("thead/tr/th"))
         assert {len(row.xpath("th|td")) for row in table.xpath("tbody/tr")} == {n_columns}
-    assert len(tables[1].xpath("tbody/tr")) == len(build_audit().figures)
+    assert len(tree.xpath("//tbody/tr")) == len(build_audit().figures)
 
 
 def test_what_got_through_and_what_was_left_alone_are_named():

@@ -1,0 +1,241 @@
+"""Changes between two runs or systems, in words and as one self-contained page.
+
+First the outcome in a sentence and a plot of differences, then every pair of answers, the worst
+change first. Answers, questions and names are untrusted: the templates escape everything.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragassay.metrics.changes import (
+    MARGIN,
+    Change,
+    Direction,
+    ScoreChange,
+    can_be_significant,
+)
+from ragassay.metrics.significance import ALPHA
+from ragassay.reports.answer_changes import AnswerChangeView, view_answer_change
+from ragassay.reports.comparison import p_text
+from ragassay.reports.html import content_policy, page_environment
+from ragassay.reports.labels import without_controls
+from ragassay.reports.packing import CHUNK, pack
+from ragassay.reports.score_words import difference_text, interval_text, score_name
+from ragassay.reports.text import NBSP, NOT_DEFINED, count_text, format_value, join_words
+
+PAGE, STYLE, SCRIPT = "compare.html.j2", "compare_style.html.j2", "compare_script.html.j2"
+ROW = "compare_answer.html.j2"
+PLOT_WIDTH = 240.0
+LIMITS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""Where the axis of differences may end, as a share of a scale."""
+
+WORDS: dict[Direction, str] = {"worse": "worse", "better": "better", "same": "no clear change"}
+METHOD = (
+    "Each score is a mean over the questions that both sides answer. Significance: paired "
+    f"permutation tests over questions, two-sided, at {ALPHA:g} after Holm's correction over all "
+    "scores shown; intervals of 95 % resample questions. An answer is worse with more serious "
+    "findings than before, or, with as many, where its scores fall by more than "
+    f"{MARGIN:.0%} of their scales on average; better is the reverse."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreLine:
+    """A score's change: in words, and where its mark and interval lie on the plot."""
+
+    title: str
+    old: str
+    new: str
+    difference: str
+    interval: str
+    word: str
+    direction: Direction
+    detail: str
+    x: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """A comparison with the baseline; `limit` is the end of the plot's axis in per cent."""
+
+    old: str
+    new: str
+    headline: str
+    limit: str
+    lines: tuple[ScoreLine, ...]
+    notes: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+def render_changes_html(changes: Sequence[Change], warnings: Sequence[str] = ()) -> str:
+    """Render comparisons with one baseline as a page for a browser.
+
+    Args:
+        changes: At least one, as `find_changes` returns them.
+        warnings: Why the sides may not be comparable.
+
+    Returns:
+        An HTML document; the same bytes for the same input.
+    """
+    environment = page_environment()
+    style = environment.get_template(STYLE).render()
+    script = environment.get_template(SCRIPT).render(chunk_size=CHUNK)
+    answers = [
+        view_answer_change(answer, change, place)
+        for place, change in enumerate(changes)
+        for answer in change.answers
+    ]
+    row = environment.get_template(ROW)
+    rows = [
+        without_controls(row.render(a=answer, number=number))
+        for number, answer in enumerate(answers, 1)
+    ]
+    page = environment.get_template(PAGE).render(
+        changes=[view_change(change) for change in changes],
+        warnings=warnings,
+        method=METHOD,
+        width=PLOT_WIDTH,
+        counts=[(name, sum(map(test, answers))) for name, test in FILTERS.items()],
+        index=json.dumps([_index(answer) for answer in answers], separators=(",", ":")),
+        chunks=pack("answers", rows).chunks,
+        style=style,
+        script=script,
+        policy=content_policy(style, script),
+    )
+    return without_controls(page)
+
+
+FILTERS = {
+    "all": lambda answer: True,
+    "worse": lambda answer: answer.direction == "worse",
+    "better": lambda answer: answer.direction == "better",
+    "new findings": lambda answer: bool(answer.appeared),
+}
+"""Tests that narrow the list of answers."""
+
+
+def _index(answer: AnswerChangeView) -> list[int]:
+    """Return what the page filters by: the place of its comparison, and each filter as 0 or 1."""
+    return [answer.place, *(int(test(answer)) for test in FILTERS.values())]
+
+
+def view_change(change: Change) -> ChangeView:
+    """Return the view of one comparison."""
+    limit = _limit(change.scores)
+    return ChangeView(
+        old=change.old,
+        new=change.new,
+        headline=outcome_text(change),
+        limit=f"{limit * 100:g}{NBSP}%",
+        lines=tuple(_line(score, limit) for score in change.scores),
+        notes=tuple(_notes(change)),
+        lost=tuple(e.question for e in change.only_old),
+    )
+
+
+def outcome_text(change: Change) -> str:
+    """Say in one sentence what became better and worse.
+
+    "beta is worse than alpha on 3 of 5 scores, better on none; 12 of 40 answers got worse, none
+    better."
+    """
+    if not change.answers:
+        return f"{change.new} answers none of the questions that {change.old} answers."
+    scores = [score for score in change.scores if score.test.n_questions]
+    worse, better = (sum(score.direction == way for score in scores) for way in ("worse", "better"))
+    of = count_text(len(scores), "score")
+    if not worse and not better:
+        start = f"{change.new} differs clearly from {change.old} on none of {of}"
+    elif worse:
+        start = f"{change.new} is worse than {change.old} on {worse} of {of}, better on "
+        start += str(better or "none")
+    else:
+        start = f"{change.new} is better than {change.old} on {better} of {of}, worse on none"
+    ways = [answer.direction for answer in change.answers]
+    of = f"of {count_text(len(ways), 'answer')}"
+    n_worse, n_better = (ways.count(way) or "none" for way in ("worse", "better"))
+    return f"{start}; {n_worse} {of} got worse, {n_better} better."
+
+
+def _notes(change: Change) -> list[str]:
+    notes: list[str] = []
+    if change.answers and not can_be_significant(change.scores):
+        n = max(score.test.n_questions for score in change.scores)
+        few = count_text(n, "question")
+        scores = count_text(len(change.scores), "score")
+        notes.append(f"With {few} and {scores} no difference can be significant.")
+    lost = [
+        f"{count_text(len(found), 'answer')} of {name}"
+        for name, found in ((change.old, change.only_old), (change.new, change.only_new))
+        if found
+    ]
+    if lost:
+        notes.append(f"Without a partner, and left out: {join_words(lost)}.")
+    return notes
+
+
+def change_text(score: ScoreChange) -> str:
+    """Return a change in one line: from, to, difference, interval, p."""
+    test = score.test
+    shown = f"{format_value(score.old, score.scale)} -> {format_value(score.new, score.scale)}"
+    ends = interval_text(test, score.scale)
+    interval = f" ({ends})" if ends else ""
+    number = difference_text(test.difference, score.scale)
+    way = ", lower is better" if score.lower_is_better else ""
+    return (
+        f"{shown}, {number}{interval}, p{NBSP}{p_text(test.p_holm)} over "
+        f"{count_text(test.n_questions, 'question')}{way}"
+    )
+
+
+def _line(score: ScoreChange, limit: float) -> ScoreLine:
+    test = score.test
+    # The better end stands on the right, also where less is better.
+    low, high = sorted(
+        (score.as_gain(end) for end in (test.low, test.high)), key=lambda gain: gain or 0.0
+    )
+    measured = test.n_questions > 0
+    parts = [count_text(test.n_questions, "question")]
+    if test.n_questions < score.n_questions:
+        parts[0] += f" of {score.n_questions}"
+    if score.lower_is_better:
+        parts.append("lower is better")
+    if measured:
+        parts.append(f"p{NBSP}{p_text(test.p_holm)}")
+    return ScoreLine(
+        title=score_name(score.key),
+        old=format_value(score.old, score.scale),
+        new=format_value(score.new, score.scale),
+        difference=difference_text(test.difference, score.scale) if measured else NOT_DEFINED,
+        interval=interval_text(test, score.scale),
+        word=WORDS[score.direction] if measured else "not measured",
+        direction=score.direction,
+        detail=", ".join(parts),
+        x=_place(score.gain, limit),
+        low=_place(low, limit),
+        high=_place(high, limit),
+    )
+
+
+def _limit(scores: Sequence[ScoreChange]) -> float:
+    """Return the end of the axis: the least that holds every interval."""
+    ends = [
+        abs(gain)
+        for score in scores
+        for end in (score.test.difference, score.test.low, score.test.high)
+        if (gain := score.as_gain(end)) is not None
+    ]
+    return next((limit for limit in LIMITS if limit >= max(ends, default=0.0)), 1.0)
+
+
+def _place(gain: float | None, limit: float) -> float | None:
+    if gain is None or not math.isfinite(gain):
+        return None
+    share = max(-1.0, min(1.0, gain / limit))
+    return round(PLOT_WIDTH / 2 * (1 + share * 0.96), 1)

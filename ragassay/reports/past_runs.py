@@ -1,0 +1,98 @@
+"""Past runs for the terminal: two lines each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from ragassay.records.base import Frozen
+from ragassay.reports.labels import one_line
+from ragassay.reports.score_words import score_name
+from ragassay.reports.text import NOT_DEFINED, SHARE_SCALE, count_text, format_value, score_group
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+STYLES = {"failed": "bold red", "damaged": "bold red", "stopped": "yellow", "running": "blue"}
+LIKERT = (1.0, 5.0)
+MOST_NAME = 32
+
+
+State = Literal["finished", "running", "stopped", "failed", "damaged"]
+
+
+class PastRun(Frozen):
+    """A run of a folder.
+
+    Attributes:
+        name: Name of its folder.
+        path: The folder.
+        when: When it was last written to, in UTC.
+        state: "failed" is a finished run of which no answer was evaluated.
+        n_evaluated: Answers with an evaluation so far.
+        n_records: Answers that it was to evaluate.
+        judge: Its judge.
+        scores: The main ones of a finished run; None where unscored.
+        n_findings: Findings that lead its report; None where the run is not finished.
+        note: An audit's verdict, or what is wrong with a damaged folder.
+    """
+
+    name: str
+    path: Path
+    when: datetime
+    state: State
+    n_evaluated: int = 0
+    n_records: int = 0
+    judge: str = ""
+    scores: dict[str, float | None] = Field(default_factory=dict)
+    n_findings: int | None = None
+    note: str = ""
+
+
+def past_run_lines(runs: Sequence[PastRun]) -> Iterator[RenderableType]:
+    """Yield two lines for each run: name, time and state; then its scores and its judge."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    width = min(MOST_NAME, max((len(run.name) for run in runs), default=0))
+    for run in runs:
+        first = Text(f"{one_line(run.name):<{width}}", style="bold")
+        first.append(f"  {run.when:%Y-%m-%d %H:%M}  ", style="not bold")
+        yield first.append(state_text(run), style=STYLES.get(run.state, "not bold"))
+        if told := detail_text(run):
+            yield Padding(Text(one_line(told), style="dim"), (0, 0, 0, width + 2))
+
+
+def state_text(run: PastRun) -> str:
+    """Return how far a run came, and how many findings lead its report."""
+    if run.state == "damaged":
+        return "damaged"
+    if run.state == "failed":
+        return f"failed: no answer of {run.n_records} was evaluated"
+    if run.state != "finished":
+        return f"{run.state} at {run.n_evaluated} of {run.n_records}"
+    parts = [f"finished, {count_text(run.n_evaluated, 'answer')}"]
+    if run.n_records > run.n_evaluated:
+        parts.append(f"{run.n_records - run.n_evaluated} failed")
+    if run.n_findings is not None:
+        parts.append(count_text(run.n_findings, "finding"))
+    return ", ".join(parts)
+
+
+def detail_text(run: PastRun) -> str:
+    """Return a run's main scores, note and judge."""
+    scores = [
+        f"{score_name(key).lower()} {_value(key, value)}" for key, value in run.scores.items()
+    ]
+    parts = [", ".join(scores), run.note.rstrip("."), run.judge and f"by {run.judge}"]
+    return "; ".join(part for part in parts if part)
+
+
+def _value(key: str, value: float | None) -> str:
+    if value is None:
+        return NOT_DEFINED
+    return format_value(value, LIKERT if score_group(key) == "rubric" else SHARE_SCALE)

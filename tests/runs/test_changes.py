@@ -1,0 +1,134 @@
+"""The gate and the page of what changed, from run folders."""
+
+from __future__ import annotations
+
+import pytest
+from answers import answer, written_run
+from typer.testing import CliRunner
+
+import ragassay
+from ragassay.cli import app
+from ragassay.errors import InputError
+from ragassay.records import Finding
+from ragassay.runs.changes import gate
+from ragassay.runs.compare import compare
+
+RECALL = "nuggets.recall"
+RUBRICS = ("rubric.cohesion", "rubric.relevancy")
+
+
+def run_of(path, recall: float, n: int = 8, system: str | None = None, **fields: object):
+    return written_run(
+        path,
+        [answer(f"r{i}", f"t{i}", system, scores={RECALL: recall}, **fields) for i in range(n)],
+    )
+
+
+def call(*arguments: object) -> tuple[int, list[str]]:
+    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
+    return result.exit_code, result.output.replace("\u00a0", " ").splitlines()
+
+
+def test_a_gate_fails_on_a_significant_fall(tmp_path):
+    old, new = run_of(tmp_path / "old", 0.9), run_of(tmp_path / "new", 0.4)
+    code, lines = call("compare", old, new, "--fail-if", "worse")
+    assert code == 4
+    assert lines == [
+        "new is worse than old on 1 of 2 scores, better on none; 8 of 8 answers got worse, "
+        "none better.",
+        "worse: Nugget recall of new: 90 % -> 40 %, \u221250 points (\u221250 to \u221250), "
+        "p 0.016 over 8 questions",
+    ]
+
+
+def test_a_gate_passes_what_is_better(tmp_path):
+    old, new = run_of(tmp_path / "old", 0.4), run_of(tmp_path / "new", 0.9)
+    code, lines = call("compare", old, new, "--fail-if", "worse", "--margin", "0")
+    assert (code, lines[-1]) == (0, "passed: nothing is worse")
+
+
+def test_few_answers_fail_by_a_margin_alone(tmp_path):
+    old, new = run_of(tmp_path / "old", 0.9, n=3), run_of(tmp_path / "new", 0.8, n=3)
+    code, lines = call("compare", old, new, "--fail-if", "worse")
+    assert code == 0
+    assert any("too few questions" in line for line in lines)
+    assert call("compare", old, new, "--fail-if", "worse", "--margin", "0.05")[0] == 4
+    assert call("compare", old, new, "--fail-if", "worse", "--margin", "0.2")[0] == 0
+
+
+def test_what_cannot_be_measured_is_told_apart_from_worse(tmp_path):
+    old, new = run_of(tmp_path / "old", 0.9), run_of(tmp_path / "new", 0.9, n=3)
+    code, lines = call("compare", old, new, "--fail-if", "worse")
+    assert code == 3
+    assert lines[-1] == "could not be measured: Nugget recall of new: 3 of 8 questions of old"
+
+
+def test_new_serious_findings_fail_a_gate(tmp_path):
+    wrong = Finding(kind="contradicted_citation", message="Wrong.", sentence=1)
+    old = run_of(tmp_path / "old", 0.9)
+    new = run_of(tmp_path / "new", 0.9, findings=(wrong,))
+    code, lines = call("compare", old, new, "--fail-if", "worse")
+    assert code == 4
+    assert lines[-1].startswith("worse: Answers with a serious finding of new: 0 % -> 100 %")
+
+
+def test_a_margin_without_a_gate_is_wrong_usage(tmp_path):
+    code, lines = call("compare", tmp_path, "--margin", "0.1")
+    assert code == 2
+    assert any("needs --fail-if" in line for line in lines)
+
+
+def test_runs_of_the_same_systems_are_compared_system_by_system(tmp_path):
+    def run(name: str, recall: float):
+        both = [
+            answer(f"{s}{i}", f"t{i}", s, scores={RECALL: recall}) for s in "ab" for i in range(4)
+        ]
+        return written_run(tmp_path / name, both)
+
+    (change,) = compare([run("old", 0.5), run("new", 0.4)]).changes()
+    assert (change.old, change.new) == ("old", "new")
+    assert {(p.old.record_id, p.new.record_id) for p in change.answers} == {
+        (f"{s}{i}", f"{s}{i}") for s in "ab" for i in range(4)
+    }
+
+
+def test_systems_of_a_run_are_compared_with_the_first_or_the_baseline(tmp_path):
+    every = [
+        answer(f"{s}{i}", f"t{i}", s, scores={RECALL: v})
+        for s, v in (("a", 0.9), ("b", 0.5), ("c", 0.1))
+        for i in range(2)
+    ]
+    run = written_run(tmp_path / "run", every)
+    found = compare([run], systems=["c", "a"])
+    assert [(c.old, c.new) for c in found.changes()] == [("c", "a")]
+    assert [row.system for row in found.boards[0].rows] == ["a", "c"]
+    assert [(c.old, c.new) for c in compare([run]).changes("b")] == [("b", "a"), ("b", "c")]
+    with pytest.raises(InputError, match="no system 'x'; there are a, b, c"):
+        compare([run], systems=["x"])
+    with pytest.raises(InputError, match=r"no 'x' to compare with; there are a, b, c"):
+        compare([run]).changes("x")
+
+
+def test_the_mean_of_the_rubrics_stands_for_all_of_them(tmp_path):
+    def run(name: str, value: float):
+        rated = [answer("r", "t", scores=dict.fromkeys(RUBRICS, value))]
+        return written_run(tmp_path / name, rated)
+
+    runs = [run("old", 0.6), run("new", 0.4)]
+    (change,) = compare(runs).changes()
+    assert [score.key for score in change.scores] == ["findings.serious", "rubric.mean"]
+    (change,) = compare(runs, ["rubric"]).changes()
+    assert [score.key for score in change.scores] == ["findings.serious", *RUBRICS]
+
+
+def test_from_python_a_comparison_is_saved_and_gated(tmp_path):
+    found = ragassay.compare([run_of(tmp_path / "old", 0.9), run_of(tmp_path / "new", 0.4)])
+    page = found.save(tmp_path / "pages" / "changes.html")
+    assert "new is worse than old on 1 of 2 scores" in page.read_text()
+    assert [verdict.key for verdict in gate(found.changes())] == [RECALL]
+
+
+def test_one_system_has_nothing_to_compare(tmp_path):
+    code, lines = call("compare", run_of(tmp_path / "run", 0.5), "--fail-if", "worse")
+    assert code == 1
+    assert "no systems to compare" in lines[0]

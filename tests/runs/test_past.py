@@ -1,0 +1,164 @@
+"""Past runs of a folder, listed and opened."""
+
+from __future__ import annotations
+
+import json
+import os
+import webbrowser
+from pathlib import Path
+
+import pytest
+from answers import answer, written_run
+from filelock import FileLock
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.errors import InputError
+from ragassay.metrics.summary import summarize
+from ragassay.records import Audit, FileStamp, Finding
+from ragassay.runs.folder import RunFolder, write_whole
+from ragassay.runs.past import find_run, page_of, past_runs
+
+WRONG = Finding(kind="contradicted_citation", message="Wrong.", sentence=1)
+
+
+def at(run: Path, when: int) -> Path:
+    """Say when a run was last written to."""
+    for file in run.iterdir():
+        os.utime(file, (when, when))
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """An old finished run, a newer stopped one, an audit, a damaged one, and no run at all."""
+    runs = tmp_path / "runs"
+    both = [answer(f"r{i}", f"t{i}", scores={"nuggets.recall": 0.5}) for i in range(2)]
+    first = [both[0], both[1].model_copy(update={"findings": (WRONG,)})]
+    at(written_run(runs / "first", first, judge="openai/judge"), 1_000_000_000)
+    stamp = FileStamp(name="a.jsonl", sha256="0" * 64, n_items=90)
+    at(written_run(runs / "half", both, is_finished=False, answers=stamp), 1_200_000_000)
+    audit = written_run(runs / "audited", both, is_finished=False)
+    found = Audit(judge="judge", n_answers=1, seed=0, pools="audit")
+    write_whole(RunFolder(audit).audit_file, found.model_dump_json())
+    at(audit, 1_100_000_000)
+    (runs / "broken").mkdir()
+    (runs / "broken" / "run.json").write_text("{")
+    at(runs / "broken", 900_000_000)
+    (runs / "notes").mkdir()
+    return runs
+
+
+def call(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "80"})
+    return result.exit_code, result.output.replace("\u00a0", " ")
+
+
+def test_runs_are_listed_the_newest_first(folder):
+    code, out = call("runs", folder)
+    assert code == 0
+    assert [line.rstrip() for line in out.splitlines()] == [
+        "half     2008-01-10 21:20  stopped at 2 of 90",
+        "         by judge",
+        "audited  2004-11-09 11:33  finished, 2 answers",
+        "         audit: No rubric was audited; by judge",
+        "first    2001-09-09 01:46  finished, 2 answers, 1 finding",
+        "         nugget recall 50 %; by openai/judge",
+        "broken   1998-07-09 16:00  damaged",
+        "         run.json is damaged or of another version",
+    ]
+
+
+def test_the_list_is_json_too(folder):
+    code, out = call("runs", folder, "--json")
+    assert code == 0
+    found = {run["name"]: run for run in json.loads(out)}
+    assert [run["state"] for run in found.values()] == [
+        "stopped",
+        "finished",
+        "finished",
+        "damaged",
+    ]
+    assert found["first"]["scores"] == {"nuggets.recall": 0.5}
+    assert (found["half"]["n_evaluated"], found["half"]["n_records"]) == (2, 90)
+
+
+def test_the_folder_is_runs_unless_it_is_named(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    assert call("runs")[1] == call("runs", "list")[1] == call("runs", "runs")[1]
+    assert "first" in call("runs")[1]
+
+
+def test_a_run_at_work_is_running(folder):
+    with FileLock(folder / "half" / ".lock"):
+        assert {run.name: run.state for run in past_runs(folder)}["half"] == "running"
+    assert {run.name: run.state for run in past_runs(folder)}["half"] == "stopped"
+
+
+def test_a_run_without_an_evaluation_failed(tmp_path):
+    run = written_run(tmp_path / "run", [])
+    summary = summarize([], n_records=3, n_failed=3, n_rejected=0)
+    write_whole(RunFolder(run).summary_file, summary.model_dump_json())
+    assert call("runs", run)[1].splitlines()[0].endswith("failed: no answer of 3 was evaluated")
+
+
+def test_answers_that_failed_are_counted(tmp_path):
+    run = written_run(tmp_path / "run", [answer()])
+    summary = summarize([answer()], n_records=3, n_failed=2, n_rejected=0)
+    write_whole(RunFolder(run).summary_file, summary.model_dump_json())
+    assert "finished, 1 answer, 2 failed, 0 findings" in call("runs", run)[1]
+
+
+@pytest.mark.parametrize("name", ["summary.json", "audit.json"])
+def test_a_damaged_file_is_named_and_hides_no_other_run(folder, name):
+    (folder / "first" / name).write_text("[]")
+    found = {run.name: run for run in past_runs(folder)}
+    assert found["first"].state == "damaged"
+    assert name in found["first"].note
+    assert found["half"].state == "stopped"
+
+
+def test_a_folder_without_runs_says_so(tmp_path):
+    assert call("runs", tmp_path) == (0, f"{tmp_path} has no runs\n")
+    code, out = call("runs", tmp_path / "nowhere")
+    assert code == 1
+    assert "ragassay evaluate" in out
+
+
+def test_a_run_is_found_by_name_by_path_or_as_the_latest(folder):
+    assert find_run("first", folder) == folder / "first"
+    assert find_run(str(folder / "first"), Path("elsewhere")) == folder / "first"
+    assert find_run("latest", folder) == folder / "half"
+    with pytest.raises(InputError, match="no run 'x'; there are half, audited, first, broken"):
+        find_run("x", folder)
+    with pytest.raises(InputError, match="elsewhere has none"):
+        find_run("x", Path("elsewhere"))
+
+
+def test_a_report_is_opened_in_the_browser(folder, monkeypatch):
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) is None)
+    page = folder / "first" / "report.html"
+    page.write_text("")
+    code, out = call("runs", "open", "first", "--in", folder)
+    assert (code, out.strip(), opened) == (0, str(page), [page.as_uri()])
+    call("runs", "open", "first", "--in", folder, "--no-open")
+    assert len(opened) == 1
+
+
+def test_a_run_without_a_report_says_how_to_get_one(folder):
+    code, out = call("runs", "open", "--in", folder)
+    assert code == 1
+    assert f"`ragassay report {folder / 'half'}`" in out
+    (folder / "audited" / "audit.html").write_text("")
+    assert page_of(folder / "audited").name == "audit.html"
+
+
+def test_a_run_is_opened_for_review(folder, monkeypatch):
+    served: list[object] = []
+    monkeypatch.setattr(
+        "ragassay.review.server.serve_page",
+        lambda *given, **named: served.append((given[0], named["opens"])),
+    )
+    assert call("runs", "open", "first", "--in", folder, "--review", "--no-open")[0] == 0
+    assert served == [(folder / "first", False)]
