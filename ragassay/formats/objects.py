@@ -85,7 +85,7 @@ def _row(row: Any) -> Any:
     return {"sources": sources} | dict(row) | {"answer": text}
 
 
-def response_parts(response: Any) -> tuple[str, list[dict[str, object]]]:
+def response_parts(response: Any) -> tuple[str, list[Any]]:
     """Return the text of an answer, and its sources where it brings any.
 
     Args:

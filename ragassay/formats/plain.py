@@ -83,8 +83,10 @@ def _plain_container(value: object, path: _Path, depth: int) -> object:
 
 def passage_fields(value: Any) -> dict[object, object] | None:
     """Return a document of LangChain or a node of LlamaIndex as a dictionary; None for others."""
+    if isinstance(value, Mapping):
+        return None
     node = getattr(value, "node", value)  # LlamaIndex keeps a node beside its score
-    about = dict(getattr(node, "metadata", None) or {}) if not is_mapping(node) else {}
+    about = dict(getattr(node, "metadata", None) or {})
     if hasattr(node, "page_content"):
         return {
             "id": getattr(node, "id", None),
