@@ -6,6 +6,8 @@ RagassayError
 ├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
 ├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
 ├── EvaluatorError (ValueError)       a user's evaluator returned what it does not declare
+├── UnjudgedError (RuntimeError)      in ragassay.results: `raise_on_failure`, and something failed
+├── BelowError (AssertionError)       in ragassay.results: a mean is less than `fail_under`
 ├── CorpusError (RuntimeError)       a corpus is missing, damaged, or cannot be reached
 ├── BudgetError (RuntimeError)       the money that a job may cost is spent
 └── ModelError (RuntimeError)        a model call gave no usable reply
