@@ -33,7 +33,10 @@ class Threshold:
 
 
 def parse_thresholds(
-    given: Sequence[str], rubric_set: RubricSet = "yescieval", own: Iterable[str] = ()
+    given: Sequence[str],
+    rubric_set: RubricSet = "yescieval",
+    own: Iterable[str] = (),
+    spelled: str = "--fail-under",
 ) -> list[Threshold]:
     """Read `SCORE=VALUE`; a rubric may go without its `rubric.`.
 
@@ -41,6 +44,7 @@ def parse_thresholds(
         given: The user's texts.
         rubric_set: The run's set of rubrics.
         own: Names of the user's own rubrics.
+        spelled: The option's name, for errors.
 
     Raises:
         InputError: A text does not have that form.
@@ -55,12 +59,12 @@ def parse_thresholds(
             least = float(value)
         except ValueError as error:
             raise InputError(
-                f"--fail-under {text!r} is not SCORE=VALUE, e.g. correctness=3.5"
+                f"{spelled} {text!r} is not SCORE=VALUE, e.g. correctness=3.5"
             ) from error
         name = name.strip()
         if "." not in name and name not in rubrics:
             raise InputError(
-                f"--fail-under names no score: {name!r}; rubrics are {', '.join(rubrics)}, "
+                f"{spelled} names no score: {name!r}; rubrics are {', '.join(rubrics)}, "
                 "other scores have a dot, e.g. nuggets.recall"
             )
         found.append(Threshold(name if "." in name else f"rubric.{name}", least))
