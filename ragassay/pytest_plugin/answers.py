@@ -18,10 +18,12 @@ from ragassay.options import EvaluateKeywords, SourceLike, check_options, own_of
 from ragassay.records import (
     UNSCORED_KINDS,
     Evaluation,
+    Failure,
     FileStamp,
     Manifest,
     Nugget,
     Record,
+    RecordFailure,
 )
 from ragassay.results import Result
 from ragassay.runs.evaluate import Job, RunResult, manifest_of, run
@@ -100,11 +102,15 @@ class Answers:
         return self._opened[key][1:]
 
     def _judged(self, name: str, job: Job, tools: Toolbox) -> Evaluation:
-        found = self._wait(run(job, tools, None))
-        if found.failures:
-            failed = found.failures[0].model_copy(update={"record_id": name})
+        try:
+            found = self._wait(run(job, tools, None))
+            if found.failures:
+                raise RagassayError(found.failures[0].failure.detail)
+        except RagassayError as error:
+            failure = Failure(reason=getattr(error, "reason", "error"), detail=str(error)[:400])
+            failed = RecordFailure(record_id=name, stage="evaluate", failure=failure)
             append_line(self._notes / f"failures.{os.getpid()}.jsonl", failed)
-            raise RagassayError(failed.failure.detail)
+            raise
         return found.evaluations[0]
 
     def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -162,7 +168,9 @@ class Assay:
             record = record_of(answer, question, sources, nuggets, reference)
             return self.answers.evaluate(name, record, given)
         except RagassayError as error:
-            raise error.with_traceback(None) from None  # the frames of graphs say nothing to a user
+            # Frames of graphs, and the notes that they add, say nothing to a user.
+            error.__dict__.pop("__notes__", None)
+            raise error.with_traceback(None) from None
 
 
 def record_of(

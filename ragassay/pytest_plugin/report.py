@@ -53,10 +53,8 @@ def write_report(notes: Path, out: Path) -> list[str]:
     write_lines(folder.failures_file, [failures[name] for name in sorted(failures)])
     write_whole(folder.summary_file, summary.model_dump_json(indent=2))
     folder.write_reports(summary)
-    lines = [
-        headline(summary),
-        f"Judge: {manifest.judge}; {n_cached} of {stamp.n_items} answers from the cache",
-    ]
+    of = count_text(stamp.n_items, "answer")
+    lines = [headline(summary), f"Judge: {manifest.judge}; {n_cached} of {of} from the cache"]
     others = sum(judges.values()) - judges[names[0]]
     if others:
         lines.append(
