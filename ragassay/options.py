@@ -192,6 +192,8 @@ class Keywords(TypedDict, total=False):
     items_per_call: int | None
     pairs_per_call: int | None
     concurrency: int | None
+    tracing: bool | None
+    tracing_content: bool | None
     retry_failed: Annotated[
         bool | None, Option("Try unscored verdicts and failed answers in `out` again.", kind=bool)
     ]

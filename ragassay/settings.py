@@ -292,6 +292,16 @@ class Settings(BaseSettings):
         default="auto",
         description="Arithmetic of the embedded judge; float32 repeats bit by bit.",
     )
+    tracing: bool = Field(
+        default=False,
+        description="Send OpenTelemetry spans of answers, questions and model calls to the "
+        "application's tracer provider, else to the collector that OTEL_EXPORTER_OTLP_ENDPOINT "
+        "names.",
+    )
+    tracing_content: bool = Field(
+        default=False,
+        description="Put questions, answers, prompts, replies and ids into the spans too.",
+    )
     server_key: SecretStr | None = Field(
         default=None,
         description="The key that clients of `ragassay serve` must send; by default a new one.",

@@ -77,6 +77,8 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "items_per_call": (("--items-per-call", "5"), 5),
     "pairs_per_call": (("--pairs-per-call", "5"), 5),
     "concurrency": (("--concurrency", "3"), 3),
+    "tracing": (("--tracing",), True),
+    "tracing_content": (("--tracing-content",), True),
     "retry_failed": (("--retry-failed", "--out", "{folder}/run"), True),
 }
 CASES = {

@@ -32,6 +32,7 @@ from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.local.provider import register_provider
 from ragassay.records import Usage
+from ragassay.tracing import traced_call
 
 if TYPE_CHECKING:
     from litellm.types.utils import ModelResponse
@@ -129,7 +130,7 @@ class JudgeLM(dspy.LM):
         self._not_before = 0.0
         self.fatal: FatalModelError | None = None
         """The error that dooms all further calls; each of them fails with it at once."""
-        self._acompletion = litellm.acompletion
+        self._acompletion = traced_call(litellm.acompletion)
         self._lacks_key = provider_of(settings.model) == "openai" and not (
             litellm.api_key or litellm.openai_key or _has_key(settings.model)
         )
