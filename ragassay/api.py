@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -35,8 +36,10 @@ from ragassay.runs.paraphrasing import forget_failed_paraphrases
 from ragassay.runs.qa.evaluate import JudgedPairs, judge_pairs, pairs_settings
 from ragassay.runs.qa.generate import Generated, make_pairs
 from ragassay.runs.qa.inputs import papers_of, read_paper_pairs
+from ragassay.runs.ready import check_ready
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
+from ragassay.threads import in_thread
 
 __all__ = [
     "Answers",
@@ -116,6 +119,7 @@ async def aevaluate(
 ) -> Results:
     """Run `evaluate` inside a running event loop; same arguments, results and errors."""
     check_options(options, EvaluateKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
     is_one = answers is None
     if is_one:
         if question is None or answer is None:
@@ -169,6 +173,7 @@ async def aaudit(
 ) -> Audit:
     """Run `audit` inside a running event loop; same arguments, result and errors."""
     check_options(options, AuditKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
     job, chosen = prepared(answers, options, settings=settings)
     _warn(job)
     for rejection in job.rejections[
@@ -234,6 +239,7 @@ async def agrade(
 ) -> Graded:
     """Run `grade` inside a running event loop; same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
     paths = [responses] if isinstance(responses, str | Path) else responses
     passages, tools = prepared_grading(
         [Path(path) for path in paths], options, most_words=words, depth=depth, settings=settings
@@ -279,6 +285,7 @@ async def aevaluate_pairs(
 ) -> JudgedPairs:
     """Run `evaluate_pairs` inside a running event loop; same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
     tools = Toolbox.of(pairs_settings(options, settings))
     given = read_paper_pairs(pairs, papers).first(options.get("limit"))
     return await judge_pairs(given, tools, _folder(options))
@@ -329,10 +336,10 @@ async def agenerate_pairs(
 ) -> Generated:
     """Run `generate_pairs` inside a running event loop; same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
+    chosen, others = settings_of(options, settings), (evaluator,)
+    await in_thread(functools.partial(check_ready, others=others, file=Path(file)), chosen, options)
     known = papers_of(papers)[: options.get("limit")]
-    return await make_pairs(
-        known, plan or QAJob(), settings_of(options, settings), Path(file), evaluator
-    )
+    return await make_pairs(known, plan or QAJob(), chosen, Path(file), evaluator)
 
 
 def folder_at(out: str | Path, options: Keywords) -> RunFolder:
