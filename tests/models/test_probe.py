@@ -94,7 +94,7 @@ def test_a_host_without_a_name_is_refused(monkeypatch):
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with pytest.raises(FatalModelError, match="the host is not known at http://nowhere.invalid"):
+    with pytest.raises(FatalModelError, match=r"the host is not known at http://nowhere\.invalid"):
         check_judges([judge("http://nowhere.invalid/v1")])
 
 

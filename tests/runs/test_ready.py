@@ -174,7 +174,7 @@ def test_another_runs_folder_is_named_with_the_difference(answers, tmp_path):
     with pytest.raises(RunMismatchError, match="judge was ragassay/instruments, now is openai/a"):
         check_ready(load_settings(model="openai/a"), {"out": folder})
     answers.write_text("{}", encoding="utf-8")
-    with pytest.raises(RunMismatchError, match="the file of answers was answers.jsonl"):
+    with pytest.raises(RunMismatchError, match=r"the file of answers was answers\.jsonl"):
         check_ready(settings, {"out": folder}, **every)
 
 
