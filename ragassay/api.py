@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -41,9 +42,11 @@ from ragassay.runs.progress import shown_progress
 from ragassay.runs.qa.evaluate import JudgedPairs, judge_pairs, pairs_settings
 from ragassay.runs.qa.generate import Generated, make_pairs
 from ragassay.runs.qa.inputs import papers_of, read_paper_pairs
+from ragassay.runs.ready import check_ready
 from ragassay.runs.thresholds import thresholds_of
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
+from ragassay.threads import in_thread
 
 __all__ = [
     "Answers",
@@ -168,6 +171,7 @@ async def aevaluate(
 ) -> Results:
     """Run `evaluate` inside a running event loop; same arguments, results and errors."""
     check_options(options, RunKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
     one = answers is None
     if answers is None:
         if question is None or answer is None:
@@ -274,6 +278,7 @@ async def aaudit(
 ) -> Audit:
     """Run `audit` inside a running event loop; same arguments, result and errors."""
     check_options(options, AuditKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
     job, chosen = prepared(answers, options, settings=settings)
     _warn(job)
     for rejection in job.rejections[
@@ -339,6 +344,7 @@ async def agrade(
 ) -> Graded:
     """Run `grade` inside a running event loop; same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
     paths = [responses] if isinstance(responses, str | Path) else responses
     passages, tools = prepared_grading(
         [Path(path) for path in paths], options, most_words=words, depth=depth, settings=settings
@@ -384,6 +390,7 @@ async def aevaluate_pairs(
 ) -> JudgedPairs:
     """Run `evaluate_pairs` inside a running event loop; same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
     tools = Toolbox.of(pairs_settings(options, settings))
     given = read_paper_pairs(pairs, papers).first(options.get("limit"))
     return await judge_pairs(given, tools, _folder(options))
@@ -434,10 +441,10 @@ async def agenerate_pairs(
 ) -> Generated:
     """Run `generate_pairs` inside a running event loop; same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
+    chosen, others = settings_of(options, settings), (evaluator,)
+    await in_thread(functools.partial(check_ready, others=others, file=Path(file)), chosen, options)
     known = papers_of(papers)[: options.get("limit")]
-    return await make_pairs(
-        known, plan or QAJob(), settings_of(options, settings), Path(file), evaluator
-    )
+    return await make_pairs(known, plan or QAJob(), chosen, Path(file), evaluator)
 
 
 def folder_at(out: str | Path, options: Keywords) -> RunFolder:

@@ -522,6 +522,17 @@ RESULT_FIELDS = (
 """The settings that affect a result; a manifest stores these, and no key or endpoint."""
 
 
+def noted_settings(settings: Settings) -> dict[str, str | int | float | bool | None]:
+    """Return the settings that affect a result, as a manifest stores them."""
+    return {name: _plain(getattr(settings, name)) for name in RESULT_FIELDS}
+
+
+def _plain(value: object) -> str | int | float | bool | None:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
+
+
 def seated(judges: Sequence[str], api_base: str | None = None) -> dict[str, object]:
     """Return the settings' fields for a user's list of judges, for `load_settings`.
 

@@ -208,6 +208,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Answers, and every file that an option can name."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ragassay.runs.ready.check_judges", lambda judges: None)
     lines = (json.dumps(RECORD | {"id": name, "topic": name}) for name in "abc")
     (tmp_path / "answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "run.jsonl").write_text(json.dumps(WITHOUT_QUESTION), encoding="utf-8")

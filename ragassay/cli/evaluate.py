@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragassay.runs.folder import RunFolder
 
 
-@takes(EvaluateKeywords)
+@takes(EvaluateKeywords, ending="")
 def evaluate(
     answers: AnswersArgument,
     *,
