@@ -5,6 +5,7 @@ RagassayError
 │   └── NoRecordError                no record of an input can be evaluated
 ├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
 ├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
+├── ExtraError (ImportError)          a library that only this job needs is not installed
 ├── EvaluatorError (ValueError)       a user's evaluator returned what it does not declare
 ├── CorpusError (RuntimeError)       a corpus is missing, damaged, or cannot be reached
 ├── BudgetError (RuntimeError)       the money that a job may cost is spent
@@ -48,6 +49,10 @@ class SettingsError(RagassayError, ValueError):
 
 class RunMismatchError(RagassayError, ValueError):
     """The run folder has a run of other input or other settings."""
+
+
+class ExtraError(RagassayError, ImportError):
+    """A library that only this job needs is not installed; an extra of ragassay brings it."""
 
 
 class EvaluatorError(RagassayError, ValueError):
