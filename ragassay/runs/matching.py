@@ -10,7 +10,6 @@ from typing import Annotated
 from pydantic import AliasChoices, Field
 
 from ragassay.errors import InputError
-from ragassay.extras import need
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.reviews import FILE as REVIEWS
@@ -105,7 +104,6 @@ def fit_file(
     Raises:
         InputError: There are too few pairs, or they show no two groups.
     """
-    need("optuna")
     similarities = []
     for case in found.cases:
         vectors = embedder.encode([*case.gold, *case.nuggets])

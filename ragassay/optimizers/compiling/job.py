@@ -12,7 +12,6 @@ import dspy
 
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.extras import need
 from ragassay.model_names import PROVIDER, is_local
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.tuned import untuned
@@ -145,8 +144,6 @@ def run_compile_job(
         BudgetError: The money is spent; no reply is lost.
         ModelError: The model is unavailable.
     """
-    if job.optimizer == "miprov2":
-        need("optuna")
     steps = steps or Steps()
     if job.optimizer not in OPTIMIZERS:
         raise InputError(f"no optimizer {job.optimizer!r}; there are {', '.join(OPTIMIZERS)}")
