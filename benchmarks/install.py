@@ -1,4 +1,4 @@
-"""What `pip install ragassay` brings: seconds, bytes on disk with byte code, the largest parts.
+"""What `pip install ragassay` brings: seconds, megabytes with byte code, the largest parts.
 
 python benchmarks/install.py [--extras dense,review] [--wheel dist/ragassay-0.1.0-py3-none-any.whl]
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -55,11 +56,13 @@ def measure(environment: Path, wheel: Path | None, extras: str) -> dict[str, obj
     before, start = size_of(environment), time.perf_counter()
     subprocess.run([python, "-m", "pip", "install", "--quiet", wanted], check=True)
     seconds = time.perf_counter() - start
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     listed = subprocess.run([python, "-c", LIST_PARTS], check=True, capture_output=True, text=True)
     parts = sorted(json.loads(listed.stdout).items(), key=lambda part: -part[1])
     return {
         "extras": extras,
         "seconds": round(seconds),
+        "processor_seconds": round(used.ru_utime + used.ru_stime),
         "mb": round((size_of(environment) - before) / 1e6),
         "distributions": len(parts),
         "largest_mb": {name: round(size / 1e6, 1) for name, size in parts[:25]},
