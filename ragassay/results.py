@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ragassay.errors import InputError, RagassayError
 from ragassay.evaluators.questions import single_verdicts
+from ragassay.extras import need
 from ragassay.records import (
     NO_FAULT,
     Audit,
@@ -109,9 +112,13 @@ class Results(Sequence[Evaluation]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row an answer: its id, system, topic, and the value of each score."""
+        need("pandas")
         import pandas as pd
 
-        rows = [
+        return pd.DataFrame(self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
             {
                 "record_id": e.record_id,
                 "system": e.system,
@@ -123,7 +130,6 @@ class Results(Sequence[Evaluation]):
             }
             for e in self._evaluations
         ]
-        return pd.DataFrame(rows)
 
     def save(self, path: str | Path) -> Path:
         """Write the results; the file's ending selects the format.
@@ -143,7 +149,7 @@ class Results(Sequence[Evaluation]):
             case ".jsonl":
                 write_lines(target, self._evaluations)
             case ".csv":
-                write_whole(target, self.to_frame().to_csv(index=False))
+                write_whole(target, _csv(self._rows()))
             case ".html":
                 write_whole(target, render_html(*parts))
             case ".md":
@@ -232,10 +238,22 @@ class Result(Results):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a score: value, interval, n, unscored count, bounds and judge."""
+        need("pandas")
         import pandas as pd
 
-        rows = [{"score": key, **score.model_dump()} for key, score in self.scores.items()]
-        return pd.DataFrame(rows).set_index("score")
+        return pd.DataFrame(self._rows()).set_index("score")
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{"score": key, **score.model_dump()} for key, score in self.scores.items()]
+
+
+def _csv(rows: Sequence[dict[str, Any]]) -> str:
+    file = io.StringIO()
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(file, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
 
 
 class UnjudgedError(RagassayError, RuntimeError):
@@ -273,7 +291,7 @@ def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:
                 yield Failed(evaluation.record_id, evaluator, verdict.item, verdict.failure)
 
 
-def _rows(scores: dict[str, Score]) -> list[tuple[str, str, str, str]]:
+def _table_rows(scores: dict[str, Score]) -> list[tuple[str, str, str, str]]:
     """Return the lines of a table: title, value, interval, and how many were unscored."""
     return [
         (

@@ -11,6 +11,7 @@ import typer
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import DryRun, Json, OnlyWhere, Quiet, takes
 from ragassay.errors import InputError
+from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ def matrix(
     with errors_as_lines():
         from ragassay.runs.matrix import judge_matrix, write_judge_matrix
 
+        if generate or target:
+            need("matplotlib")
         made: GeneratedAnswers | None = None
         if generate is None and (generator or judge or dry_run):
             raise InputError("--generator, --judge and --dry-run go with --generate QUESTIONS")

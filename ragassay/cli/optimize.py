@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import Json, Quiet
+from ragassay.extras import need
 
 if TYPE_CHECKING:
     from ragassay.optimizers.compiling.job import CompileResult
@@ -115,6 +116,8 @@ def optimize(
         from ragassay.runs.ready import check_ready
         from ragassay.settings import load_settings, seated
 
+        if optimizer == "miprov2":
+            need("optuna")
         judges = [name for name in (model, reflection_model) if name]
         settings = load_settings(
             **seated(judges[:1] if model else (), api_base), concurrency=concurrency
