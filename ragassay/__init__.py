@@ -20,25 +20,30 @@ if TYPE_CHECKING:
         evaluate_pairs,
         generate_pairs,
         grade,
+        plan,
     )
     from ragassay.evaluators.own import Judge, evaluator
     from ragassay.prompts import Criteria, Criterion, Rubric
     from ragassay.records import Case, Document, Evaluation, Nugget, Record, Said
-    from ragassay.results import Result, Results
+    from ragassay.results import BelowError, Failed, Result, Results, UnjudgedError
     from ragassay.retrievers.memory import Corpus
     from ragassay.runs.compare import compare
+    from ragassay.runs.engine import Event
     from ragassay.runs.meta_evaluate import meta_evaluate
     from ragassay.settings import Settings
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BelowError": "ragassay.results",
     "Case": "ragassay.records",
     "Corpus": "ragassay.retrievers.memory",
     "Criteria": "ragassay.prompts",
     "Criterion": "ragassay.prompts",
     "Document": "ragassay.records",
     "Evaluation": "ragassay.records",
+    "Event": "ragassay.runs.engine",
+    "Failed": "ragassay.results",
     "Judge": "ragassay.evaluators.own",
     "Nugget": "ragassay.records",
     "Record": "ragassay.records",
@@ -47,6 +52,7 @@ _HOMES = {
     "Rubric": "ragassay.prompts",
     "Said": "ragassay.records",
     "Settings": "ragassay.settings",
+    "UnjudgedError": "ragassay.results",
     "aaudit": "ragassay.api",
     "aevaluate": "ragassay.api",
     "aevaluate_pairs": "ragassay.api",
@@ -60,15 +66,19 @@ _HOMES = {
     "generate_pairs": "ragassay.api",
     "grade": "ragassay.api",
     "meta_evaluate": "ragassay.runs.meta_evaluate",
+    "plan": "ragassay.api",
 }
 
 __all__ = [
+    "BelowError",
     "Case",
     "Corpus",
     "Criteria",
     "Criterion",
     "Document",
     "Evaluation",
+    "Event",
+    "Failed",
     "Judge",
     "Nugget",
     "Record",
@@ -77,6 +87,7 @@ __all__ = [
     "Rubric",
     "Said",
     "Settings",
+    "UnjudgedError",
     "aaudit",
     "aevaluate",
     "aevaluate_pairs",
@@ -90,6 +101,7 @@ __all__ = [
     "generate_pairs",
     "grade",
     "meta_evaluate",
+    "plan",
 ]
 
 

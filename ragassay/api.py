@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack, overload
 
-from ragassay.errors import InputError, RagassayError
+from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.formats.objects import response_parts
 from ragassay.graphs.qa_state import QAJob
 from ragassay.options import (
+    AnswerLike,
     Answers,
     AuditKeywords,
     CorpusLike,
     EvaluateKeywords,
     Keywords,
     NuggetsLike,
+    RunKeywords,
     SourceLike,
     check_options,
     own_of,
@@ -24,23 +28,30 @@ from ragassay.options import (
     shows,
 )
 from ragassay.records import Audit, Nugget, Paper, QAPair, Record
-from ragassay.results import Result, Results
-from ragassay.runs.audit import run_audit
-from ragassay.runs.audit_job import audit_job, audit_options
-from ragassay.runs.evaluate import Job, run, run_sync
+from ragassay.results import BelowError, Result, Results, UnjudgedError
+from ragassay.runs.audit import audit_of_run, job_of_run, run_audit
+from ragassay.runs.audit_job import AuditOptions, audit_job, audit_options
+from ragassay.runs.engine import Listener
+from ragassay.runs.evaluate import Job, Plan, run, run_sync
+from ragassay.runs.evaluate import plan as plan_run
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.grading import Graded, grade_passages, prepared_grading
 from ragassay.runs.job import documents_of, prepared
 from ragassay.runs.paraphrasing import forget_failed_paraphrases
+from ragassay.runs.progress import shown_progress
 from ragassay.runs.qa.evaluate import JudgedPairs, judge_pairs, pairs_settings
 from ragassay.runs.qa.generate import Generated, make_pairs
 from ragassay.runs.qa.inputs import papers_of, read_paper_pairs
+from ragassay.runs.ready import check_ready
+from ragassay.runs.thresholds import thresholds_of
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
+from ragassay.threads import in_thread
 
 __all__ = [
     "Answers",
     "CorpusLike",
+    "Progress",
     "SourceLike",
     "aaudit",
     "aevaluate",
@@ -52,79 +63,125 @@ __all__ = [
     "evaluate_pairs",
     "generate_pairs",
     "grade",
+    "plan",
 ]
 
 
-@shows(EvaluateKeywords)
+Progress = bool | Listener
+"""Whether to show a bar on stderr, or a function that receives each `ragassay.Event`."""
+
+
+@overload
+def evaluate(
+    answers: None = None,
+    *,
+    question: str,
+    answer: AnswerLike,
+    sources: Iterable[SourceLike] = (),
+    reference: str | None = None,
+    settings: Settings | None = None,
+    progress: Progress = False,
+    **options: Unpack[RunKeywords],
+) -> Result: ...
+@overload
+def evaluate(
+    answers: Answers,
+    *,
+    settings: Settings | None = None,
+    progress: Progress = False,
+    **options: Unpack[RunKeywords],
+) -> Results: ...
+@shows(RunKeywords)
 def evaluate(
     answers: Answers | None = None,
     *,
     question: str | None = None,
-    answer: str | None = None,
+    answer: AnswerLike | None = None,
     sources: Iterable[SourceLike] = (),
     reference: str | None = None,
     settings: Settings | None = None,
-    **options: Unpack[EvaluateKeywords],
+    progress: Progress = False,
+    **options: Unpack[RunKeywords],
 ) -> Results:
     """Evaluate one answer or many.
 
-    One answer: give `question` and `answer`. Many: give `answers`, a path to a file in any known
-    format, records, dictionaries, or a table: a frame of pandas or polars, an arrow table, a
-    Hugging Face data set, a dictionary of columns.
+    One answer: give `question` and `answer`. Many: give `answers`.
 
     Args:
-        answers: Many answers.
+        answers: A path to a file in any known format; records, dictionaries, samples of ragas or
+            test cases of DeepEval, one or several; a table: a frame of pandas or polars, an Arrow
+            table, a dataset of Hugging Face, a dictionary of columns.
         question: The question of one answer.
-        answer: One answer, with citation markers such as `[1]` or `[PMID 123]`.
+        answer: One answer, with citation markers such as `[1]` or `[PMID 123]`; or a response of
+            LlamaIndex, whose nodes are its sources if no others are given.
         sources: The documents it was written from, numbered `[1]`, `[2]` in order: texts,
-            dictionaries, documents of ragassay or of LangChain.
+            dictionaries, documents of ragassay or of LangChain, nodes of LlamaIndex.
         reference: A reference answer.
         settings: The settings that the options change; by default those of the environment.
+        progress: True shows a bar on stderr. A function receives each `ragassay.Event`, in the
+            thread of the run, so it returns quickly; sum them up for totals.
         options: See below; give a list for an option that can be repeated on the command line.
 
     Returns:
-        A `Result` for one answer, else `Results`.
+        A `Result` for one answer, else `Results`. What failed is in its `failed`.
 
     Raises:
         InputError: The arguments or the data cannot be used.
         SettingsError: A setting is wrong.
         FatalModelError: The judge is unavailable.
+        UnjudgedError: One answer could not be evaluated at all; or see `raise_on_failure`.
+        BelowError: See `fail_under`.
     """
-    return run_sync(
-        aevaluate(
-            answers,
-            question=question,
-            answer=answer,
-            sources=sources,
-            reference=reference,
-            settings=settings,
-            **options,
-        )
-    )
+    given: Any = {"answers": answers, "question": question, "answer": answer, "sources": sources}
+    more: Any = {"reference": reference, "settings": settings, "progress": progress}
+    return run_sync(aevaluate(**given, **more, **options))
 
 
-@shows(EvaluateKeywords)
+@overload
+async def aevaluate(
+    answers: None = None,
+    *,
+    question: str,
+    answer: AnswerLike,
+    sources: Iterable[SourceLike] = (),
+    reference: str | None = None,
+    settings: Settings | None = None,
+    progress: Progress = False,
+    **options: Unpack[RunKeywords],
+) -> Result: ...
+@overload
+async def aevaluate(
+    answers: Answers,
+    *,
+    settings: Settings | None = None,
+    progress: Progress = False,
+    **options: Unpack[RunKeywords],
+) -> Results: ...
+@shows(RunKeywords)
 async def aevaluate(
     answers: Answers | None = None,
     *,
     question: str | None = None,
-    answer: str | None = None,
+    answer: AnswerLike | None = None,
     sources: Iterable[SourceLike] = (),
     reference: str | None = None,
     settings: Settings | None = None,
-    **options: Unpack[EvaluateKeywords],
+    progress: Progress = False,
+    **options: Unpack[RunKeywords],
 ) -> Results:
     """Run `evaluate` inside a running event loop; same arguments, results and errors."""
-    check_options(options, EvaluateKeywords)
-    is_one = answers is None
-    if is_one:
+    check_options(options, RunKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
+    one = answers is None
+    if answers is None:
         if question is None or answer is None:
             raise InputError("give `answers`, or `question` and `answer`")
+        text, its_sources = response_parts(answer)
         record = Record(
             id="answer",
             question=question,
-            answer=answer,
-            sources=documents_of(sources),
+            answer=text,
+            sources=documents_of(list(sources) or its_sources),
             nuggets=_nuggets(options.pop("nuggets", None)),
             reference=reference,
         )
@@ -134,10 +191,62 @@ async def aevaluate(
     job, chosen = prepared(answers, options, limit=options.get("limit"), settings=settings)
     _warn(job)
     tools = Toolbox.of(chosen, job.corpus, *own_of(options))
-    found = await run(job, tools, _folder(options))
-    if is_one and found.failures:
-        raise RagassayError(found.failures[0].failure.detail)
-    return Result(found) if is_one else Results(found)
+    return await judged(job, tools, options, progress, Result if one else Results)
+
+
+async def judged(
+    job: Job,
+    tools: Toolbox,
+    options: RunKeywords,
+    progress: Progress = False,
+    kind: type[Results] = Results,
+) -> Results:
+    """Run a job with the options of `evaluate`, and raise what they ask to be raised."""
+    thresholds = thresholds_of(options.get("fail_under"), tools.settings.rubric_set, tools.rubrics)
+    folder = _folder(options)
+    n_audited = options.get("audit")
+    with shown_progress(len(job.records), progress is True) as bar:
+        listen = progress if callable(progress) else bar
+        found = await run(job, tools, folder, listen)
+        audited = None
+        if n_audited and found.evaluations:
+            chosen = job_of_run(job, found, tools, AuditOptions(n_audited))
+            audited = await audit_of_run(chosen, found, tools, folder, _audit_listener(progress))
+    results = kind(found, audited and audited.audit)
+    is_lacking = options.get("raise_on_failure") and (results.failed or results.rejections)
+    if is_lacking or (kind is Result and found.failures):
+        raise UnjudgedError(results)
+    missed = [t.verdict(found.summary) for t in thresholds if t.is_missed_by(found.summary)]
+    if missed:
+        raise BelowError("; ".join(missed), results)
+    return results
+
+
+def _audit_listener(progress: Progress) -> Listener:
+    return progress if callable(progress) else lambda event: None
+
+
+@shows(EvaluateKeywords)
+def plan(
+    answers: Answers, *, settings: Settings | None = None, **options: Unpack[EvaluateKeywords]
+) -> Plan:
+    """Count the calls and tokens that an evaluation would take, without asking a model.
+
+    Args:
+        answers: As for `evaluate`.
+        settings: As for `evaluate`.
+        options: See below; give a list for an option that can be repeated on the command line.
+
+    Returns:
+        Answers, most calls, approximate tokens, and the most that a second judge would cost.
+
+    Raises:
+        InputError: The data cannot be used.
+        SettingsError: A setting is wrong.
+    """
+    check_options(options, EvaluateKeywords)
+    job, chosen = prepared(answers, options, limit=options.get("limit"), settings=settings)
+    return plan_run(job, Toolbox.of(chosen, job.corpus, *own_of(options)))
 
 
 @shows(AuditKeywords)
@@ -169,6 +278,7 @@ async def aaudit(
 ) -> Audit:
     """Run `audit` inside a running event loop; same arguments, result and errors."""
     check_options(options, AuditKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
     job, chosen = prepared(answers, options, settings=settings)
     _warn(job)
     for rejection in job.rejections[
@@ -234,6 +344,7 @@ async def agrade(
 ) -> Graded:
     """Run `grade` inside a running event loop; same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
     paths = [responses] if isinstance(responses, str | Path) else responses
     passages, tools = prepared_grading(
         [Path(path) for path in paths], options, most_words=words, depth=depth, settings=settings
@@ -279,6 +390,7 @@ async def aevaluate_pairs(
 ) -> JudgedPairs:
     """Run `evaluate_pairs` inside a running event loop; same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
+    await in_thread(check_ready, settings_of(options, settings), options)
     tools = Toolbox.of(pairs_settings(options, settings))
     given = read_paper_pairs(pairs, papers).first(options.get("limit"))
     return await judge_pairs(given, tools, _folder(options))
@@ -329,10 +441,10 @@ async def agenerate_pairs(
 ) -> Generated:
     """Run `generate_pairs` inside a running event loop; same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
+    chosen, others = settings_of(options, settings), (evaluator,)
+    await in_thread(functools.partial(check_ready, others=others, file=Path(file)), chosen, options)
     known = papers_of(papers)[: options.get("limit")]
-    return await make_pairs(
-        known, plan or QAJob(), settings_of(options, settings), Path(file), evaluator
-    )
+    return await make_pairs(known, plan or QAJob(), chosen, Path(file), evaluator)
 
 
 def folder_at(out: str | Path, options: Keywords) -> RunFolder:
@@ -340,6 +452,7 @@ def folder_at(out: str | Path, options: Keywords) -> RunFolder:
     folder = RunFolder(Path(out))
     if options.get("retry_failed"):
         folder.forget_failures()
+        folder.audit_folder.forget_failures()
         forget_failed_paraphrases(folder.path)
     return folder
 

@@ -5,7 +5,10 @@ RagassayError
 │   └── NoRecordError                no record of an input can be evaluated
 ├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
 ├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
+├── ExtraError (ImportError)          a library that only this job needs is not installed
 ├── EvaluatorError (ValueError)       a user's evaluator returned what it does not declare
+├── UnjudgedError (RuntimeError)      in ragassay.results: `raise_on_failure`, and something failed
+├── BelowError (AssertionError)       in ragassay.results: a mean is less than `fail_under`
 ├── CorpusError (RuntimeError)       a corpus is missing, damaged, or cannot be reached
 ├── BudgetError (RuntimeError)       the money that a job may cost is spent
 └── ModelError (RuntimeError)        a model call gave no usable reply
@@ -48,6 +51,10 @@ class SettingsError(RagassayError, ValueError):
 
 class RunMismatchError(RagassayError, ValueError):
     """The run folder has a run of other input or other settings."""
+
+
+class ExtraError(RagassayError, ImportError):
+    """A library that only this job needs is not installed; an extra of ragassay brings it."""
 
 
 class EvaluatorError(RagassayError, ValueError):

@@ -19,7 +19,6 @@ from typing import (
     Annotated,
     Any,
     Literal,
-    Protocol,
     TypedDict,
     TypeVar,
     get_args,
@@ -46,25 +45,21 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
 
     from ragassay.evaluators.own import OwnEvaluator
+    from ragassay.formats.foreign import Node, Response, Sample, Table, TestCase, TestCases
     from ragassay.retrievers.literature import Literature
 
-    class Tabular(Protocol):
-        """A frame of polars, an arrow table, a Hugging Face data set: none is imported."""
-
-        @property
-        def columns(self) -> Any:
-            """The columns, or their names."""
-            ...
-
-    Rows = Iterable[Record] | Iterable[Mapping[str, object]] | Mapping[str, Sequence[object]]
-    Answers = str | Path | Rows | pd.DataFrame | Tabular
-    SourceLike = str | Document | Mapping[str, str] | LangChainDocument
+    Row = Record | Mapping[str, object] | Sample | TestCase
+    Rows = Row | Iterable[Row] | TestCases | Mapping[str, Sequence[object]]
+    Answers = str | Path | Rows | pd.DataFrame | Table
+    AnswerLike = str | Response
+    SourceLike = str | Document | Mapping[str, str] | LangChainDocument | Node
     CorpusLike = str | Path | Literature | BaseRetriever | Iterable[SourceLike]
     NuggetsLike = str | Path | Iterable[str | Nugget | Mapping[str, str]]
     RubricLike = str | Path | Rubric | Criteria
     EvaluatorLike = str | OwnEvaluator
 else:  # Their libraries take seconds to load, and nothing needs these at run time.
-    Answers = SourceLike = CorpusLike = NuggetsLike = RubricLike = EvaluatorLike = Any
+    Answers = AnswerLike = SourceLike = CorpusLike = Any
+    NuggetsLike = RubricLike = EvaluatorLike = Any
 
 Spelling = Literal["keyword", "flag"]
 F = TypeVar("F", bound=Callable[..., object])
@@ -197,6 +192,8 @@ class Keywords(TypedDict, total=False):
     items_per_call: int | None
     pairs_per_call: int | None
     concurrency: int | None
+    tracing: bool | None
+    tracing_content: bool | None
     retry_failed: Annotated[
         bool | None, Option("Try unscored verdicts and failed answers in `out` again.", kind=bool)
     ]
@@ -206,6 +203,35 @@ class EvaluateKeywords(Keywords, total=False):
     """Options of an evaluation."""
 
     limit: Annotated[int | None, Option("Only the first N answers.", kind=int, least=1)]
+
+
+class RunKeywords(EvaluateKeywords, total=False):
+    """Options of `ragassay.evaluate` and `ragassay.run`, besides those of every evaluation."""
+
+    audit: Annotated[
+        int | None,
+        Option(
+            "After the run, damage so many of its answers and have them judged: `results.audit` "
+            "says what this judge detects.",
+            kind=int,
+            least=1,
+        ),
+    ]
+    fail_under: Annotated[
+        Mapping[str, float] | str | Sequence[str] | None,
+        Option(
+            "Raise `BelowError` where a mean is less: {'correctness': 3.5} or 'correctness=3.5'.",
+            kind=list[str],
+        ),
+    ]
+    raise_on_failure: Annotated[
+        bool | None,
+        Option(
+            "Raise `UnjudgedError` where an answer, a verdict or a row failed. The error has the "
+            "results.",
+            kind=bool,
+        ),
+    ]
 
 
 class AuditKeywords(Keywords, total=False):

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from ragassay.errors import InputError
+from ragassay.errors import InputError, RagassayError
+from ragassay.evaluators.questions import single_verdicts
+from ragassay.extras import need
 from ragassay.records import (
+    NO_FAULT,
+    Audit,
     CitationVerdict,
     Evaluation,
+    Failure,
     Finding,
     Judgment,
     Manifest,
@@ -20,12 +29,42 @@ from ragassay.records import (
     SentenceLabel,
     Summary,
 )
+from ragassay.reports.labels import finding_title, one_line, reason_text, without_controls
+from ragassay.reports.text import (
+    count_text,
+    format_interval,
+    headline,
+    score_text,
+    score_title,
+)
 from ragassay.runs.folder import write_lines, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ragassay.runs.evaluate import RunResult
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Something that could not be judged. What a judge left undecided is no failure.
+
+    Attributes:
+        record_id: The answer.
+        evaluator: Whose verdict is missing, e.g. "rubric"; for a whole answer "evaluate", or "ask"
+            where the application gave none.
+        item: What of the answer it was to be about, e.g. "cohesion"; empty for all of it.
+        failure: Why.
+    """
+
+    record_id: str
+    evaluator: str
+    item: str
+    failure: Failure
+
+    def __str__(self) -> str:
+        what = f"{self.record_id}: {self.evaluator} {self.item}".rstrip()
+        return one_line(f"{what}: {self.failure.detail or reason_text(self.failure.reason)}")
 
 
 class Results(Sequence[Evaluation]):
@@ -36,9 +75,11 @@ class Results(Sequence[Evaluation]):
         failures: Records without an evaluation.
         rejections: Rows that could not be read.
         manifest: Everything that the result depends on.
+        audit: What the judge detects, where `audit=` was asked for; else None.
     """
 
-    def __init__(self, run: RunResult) -> None:
+    def __init__(self, run: RunResult, audit: Audit | None = None) -> None:
+        self.audit = audit
         self._evaluations = run.evaluations
         self.summary: Summary = run.summary
         self.failures: tuple[RecordFailure, ...] = run.failures
@@ -63,11 +104,21 @@ class Results(Sequence[Evaluation]):
         """Means over the answers."""
         return self.summary.scores
 
+    @property
+    def failed(self) -> tuple[Failed, ...]:
+        """What could not be judged: whole answers, then verdicts in the order of the answers."""
+        whole = [Failed(f.record_id, f.stage, "", f.failure) for f in self.failures]
+        return (*whole, *(one for e in self._evaluations for one in _failed_of(e)))
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row an answer: its id, system, topic, and the value of each score."""
+        need("pandas")
         import pandas as pd
 
-        rows = [
+        return pd.DataFrame(self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
             {
                 "record_id": e.record_id,
                 "system": e.system,
@@ -79,7 +130,6 @@ class Results(Sequence[Evaluation]):
             }
             for e in self._evaluations
         ]
-        return pd.DataFrame(rows)
 
     def save(self, path: str | Path) -> Path:
         """Write the results; the file's ending selects the format.
@@ -99,7 +149,7 @@ class Results(Sequence[Evaluation]):
             case ".jsonl":
                 write_lines(target, self._evaluations)
             case ".csv":
-                write_whole(target, self.to_frame().to_csv(index=False))
+                write_whole(target, _csv(self._rows()))
             case ".html":
                 write_whole(target, render_html(*parts))
             case ".md":
@@ -108,8 +158,34 @@ class Results(Sequence[Evaluation]):
                 raise InputError(f"cannot save as {other!r}: use .jsonl, .csv, .html or .md")
         return target
 
+    @property
+    def _title(self) -> str:
+        return f"{headline(self.summary)} Judge: {self.manifest.judge}."
+
+    @property
+    def _notes(self) -> list[str]:
+        """The findings of one answer, and what is missing."""
+        n = len(self.failed)
+        return [f"{count_text(n, 'failure')}, see `.failed`"] if n else []
+
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {len(self)} evaluations by {self.manifest.judge}>"
+        rows = _rows(self.scores)
+        width = max((len(row[0]) for row in rows), default=0)
+        lines = [
+            f"  {name:<{width}}  {value}{f' ({span})' if span else ''}, n {n}"
+            for name, value, span, n in rows
+        ]
+        text = [f"{type(self).__name__}: {self._title}", *lines, *(f"  {n}" for n in self._notes)]
+        return "\n".join(map(one_line, text))
+
+    def _repr_html_(self) -> str:
+        """Return the scores as a table of HTML, for notebooks; every text is escaped."""
+        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _rows(self.scores))
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        head = "".join(f"<th>{name}</th>" for name in ("score", "value", "95 % interval", "n"))
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self._notes)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return without_controls(f"<p>{escape(self._title)}</p>{table}<ul>{notes}</ul>")
 
 
 class Result(Results):
@@ -155,9 +231,74 @@ class Result(Results):
         """The findings that are worth a look: the judge is not sure enough of them."""
         return self.evaluation.looks
 
+    @property
+    def _notes(self) -> list[str]:
+        told = (f"{finding_title(f.kind, 1)}: {f.message}" for f in self.findings)
+        return [*told, *super()._notes]
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row a score: value, interval, n, unscored count, bounds and judge."""
+        need("pandas")
         import pandas as pd
 
-        rows = [{"score": key, **score.model_dump()} for key, score in self.scores.items()]
-        return pd.DataFrame(rows).set_index("score")
+        return pd.DataFrame(self._rows()).set_index("score")
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{"score": key, **score.model_dump()} for key, score in self.scores.items()]
+
+
+def _csv(rows: Sequence[dict[str, Any]]) -> str:
+    file = io.StringIO()
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(file, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+class UnjudgedError(RagassayError, RuntimeError):
+    """Something could not be judged or read, and `raise_on_failure` was asked for.
+
+    Attributes:
+        results: What there is; see its `failed` and `rejections`.
+    """
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        told = [str(one) for one in results.failed]
+        told += [f"{r.file}:{r.line}: {r.problem}" for r in results.rejections]
+        more = f"\n  ... and {len(told) - 10} more" if len(told) > 10 else ""
+        lines = "".join(f"\n  {line}" for line in told[:10])
+        super().__init__(f"{count_text(len(told), 'failure')}:{lines}{more}")
+
+
+class BelowError(RagassayError, AssertionError):
+    """A mean is less than `fail_under` asks for, or could not be had.
+
+    Attributes:
+        results: The results.
+    """
+
+    def __init__(self, message: str, results: Results) -> None:
+        super().__init__(message)
+        self.results = results
+
+
+def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:
+    for evaluator, verdicts in single_verdicts([evaluation]).items():
+        for verdict in verdicts:
+            if verdict.failure is not None and verdict.failure.reason not in NO_FAULT:
+                yield Failed(evaluation.record_id, evaluator, verdict.item, verdict.failure)
+
+
+def _table_rows(scores: dict[str, Score]) -> list[tuple[str, str, str, str]]:
+    """Return the lines of a table: title, value, interval, and how many were unscored."""
+    return [
+        (
+            score_title(key),
+            score_text(score),
+            format_interval(score) if score.low is not None else "",
+            f"{score.n}" + (f", {score.n_unscored} unscored" if score.n_unscored else ""),
+        )
+        for key, score in scores.items()
+    ]

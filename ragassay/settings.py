@@ -292,6 +292,16 @@ class Settings(BaseSettings):
         default="auto",
         description="Arithmetic of the embedded judge; float32 repeats bit by bit.",
     )
+    tracing: bool = Field(
+        default=False,
+        description="Send OpenTelemetry spans of answers, questions and model calls to the "
+        "application's tracer provider, else to the collector that OTEL_EXPORTER_OTLP_ENDPOINT "
+        "names.",
+    )
+    tracing_content: bool = Field(
+        default=False,
+        description="Put questions, answers, prompts, replies and ids into the spans too.",
+    )
     server_key: SecretStr | None = Field(
         default=None,
         description="The key that clients of `ragassay serve` must send; by default a new one.",
@@ -510,6 +520,17 @@ RESULT_FIELDS = (
     "local_dtype",
 )
 """The settings that affect a result; a manifest stores these, and no key or endpoint."""
+
+
+def noted_settings(settings: Settings) -> dict[str, str | int | float | bool | None]:
+    """Return the settings that affect a result, as a manifest stores them."""
+    return {name: _plain(getattr(settings, name)) for name in RESULT_FIELDS}
+
+
+def _plain(value: object) -> str | int | float | bool | None:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
 
 
 def seated(judges: Sequence[str], api_base: str | None = None) -> dict[str, object]:

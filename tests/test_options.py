@@ -21,7 +21,13 @@ import ragassay
 from ragassay.cli import app
 from ragassay.errors import InputError, RagassayError, SettingsError
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.options import AuditKeywords, EvaluateKeywords, options_of, settings_of
+from ragassay.options import (
+    AuditKeywords,
+    EvaluateKeywords,
+    RunKeywords,
+    options_of,
+    settings_of,
+)
 from ragassay.records import FileStamp
 from ragassay.retrievers.opening import Opened
 from ragassay.runs.audit_job import AuditOptions
@@ -71,6 +77,8 @@ COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
     "items_per_call": (("--items-per-call", "5"), 5),
     "pairs_per_call": (("--pairs-per-call", "5"), 5),
     "concurrency": (("--concurrency", "3"), 3),
+    "tracing": (("--tracing",), True),
+    "tracing_content": (("--tracing-content",), True),
     "retry_failed": (("--retry-failed", "--out", "{folder}/run"), True),
 }
 CASES = {
@@ -92,7 +100,16 @@ BESIDE: dict[str, dict[str, Any]] = {
 """What an option takes besides."""
 
 KEYWORDS = {"evaluate": EvaluateKeywords, "audit": AuditKeywords}
-OF_PYTHON = {"answers", "question", "answer", "sources", "reference", "settings"}
+OF_PYTHON = {"answers", "question", "answer", "sources", "reference", "settings", "progress"}
+OF_A_RUN = set(options_of(RunKeywords)) - set(options_of(EvaluateKeywords))
+"""Keywords of a run in Python that other evaluations do not take."""
+
+INSTEAD = {
+    "quiet": "progress",  # nothing is shown unless it is asked for
+    "dry_run": "plan",
+    "as_json": "summary",
+}
+"""What a flag of the terminal is in Python: a keyword, a function, an attribute of results."""
 OF_THE_TERMINAL = {
     "evaluate": {"answers", "fail_under", "audit", "as_json", "dry_run", "quiet"},
     "audit": {"answers", "strict", "as_json", "dry_run", "quiet"},
@@ -113,11 +130,22 @@ def commands() -> dict[str, click.Command]:
 def test_each_option_is_on_the_command_line_and_in_python(name):
     wanted = set(options_of(KEYWORDS[name]))
     assert {p.name for p in commands()[name].params} - OF_THE_TERMINAL[name] - {"help"} == wanted
+    own = OF_A_RUN if name == "evaluate" else set()
     for function in (getattr(ragassay, name), getattr(ragassay, f"a{name}")):
-        assert set(inspect.signature(function).parameters) - OF_PYTHON == wanted
+        assert set(inspect.signature(function).parameters) - OF_PYTHON == wanted | own
         for option in options_of(KEYWORDS[name]).values():
             assert f"    {option.name}: {option.help.split()[0]}" in function.__doc__
     assert set(CASES[name]) == wanted, "each option has a case below"
+
+
+def test_python_has_all_that_the_terminal_has():
+    flags = {p.name for p in commands()["evaluate"].params} - {"help"}
+    keywords = set(inspect.signature(ragassay.evaluate).parameters)
+    assert flags - keywords == INSTEAD.keys()
+    assert INSTEAD["quiet"] in keywords
+    assert INSTEAD["dry_run"] in ragassay.__all__
+    assert INSTEAD["as_json"] in inspect.getsource(ragassay.Results.__init__)
+    assert keywords - flags - OF_PYTHON == {"raise_on_failure"}  # exit code 3 of the terminal
 
 
 class Stopped(RagassayError):
@@ -180,6 +208,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Answers, and every file that an option can name."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ragassay.runs.ready.check_judges", lambda judges: None)
     lines = (json.dumps(RECORD | {"id": name, "topic": name}) for name in "abc")
     (tmp_path / "answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "run.jsonl").write_text(json.dumps(WITHOUT_QUESTION), encoding="utf-8")

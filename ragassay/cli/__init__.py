@@ -8,6 +8,7 @@ from ragassay.cli.audit import audit
 from ragassay.cli.compare import compare
 from ragassay.cli.convert import convert
 from ragassay.cli.corpus import app as corpus_app
+from ragassay.cli.demo import demo
 from ragassay.cli.evaluate import evaluate
 from ragassay.cli.finetune import finetune
 from ragassay.cli.grade import grade
@@ -42,6 +43,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command()(demo)
 app.command()(evaluate)
 app.command()(audit)
 app.command()(grade)

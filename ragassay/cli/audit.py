@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ragassay.runs.folder import RunFolder
 
 
-@takes(AuditKeywords)
+@takes(AuditKeywords, ending="-audit")
 def audit(
     answers: AnswersArgument,
     *,

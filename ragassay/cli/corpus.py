@@ -10,6 +10,7 @@ import typer
 
 from ragassay.cli.exits import FAILED, PARTIAL, errors_as_lines
 from ragassay.cli.options import Json, Quiet, SkipEmpty, takes
+from ragassay.extras import need
 from ragassay.options import Keywords, settings_of
 from ragassay.settings import load_settings
 
@@ -69,6 +70,7 @@ def build(
         from ragassay.retrievers.disk.build import REJECTED, build_corpus
         from ragassay.runs.progress import shown_build
 
+        need("tantivy")
         with shown_build(enabled=not quiet) as listen:
             ledger = build_corpus(sources, out, listen)
         n_rejected = sum(file.n_rejected for file in ledger.files)
@@ -117,6 +119,7 @@ def embed(
         from ragassay.retrievers.disk.corpus import DiskCorpus
         from ragassay.runs.progress import shown_embedding
 
+        need("chromadb")
         settings = settings_of(options, spelled="flag")
         opened = DiskCorpus(corpus)
         with shown_embedding(len(opened), enabled=not quiet) as listen:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragassay.runs.folder import RunFolder
 
 
-@takes(EvaluateKeywords)
+@takes(EvaluateKeywords, ending="")
 def evaluate(
     answers: AnswersArgument,
     *,
@@ -81,9 +81,9 @@ def evaluate(
     with errors_as_lines():
         from ragassay.cli.audit import audit_run
         from ragassay.cli.output import print_certificate
-        from ragassay.cli.thresholds import parse_thresholds
         from ragassay.evaluators.toolbox import Toolbox
         from ragassay.records import UNSCORED_KINDS
+        from ragassay.runs.thresholds import parse_thresholds
 
         job, settings = prepared_job(answers, options, options.get("limit"))
         tools = Toolbox.of(settings, job.corpus)

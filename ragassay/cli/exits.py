@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 import typer
 
@@ -21,17 +22,25 @@ BELOW = 4
 
 @contextmanager
 def errors_as_lines() -> Iterator[None]:
-    """Print an error of ours as one line on stderr and exit with `FAILED`."""
+    """Print an error of ours, or of a file, as one line on stderr and exit with `FAILED`."""
     from ragassay.errors import RagassayError
 
     try:
         yield
     except RagassayError as error:
-        typer.secho(f"error: {error}", err=True, fg="red" if _is_colourful() else None)
-        raise typer.Exit(FAILED) from error
+        _fail(str(error), error)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _fail(f"{error.filename}: {error.strerror}", error)
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
         raise typer.Exit(130) from None
+
+
+def _fail(why: str, error: Exception) -> NoReturn:
+    typer.secho(f"error: {why}", err=True, fg="red" if _is_colourful() else None)
+    raise typer.Exit(FAILED) from error
 
 
 def _is_colourful() -> bool:

@@ -18,6 +18,7 @@ from ragassay.options import EvaluateKeywords
     *("testbank", "grades", "grader", "items_per_call", "model", "api_base", "escalate", "when"),
     *("corpus", "questions", "out", "embedder", "prompts", "concurrency", "retry_failed"),
     "column_map",
+    ending="-graded",
 )
 def grade(
     responses: Annotated[

@@ -11,6 +11,7 @@ import typer
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import DryRun, Json, OnlyWhere, Quiet, takes
 from ragassay.errors import InputError
+from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ def matrix(
     with errors_as_lines():
         from ragassay.runs.matrix import judge_matrix, write_judge_matrix
 
+        if generate or target:
+            need("matplotlib")
         made: GeneratedAnswers | None = None
         if generate is None and (generator or judge or dry_run):
             raise InputError("--generator, --judge and --dry-run go with --generate QUESTIONS")
@@ -173,12 +176,15 @@ def _generated(
 ) -> GeneratedAnswers | None:
     """Write and rate the syntheses; None where it was only asked what that would take."""
     from ragassay.cli.output import print_rejections
+
+    if len(asked.generators) < 2:
+        raise InputError("a matrix compares models that write: --generator NAME, twice or more")
+    if not dry_run:
+        _check(asked, options)
     from ragassay.runs.generated_matrix import generate_and_judge, planned
     from ragassay.runs.progress import shown_progress
     from ragassay.runs.syntheses import generator_settings, read_synthesis_jobs
 
-    if len(asked.generators) < 2:
-        raise InputError("a matrix compares models that write: --generator NAME, twice or more")
     questions = read_synthesis_jobs(asked.questions, limit=options.get("limit"), words=asked.words)
     print_rejections(questions.rejections)
     if questions.n_bare:
@@ -199,6 +205,13 @@ def _generated(
     n_asked = len(made.syntheses)
     typer.echo(f"{made.answers}: {made.n_written} of {n_asked} syntheses", err=True)
     return made
+
+
+def _check(asked: _Asked, options: EvaluateKeywords) -> None:
+    from ragassay.runs.ready import check_ready
+
+    for name in dict.fromkeys((*asked.generators, *asked.judges)):
+        check_ready(_settings(name, options), {"out": asked.out})
 
 
 def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:

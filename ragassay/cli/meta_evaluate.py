@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import Clusters, RunFolderArgument
+from ragassay.extras import need
 
 if TYPE_CHECKING:
     from ragassay.runs.meta_evaluate import MetaEvaluation
@@ -67,6 +68,8 @@ def meta_evaluate(
         from ragassay.runs.meta_evaluate import meta_evaluate as measure_run
         from ragassay.runs.meta_evaluate import write_meta_evaluation
 
+        if out:
+            need("matplotlib")
         found = measure_run(run, human, clusters)
         _print(found)
         for path in write_meta_evaluation(found, out) if out else ():

@@ -10,6 +10,7 @@ import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import AnswersArgument, Quiet, prepared_job, takes
+from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, Keywords, settings_of
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ def fit(
         from ragassay.runs.matching import fit_file, read_match_file
         from ragassay.runs.progress import shown_steps
 
+        need("optuna")
         settings = settings_of(options, spelled="flag")
         found = read_match_file(file)
         print_rejections(found.rejections)

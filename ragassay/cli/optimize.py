@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import Json, Quiet
+from ragassay.extras import need
 
 if TYPE_CHECKING:
     from ragassay.optimizers.compiling.job import CompileResult
@@ -112,19 +113,25 @@ def optimize(
     better prompt was found, or some of the data could not be read.
     """
     with errors_as_lines():
-        from ragassay.cli.output import print_rejections
-        from ragassay.optimizers.compiling.job import CompileJob, run_compile_job, write_compiled
-        from ragassay.optimizers.compiling.progress import shown_steps
-        from ragassay.optimizers.compiling.tasks import TaskOptions
-        from ragassay.retrievers.opening import open_literature
+        from ragassay.runs.ready import check_ready
         from ragassay.settings import load_settings, seated
 
+        if optimizer == "miprov2":
+            need("optuna")
         judges = [name for name in (model, reflection_model) if name]
         settings = load_settings(
             **seated(judges[:1] if model else (), api_base), concurrency=concurrency
         )
         if reflection_model and reflection_model != model:
             settings = settings.model_copy(update={"panel": (reflection_model,)})
+        folder = work or Path("runs") / f"optimize-{agent}-{optimizer}"
+        check_ready(settings, {"out": folder}, file=out)
+        from ragassay.cli.output import print_rejections
+        from ragassay.optimizers.compiling.job import CompileJob, run_compile_job, write_compiled
+        from ragassay.optimizers.compiling.progress import shown_steps
+        from ragassay.optimizers.compiling.tasks import TaskOptions
+        from ragassay.retrievers.opening import open_literature
+
         n_labels: Literal[2, 3, 4] = labels  # type: ignore[assignment]
         options = TaskOptions(tuple(rubric or ()), n_labels, gold, damage, seed)
         job = CompileJob(
@@ -138,7 +145,6 @@ def optimize(
             max_usd,
             options,
         )
-        folder = work or Path("runs") / f"optimize-{agent}-{optimizer}"
         literature = open_literature(corpus, settings).literature if corpus else None
         with shown_steps(not quiet) as steps:
             found = run_compile_job(job, settings, folder, literature, steps)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import typer
 
-from ragassay.options import Keywords, Option, options_of, signature_with
+from ragassay.cli.exits import errors_as_lines
+from ragassay.options import Keywords, Option, options_of, settings_of, signature_with
 
 if TYPE_CHECKING:
     from ragassay.runs.folder import RunFolder
@@ -69,16 +70,22 @@ def run_folder(answers: Path, options: Keywords, ending: str = "") -> RunFolder:
     """Return the user's folder, else one in runs/ named after the file of answers."""
     from ragassay.api import folder_at
 
-    default = Path("runs") / f"{answers.name.split('.')[0]}{ending}"
-    return folder_at(options.get("out") or default, options)
+    return folder_at(options.get("out") or _default_folder(answers, ending), options)
 
 
-def takes(keywords: type, *names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes(
+    keywords: type, *names: str, ending: str | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command that takes `**options` a flag for each option.
+
+    A command that asks a model is refused here where it cannot work, before it imports, reads or
+    loads anything.
 
     Args:
         keywords: The class that declares the options.
         names: The command's options; none for all.
+        ending: End of the name of its folder in runs/, which begins as that of its first argument;
+            None where it has none there.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -88,7 +95,12 @@ def takes(keywords: type, *names: str) -> Callable[[Callable[..., None]], Callab
         @functools.wraps(command)
         def called(**given: Any) -> None:
             unset = {o.name for o in chosen if given[o.name] in (None, [], ())}
-            command(**{name: value for name, value in given.items() if name not in unset})
+            kept = {name: value for name, value in given.items() if name not in unset}
+            if any(o.name == "model" for o in chosen) and not kept.get("dry_run"):
+                first = next(iter(inspect.signature(command).parameters))
+                default = None if ending is None else _default_folder(given[first], ending)
+                _check(kept, default, is_whole=not names)
+            command(**kept)
 
         signature = signature_with(command, map(_parameter, chosen))
         last = {p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
@@ -98,6 +110,27 @@ def takes(keywords: type, *names: str) -> Callable[[Callable[..., None]], Callab
         return called
 
     return decorate
+
+
+def _check(given: Mapping[str, Any], default: Path | None, *, is_whole: bool) -> None:
+    from ragassay.runs.ready import JUDGE_FIELDS, check_ready
+    from ragassay.settings import RESULT_FIELDS
+
+    with errors_as_lines():
+        check_ready(
+            settings_of(given, spelled="flag"),
+            {"out": default, **given},
+            others=filter(None, [given.get("evaluator")]),
+            file=given.get("target"),
+            answers=given.get("answers"),
+            fields=RESULT_FIELDS if is_whole else JUDGE_FIELDS,
+        )
+
+
+def _default_folder(argument: Path | Sequence[Path], ending: str) -> Path:
+    """Return where a command keeps its run if the user names no folder."""
+    first = argument if isinstance(argument, Path) else argument[0]
+    return Path("runs") / f"{first.name.split('.')[0]}{ending}"
 
 
 def _parameter(option: Option) -> inspect.Parameter:

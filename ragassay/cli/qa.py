@@ -48,6 +48,7 @@ Papers = Annotated[
     EvaluateKeywords,
     *("model", "api_base", "escalate", "when", "only", "pairs_per_call", "embedder", "out"),
     *("prompts", "concurrency", "limit", "retry_failed"),
+    ending="-qa",
 )
 def evaluate(
     pairs: PairsArgument,
@@ -111,6 +112,7 @@ def evaluate(
 @takes(
     EvaluateKeywords,
     *("model", "api_base", "escalate", "when", "out", "prompts", "concurrency", "retry_failed"),
+    ending="-audit",
 )
 def audit(
     pairs: PairsArgument,

@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import Json, OnlyWhere, takes
+from ragassay.extras import EXTRAS, need
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def similarity(
         from ragassay.runs.similarity import similarity as compare
         from ragassay.runs.similarity import write_similarity
 
+        need(*EXTRAS["similarity"], *(["matplotlib"] if out else []))
         found = compare(
             answers,
             metric or (),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     EvaluateKeywords,
     *("model", "api_base", "rubric_set", "rubrics", "questions", "limit", "out", "concurrency"),
     "column_map",
+    ending="-strategies",
 )
 def strategies(
     answers: AnswersArgument,

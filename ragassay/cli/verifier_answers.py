@@ -9,6 +9,7 @@ import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
 from ragassay.cli.options import AnswersArgument, Json, Quiet, prepared_job, takes
+from ragassay.extras import need
 from ragassay.options import EvaluateKeywords
 
 if TYPE_CHECKING:
@@ -204,6 +205,7 @@ def at_k(
         from ragassay.runs.verifiers.scoring import open_models
         from ragassay.runs.verifiers.sentences import cited_sentences
 
+        need("matplotlib")
         ks, ways = parse_ks(k), ways_of(found_by)
         job, settings = prepared_job(answers, options, options.get("limit"))
         sentences = cited_sentences(job.records, job.corpus)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date, time
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from ragassay.formats.problems import Problem, dotted, found
 from ragassay.formats.shapes import is_mapping, is_sequence
 
 _Path = tuple[str | int, ...]
+PASSAGE_IDS = ("id", "pmid", "doi", "source")
+"""Metadata that may have a document's id, besides its own."""
+
 _ABSENT_TYPES = frozenset({"NAType", "NaTType"})
 
 
@@ -70,16 +74,28 @@ def _plain_container(value: object, path: _Path, depth: int) -> object:
     tolist: Callable[[], object] | None = getattr(value, "tolist", None)
     if callable(tolist):
         return _plain(tolist(), path, depth - 1)
-    if hasattr(value, "page_content"):  # a document of LangChain
-        return _plain_mapping(langchain_fields(value), path, depth - 1)
+    passage = passage_fields(value)
+    if passage is not None:
+        return _plain_mapping(passage, path, depth - 1)
     kind = type(value).__name__
     raise _UnreadableError(path, f"found a value of type {kind}", "text, numbers, lists or dicts")
 
 
-def langchain_fields(document: object) -> Mapping[object, object]:
-    """Return a document of LangChain as a dictionary."""
-    return {
-        "id": getattr(document, "id", None),
-        "page_content": getattr(document, "page_content", ""),
-        "metadata": dict(getattr(document, "metadata", None) or {}),
-    }
+def passage_fields(value: Any) -> dict[object, object] | None:
+    """Return a document of LangChain or a node of LlamaIndex as a dictionary; None for others."""
+    if isinstance(value, Mapping):
+        return None
+    node = getattr(value, "node", value)  # LlamaIndex keeps a node beside its score
+    about = dict(getattr(node, "metadata", None) or {})
+    if hasattr(node, "page_content"):
+        return {
+            "id": getattr(node, "id", None),
+            "page_content": node.page_content,
+            "metadata": about,
+        }
+    if not callable(getattr(node, "get_content", None)):
+        return None
+    # A node's own id is random: a name in its metadata is what an answer cites.
+    is_named = any(about.get(key) for key in PASSAGE_IDS)
+    name = None if is_named else getattr(node, "node_id", None)
+    return {"id": name, "page_content": node.get_content(), "metadata": about}

@@ -9,12 +9,10 @@ from typing import Annotated, ClassVar
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ragassay.formats.cells import Cell, typed
+from ragassay.formats.plain import PASSAGE_IDS
 from ragassay.formats.problems import found, wrong
 from ragassay.formats.shapes import is_list, is_object
 from ragassay.records import Document, Importance, Nugget, NuggetMethod, NuggetOrigin, SentenceInput
-
-ID_KEYS = ("id", "pmid", "doi", "source")
-"""Metadata that may have a LangChain document's id, besides its own `id`."""
 
 _CONTENT = "page_content"
 
@@ -83,7 +81,7 @@ def passages_of(value: object) -> object:
 def _langchain_id(fields: dict[str, object]) -> str:
     about = fields.get("metadata")
     known = about if is_object(about) else {}
-    names = (fields.get("id"), *(known.get(key) for key in ID_KEYS))
+    names = (fields.get("id"), *(known.get(key) for key in PASSAGE_IDS))
     return next((str(name) for name in names if name not in (None, "")), "")
 
 

@@ -16,18 +16,17 @@ from dataclasses import dataclass
 from importlib import import_module
 from itertools import count, islice
 from pathlib import Path
-from types import ModuleType
 from typing import Literal
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from ragassay.errors import InputError
+from ragassay.extras import need
 from ragassay.formats.cells import Cell
 from ragassay.formats.lines import MAX_LINE_BYTES, RawLine, iter_lines, open_binary
 from ragassay.formats.problems import Problem
 
 TableKind = Literal["csv", "parquet", "excel"]
 
-EXTRA = "pip install 'ragassay[tables]'"
 _DELIMITERS = "\t,;"
 _COLUMN = re.compile(r"[^\W\d][\w .:/()#%?&'+*@-]{0,99}")
 _DAMAGED = (OSError, KeyError, IndexError, TypeError, SyntaxError, BadZipFile, zlib.error)
@@ -192,8 +191,8 @@ def _columns(names: Iterable[object], path: Path) -> list[str]:
 
 
 def _parquet_rows(path: Path) -> Iterator[TableRow]:
-    parquet = _library("pyarrow.parquet", path, "Parquet")
-    arrow = import_module("pyarrow")
+    need("pyarrow")
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     numbers = count(1)
     try:
         with parquet.ParquetFile(path) as file:
@@ -206,7 +205,8 @@ def _parquet_rows(path: Path) -> Iterator[TableRow]:
 
 def _excel_rows(path: Path) -> Iterator[TableRow]:
     """Read the sheets of a workbook, each with its own first row."""
-    excel = _library("openpyxl", path, "Excel workbooks")
+    need("openpyxl")
+    excel = import_module("openpyxl")
     try:
         book = excel.load_workbook(path, read_only=True, data_only=True)
         for sheet in book.worksheets:
@@ -219,11 +219,3 @@ def _excel_rows(path: Path) -> Iterator[TableRow]:
         book.close()
     except _DAMAGED as error:
         raise InputError(f"{path} cannot be read as an Excel workbook: {error}") from error
-
-
-def _library(name: str, path: Path, what: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        package = name.partition(".")[0]
-        raise InputError(f"{path}: to read {what}, install {package} ({EXTRA})") from error

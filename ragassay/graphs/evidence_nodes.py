@@ -28,6 +28,7 @@ from ragassay.records import (
 from ragassay.retrievers.evidence import N_CANDIDATES
 from ragassay.retrievers.literature import Literature
 from ragassay.threads import in_thread
+from ragassay.tracing import traced_step
 
 Update = dict[str, Any]
 """A part of the state."""
@@ -44,6 +45,7 @@ async def read_citations(state: EvidenceState, runtime: Runtime[Toolbox]) -> Upd
     return {"cited": await in_thread(cited_of, case, tools)}
 
 
+@traced_step
 async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     """Have the model write queries for a sentence."""
     tools = toolbox(runtime)
@@ -60,6 +62,7 @@ async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     return {"drafts": [draft]}
 
 
+@traced_step
 async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     """Let an agent search for evidence on a sentence."""
     tools = toolbox(runtime)
@@ -83,6 +86,7 @@ async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     return {"reports": [report], "answered": notebook.answered, "pool": notebook.pool}
 
 
+@traced_step
 async def retrieve(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
     """Send this round's queries to the corpus, each once."""
     tools, this = toolbox(runtime), state.round + 1

@@ -21,6 +21,7 @@ from ragassay.graphs.state import Input, State
 from ragassay.records import Case, Reading, Record, VerdictBase
 from ragassay.retrievers.hygiene import citation_findings
 from ragassay.threads import in_thread
+from ragassay.tracing import traced_step
 
 Update = dict[str, Any]
 """A part of the state."""
@@ -85,6 +86,7 @@ def node_of(task: Task) -> str:
     return f"ask_{task.evaluator}"
 
 
+@traced_step
 async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Answer one question, by the first judge or by the second."""
     tools = toolbox(runtime)
@@ -115,6 +117,7 @@ async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
     }
 
 
+@traced_step
 async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Measure the answer, and have fine-tuned judges read it, before its rubrics are judged."""
     tools = toolbox(runtime)

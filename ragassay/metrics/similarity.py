@@ -8,13 +8,12 @@ without a word the functions return None. The other three are in `transport` and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
-from ragassay.errors import InputError
+from ragassay.extras import need
 from ragassay.text.sentences import sentences_of
 
 if TYPE_CHECKING:
@@ -67,21 +66,6 @@ SIMILARITY_KINDS: Mapping[str, SimilarityKind] = {
 """The paper's eight measures by their keys; it counts ROUGE-1 and ROUGE-L as one."""
 
 
-@contextmanager
-def similarity_extra() -> Iterator[None]:
-    """Guard imports of libraries that only similarity needs.
-
-    Raises:
-        InputError: One of them is not installed.
-    """
-    try:
-        yield
-    except ImportError as error:
-        raise InputError(
-            f"similarity of answers needs {error.name}: pip install 'ragassay[similarity]'"
-        ) from error
-
-
 def bleu_score(reference: str, candidate: str) -> float | None:
     """Return the precision of the candidate's n-grams up to four, times a penalty for brevity.
 
@@ -127,8 +111,9 @@ def meteor_score(reference: str, candidate: str) -> float | None:
         In [0, 1], higher is more alike; None where a text has no word. A text against itself is
         slightly below 1: its one chunk of n words costs 0.5 / n^3.
     """
-    with similarity_extra():
-        from nltk.translate.meteor_score import single_meteor_score
+    need("nltk")
+    from nltk.translate.meteor_score import single_meteor_score
+
     first, second = _tokens(reference), _tokens(candidate)
     if not (first and second):
         return None
@@ -150,8 +135,9 @@ def nist_score(reference: str, candidate: str) -> float | None:
         At least 0 and without upper bound (bits a word), higher is more alike; None where a text
         has no word. For a candidate shorter than five words, n-grams up to its length.
     """
-    with similarity_extra():
-        from nltk.translate.nist_score import sentence_nist
+    need("nltk")
+    from nltk.translate.nist_score import sentence_nist
+
     first, second = _tokens(reference.lower()), _tokens(candidate.lower())
     if not (first and second):
         return None
@@ -167,8 +153,9 @@ def word_error_rate(reference: str, candidate: str) -> float | None:
         At least 0, above 1 for a long candidate, lower is more alike; None where a text has no
         word.
     """
-    with similarity_extra():
-        import jiwer
+    need("jiwer")
+    import jiwer
+
     first, second = " ".join(reference.split()), " ".join(candidate.split())
     return float(jiwer.wer(first, second)) if first and second else None
 
@@ -193,8 +180,9 @@ class _NoSynonyms:
 
 @cache
 def _synonyms() -> tuple[WordNetCorpusReader, bool]:
-    with similarity_extra():
-        from nltk.corpus import wordnet
+    need("nltk")
+    from nltk.corpus import wordnet
+
     try:
         wordnet.ensure_loaded()
     except LookupError:
@@ -204,15 +192,17 @@ def _synonyms() -> tuple[WordNetCorpusReader, bool]:
 
 @cache
 def _bleu() -> BLEU:
-    with similarity_extra():
-        from sacrebleu.metrics.bleu import BLEU
+    need("sacrebleu")
+    from sacrebleu.metrics.bleu import BLEU
+
     return BLEU(effective_order=True)
 
 
 @cache
 def _rouge_scorer() -> RougeScorer:
-    with similarity_extra():
-        from rouge_score.rouge_scorer import RougeScorer
+    need("rouge_score")
+    from rouge_score.rouge_scorer import RougeScorer
+
     return RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
 
 
@@ -231,13 +221,15 @@ def words_of(text: str) -> list[str]:
         >>> words_of("It doesn't help. (Much.)")
         ['it', 'does', "n't", 'help', '.', '(', 'much', '.', ')']
     """
-    with similarity_extra():
-        from nltk.tokenize import NLTKWordTokenizer
+    need("nltk")
+    from nltk.tokenize import NLTKWordTokenizer
+
     tokenizer = NLTKWordTokenizer()
     return [word for part in sentences_of(text.lower()) for word in tokenizer.tokenize(part)]
 
 
 def _tokens(text: str) -> list[str]:
-    with similarity_extra():
-        from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+    need("sacrebleu")
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
     return Tokenizer13a()(text).split()

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from ragassay.metrics.similarity import similarity_extra
+from ragassay.extras import need
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,8 +73,9 @@ def transport_distance(
     import numpy as np
     from scipy.spatial.distance import cdist
 
-    with similarity_extra():
-        from ot import emd2
+    need("ot")
+    from ot import emd2
+
     one, two = (
         np.full(len(cloud), 1 / len(cloud)) if given is None else given
         for cloud, given in ((first, first_weights), (second, second_weights))

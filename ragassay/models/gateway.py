@@ -31,7 +31,9 @@ from ragassay.errors import (
 from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.local.provider import register_provider
+from ragassay.models.probe import no_key, refusal, unreachable
 from ragassay.records import Usage
+from ragassay.tracing import traced_call
 
 if TYPE_CHECKING:
     from litellm.types.utils import ModelResponse
@@ -129,7 +131,7 @@ class JudgeLM(dspy.LM):
         self._not_before = 0.0
         self.fatal: FatalModelError | None = None
         """The error that dooms all further calls; each of them fails with it at once."""
-        self._acompletion = litellm.acompletion
+        self._acompletion = traced_call(litellm.acompletion)
         self._lacks_key = provider_of(settings.model) == "openai" and not (
             litellm.api_key or litellm.openai_key or _has_key(settings.model)
         )
@@ -202,8 +204,11 @@ class JudgeLM(dspy.LM):
             # LiteLLM reports any error in our own provider as a lost connection.
             return ModelError(_shortened(cause or error))
         else:
+            base = self.kwargs.get("api_base") or ""
             typed = (
-                FatalModelError(_wanted_key(self.model)) if _has_no_key(error) else _typed(error)
+                FatalModelError(_wanted_key(self.model))
+                if _has_no_key(error)
+                else _typed(error, self.model, base)
             )
         if isinstance(typed, FatalModelError):
             # With several judges, the user must know which one.
@@ -226,14 +231,10 @@ def _has_key(model: str) -> bool:
 def _wanted_key(model: str) -> str:
     """Return the environment variable that a user has to set."""
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
-    names = sorted(name for name in missing if name.endswith("_KEY"))
-    return (
-        f"no key for this model: set {' or '.join(names) or 'the key of its provider'} in the "
-        "environment (to any word, if the server at your endpoint asks for none)"
-    )
+    return no_key(sorted(name for name in missing if name.endswith("_KEY")))
 
 
-def _typed(error: Exception) -> ModelError:
+def _typed(error: Exception, model: str, base: str) -> ModelError:
     litellm = import_litellm()
     kinds = litellm.exceptions
     message = _shortened(error)
@@ -249,9 +250,9 @@ def _typed(error: Exception) -> ModelError:
     if isinstance(
         error, kinds.AuthenticationError | kinds.PermissionDeniedError | kinds.NotFoundError
     ) or status in (401, 403, 404):
-        return FatalModelError(message)
+        return FatalModelError(refusal(int(status or 401), message, model, base))
     if isinstance(error, kinds.APIConnectionError | ConnectionError):
-        return TransientModelError(message, "connection")
+        return TransientModelError(unreachable(error, base) or message, "connection")
     if status is not None and int(status) >= 500:
         return TransientModelError(message, "server_error")
     if isinstance(error, kinds.JSONSchemaValidationError | kinds.APIResponseValidationError):

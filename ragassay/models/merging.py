@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.errors import InputError, SettingsError
+from ragassay.extras import EXTRAS, need
 from ragassay.model_names import SMOLLM2
 from ragassay.models.hub import loading, source_of
 from ragassay.models.quiet import quiet_loading
@@ -52,6 +53,7 @@ def merge(folder: Path, cache_dir: Path) -> Merged:
     Raises:
         SettingsError: The adapter is damaged, or its base is unavailable.
     """
+    need(*EXTRAS["local"])
     import torch
     from peft import PeftModel
     from transformers import AutoModelForCausalLM, AutoTokenizer

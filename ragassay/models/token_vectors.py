@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.metrics.similarity import similarity_extra
+from ragassay.extras import need
 from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.hub import loading
 from ragassay.models.quiet import quiet_loading
@@ -120,15 +120,16 @@ class TokenEncoder:
 
         Raises:
             SettingsError: The model is unavailable.
-            InputError: bert-score is not installed.
+            ExtraError: bert-score is not installed.
         """
         pairs = list(zip(references, candidates, strict=True))
         having = [i for i, (one, two) in enumerate(pairs) if one.split() and two.split()]
         found: list[float | None] = [None] * len(pairs)
         if not having:
             return found
-        with similarity_extra():
-            from bert_score.utils import bert_cos_score_idf
+        need("bert_score")
+        from bert_score.utils import bert_cos_score_idf
+
         model, tokenizer = self._model()
         weights: defaultdict[int, float] = defaultdict(lambda: 1.0)
         for token in (tokenizer.cls_token_id, tokenizer.sep_token_id):

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ragassay.extras import need
 from ragassay.metrics.calibration import ReliabilityBin
 from ragassay.metrics.leaderboard import Leaderboard
 from ragassay.metrics.matrices import Matrix
@@ -188,6 +189,7 @@ def curve_plot(
 
 def _figure(width_in: float, height_in: float) -> tuple[Figure, Axes]:
     # Not pyplot: it keeps figures in a global list and looks for a display.
+    need("matplotlib")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width_in, height_in))

@@ -63,20 +63,21 @@ def latex_text(
         label: The label for references; letters, digits, dots, colons and dashes.
         n_words: Number of leading columns of words, flush left; the numbers are flush right.
     """
-    import pandas as pd
-
-    frame = pd.DataFrame(
-        [[latex_escape(cell) for cell in row] for row in rows],
-        columns=[latex_escape(column) for column in columns],
+    label = "".join(c if c.isascii() and (c.isalnum() or c in ".:-") else "-" for c in label)
+    layout = "l" * min(n_words, len(columns)) + "r" * max(0, len(columns) - n_words)
+    head, *body = (
+        " & ".join(latex_escape(cell) for cell in row) + r" \\" for row in (columns, *rows)
     )
-    return frame.to_latex(
-        index=False,
-        escape=False,
-        caption=latex_escape(caption),
-        label="".join(c if c.isascii() and (c.isalnum() or c in ".:-") else "-" for c in label),
-        column_format="l" * min(n_words, len(columns)) + "r" * max(0, len(columns) - n_words),
-        position="htbp",
-    )
+    lines = [
+        r"\begin{table}[htbp]",
+        rf"\caption{{{latex_escape(caption)}}}",
+        rf"\label{{{label}}}",
+        rf"\begin{{tabular}}{{{layout}}}",
+        *(r"\toprule", head, r"\midrule", *body, r"\bottomrule"),
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def latex_escape(text: str) -> str:

@@ -10,7 +10,7 @@ from langchain_core.documents import Document as LangChainDocument
 from langchain_core.retrievers import BaseRetriever
 
 from ragassay.errors import InputError
-from ragassay.formats.rows import ID_KEYS
+from ragassay.formats.plain import PASSAGE_IDS
 from ragassay.records import Document
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
 
@@ -50,7 +50,7 @@ class RetrieverLiterature:
     It knows only documents that its searches returned; it cannot look up others.
 
     Args:
-        retriever: Its documents have an id, of their own or in their metadata (`ID_KEYS`); the id
+        retriever: Its documents have an id, their own or in their metadata (`PASSAGE_IDS`); the id
             of one without is the hash of its text. A `title` in the metadata is kept.
         version: Change it when search results change: cached verdicts depend on it.
     """
@@ -83,7 +83,7 @@ class RetrieverLiterature:
 
 
 def _document(found: LangChainDocument) -> Document:
-    names = [found.id, *(found.metadata.get(key) for key in ID_KEYS)]
+    names = [found.id, *(found.metadata.get(key) for key in PASSAGE_IDS)]
     digest = hashlib.sha256(found.page_content.encode()).hexdigest()[:16]
     name = next((str(name) for name in names if name), digest)
     return Document(id=name, text=found.page_content, title=str(found.metadata.get("title") or ""))

@@ -121,7 +121,7 @@ async def audit_of_run(
     job: AuditJob,
     result: RunResult,
     tools: Toolbox,
-    folder: RunFolder,
+    folder: RunFolder | None,
     listen: Listener = lambda event: None,
 ) -> AuditResult:
     """Audit the judge of a run, and add the certificate to the run's report.
@@ -133,14 +133,16 @@ async def audit_of_run(
         job: From `job_of_run`.
         result: The run's result.
         tools: The toolbox of the run.
-        folder: The run's folder.
+        folder: The run's folder; None for a run that has none.
         listen: Receives progress events.
 
     Raises:
         FatalModelError: The judge is unavailable.
     """
     whole = {evaluation.record_id: evaluation for evaluation in result.evaluations}
-    found = await run_audit(job, tools, folder.audit_folder, listen, whole)
+    found = await run_audit(job, tools, folder and folder.audit_folder, listen, whole)
+    if folder is None:
+        return found
     write_whole(folder.audit_file, found.audit.model_dump_json(indent=2))
     folder.write_reports(result.summary)
     return found

@@ -22,6 +22,7 @@ from ragassay.graphs.state import Input
 from ragassay.model_names import is_ours
 from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
 from ragassay.runs.folder import RunFolder, append_line
+from ragassay.tracing import traced_answer, traced_run
 
 N_LOCAL_IN_FLIGHT = 2
 """Concurrent answers with the embedded judge: one is judged while the next is prepared."""
@@ -78,7 +79,11 @@ async def run_records(
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
     listen(Event(n_records=len(records) - len(waiting)))
     with patient_collector():
-        async with _opened_runner(tools, folder, outcome, listen) as runner:
+        is_traced, has_content = tools.settings.tracing, tools.settings.tracing_content
+        async with (
+            traced_run(is_traced, has_content),
+            _opened_runner(tools, folder, outcome, listen) as runner,
+        ):
             try:
                 async with asyncio.TaskGroup() as group:
                     for record in waiting:
@@ -162,6 +167,7 @@ class _Runner:
         if self._folder is not None:
             append_line(self._folder.failures_file, failure)
 
+    @traced_answer
     async def _evaluate(self, record: Record) -> Evaluation:
         # Each judge limits its own calls. A limit of LangGraph's would also delay what stores
         # finished verdicts, until the last call of a step has begun.

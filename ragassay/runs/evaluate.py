@@ -33,7 +33,7 @@ from ragassay.runs.engine import Listener, RunOutcome, run_records
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.runs.job import Job, job_of, prepared, read_job
 from ragassay.runs.pooling import with_pooled_scores
-from ragassay.settings import RESULT_FIELDS, Settings
+from ragassay.settings import Settings, noted_settings
 
 __all__ = [
     "Job",
@@ -241,7 +241,7 @@ def manifest_of(job: Job, tools: Toolbox) -> Manifest:
         own=tools.own_digests,
         answers=job.answers,
         corpus=job.corpus_stamp,
-        settings={name: _plain(getattr(settings, name)) for name in RESULT_FIELDS},
+        settings=noted_settings(settings),
         card=load_card(judge),
         base_card=load_card(tools.jury.name) if is_tuned else None,
         rater_card=load_card(tools.jury.rater_name) if tools.jury.rater_name else None,
@@ -269,12 +269,6 @@ def _digest_of(model: str) -> str:
 def _second_seat(settings: Settings) -> PanelSeat | None:
     name = settings.escalated_to
     return PanelSeat(judge=name, card=load_card(name)) if name else None
-
-
-def _plain(value: object) -> str | int | float | bool | None:
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
 
 
 def _versions() -> dict[str, str]:

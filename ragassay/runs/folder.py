@@ -12,15 +12,18 @@ evaluations, a folder like this one state.sqlite        states of unfinished eva
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from ragassay.errors import InputError, RunMismatchError
+from ragassay.models.weights import sha256_of
 from ragassay.records import (
     UNSCORED_KINDS,
     Audit,
@@ -33,6 +36,7 @@ from ragassay.records import (
 from ragassay.reports import render_html, render_markdown
 
 M = TypeVar("M", bound=BaseModel)
+Setting = str | int | float | bool | None
 
 
 class RunFolder:
@@ -58,15 +62,13 @@ class RunFolder:
         """Lock the folder for this process, after checking that it is this run's.
 
         Raises:
-            InputError: Another process has locked it, or the path is a file.
+            InputError: Another process has locked it, or nothing can be written there.
             RunMismatchError: It has a run of other input or other settings.
         """
         from filelock import FileLock, Timeout
 
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError) as error:
-            raise InputError(f"{self.path} is a file, a folder is needed") from error
+        check_writable(self.path)
+        self.path.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.path / ".lock")
         try:
             lock.acquire(timeout=0)
@@ -171,22 +173,77 @@ def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
     for name in ("judge", "judge_digest", "embedder", "prompts_sha256"):
         old, new = getattr(found, name), getattr(wanted, name)
         if old != new:
-            raise _mismatch(folder, name, old, new)
+            raise mismatch(folder, name, old, new)
     for name in ("answers", "corpus"):
         old, new = getattr(found, name), getattr(wanted, name)
         if (old and old.sha256) != (new and new.sha256):
-            raise _mismatch(folder, f"the file of {name}", old and old.name, new and new.name)
-    for name in sorted(found.settings.keys() | wanted.settings.keys()):
-        old, new = found.settings.get(name), wanted.settings.get(name)
+            raise mismatch(folder, f"the file of {name}", old and old.name, new and new.name)
+    check_same_settings(found.settings, wanted.settings, folder)
+
+
+def check_same_settings(
+    found: Mapping[str, Setting], wanted: Mapping[str, Setting], folder: Path
+) -> None:
+    """Refuse a run's folder for one of other settings.
+
+    Raises:
+        RunMismatchError: Names the first difference.
+    """
+    for name in sorted(found.keys() | wanted.keys()):
+        old, new = found.get(name), wanted.get(name)
         if old != new:
-            raise _mismatch(folder, f"setting {name}", old, new)
+            raise mismatch(folder, _SAID.get(name, name), old, new)
 
 
-def _mismatch(folder: Path, what: str, old: object, new: object) -> RunMismatchError:
+_SAID = {
+    "model": "judge",
+    "panel_names": "the further judges",
+    "escalated_to": "escalate",
+    "escalated_when": "when",
+    "chosen_verifier": "verifier",
+    "chosen_grader": "grader",
+    "source_chars": "max_source_chars",
+    "nugget_matcher_sha256": "the file of nugget_matcher",
+}
+"""Noted settings that a user gives by another name."""
+
+
+def check_writable(folder: Path) -> None:
+    """Try to write into a folder; leave nothing behind.
+
+    Raises:
+        InputError: That is not possible.
+    """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InputError(f"{folder} is a file, a folder is needed: choose another --out") from error
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"{folder} cannot be written ({why}): choose another --out") from error
+    finally:
+        for path in missing:
+            with suppress(OSError):
+                path.rmdir()
+
+
+def mismatch(folder: Path, what: str, old: object, new: object) -> RunMismatchError:
+    """Return the error for a folder of another run: what differs, and how."""
+    was, now = ("none" if value in (None, "") else value for value in (old, new))
     return RunMismatchError(
-        f"{folder} has another run: {what} was {old}, now is {new}; "
-        "choose another folder for this one"
+        f"{folder} has another run: {what} was {was}, now is {now}; choose another --out"
     )
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file; of a folder, that of its files."""
+    if not path.is_dir():
+        return sha256_of(path)
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    return hashlib.sha256("".join(map(sha256_of, files)).encode()).hexdigest()
 
 
 def append_line(path: Path, record: BaseModel) -> None:

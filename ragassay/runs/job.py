@@ -14,13 +14,13 @@ from ragassay.formats.answered import require_records
 from ragassay.formats.column_map import column_map
 from ragassay.formats.objects import rows_of, source_objects
 from ragassay.formats.read import answered_records
-from ragassay.models.weights import sha256_of
 from ragassay.options import Keywords, Spelling, settings_of
 from ragassay.records import Document, ExamItem, FileStamp, Record, Rejection
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.opening import Opened, open_literature
 from ragassay.runs.exams import with_exam
+from ragassay.runs.folder import digest_of
 from ragassay.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def read_job(
             columns=columns,
         )
         records, form = found.records, found.format
-        name, sha256 = path.name, _digest(path)
+        name, sha256 = path.name, digest_of(path)
     else:
         found = _from_memory(answers, questions, nuggets, answered, columns)
         records, form = found.records[:limit], "records"
@@ -210,14 +210,6 @@ def _from_memory(
     _check_ids("records", rows)
     found = answered_records(rows) if answered else ReadResult(tuple(rows), (), "records")
     return with_gold(found, nuggets)
-
-
-def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file; of a folder, that of its files."""
-    if not path.is_dir():
-        return sha256_of(path)
-    files = sorted(file for file in path.rglob("*") if file.is_file())
-    return hashlib.sha256("".join(map(sha256_of, files)).encode()).hexdigest()
 
 
 def _sha256(records: Sequence[Record]) -> str:

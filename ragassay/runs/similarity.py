@@ -70,9 +70,9 @@ def similarity(
         lower_case: Whether all texts are compared in lower case, as YESciEval's program does.
 
     Raises:
-        InputError: A measure is unknown, vectors are given for one that is not asked for, a library
-            is missing, the file cannot be read, there are fewer than two systems, or a system
-            answers a question twice.
+        InputError: A measure is unknown, vectors are given for one that is not asked for, the file
+            cannot be read, there are fewer than two systems, or a system answers a question twice.
+        ExtraError: A library is missing.
     """
     from ragassay.formats import read_records
 

@@ -15,6 +15,7 @@ FaultKind = Literal[
     "server_error",
     "unavailable",
     "unauthorized",
+    "unknown_model",
     "bad_request_too_long",
     "cut_off",
     "junk",
@@ -42,6 +43,7 @@ class Fault:
     `server_error`            500
     `unavailable`             503
     `unauthorized`            401, code `invalid_api_key`
+    `unknown_model`           404, code `model_not_found`
     `bad_request_too_long`    400, code `context_length_exceeded`
     `cut_off`                 200, the full `Content-Length`, half of the body, a closed connection
     `junk`                    200, and `content` in place of the reply
@@ -124,6 +126,11 @@ class Fault:
             and (self.probability is None or self._draw(key, attempt) < self.probability)
         )
 
+    @property
+    def is_lasting(self) -> bool:
+        """Return whether it strikes every request that it concerns."""
+        return (self.first, self.every, self.attempts, self.probability) == (None,) * 4
+
     def _draw(self, key: str, attempt: int) -> float:
         digest = hashlib.sha256(f"{self.seed}|{self.kind}|{key}|{attempt}".encode()).digest()
         return int.from_bytes(digest[:8], "big") / _HASH_RANGE
@@ -151,3 +158,7 @@ class FaultPlan:
             if struck is None and fault.strikes(key, self._n_concerned[index], attempt):
                 struck = fault
         return struck
+
+    def lasting_fault(self, body: JsonObject) -> Fault | None:
+        """Return the fault of a request that is not counted: the first that always strikes."""
+        return next((f for f in self._faults if f.is_lasting and f.concerns(body)), None)

@@ -43,6 +43,12 @@ _ERRORS: Mapping[FaultKind, tuple[int, str, str, str | None]] = {
         "invalid_request_error",
         "invalid_api_key",
     ),
+    "unknown_model": (
+        404,
+        "The model `scripted` does not exist or you do not have access to it.",
+        "invalid_request_error",
+        "model_not_found",
+    ),
     "bad_request_too_long": (
         400,
         "This model's maximum context length is 8192 tokens. However, your messages are longer. "
@@ -129,10 +135,13 @@ class Script:
         self._n_attempts: Counter[str] = Counter()
         self.n_requests = 0
         self.requests: list[RecordedRequest] = []
+        self.probes: list[RecordedRequest] = []
 
     def take(self, body: JsonObject) -> tuple[RecordedRequest, Fault | None]:
         """Record a request and return its fault."""
         key = request_key(body)
+        if is_probe(body):
+            return self._take_probe(key, body)
         self._n_attempts[key] += 1
         self.n_requests += 1
         fault = self._plan.next_fault(key, self._n_attempts[key], body)
@@ -148,6 +157,15 @@ class Script:
             self.requests.append(recorded)
         return recorded, fault
 
+    def _take_probe(self, key: str, body: JsonObject) -> tuple[RecordedRequest, Fault | None]:
+        """Record a probe beside the requests: it counts for no fault, and meets those of all."""
+        fault = self._plan.lasting_fault(body)
+        kind = fault.kind if fault else None
+        recorded = RecordedRequest(0, body, key, 0, kind, time.monotonic())
+        if self._keep_requests:
+            self.probes.append(recorded)
+        return recorded, fault
+
     def answer(self, recorded: RecordedRequest, fault: Fault | None) -> Answer:
         """Compose the answer; for a fault that never answers, the answer it would have been."""
         if fault is not None and fault.kind in _ERRORS:
@@ -156,6 +174,8 @@ class Script:
             return _refusal_answer(recorded)
         if fault is not None and fault.kind == "junk":
             return _json_answer(completion_body(recorded.body, recorded.key, fault.content))
+        if is_probe(recorded.body):
+            return _json_answer(completion_body(recorded.body, recorded.key, "OK"))
         return self._reply_answer(recorded)
 
     def _reply_answer(self, recorded: RecordedRequest) -> Answer:
@@ -219,6 +239,11 @@ def refuse_unusable(body: object) -> JsonObject:
     if usable.get("stream"):
         raise InputError("the scripted model does not stream; leave 'stream' out")
     return usable
+
+
+def is_probe(body: JsonObject) -> bool:
+    """Return whether a request only finds out if the model is there: it wants one token."""
+    return 1 in (body.get("max_tokens"), body.get("max_completion_tokens"))
 
 
 def bad_request(message: str) -> Answer:

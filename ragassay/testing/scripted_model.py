@@ -98,6 +98,15 @@ class ScriptedModel:
         return tuple(self._script.requests)
 
     @property
+    def probes(self) -> tuple[RecordedRequest, ...]:
+        """The requests for one token, by which a run finds out whether the model is there.
+
+        They are kept apart from `requests`, take no turn of a fault with a count, and meet those
+        faults that strike whatever they concern.
+        """
+        return tuple(self._script.probes)
+
+    @property
     def n_requests(self) -> int:
         """The number of completions requested so far."""
         return self._script.n_requests

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, dataclass, field
+
 import pandas as pd
 import pytest
 from langchain_core.documents import Document as LangChainDocument
 
 from ragassay.errors import InputError
-from ragassay.records import Document
+from ragassay.records import Document, Record
 from ragassay.runs.job import documents_of, read_job
 
 ROWS = [
@@ -85,10 +88,153 @@ def test_documents_of_langchain_are_sources():
     )
 
 
+@dataclass
+class Sample:
+    """As ragas' `SingleTurnSample` (0.4.3): its fields, and `model_dump` of pydantic."""
+
+    user_input: str
+    response: str | None
+    retrieved_contexts: list[str] | None = None
+    reference: str | None = None
+    rubrics: dict[str, str] | None = None
+
+    def model_dump(self) -> dict[str, object]:
+        return asdict(self)
+
+    def __iter__(self):  # as pydantic's models: it is no list of rows
+        return iter(asdict(self).items())
+
+
+class Samples:
+    """As ragas' `EvaluationDataset` (0.4.3): it has `features`, as a data set of Hugging Face."""
+
+    def __init__(self, samples: list[Sample]) -> None:
+        self.samples = samples
+
+    def features(self) -> list[str]:
+        return ["user_input", "response"]
+
+    def __iter__(self):
+        return iter(self.samples)
+
+
+@dataclass
+class TestCase:
+    """As DeepEval's `LLMTestCase` (4.3.1), with one of the marks that say nothing of an answer."""
+
+    __test__ = False
+    input: str
+    actual_output: str | None
+    expected_output: str | None = None
+    retrieval_context: list[str] | None = None
+    multimodal: bool = False
+    name: str | None = None
+
+    def model_dump(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass
+class TestCases:
+    """As DeepEval's `EvaluationDataset` (4.3.1), which cannot be iterated over."""
+
+    __test__ = False
+    test_cases: list[TestCase]
+
+
+@dataclass
+class Node:
+    """As LlamaIndex' `TextNode` (0.14.25): a random id, and metadata of its document."""
+
+    text: str
+    node_id: str = "5f3b"
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    def get_content(self) -> str:
+        return self.text
+
+
+@dataclass
+class NodeWithScore:
+    """As LlamaIndex' (0.14.25)."""
+
+    node: Node
+    score: float = 0.5
+
+
+@dataclass
+class Response:
+    """As LlamaIndex' `Response` (0.14.25)."""
+
+    response: str | None
+    source_nodes: list[NodeWithScore] = field(default_factory=list)
+
+
+NODES = [
+    NodeWithScore(Node("c1", metadata={"pmid": "11", "title": "T"})),
+    NodeWithScore(Node("c2", node_id="5f3c")),
+]
+OF_NODES = (Document(id="11", text="c1", title="T"), Document(id="5f3c", text="c2"))
+SAMPLE = Sample("Q1?", "A one.", ["c1", "c2"], "G")
+CASE = TestCase("Q1?", "A one.", "G", ["c1", "c2"])
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [SAMPLE, [SAMPLE], Samples([SAMPLE]), CASE, [CASE], TestCases([CASE])],
+    ids=["sample", "samples", "ragas", "case", "cases", "deepeval"],
+)
+def test_what_other_evaluators_take_is_read(answers):
+    (record,) = read_job(answers).records
+    (row,) = read_job(ROWS[:1]).records
+    assert record == row.model_copy(update={"id": record.id})
+
+
+def test_a_sample_without_an_answer_is_a_rejection_of_its_own():
+    found = read_job([SAMPLE, Sample("Q2?", None)])
+    assert len(found.records) == 1
+    assert [(r.line, r.field) for r in found.rejections] == [(2, "response")]
+    found = read_job([CASE, 3])
+    assert [r.problem for r in found.rejections] == ["found the number 3"]
+
+
+def test_one_record_is_read_as_a_list_of_one():
+    record = Record(id="a", question="Q?", answer="A.")
+    assert read_job(record).records == (record,)
+
+
+def test_a_response_of_llama_index_is_an_answer_with_its_sources():
+    response = Response("A one [1].", NODES)
+    (record,) = read_job([{"question": "Q?", "answer": response}]).records
+    assert (record.answer, record.sources) == ("A one [1].", OF_NODES)
+    (record,) = read_job([{"question": "Q?", "answer": response, "sources": ["mine"]}]).records
+    assert [source.text for source in record.sources] == ["mine"]
+    assert documents_of(NODES) == OF_NODES
+    (record,) = read_job([{"question": "Q?", "answer": "A.", "sources": NODES}]).records
+    assert record.sources == OF_NODES
+    for alone in (response, [response]):
+        with pytest.raises(InputError, match="a Response has no question"):
+            read_job(alone)
+
+
+def test_lists_in_a_frame_may_be_json():
+    passages = json.dumps([{"id": "11", "text": "c1", "title": "T"}, "c2"])
+    frame = pd.DataFrame([{"question": "Q?", "answer": "A.", "sources": passages}])
+    (record,) = read_job(frame).records
+    assert record.sources == (OF_NODES[0], Document(id="2", text="c2"))
+
+
+def test_a_frame_with_the_columns_of_a_sample_is_a_frame():
+    frame = pd.DataFrame([asdict(SAMPLE), asdict(SAMPLE)])
+    assert len(read_job(frame).records) == 2
+
+
 @pytest.mark.parametrize(
     ("answers", "problem"),
     [
-        (3, "answers are a int"),
+        (3, "answers are of type int: give a file, records, dictionaries, a frame"),
+        ([3, 4], "answers are a list of int: give a file, records"),
+        ([object()], "answers are a list of object: .*samples of ragas or test cases of DeepEval"),
         ({"question": ["Q?"], "answer": []}, "columns differ in length: question has 1"),
         ({"question": "Q?", "answer": "A."}, "give one of its data sets, a list of rows"),
     ],

@@ -11,7 +11,6 @@ from fakes import WordEmbedder
 from pages import unfolded
 
 import ragassay
-from ragassay.cli.thresholds import parse_thresholds
 from ragassay.errors import SettingsError
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.toolbox import Toolbox
@@ -26,6 +25,7 @@ from ragassay.runs.audit import run_audit
 from ragassay.runs.audit_job import AuditOptions, audit_job
 from ragassay.runs.evaluate import job_of, plan, run
 from ragassay.runs.folder import RunFolder
+from ragassay.runs.thresholds import parse_thresholds
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel, default_reply
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ragassay.errors import SettingsError
+from ragassay.extras import EXTRAS, need
 from ragassay.model_names import PROVIDER
 from ragassay.models.hub import loading, source_of
 from ragassay.models.local.batcher import Batcher
@@ -46,7 +47,11 @@ def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
     Args:
         cache_dir: Where converted weights live.
         dtype: "auto", "bfloat16" or "float32".
+
+    Raises:
+        ExtraError: What runs models in this process is not installed.
     """
+    need(*EXTRAS["local"])
     import litellm
 
     handler = _handler_class()(cache_dir, dtype)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.errors import SettingsError
+from ragassay.extras import need
 from ragassay.model_names import PROVIDER, is_local, split_endpoint
 from ragassay.models.serving.keys import ServerKey, server_key
 from ragassay.models.serving.listening import bound, run_app
@@ -65,9 +65,10 @@ def serve(
         on_ready: Called once requests are accepted.
 
     Raises:
-        SettingsError: The key is weak, the port is taken, a local model or the server's libraries
-            are not installed.
+        SettingsError: The key is weak, the port is taken, or a local model is not installed.
+        ExtraError: The server's libraries are not installed.
     """
+    need("prometheus_client")
     given = settings.server_key
     key = server_key(given.get_secret_value() if given is not None else None)
     endpoints = dict(split_endpoint(model) for model in models)
@@ -90,18 +91,10 @@ def _prepare_local_models(names: Iterable[str], settings: Settings) -> None:
 def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> Any:
     from ragassay.models.gateway import import_litellm
     from ragassay.models.local.provider import register_provider
+    from ragassay.models.serving.app import build_app
+    from ragassay.models.serving.completions import Completions
+    from ragassay.models.serving.requests import Gate
 
-    try:
-        import uvicorn  # noqa: F401  # told before anything is loaded
-
-        from ragassay.models.serving.app import build_app
-        from ragassay.models.serving.completions import Completions
-        from ragassay.models.serving.requests import Gate
-    except ImportError as error:
-        raise SettingsError(
-            f"`ragassay serve` needs {error.name or error}, which is not installed: "
-            "run `pip install 'ragassay[server]'`"
-        ) from error
     litellm = import_litellm()
     # A log must not contain a traceback and the content of every refused request.
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.metadata
-import importlib.util
 import random
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.errors import InputError, SettingsError
+from ragassay.errors import InputError
+from ragassay.extras import need
 from ragassay.metrics.agreement import Agreement, agreement
 from ragassay.model_names import PROVIDER, SMOLLM2
 from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, Training, adapter_of, read_shape
@@ -106,10 +106,10 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     Raises:
         InputError: There are no examples, held-out claims are among the training claims, the
             checkpoints are of another job, or `start` does not fit this one.
-        SettingsError: PEFT is not installed, or the base is unavailable.
+        ExtraError: PEFT is not installed.
+        SettingsError: The base is unavailable.
     """
-    if importlib.util.find_spec("peft") is None:
-        raise SettingsError("fine-tuning needs PEFT: run `pip install 'ragassay[train]'`")
+    need("peft")
     import torch
 
     from ragassay.optimizers.finetuning.adapting import digest_of, train

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.extras import need
 from ragassay.formats import read_labels
 from ragassay.formats.reviews import read_answers
 from ragassay.model_names import SMOLLM2
@@ -90,8 +91,10 @@ def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -
 
     Raises:
         InputError: There are no examples, or `start` is an adapter for another base or task.
-        SettingsError: TRL is not installed, or the base is unavailable.
+        ExtraError: TRL is not installed.
+        SettingsError: The base is unavailable.
     """
+    need("trl")
     _check_start(job)
     _check_sources(job)
     settings = load_settings(evidence_rounds=0, only=("sentences",))

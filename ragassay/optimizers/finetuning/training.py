@@ -6,14 +6,14 @@ bitsandbytes, the base model is loaded in four bits (QLoRA, as in YESciEval's ap
 
 from __future__ import annotations
 
-import importlib.util
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.errors import InputError, SettingsError
+from ragassay.errors import InputError
+from ragassay.extras import need
 from ragassay.models.local.chat import ChatEncoder
 from ragassay.optimizers.finetuning.checkpoints import claim_folder
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, digest_of
@@ -107,10 +107,9 @@ def train(
 
     Raises:
         InputError: There are no examples, or the checkpoints are of other data.
-        SettingsError: TRL is not installed.
+        ExtraError: TRL is not installed.
     """
-    if importlib.util.find_spec("trl") is None:
-        raise SettingsError("fine-tuning needs TRL: run `pip install 'ragassay[train]'`")
+    need("trl", "peft", "accelerate")
     from transformers import set_seed
     from transformers.trainer_utils import get_last_checkpoint
 

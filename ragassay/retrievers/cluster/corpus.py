@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ragassay.errors import CorpusError, InputError
+from ragassay.extras import need
 from ragassay.records import Article
 from ragassay.retrievers.cluster.schema import INDEX_BODY, article_of, query_body, source_of
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
@@ -209,12 +210,9 @@ def _connect(
     ca_certs: Path | None,
     timeout_s: float,
 ) -> OpenSearch:
-    try:
-        from opensearchpy import ImproperlyConfigured, OpenSearch
-    except ImportError as error:
-        raise InputError(
-            "a corpus in a cluster needs opensearch-py: pip install 'ragassay[cluster]'"
-        ) from error
+    need("opensearchpy")
+    from opensearchpy import ImproperlyConfigured, OpenSearch
+
     options: dict[str, Any] = {"ca_certs": str(ca_certs)} if ca_certs else {}
     try:
         return OpenSearch(

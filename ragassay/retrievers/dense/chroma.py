@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from ragassay.errors import CorpusError, SettingsError
+from ragassay.extras import need
 from ragassay.records import Article
 from ragassay.retrievers.literature import Filters, day_number
 
@@ -86,9 +87,11 @@ def connect(folder: Path, url: str) -> Client:
         url: "http://host:8000" or "https://host"; empty for the folder.
 
     Raises:
+        ExtraError: Chroma is not installed.
         SettingsError: Chroma does not accept the address.
         CorpusError: The server cannot be reached, or the folder is damaged.
     """
+    need("chromadb")
     import chromadb
     from chromadb.config import Settings
 
@@ -128,6 +131,7 @@ def explained(where: str) -> Iterator[None]:
     Raises:
         CorpusError: Chroma raised something.
     """
+    need("chromadb")
     import httpx
     from chromadb.errors import ChromaError
 

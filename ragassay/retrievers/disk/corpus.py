@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragassay.errors import CorpusError
+from ragassay.extras import need
 from ragassay.records import Article
 from ragassay.retrievers.disk.ledger import Ledger, read_ledger
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
@@ -33,6 +34,7 @@ class DiskCorpus:
     """
 
     def __init__(self, folder: Path) -> None:
+        need("tantivy")
         import tantivy
 
         from ragassay.retrievers.disk.schema import ANALYZER, analyzer

@@ -12,7 +12,7 @@ import pytest
 import torch
 from tiny_llama import tiny_model, tiny_tokenizer
 
-from ragassay.errors import InputError, SettingsError
+from ragassay.errors import ExtraError, InputError
 from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
 from ragassay.optimizers.finetuning.training import Recipe, capped, tokenised, train
 
@@ -105,7 +105,7 @@ def test_without_trl_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(SettingsError, match=r"ragassay\[train\]"):
+    with pytest.raises(ExtraError, match=r"ragassay\[train\]"):
         trained(tmp_path)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from opensearchpy import OpenSearch
 
-from ragassay.errors import CorpusError, InputError
+from ragassay.errors import CorpusError, ExtraError, InputError
 from ragassay.records import Article, ArticleLink
 from ragassay.retrievers.cluster.corpus import ClusterCorpus
 from ragassay.retrievers.cluster.schema import (
@@ -296,7 +296,7 @@ def test_a_cluster_that_is_down_is_an_error(
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
-    with pytest.raises(InputError, match=r"pip install 'ragassay\[cluster\]'"):
+    with pytest.raises(ExtraError, match=r'pip install "ragassay\[cluster\]"'):
         ClusterCorpus("http://127.0.0.1:9200")
 
 

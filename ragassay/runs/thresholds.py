@@ -1,8 +1,8 @@
-"""`--fail-under SCORE=VALUE`."""
+"""Thresholds of scores: `--fail-under SCORE=VALUE`, `fail_under={score: value}`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,10 @@ class Threshold:
 
 
 def parse_thresholds(
-    given: Sequence[str], rubric_set: RubricSet = "yescieval", own: Iterable[str] = ()
+    given: Sequence[str],
+    rubric_set: RubricSet = "yescieval",
+    own: Iterable[str] = (),
+    spelled: str = "--fail-under",
 ) -> list[Threshold]:
     """Read `SCORE=VALUE`; a rubric may go without its `rubric.`.
 
@@ -41,6 +44,7 @@ def parse_thresholds(
         given: The user's texts.
         rubric_set: The run's set of rubrics.
         own: Names of the user's own rubrics.
+        spelled: The option's name, for errors.
 
     Raises:
         InputError: A text does not have that form.
@@ -55,13 +59,25 @@ def parse_thresholds(
             least = float(value)
         except ValueError as error:
             raise InputError(
-                f"--fail-under {text!r} is not SCORE=VALUE, e.g. correctness=3.5"
+                f"{spelled} {text!r} is not SCORE=VALUE, e.g. correctness=3.5"
             ) from error
         name = name.strip()
         if "." not in name and name not in rubrics:
             raise InputError(
-                f"--fail-under names no score: {name!r}; rubrics are {', '.join(rubrics)}, "
+                f"{spelled} names no score: {name!r}; rubrics are {', '.join(rubrics)}, "
                 "other scores have a dot, e.g. nuggets.recall"
             )
         found.append(Threshold(name if "." in name else f"rubric.{name}", least))
     return found
+
+
+def thresholds_of(
+    given: Mapping[str, float] | str | Sequence[str] | None,
+    rubric_set: RubricSet = "yescieval",
+    own: Iterable[str] = (),
+) -> list[Threshold]:
+    """Read thresholds from Python: a mapping, or texts as `parse_thresholds` reads them."""
+    if isinstance(given, Mapping):
+        given = [f"{name}={least}" for name, least in given.items()]
+    texts = [given] if isinstance(given, str) else given or ()
+    return parse_thresholds(texts, rubric_set, own, "`fail_under=`")

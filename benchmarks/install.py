@@ -1,0 +1,86 @@
+"""What `pip install ragassay` brings: seconds, megabytes with byte code, the largest parts.
+
+python benchmarks/install.py [--extras dense,review] [--wheel dist/ragassay-0.1.0-py3-none-any.whl]
+
+Makes an environment of its own, builds the wheel of this checkout unless one is given, and installs
+it with pip's defaults (byte code is compiled). `--keep FOLDER` leaves the environment behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIST_PARTS = """
+import json
+from importlib.metadata import distributions
+sizes = {}
+for one in distributions():
+    paths = (one.locate_file(file) for file in one.files or ())
+    size = sum(path.stat().st_size for path in paths if path.is_file())
+    sizes[f"{one.name} {one.version}"] = size
+print(json.dumps(sizes))
+"""
+
+
+def build_wheel(python: Path, folder: Path) -> Path:
+    """The wheel of this checkout, made in a folder."""
+    subprocess.run(
+        [python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT],
+        check=True,
+    )
+    (wheel,) = folder.glob("ragassay-*.whl")
+    return wheel
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    paths = (path for path in folder.rglob("*") if not path.is_symlink())
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def measure(environment: Path, wheel: Path | None, extras: str) -> dict[str, object]:
+    """Install into a new environment, and weigh it."""
+    venv.create(environment, with_pip=True)
+    python = environment / "bin" / "python"
+    wheel = wheel or build_wheel(python, environment / "wheel")
+    wanted = f"{wheel}[{extras}]" if extras else str(wheel)
+    before, start = size_of(environment), time.perf_counter()
+    subprocess.run([python, "-m", "pip", "install", "--quiet", wanted], check=True)
+    seconds = time.perf_counter() - start
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    listed = subprocess.run([python, "-c", LIST_PARTS], check=True, capture_output=True, text=True)
+    parts = sorted(json.loads(listed.stdout).items(), key=lambda part: -part[1])
+    return {
+        "extras": extras,
+        "seconds": round(seconds),
+        "processor_seconds": round(used.ru_utime + used.ru_stime),
+        "mb": round((size_of(environment) - before) / 1e6),
+        "distributions": len(parts),
+        "largest_mb": {name: round(size / 1e6, 1) for name, size in parts[:25]},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--extras", default="", help="names of extras, by comma")
+    parser.add_argument("--wheel", type=Path, help="a wheel that was built already")
+    parser.add_argument("--keep", type=Path, help="where to leave the environment")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = options.wheel and options.wheel.resolve()
+        found = measure(options.keep or Path(folder), wheel, options.extras)
+    json.dump(found, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""`ragassay demo`."""
+
+from __future__ import annotations
+
+import inspect
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragassay.cli.evaluate import evaluate
+
+NEXT = """
+Open {report} in a browser: what leads it is wrong in an answer, with its sentence and passage.
+The sample is invented; {about} says what is wrong with each answer.
+
+Next:
+  your own answers    ragassay evaluate answers.jsonl      (ragas, DeepEval, CSV and others)
+  a hosted judge      ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini --dry-run
+  more                ragassay evaluate --help, and docs/quickstart.md beside the source"""
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("ragassay-demo"),
+) -> None:
+    """Evaluate the sample: eight invented answers, some of them wrong on purpose.
+
+    No judge, no key and no network are needed.
+    """
+    with as_file(files("ragassay") / "sample") as sample:
+        answers, corpus = sample / "answers.jsonl", sample / "abstracts.jsonl"
+        inspect.unwrap(evaluate)(answers, corpus=corpus, out=out)
+        typer.echo(NEXT.format(report=out / "report.html", about=sample / "README.md"))

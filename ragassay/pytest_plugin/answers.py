@@ -1,0 +1,197 @@
+"""The answers of a test session: each is evaluated once, and kept by all that it depends on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ragassay.errors import InputError, RagassayError
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.graphs.keys import fingerprint
+from ragassay.metrics.summary import summarize
+from ragassay.options import EvaluateKeywords, SourceLike, check_options, own_of, settings_of
+from ragassay.records import (
+    UNSCORED_KINDS,
+    Evaluation,
+    Failure,
+    FileStamp,
+    Manifest,
+    Nugget,
+    Record,
+    RecordFailure,
+)
+from ragassay.results import Result
+from ragassay.runs.evaluate import Job, RunResult, manifest_of, run
+from ragassay.runs.folder import append_line, read_lines, write_whole
+from ragassay.runs.job import documents_of, opened_corpus, read_job
+
+T = TypeVar("T")
+
+OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
+"""Options of `evaluate` that mean nothing for one answer of a session."""
+
+
+class Answers:
+    """Evaluates the answers of one process of a test session.
+
+    All evaluations share one event loop in a thread, and the models of equal options.
+
+    Args:
+        cache: Folder of evaluations, by judge and settings, and by what was judged.
+        notes: Folder in which this process notes its evaluations for the session's report.
+    """
+
+    def __init__(self, cache: Path, notes: Path) -> None:
+        self._cache, self._notes = cache, notes
+        self._opened: dict[str, tuple[Mapping[str, Any], Toolbox, FileStamp | None]] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def evaluate(self, name: str, record: Record, options: Mapping[str, Any]) -> Result:
+        """Return the evaluation of an answer, from the cache where nothing has changed.
+
+        Args:
+            name: Its name in the report.
+            record: The answer; its id is not looked at.
+            options: Those of `ragassay.evaluate`.
+
+        Raises:
+            RagassayError: It could not be evaluated.
+        """
+        tools, stamp = self._open({k: v for k, v in options.items() if k != "testbank"})
+        job = read_job([record], testbank=options.get("testbank"), settings=tools.settings)
+        job = replace(job, corpus=tools.retrieval.corpus, corpus_stamp=stamp)
+        (record,), judge = job.records, tools.identity[:16]
+        kept = self._cache / judge / f"{fingerprint(tools, record)}.jsonl"
+        manifest_file = self._notes / f"{judge}.json"
+        if not manifest_file.exists():
+            write_whole(manifest_file, manifest_of(job, tools).model_dump_json())
+        manifest = Manifest.model_validate_json(manifest_file.read_text(encoding="utf-8"))
+        found = next(iter(read_lines(kept, Evaluation)), None)
+        source = "cached" if found else "judged"
+        if found is None:
+            found = self._judged(name, job, tools)
+            if not any(finding.kind in UNSCORED_KINDS for finding in found.findings):
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(kept, found.model_dump_json() + "\n")
+        named = found.model_copy(update={"record_id": name})
+        append_line(self._notes / f"{judge}.{source}.{os.getpid()}.jsonl", named)
+        return Result(RunResult(summarize([named], 1, 0, 0), (named,), (), (), manifest))
+
+    def close(self) -> None:
+        """End the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _open(self, options: Mapping[str, Any]) -> tuple[Toolbox, FileStamp | None]:
+        key = repr(sorted(options.items(), key=lambda item: item[0]))
+        if key not in self._opened:
+            settings = settings_of(options, options.get("settings"))
+            corpus = options.get("corpus")
+            opened = None if corpus is None else opened_corpus(corpus, settings)
+            tools = Toolbox.of(settings, opened and opened.literature, *own_of(options))
+            # The options live on with it, so no other object gets an id that is in the key.
+            self._opened[key] = options, tools, opened and opened.stamp
+        return self._opened[key][1:]
+
+    def _judged(self, name: str, job: Job, tools: Toolbox) -> Evaluation:
+        try:
+            found = self._wait(run(job, tools, None))
+            if found.failures:
+                raise RagassayError(found.failures[0].failure.detail)
+        except RagassayError as error:
+            failure = Failure(reason=getattr(error, "reason", "error"), detail=str(error)[:400])
+            failed = RecordFailure(record_id=name, stage="evaluate", failure=failure)
+            append_line(self._notes / f"failures.{os.getpid()}.jsonl", failed)
+            raise
+        return found.evaluations[0]
+
+    def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+
+@dataclass
+class Assay:
+    """The fixture `assay` of one test.
+
+    Attributes:
+        answers: The session's.
+        test: The test's id; the report names its answers by it.
+        options: Those for all answers.
+        n: How many answers the test has evaluated.
+    """
+
+    answers: Answers = field(repr=False)
+    test: str
+    options: Mapping[str, Any] = field(repr=False)
+    n: int = field(default=0, repr=False)
+
+    def __call__(
+        self,
+        answer: str,
+        *,
+        question: str | Record,
+        sources: Iterable[SourceLike] = (),
+        nuggets: Iterable[str | Nugget | Mapping[str, str]] | None = None,
+        reference: str | None = None,
+        **options: Any,
+    ) -> Result:
+        """Evaluate an answer.
+
+        Args:
+            answer: The answer, with citation markers such as `[1]` or `[PMID 123]`.
+            question: The question; or a record, whose nuggets and reference then count too.
+            sources: The documents that the answer was written from, as for `ragassay.evaluate`.
+            nuggets: Gold nuggets.
+            reference: A reference answer.
+            options: Further options of `ragassay.evaluate`.
+
+        Raises:
+            InputError: The arguments cannot be used.
+            RagassayError: The answer could not be evaluated.
+        """
+        __tracebackhide__ = True
+        given: dict[str, Any] = dict(self.options) | options
+        check_options({k: v for k, v in given.items() if k != "settings"}, EvaluateKeywords)
+        self.n += 1
+        name = f"{self.test}#{self.n}" if self.n > 1 else self.test
+        try:
+            for strange in (one for one in OF_MANY if given.get(one) is not None):
+                raise InputError(f"`{strange}=` is for files of answers, and this is one answer")
+            record = record_of(answer, question, sources, nuggets, reference)
+            return self.answers.evaluate(name, record, given)
+        except RagassayError as error:
+            # Frames of graphs, and the notes that they add, say nothing to a user.
+            error.__dict__.pop("__notes__", None)
+            raise error.with_traceback(None) from None
+
+
+def record_of(
+    answer: str,
+    question: str | Record,
+    sources: Iterable[SourceLike],
+    nuggets: Iterable[str | Nugget | Mapping[str, str]] | None,
+    reference: str | None,
+) -> Record:
+    """Return an answer as a record, with what its question brings."""
+    if isinstance(question, str):
+        asked = Record(id="answer", question=question, answer="")
+    else:
+        asked = question.model_copy(update={"topic": question.topic or question.id})
+    changed: dict[str, Any] = {"id": "answer", "answer": answer}
+    documents = documents_of(sources)
+    if documents:
+        changed["sources"] = documents
+    if nuggets is not None:
+        texts = ({"text": one} if isinstance(one, str) else one for one in nuggets)
+        changed["nuggets"] = tuple(Nugget.model_validate(one) for one in texts)
+    if reference is not None:
+        changed["reference"] = reference
+    return asked.model_copy(update=changed)

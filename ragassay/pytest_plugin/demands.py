@@ -1,0 +1,220 @@
+"""`assert_answer`: what is demanded of an answer, and the message where it falls short."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragassay.errors import InputError, RagassayError
+from ragassay.prompts import RubricSet, load_rubrics
+from ragassay.pytest_plugin.answers import Assay
+from ragassay.records import UNSCORED_KINDS, Evaluation, Finding, Score
+from ragassay.reports.labels import finding_title, is_serious, one_line, reason_text
+from ragassay.reports.text import (
+    count_text,
+    format_interval,
+    score_group,
+    score_text,
+    verdict_title,
+)
+from ragassay.results import Result
+from ragassay.runs.thresholds import parse_thresholds
+
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+MET, UNKNOWN = "met", "could not be measured"
+
+_BOUND = re.compile(r"\s*(>=|<=|>|<|)\s*(.+?)\s*")
+
+
+class UnmeasuredError(RagassayError, RuntimeError):
+    """What is demanded of an answer could not be measured: it is not below, it is unknown."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A bound on a score; `key` is the score's name in a report."""
+
+    key: str
+    sign: str
+    bound: float
+
+    @property
+    def text(self) -> str:
+        """The bound as one writes it."""
+        return f"{self.sign} {self.bound:g}"
+
+    def is_met(self, value: float) -> bool:
+        """Return whether a value is within the bound."""
+        return SIGNS[self.sign](value, self.bound)
+
+
+@dataclass(frozen=True)
+class AssertAnswer:
+    """The fixture `assert_answer` of one test."""
+
+    assay: Assay
+
+    def __call__(
+        self,
+        answer: str,
+        *,
+        no_findings: bool = False,
+        scores: Mapping[str, str | float] | None = None,
+        **given: Any,
+    ) -> Result:
+        """Evaluate an answer, and fail unless it meets every demand.
+
+        Args:
+            answer: As for `assay`.
+            no_findings: Whether there must be no serious finding.
+            scores: Demands by the scores' names: {"citations.support": ">=0.8"}; a number is the
+                least value.
+            given: Demands as keywords, `correctness=">=3.5"`, `citations_support=">=0.8"`: texts
+                that begin with a sign; all else as for `assay`.
+
+        Returns:
+            The evaluation.
+
+        Raises:
+            AssertionError: A score is out of bounds, or there is a finding.
+            UnmeasuredError: All that was measured is as demanded, but something could not be.
+            InputError: A demand cannot be read.
+        """
+        __tracebackhide__ = True
+        named = {name: text for name, text in given.items() if _is_bound(text)}
+        rest = {name: value for name, value in given.items() if name not in named}
+        bounds = {name: bound_of(name, text) for name, text in (named | dict(scores or {})).items()}
+        if not (bounds or no_findings):
+            raise InputError('nothing is demanded: give a score, e.g. correctness=">=3.5"')
+        result = self.assay(answer, **rest)
+        rubric_set: Any = result.manifest.settings["rubric_set"]
+        demands = demands_of(bounds, rubric_set, result.evaluation)
+        kind, text = verdict_on(result.evaluation, demands, no_findings)
+        if kind is not None:
+            raise kind(text)
+        return result
+
+
+def _is_bound(value: object) -> bool:
+    return isinstance(value, str) and value.lstrip()[:1] in ("<", ">", "=")
+
+
+def bound_of(name: str, text: str | float) -> tuple[str, float]:
+    """Return the sign and the number of a bound; a number alone is the least value."""
+    match = _BOUND.fullmatch(str(text))
+    try:
+        return match[1] or ">=", float(match[2])  # type: ignore[index]
+    except (TypeError, ValueError) as error:
+        signs = ", ".join(SIGNS)
+        raise InputError(
+            f"{name}={text!r} is no bound: a number behind one of {signs}, e.g. '>=3.5'"
+        ) from error
+
+
+def demands_of(
+    bounds: Mapping[str, tuple[str, float]], rubric_set: RubricSet, evaluation: Evaluation
+) -> list[Demand]:
+    """Return bounds with their scores' keys, by the rules of `--fail-under`.
+
+    A rubric may go without its "rubric."; as a keyword, a score's dot is an underscore.
+
+    Raises:
+        InputError: A name can be no score's.
+    """
+    own = [key.partition(".")[2] for key in evaluation.scores if score_group(key) == "rubric"]
+    rubrics = {*load_rubrics(rubric_set), *own}
+    demands = []
+    for name, (sign, bound) in bounds.items():
+        key = name if name in rubrics or "." in name else name.replace("_", ".", 1)
+        (found,) = parse_thresholds([f"{key}={bound}"], rubric_set, own, "assert_answer")
+        demands.append(Demand(found.key, sign, bound))
+    return demands
+
+
+def verdict_on(
+    evaluation: Evaluation, demands: Sequence[Demand], no_findings: bool
+) -> tuple[type[Exception] | None, str]:
+    """Return the error that an answer deserves, and its message; None where it is as demanded."""
+    serious = [finding for finding in evaluation.heads if is_serious(finding.kind)]
+    rows = [_row(demand, evaluation.scores.get(demand.key)) for demand in demands]
+    if no_findings:
+        lacks = any(finding.kind in UNSCORED_KINDS for finding in evaluation.findings)
+        verdict = f"{len(serious)} found" if serious else UNKNOWN if lacks else MET
+        rows.append(("findings", str(len(serious)), "", "none", verdict))
+    n, verdicts = count_text(len(rows), "demand"), [row[-1] for row in rows]
+    n_unknown = verdicts.count(UNKNOWN)
+    n_missed = len(rows) - n_unknown - verdicts.count(MET)
+    if not (n_missed or n_unknown):
+        return None, ""
+    parts = [
+        f"this answer misses {n_missed} of {n}"
+        if n_missed
+        else f"{n_unknown} of {n} could not be measured, and none that could be is missed",
+        "",
+        *_table(rows),
+        *_section("Findings", [line for one in serious for line in _finding(one, evaluation)]),
+        *_section("Not measured", _unscored(evaluation, demands)),
+        *_section("Question", [one_line(evaluation.question)]),
+    ]
+    return AssertionError if n_missed else UnmeasuredError, "\n".join(parts)
+
+
+def _row(demand: Demand, score: Score | None) -> tuple[str, ...]:
+    name = demand.key.removeprefix("rubric.")
+    if score is None or score.value is None:
+        return name, "unscored" if score else "not judged", "", demand.text, UNKNOWN
+    verdict = MET if demand.is_met(score.value) else "below" if ">" in demand.sign else "above"
+    spread = "" if score.low is None else format_interval(score)
+    return name, score_text(score), spread, demand.text, verdict
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    table = [("", "value", "95 %", "wanted", ""), *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    padded = ("  ".join(map(str.ljust, row, widths)) for row in table)
+    return [f"  {line}".rstrip() for line in padded]
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return ["", title, *(f"  {line}" for line in lines)] if lines else []
+
+
+def _finding(finding: Finding, evaluation: Evaluation) -> list[str]:
+    """Return a finding with its sentence."""
+    told = f"{finding_title(finding.kind, 1)}: {one_line(finding.message)}"
+    if not finding.sentence:
+        return [told]
+    text = next((s.text for s in evaluation.sentences if s.index == finding.sentence), "")
+    return [told, f'  sentence {finding.sentence}: "{one_line(text)}"']
+
+
+def _instead(key: str, evaluation: Evaluation) -> str:
+    alike = [known for known in evaluation.scores if score_group(known) == score_group(key)]
+    if alike:
+        return f"there is no such score; there are {', '.join(alike)}"
+    return f"nothing was judged that gives a score of {score_group(key)}"
+
+
+def _unscored(evaluation: Evaluation, demands: Sequence[Demand]) -> list[str]:
+    """Return what has no score, and why."""
+    lines = [
+        f"{demand.key}: {_instead(demand.key, evaluation)}"
+        for demand in demands
+        if demand.key not in evaluation.scores
+    ]
+    reasons = Counter((v.evaluator, v.failure.reason) for v in evaluation.verdicts if v.failure)
+    lines += [
+        f"{n} {verdict_title(evaluator, n)}: {reason_text(reason)}"
+        for (evaluator, reason), n in reasons.items()
+    ]
+    return lines

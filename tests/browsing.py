@@ -1,0 +1,76 @@
+"""Pages in headless Chromium. A test module imports the fixtures that it uses."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+WAIT_MS = 20_000
+
+
+def until(page: Any, condition: str) -> None:
+    """Wait until a condition holds; the page's policy forbids the library's own way of waiting."""
+    for _ in range(WAIT_MS // 25):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(25)
+    raise AssertionError(f"it never came true: {condition}")
+
+
+def serious_faults(page: Any) -> list[str]:
+    """Return what axe-core holds against a page, from serious up, with the elements."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    return [
+        f"{fault['id']}: {[node['html'][:90] for node in fault['nodes'][:3]]}"
+        for fault in axe.Axe().run(page).response["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+def overflow(page: Any) -> int:
+    """Return by how many pixels a page is wider than its window."""
+    root = "document.documentElement"
+    return page.evaluate(f"{root}.scrollWidth - {root}.clientWidth")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """The browser; without one, the test is skipped."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium is installed")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as library:
+        browser = library.chromium.launch(executable_path=CHROMIUM)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browse(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Open an address in a browser of its own; an error that its page reports fails the test."""
+    problems: list[str] = []
+    contexts = []
+
+    def open_at(url: str, width: int = 1400, height: int = 1000, **options: Any) -> Any:
+        size = {"width": width, "height": height}
+        context = chromium.new_context(viewport=size, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WAIT_MS)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "console",
+            lambda said: problems.append(said.text) if said.type == "error" else None,
+        )
+        page.on("dialog", lambda shown: problems.append(f"a dialog: {shown.message}"))
+        page.goto(url)
+        return page
+
+    yield open_at
+    for context in contexts:
+        context.close()
+    assert problems == []

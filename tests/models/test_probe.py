@@ -1,0 +1,142 @@
+"""The call by which a run finds out whether its judges are there."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from ragassay.errors import FatalModelError
+from ragassay.models.probe import PROVIDERS, check_judges, refusal, unreachable
+from ragassay.settings import Settings, load_settings
+from ragassay.testing import Fault, ScriptedModel
+
+
+def judge(url: str | None, model: str = "openai/scripted") -> Settings:
+    return load_settings(model=model, api_base=url)
+
+
+def closed_url() -> str:
+    """An address where nobody listens."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+
+
+@pytest.mark.integration
+def test_a_judge_that_is_there_is_asked_for_one_token_once():
+    with ScriptedModel() as model:
+        check_judges([judge(model.base_url), judge(model.base_url)])
+        (probe,) = model.probes
+        assert probe.body["max_tokens"] == 1
+        assert probe.body["model"] == "scripted"
+        assert model.n_requests == 0, "a probe is no judgment"
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("unauthorized", r"^openai/scripted: .* refuses the key \(401\): set OPENAI_API_KEY"),
+        ("unknown_model", r"^openai/scripted: .* has no model 'scripted' \(404\): check the name"),
+    ],
+)
+def test_a_wrong_key_and_an_unknown_model_are_told_apart(kind, told):
+    with ScriptedModel(faults=[Fault(kind)]) as model:
+        with pytest.raises(FatalModelError, match=told) as error:
+            check_judges([judge(model.base_url)])
+        assert "\n" not in str(error.value)
+        assert "sk-test" not in str(error.value), "a server that repeats the key is not repeated"
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("kind", ["rate_limit", "server_error", "unavailable", "junk", "refusal"])
+def test_what_may_pass_by_itself_stops_nothing(kind):
+    with ScriptedModel(faults=[Fault(kind)]) as model:
+        check_judges([judge(model.base_url)])
+        assert len(model.probes) == 1
+
+
+@pytest.mark.integration
+def test_a_slow_judge_is_left_to_the_run(monkeypatch):
+    monkeypatch.setattr("ragassay.models.probe.TIMEOUT_S", 0.05)
+    with ScriptedModel(faults=[Fault("hang")]) as model:
+        check_judges([judge(model.base_url)])
+
+
+@pytest.mark.integration
+def test_a_fault_that_counts_leaves_the_probe_alone():
+    with ScriptedModel(faults=[Fault("unauthorized", first=1)]) as model:
+        check_judges([judge(model.base_url)])
+
+
+@pytest.mark.integration
+def test_an_address_without_its_path_is_no_unknown_model():
+    with ScriptedModel() as model:
+        base = model.base_url.removesuffix("/v1")
+        with pytest.raises(FatalModelError, match=rf"{base}/chat/completions \(404\): .*/v1"):
+            check_judges([judge(base)])
+
+
+def test_an_endpoint_that_nobody_serves_is_refused():
+    url = closed_url()
+    with pytest.raises(FatalModelError, match=f"connection refused at {url}: start the server"):
+        check_judges([judge(url)])
+
+
+def test_an_endpoint_that_is_no_address_is_refused():
+    with pytest.raises(FatalModelError, match="is no address: --api-base is like http://HOST"):
+        check_judges([judge("localhost:8000/v1")])
+
+
+def test_a_host_without_a_name_is_refused(monkeypatch):
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(FatalModelError, match=r"the host is not known at http://nowhere\.invalid"):
+        check_judges([judge("http://nowhere.invalid/v1")])
+
+
+@pytest.mark.parametrize("provider", [name for name, one in PROVIDERS.items() if one.needs_key])
+def test_a_missing_key_is_named_before_anything_is_asked(provider, monkeypatch):
+    keys = PROVIDERS[provider].keys
+    for name in keys:
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(FatalModelError, match=f"^{provider}/a: .*set {' or '.join(keys)} in"):
+        check_judges([judge(closed_url(), f"{provider}/a")])
+
+
+@pytest.mark.parametrize("provider", [name for name, one in PROVIDERS.items() if one.base])
+def test_keys_and_addresses_are_those_that_litellm_uses(provider, monkeypatch):
+    from ragassay.models.gateway import import_litellm
+
+    known, litellm = PROVIDERS[provider], import_litellm()
+    for name in (*known.keys, *known.bases):
+        monkeypatch.delenv(name, raising=False)
+    assert set(litellm.validate_environment(f"{provider}/a")["missing_keys"]) <= set(known.keys)
+    base = litellm.get_llm_provider(f"{provider}/a")[3]
+    assert base in (None, known.base)
+
+
+def test_a_server_without_an_address_is_asked_for_one(monkeypatch):
+    monkeypatch.delenv("HOSTED_VLLM_API_BASE", raising=False)
+    with pytest.raises(FatalModelError, match="it has no endpoint: name it with --api-base URL"):
+        check_judges([judge(None, "hosted_vllm/a")])
+
+
+@pytest.mark.integration
+def test_a_provider_of_another_protocol_is_asked_by_litellm():
+    with pytest.raises(FatalModelError, match="connection refused"):
+        check_judges([judge(closed_url().removesuffix("/v1"), "ollama_chat/a")])
+
+
+def test_models_of_this_process_are_not_asked():
+    check_judges([load_settings(model="ragassay/judge"), load_settings()])
+
+
+def test_other_errors_are_no_missing_endpoint():
+    assert unreachable(TimeoutError("slow")) == ""
+    assert refusal(403, "", "openai/a", "http://x/v1").startswith(
+        "http://x/v1 refuses the key (403)"
+    )

@@ -1,0 +1,211 @@
+"""What is known to be wrong before a run begins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import ragassay
+from ragassay.cli import app
+from ragassay.errors import FatalModelError, InputError, RunMismatchError, SettingsError
+from ragassay.options import settings_of
+from ragassay.records import FileStamp, Manifest
+from ragassay.runs.folder import digest_of
+from ragassay.runs.ready import check_known, check_ready, judges_of
+from ragassay.settings import Settings, load_settings, noted_settings
+from ragassay.testing import Fault, ScriptedModel
+
+GONE = "openai/a@http://127.0.0.1:9/v1"
+QUESTION = {
+    "id": "a",
+    "question": "Does it help?",
+    "answer": "It does [1].",
+    "sources": ["It does."],
+}
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    file = tmp_path / "answers.jsonl"
+    file.write_text(json.dumps(QUESTION) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is read or built fails the test."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("nothing is read or built before the run is known to work")
+
+    for name in ("ragassay.runs.job.read_records", "ragassay.evaluators.toolbox.Jury"):
+        monkeypatch.setattr(name, fail)
+
+
+def kept_run(folder: Path, settings: Settings, answers: Path) -> Path:
+    """Return a folder with the manifest of a run."""
+    stamp = FileStamp(name=answers.name, sha256=digest_of(answers), n_items=1, format="ragassay")
+    manifest = Manifest(
+        ragassay="1",
+        judge=settings.model,
+        embedder="e",
+        prompts_sha256="p",
+        answers=stamp,
+        settings=noted_settings(settings),
+    )
+    folder.mkdir()
+    (folder / "run.json").write_text(manifest.model_dump_json(), encoding="utf-8")
+    return folder
+
+
+COMMANDS = {
+    "evaluate": (),
+    "audit": (),
+    "strategies": (),
+    "grade": ("--grade", "thomas"),
+    "nuggets create": ("--out", "nuggets.jsonl", "--accept-all"),
+    "nuggets assign": ("--out", "assigned.jsonl"),
+    "testbank create": ("--out", "bank.jsonl.gz"),
+    "qa generate": ("--out", "pairs.jsonl"),
+    "qa evaluate": ("--papers", "papers.jsonl"),
+    "qa audit": ("--papers", "papers.jsonl"),
+    "rationales": (),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_that_asks_a_judge_says_in_one_line_that_it_is_not_there(
+    command, answers, tmp_path, monkeypatch, no_work
+):
+    monkeypatch.chdir(tmp_path)
+    called = [*command.split(), str(answers), *COMMANDS[command], "--model", GONE]
+    result = CliRunner().invoke(app, called)
+    assert result.exit_code == 1
+    (line,) = result.output.splitlines()
+    assert line.startswith("error: openai/a: connection refused at http://127.0.0.1:9/v1: start")
+    assert sorted(tmp_path.iterdir()) == [answers], "nothing is left behind"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("evaluate", "--escalate", GONE),
+        ("audit", "--paraphraser", GONE),
+        ("evaluate", "--model", "ragassay/judge", "--model", GONE),
+        ("qa generate", "--evaluator", GONE, "--out", "pairs.jsonl"),
+        ("matrix --generate", "--generator", GONE, "--generator", "ragassay/judge"),
+    ],
+)
+def test_every_model_beside_the_judge_is_asked_too(more, answers, tmp_path, monkeypatch, no_work):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, [*more[0].split(), str(answers), *more[1:]])
+    assert (result.exit_code, len(result.output.splitlines())) == (1, 1)
+    assert "openai/a: connection refused" in result.output
+
+
+def test_optimize_asks_its_models_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "claims.jsonl").touch()
+    data = ("--data", "claims.jsonl", "--api-base", "http://127.0.0.1:9/v1")
+    result = CliRunner().invoke(app, ["optimize", "verifier", *data, "--model", "openai/a"])
+    assert (result.exit_code, len(result.output.splitlines())) == (1, 1)
+    assert "connection refused" in result.output
+
+
+def test_python_raises_the_same_sentence(answers, tmp_path, no_work):
+    with pytest.raises(FatalModelError) as error:
+        ragassay.evaluate(answers, model=GONE)
+    assert str(error.value).startswith("openai/a: connection refused at http://127.0.0.1:9/v1")
+    with pytest.raises(InputError, match="is a file, a folder is needed: choose another --out"):
+        ragassay.evaluate(answers, out=answers)
+    with pytest.raises(SettingsError, match="there is no model ragassay/none: there are"):
+        ragassay.evaluate(answers, model="ragassay/none")
+
+
+@pytest.mark.integration
+def test_a_dry_run_and_a_run_that_has_ended_ask_nothing(answers, tmp_path):
+    with ScriptedModel() as model:
+        named = ("--model", model.model_name, "--api-base", model.base_url, "--only", "rubrics")
+        command = ["evaluate", str(answers), *named, "--out", str(tmp_path / "run"), "--quiet"]
+        assert CliRunner().invoke(app, [*command, "--dry-run"]).exit_code == 0
+        assert (model.probes, model.n_requests) == ((), 0)
+        assert CliRunner().invoke(app, command).exit_code == 0
+        assert len(model.probes) == 1
+        assert CliRunner().invoke(app, command).exit_code == 0
+        assert len(model.probes) == 1, "everything is done"
+        assert CliRunner().invoke(app, [*command, "--retry-failed"]).exit_code == 0
+        assert len(model.probes) == 2
+
+
+@pytest.mark.integration
+def test_a_key_that_is_refused_is_said_before_a_question_is_asked(answers, tmp_path):
+    with ScriptedModel(faults=[Fault("unauthorized")]) as model:
+        with pytest.raises(FatalModelError, match="refuses the key"):
+            ragassay.evaluate(answers, model=model.model_name, api_base=model.base_url)
+        assert (len(model.probes), model.n_requests) == (1, 0)
+
+
+def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path, monkeypatch):
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", read_only)
+    with pytest.raises(
+        InputError, match=r"x/y cannot be written \(Read-only file system\): choose"
+    ):
+        check_ready(load_settings(), {"out": tmp_path / "x" / "y"})
+    assert not (tmp_path / "x").exists()
+
+
+def test_another_runs_folder_is_named_with_the_difference(answers, tmp_path):
+    settings = load_settings(only=("citations",))
+    folder = kept_run(tmp_path / "run", settings, answers)
+    every = {"answers": answers, "fields": noted_settings(settings)}
+    check_ready(settings, {"out": folder}, **every)
+    other = load_settings(only=("rubrics",))
+    with pytest.raises(
+        RunMismatchError, match="only was citations, now is rubrics; choose another"
+    ):
+        check_ready(other, {"out": folder}, **every)
+    check_ready(other, {"out": folder})  # a command that sets `only` by itself
+    with pytest.raises(RunMismatchError, match="judge was ragassay/instruments, now is openai/a"):
+        check_ready(load_settings(model="openai/a"), {"out": folder})
+    answers.write_text("{}", encoding="utf-8")
+    with pytest.raises(RunMismatchError, match=r"the file of answers was answers\.jsonl"):
+        check_ready(settings, {"out": folder}, **every)
+
+
+@pytest.mark.parametrize("name", ["ragassay/nonexist", "ragassay/", "ragassay/a/b/c"])
+def test_an_unknown_name_of_ours_is_refused_with_those_that_there_are(name):
+    with pytest.raises(SettingsError, match=r"there are ragassay/judge, ragassay/smollm2-135m, a"):
+        check_known(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["ragassay/judge", "ragassay/instruments", "ragassay/org/name", "openai/nonexist"]
+)
+def test_names_that_may_be_right_pass(name):
+    check_known(name)
+
+
+def test_a_folder_is_a_model_and_a_verifier_is_no_judge(tmp_path):
+    check_known(f"ragassay/{tmp_path}")
+    check_known("ragassay/mean-verifier", ("ragassay/mean-verifier",))
+    with pytest.raises(SettingsError, match="writes nothing: name it as --verifier"):
+        check_known("ragassay/mean-verifier")
+
+
+def test_every_model_has_its_own_endpoint():
+    settings = settings_of(
+        {"model": ["openai/a", "mistral/b@http://b/v1"], "api_base": "http://a/v1"}
+    )
+    found = [(one.model, one.api_base) for one in judges_of(settings, ["openai/c", "groq/d"])]
+    assert found == [
+        ("openai/a", "http://a/v1"),
+        ("mistral/b", "http://b/v1"),
+        ("openai/c", "http://a/v1"),
+        ("groq/d", None),
+    ]
