@@ -15,7 +15,7 @@ from ragassay.records import Evaluation, Manifest, Rejection
 from ragassay.reports.changes import render_changes_html
 from ragassay.reports.comparison import leaderboards_csv, leaderboards_latex, tests_csv
 from ragassay.reports.figures import interval_plot
-from ragassay.runs.changes import Side, changes_between
+from ragassay.runs.changes import Side, Verdict, changes_between, gate
 from ragassay.runs.folder import RunFolder, write_whole
 from ragassay.runs.people import labelled_evaluations
 from ragassay.runs.pooling import Clusters, with_pooled_scores
@@ -61,6 +61,15 @@ class SystemComparison:
             InputError: There is no such side, or no other.
         """
         return changes_between(self.sides, self.wanted, baseline)
+
+    def failures(self, margin: float | None = None, baseline: str = "") -> tuple[Verdict, ...]:
+        """Return what fails the gate of `ragassay compare --fail-if worse`; empty where it passes.
+
+        Args:
+            margin: As for `gate`.
+            baseline: As for `changes`.
+        """
+        return gate(self.changes(baseline), margin)
 
     def save(self, path: str | Path, baseline: str = "") -> Path:
         """Write the comparison, answer by answer, as one self-contained HTML page.
