@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from ragassay.records import Evaluation, Manifest, Rejection
 from ragassay.reports.changes import render_changes_html
 from ragassay.reports.comparison import leaderboards_csv, leaderboards_latex, tests_csv
 from ragassay.reports.figures import interval_plot
-from ragassay.runs.changes import Side, changes_between
+from ragassay.runs.changes import Side, Verdict, changes_between, gate
 from ragassay.runs.folder import RunFolder, write_whole
 from ragassay.runs.people import labelled_evaluations
 from ragassay.runs.pooling import Clusters, with_pooled_scores
@@ -38,18 +39,25 @@ class SystemComparison:
     """Several systems compared.
 
     Attributes:
-        boards: One for each score, with the tests behind it.
+        systems: The answers of each system.
+        keys: The scores that systems are ranked by.
         warnings: Why the systems may not be comparable, one sentence each.
         rejections: What could not be read of files of answers with people's labels.
         sides: What is compared answer by answer: the runs, or the systems of a single run.
         wanted: The scores that were asked for; none for the main ones.
     """
 
-    boards: tuple[Leaderboard, ...]
+    systems: Mapping[str, Sequence[Evaluation]]
+    keys: tuple[str, ...]
     warnings: tuple[str, ...]
-    rejections: tuple[Rejection, ...] = ()
-    sides: tuple[Side, ...] = ()
-    wanted: tuple[str, ...] = ()
+    rejections: tuple[Rejection, ...]
+    sides: tuple[Side, ...]
+    wanted: tuple[str, ...]
+
+    @functools.cached_property
+    def boards(self) -> tuple[Leaderboard, ...]:
+        """One for each score, with the tests behind it."""
+        return tuple(leaderboard(self.systems, key) for key in self.keys)
 
     def changes(self, baseline: str = "") -> tuple[Change, ...]:
         """Compare each side with the baseline, score by score and answer by answer.
@@ -61,6 +69,15 @@ class SystemComparison:
             InputError: There is no such side, or no other.
         """
         return changes_between(self.sides, self.wanted, baseline)
+
+    def failures(self, margin: float | None = None, baseline: str = "") -> tuple[Verdict, ...]:
+        """Return what fails the gate of `ragassay compare --fail-if worse`; empty where it passes.
+
+        Args:
+            margin: As for `gate`.
+            baseline: As for `changes`.
+        """
+        return gate(self.changes(baseline), margin)
 
     def save(self, path: str | Path, baseline: str = "") -> Path:
         """Write the comparison, answer by answer, as one self-contained HTML page.
@@ -120,13 +137,14 @@ def compare(
             f"no systems to compare: there is {there}; give a run of several systems, "
             "or several runs"
         )
-    chosen = _chosen(ranked, keys)
+    chosen = tuple(_chosen(ranked, keys))
     return SystemComparison(
-        boards=tuple(leaderboard(ranked, key) for key in chosen),
+        systems=ranked,
+        keys=chosen,
         warnings=tuple(_warnings(runs)),
         rejections=tuple(rejection for run in runs for rejection in run.rejections),
         sides=_sides(runs),
-        wanted=tuple(chosen) if keys else (),
+        wanted=chosen if keys else (),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from answers import answer, written_run
 from conftest import ROOT
 from fakes import WordEmbedder
 from handbook import PAGES, Block, block, blocks
@@ -145,3 +146,13 @@ def test_what_is_shown_of_extending_takes_fifteen_lines_at_most():
     assert len(shown) == 4
     lengths = [len([line for line in one.text.splitlines() if line.strip()]) for one in shown]
     assert max(lengths) <= 15, lengths
+
+
+def test_runs_are_compared_answer_by_answer_as_shown(at_work: Path, capsys):
+    for name, value in (("old", 0.9), ("new", 0.5)):
+        scored = [answer(f"r{i}", f"t{i}", scores={"nuggets.recall": value}) for i in range(8)]
+        written_run(Path("runs") / name, scored)
+    names = run(block(DOCS / "comparing.md", "python", "found.save("))
+    assert "('nuggets.recall', 'worse')" in capsys.readouterr().out
+    assert names["found"].failures(margin=0.1)
+    assert (at_work / "changes.html").exists()

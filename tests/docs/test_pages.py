@@ -68,12 +68,14 @@ def problem_with(words: list[str]) -> str | None:
     """What the command line says against a call."""
     make_files(words)
     command, context = typer.main.get_command(app), None
-    while hasattr(command, "commands"):
+    while hasattr(command, "commands") and words:
         name, *words = words
         context = command.make_context(name, [], parent=context, resilient_parsing=True)
         command = command.get_command(context, name)
         if command is None:
             return f"there is no command {name!r}"
+    if hasattr(command, "commands"):
+        return None
     try:
         command.make_context(command.name, list(words), parent=context)
     except Exception as error:

@@ -9,6 +9,7 @@ import io
 import re
 
 import pytest
+from browsing import browse, chromium, overflow, serious_faults  # noqa: F401
 from damage import pairs_of
 from lxml import html
 from pages import Balance
@@ -295,3 +296,15 @@ def test_every_attack_has_a_title_that_a_newcomer_understands():
     assert set(ATTACK_TITLES) == named | {"given"}
     assert len(set(ATTACK_TITLES.values())) == len(ATTACK_TITLES)
     assert attack_title("something_else") == "Something else"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("options", [{}, {"color_scheme": "dark"}, {"width": 400}])
+def test_the_page_is_accessible_and_fits(browse, tmp_path, options):  # noqa: F811
+    path = tmp_path / "audit.html"
+    path.write_text(render_audit_html(build_audit()), encoding="utf-8")
+    page = browse(f"file://{path}", **options)
+    for line in page.locator("details").all():
+        line.evaluate("one => one.open = true")
+    assert serious_faults(page) == []
+    assert overflow(page) <= 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from answers import answer
+from browsing import browse, chromium, overflow, serious_faults, until  # noqa: F401
 from lxml import html
 from pages import Balance, unpacked
 
@@ -19,7 +19,6 @@ from ragassay.reports.answer_changes import view_answer_change
 from ragassay.reports.changes import outcome_text, render_changes_html, view_change
 
 RECALL, COHESION = "nuggets.recall", "rubric.cohesion"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def said(
@@ -195,48 +194,18 @@ def test_a_thousand_answers_of_random_words_stay_below_ten_megabytes():
     assert len(render_changes_html([change_of(old, new)])) < 1_000_000
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no chromium is installed")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as library:
-        browser = library.chromium.launch(executable_path=CHROMIUM)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def open_page(chromium: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """Open a page of 130 answers; an error of the script, or of its policy, fails the test."""
+def open_page(browse: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:  # noqa: F811
+    """Open a page of 130 answers at a state."""
     path = tmp_path / "changes.html"
     path.write_text(render_changes_html([many(130)]), encoding="utf-8")
-    problems: list[str] = []
-    contexts = []
 
-    def open_at(state: str = "", width: int = 1400, **options: Any) -> Any:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda one: problems.append(one.text) if one.type == "error" else None)
-        page.goto(f"file://{path}{state}")
+    def open_at(state: str = "", **options: Any) -> Any:
+        page = browse(f"file://{path}{state}", **options)
         page.wait_for_selector("#pairs > li")
         return page
 
-    yield open_at
-    for context in contexts:
-        context.close()
-    assert problems == []
-
-
-def until(page: Any, condition: str) -> None:
-    """Wait until a condition holds; the page's policy forbids the library's own way of waiting."""
-    for _ in range(400):
-        if page.evaluate(condition):
-            return
-        page.wait_for_timeout(25)
-    raise AssertionError(f"it never came true: {condition}")
+    return open_at
 
 
 def status(page: Any, words: str) -> None:
@@ -292,12 +261,9 @@ def test_a_state_is_a_link(open_page):
 @pytest.mark.browser
 @pytest.mark.parametrize("options", [{}, {"color_scheme": "dark"}, {"width": 400}])
 def test_the_page_is_accessible_and_fits(open_page, options):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page = open_page("#open=1", **options)
-    found = axe.Axe().run(page).response["violations"]
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
-    root = "document.documentElement"
-    assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
+    assert serious_faults(page) == []
+    assert overflow(page) <= 0
 
 
 def test_the_style_names_no_address():

@@ -10,7 +10,6 @@ import ragassay
 from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.records import Finding
-from ragassay.runs.changes import gate
 from ragassay.runs.compare import compare
 
 RECALL = "nuggets.recall"
@@ -125,7 +124,8 @@ def test_from_python_a_comparison_is_saved_and_gated(tmp_path):
     found = ragassay.compare([run_of(tmp_path / "old", 0.9), run_of(tmp_path / "new", 0.4)])
     page = found.save(tmp_path / "pages" / "changes.html")
     assert "new is worse than old on 1 of 2 scores" in page.read_text()
-    assert [verdict.key for verdict in gate(found.changes())] == [RECALL]
+    assert [(one.key, one.is_worse) for one in found.failures()] == [(RECALL, True)]
+    assert found.failures(baseline="new") == ()
 
 
 def test_one_system_has_nothing_to_compare(tmp_path):
