@@ -6,6 +6,7 @@ RagassayError
 ├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
 ├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
 ├── EvaluatorError (ValueError)       a user's evaluator returned what it does not declare
+├── UnmeasuredError (RuntimeError)    in ragassay.pytest_plugin.demands: a demand is unscored
 ├── CorpusError (RuntimeError)       a corpus is missing, damaged, or cannot be reached
 ├── BudgetError (RuntimeError)       the money that a job may cost is spent
 └── ModelError (RuntimeError)        a model call gave no usable reply
