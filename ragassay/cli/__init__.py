@@ -22,6 +22,7 @@ from ragassay.cli.qa import app as qa_app
 from ragassay.cli.rationales import rationales
 from ragassay.cli.report import report
 from ragassay.cli.review import review
+from ragassay.cli.run import run
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
 from ragassay.cli.strategies import strategies
@@ -42,6 +43,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(evaluate)
+app.command()(run)
 app.command()(audit)
 app.command()(grade)
 app.command()(report)
