@@ -106,7 +106,7 @@ class Results(Sequence[Evaluation]):
 
     @property
     def failed(self) -> tuple[Failed, ...]:
-        """What could not be judged: whole answers, then verdicts in the order of the answers."""
+        """The failures: of whole answers, then of verdicts in the order of the answers."""
         whole = [Failed(f.record_id, f.stage, "", f.failure) for f in self.failures]
         return (*whole, *(one for e in self._evaluations for one in _failed_of(e)))
 

@@ -23,6 +23,7 @@ from ragassay.cli.qa import app as qa_app
 from ragassay.cli.rationales import rationales
 from ragassay.cli.report import report
 from ragassay.cli.review import review
+from ragassay.cli.run import run
 from ragassay.cli.runs import app as runs_app
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
@@ -45,6 +46,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(evaluate)
+app.command()(run)
 app.command()(audit)
 app.command()(grade)
 app.command()(report)

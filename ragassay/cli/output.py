@@ -26,12 +26,15 @@ def print_run(
     from rich.console import Console
 
     from ragassay.reports import answer_table, headline, score_table, system_table
+    from ragassay.reports.application import application_text
     from ragassay.reports.cascade_view import cascade_lines
     from ragassay.reports.findings_view import looks_text, undecided_text
     from ragassay.reports.panel_view import panel_lines
 
     console = Console()
     console.print(headline(summary), style="bold", markup=False, highlight=False)
+    if summary.application is not None:
+        console.print(application_text(summary.application), markup=False, highlight=False)
     console.print(score_table(summary))
     if len(summary.systems) > 1:
         console.print(system_table(summary))

@@ -226,6 +226,32 @@ class PanelAgreement(Frozen):
     n_moved: int = Field(ge=0)
 
 
+class ApplicationUse(Frozen):
+    """The latency, tokens and cost of an application, over the questions that it answered.
+
+    Attributes:
+        name: The application.
+        n_asked: Questions.
+        n_failed: Those without an answer.
+        latency_p50_s: Median time to an answer, in seconds; None without an answer.
+        latency_p95_s: 95th percentile of it.
+        n_prompt_tokens: Tokens that its models read, as far as it says.
+        n_completion_tokens: Tokens that they wrote, as far as it says.
+        n_priced: Answers whose cost is known.
+        cost_usd: Sum over these; None where no cost is known.
+    """
+
+    name: str
+    n_asked: int = Field(ge=0)
+    n_failed: int = Field(ge=0)
+    latency_p50_s: float | None = None
+    latency_p95_s: float | None = None
+    n_prompt_tokens: int = 0
+    n_completion_tokens: int = 0
+    n_priced: int = 0
+    cost_usd: float | None = None
+
+
 class Summary(Frozen):
     """A run in numbers.
 
@@ -246,6 +272,7 @@ class Summary(Frozen):
         usage: Sum over all verdicts.
         panel: The agreement of a panel's judges, if there is one.
         cascade: The verdicts sent on to a second judge, if there is one.
+        application: What the application took that was asked for the answers, if one was.
     """
 
     n_records: int = Field(ge=0)
@@ -262,3 +289,4 @@ class Summary(Frozen):
     usage: Usage = Usage()
     panel: PanelAgreement | None = None
     cascade: Cascade | None = None
+    application: ApplicationUse | None = None
