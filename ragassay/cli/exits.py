@@ -19,6 +19,9 @@ PARTIAL = 3
 BELOW = 4
 """A score is below its `--fail-under`."""
 
+UNMEASURED = 5
+"""A score with a `--fail-under` could not be measured."""
+
 
 @contextmanager
 def errors_as_lines() -> Iterator[None]:

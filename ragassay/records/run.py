@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ragassay.records.base import Frozen
+from ragassay.records.base import CALL_FAULTS, Frozen
 from ragassay.records.bounds import Bound
 from ragassay.records.cascade import Cascade
 from ragassay.records.evaluation import Score
@@ -269,6 +269,8 @@ class Summary(Frozen):
         findings: Number of findings of each kind that lead the report.
         looks: Number of those of each kind that are worth a look.
         n_undecided: Verdicts that the judge left open; they are unscored, not failed.
+        unscored: Number of verdicts that failed, by reason; the most frequent first.
+        n_replied: Verdicts that a model's call gave.
         usage: Sum over all verdicts.
         panel: The agreement of a panel's judges, if there is one.
         cascade: The verdicts sent on to a second judge, if there is one.
@@ -286,7 +288,15 @@ class Summary(Frozen):
     findings: dict[str, int] = Field(default_factory=dict)
     looks: dict[str, int] = Field(default_factory=dict)
     n_undecided: int = Field(default=0, ge=0)
+    unscored: dict[str, int] = Field(default_factory=dict)
+    n_replied: int = Field(default=0, ge=0)
     usage: Usage = Usage()
     panel: PanelAgreement | None = None
     cascade: Cascade | None = None
     application: ApplicationUse | None = None
+
+    @property
+    def judged_nothing(self) -> bool:
+        """Return whether no answer was evaluated, or every call of a judge failed."""
+        has_asked_in_vain = not self.n_replied and bool(self.unscored.keys() & set(CALL_FAULTS))
+        return has_asked_in_vain or bool(self.n_records and not self.n_evaluated)
