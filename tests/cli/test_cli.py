@@ -15,8 +15,8 @@ from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.cli.thresholds import parse_thresholds
 from ragassay.records import Score, Summary
+from ragassay.runs.thresholds import parse_thresholds
 from ragassay.testing import Fault, ScriptedModel
 
 
