@@ -313,7 +313,7 @@ def test_options_change_settings_and_these_keep_the_environment_out(monkeypatch)
     assert found == base.model_copy(update={"concurrency": 3})
     assert settings_of({"only": (), "prompts": []}, base) == base
     assert settings_of({}).strategy == "few_shot"
-    with pytest.raises(SettingsError, match="setting 'concurrency'"):
+    with pytest.raises(SettingsError, match=r"^concurrency: it must be at least 0"):
         load_settings(concurrency=-1)
 
 

@@ -10,6 +10,7 @@ from ragassay.cli.convert import convert
 from ragassay.cli.corpus import app as corpus_app
 from ragassay.cli.demo import demo
 from ragassay.cli.evaluate import evaluate
+from ragassay.cli.exits import PlainGroup
 from ragassay.cli.finetune import finetune
 from ragassay.cli.grade import grade
 from ragassay.cli.grades import app as grades_app
@@ -34,6 +35,7 @@ from ragassay.garbage import patient_collector
 
 app = typer.Typer(
     name="ragassay",
+    cls=PlainGroup,
     help=(
         "Find out what the answers of a biomedical RAG system really contain: which facts they "
         "state, which they miss, whether the literature supports them, whether each citation "

@@ -85,13 +85,16 @@ def evaluate(
     """
     with errors_as_lines():
         from ragassay.cli.audit import audit_run
-        from ragassay.cli.output import print_certificate
-        from ragassay.evaluators.toolbox import Toolbox
+        from ragassay.cli.output import print_certificate, shown_phase
         from ragassay.records import UNSCORED_KINDS
         from ragassay.runs.thresholds import parse_thresholds
 
-        job, settings = prepared_job(answers, options, options.get("limit"))
-        tools = Toolbox.of(settings, job.corpus)
+        with shown_phase("reading answers and corpus", not quiet):
+            job, settings = prepared_job(answers, options, options.get("limit"))
+        with shown_phase("loading libraries", not quiet):
+            from ragassay.evaluators.toolbox import Toolbox
+
+            tools = Toolbox.of(settings, job.corpus)
         thresholds = parse_thresholds(fail_under or [], settings.rubric_set, tools.rubrics)
         if dry_run:
             _show_plan(job, tools, audit, as_json)
