@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from ragassay.retrievers.literature import Literature
 
     Row = Record | Mapping[str, object] | Sample | TestCase
-    Rows = Row | Iterable[Row] | TestCases | Mapping[str, Sequence[object]]
+    One = Record | Sample | TestCase
+    Rows = One | Iterable[Row] | TestCases | Mapping[str, Sequence[object]]
     Answers = str | Path | Rows | pd.DataFrame | Table
     AnswerLike = str | Response
     SourceLike = str | Document | Mapping[str, str] | LangChainDocument | Node

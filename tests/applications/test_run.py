@@ -205,14 +205,19 @@ async def test_every_kind_of_failure_is_named():
     async def app(question: str) -> Any:
         if question == "Question 0?":
             await asyncio.Event().wait()
+        if question == "Question 3?":
+            raise TimeoutError("the index took too long")
         return {"Question 1?": "  ", "Question 2?": 3}[question]
 
-    asked = await ask_all(app, "app", questions(3), Asking(timeout_s=0.01))
+    asked = await ask_all(app, "app", questions(4), Asking(timeout_s=0.5))
     assert {i: f.failure.reason for i, f in asked.failures.items()} == {
         "q0": "timeout",
         "q1": "empty_answer",
         "q2": "unparsable",
+        "q3": "timeout",
     }
+    assert asked.failures["q0"].failure.detail == "no answer within 0.5 s"
+    assert asked.failures["q3"].failure.detail == "TimeoutError: the index took too long"
 
 
 async def test_parse_reads_what_is_not_known():

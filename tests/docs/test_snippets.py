@@ -32,6 +32,27 @@ follow_imports = silent
 leave out the types of its own functions."""
 
 
+OVERLOADS = """from typing import assert_type
+
+import ragassay
+from ragassay.formats.foreign import Sample, TestCase
+
+
+async def one(sample: Sample, case: TestCase, record: ragassay.Record) -> None:
+    assert_type(ragassay.evaluate(question="Q?", answer="A."), ragassay.Result)
+    assert_type(await ragassay.aevaluate(question="Q?", answer="A."), ragassay.Result)
+    assert_type(ragassay.evaluate("answers.jsonl", limit=3), ragassay.Results)
+    assert_type(await ragassay.aevaluate([sample], audit=3), ragassay.Results)
+    assert_type(ragassay.evaluate([{"question": "Q?", "answer": "A."}]), ragassay.Results)
+    assert_type(ragassay.evaluate({"question": ["Q?"], "answer": ["A."]}), ragassay.Results)
+    assert_type(ragassay.evaluate(case, fail_under={"cohesion": 3}), ragassay.Results)
+    assert_type(ragassay.run("my_rag:answer", [record]), ragassay.Results)
+    ragassay.evaluate("answers.jsonl", modle="openai/a")  # type: ignore[call-overload]
+    ragassay.evaluate(question="Q?")  # type: ignore[call-overload]
+"""
+"""The types of results, and two calls that are wrong: an ignored error that is none is an error."""
+
+
 @pytest.fixture(scope="module")
 def snippets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a module for each piece."""
@@ -41,6 +62,7 @@ def snippets(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name = "".join(sign if sign.isalnum() else "_" for sign in one.name)
         (folder / f"{name}.py").write_text(one.text, encoding="utf-8")
     assert len(found) > 15
+    (folder / "overloads.py").write_text(OVERLOADS, encoding="utf-8")
     return folder
 
 
@@ -59,7 +81,7 @@ def test_mypy_has_nothing_against_them(snippets: Path):
 
 
 def test_pyright_has_nothing_against_them(snippets: Path):
-    config = {"extraPaths": [str(ROOT)], "reportUnusedExpression": False}
+    config = {"extraPaths": [str(ROOT)], "reportUnnecessaryTypeIgnoreComment": True}
     (snippets / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
     assert checked("pyright", "--pythonpath", sys.executable, folder=snippets) == ""
 
