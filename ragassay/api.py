@@ -108,9 +108,9 @@ def evaluate(
     One answer: give `question` and `answer`. Many: give `answers`.
 
     Args:
-        answers: A path to a file in any known format; records, dictionaries, samples of ragas or
-            test cases of DeepEval, one or several; a table: a frame of pandas or polars, an Arrow
-            table, a dataset of Hugging Face, a dictionary of columns.
+        answers: A path to a file in any known format; a list of dictionaries, records, samples of
+            ragas or test cases of DeepEval, or one of the last three; a table: a frame of pandas or
+            polars, an Arrow table, a dataset of Hugging Face, a dictionary of columns.
         question: The question of one answer.
         answer: One answer, with citation markers such as `[1]` or `[PMID 123]`; or a response of
             LlamaIndex, whose nodes are its sources if no others are given.

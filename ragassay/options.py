@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from ragassay.retrievers.literature import Literature
 
     Row = Record | Mapping[str, object] | Sample | TestCase
-    Rows = Row | Iterable[Row] | TestCases | Mapping[str, Sequence[object]]
+    One = Record | Sample | TestCase
+    Rows = One | Iterable[Row] | TestCases | Mapping[str, Sequence[object]]
     Answers = str | Path | Rows | pd.DataFrame | Table
     AnswerLike = str | Response
     SourceLike = str | Document | Mapping[str, str] | LangChainDocument | Node
@@ -62,6 +63,9 @@ else:  # Their libraries take seconds to load, and nothing needs these at run ti
     NuggetsLike = RubricLike = EvaluatorLike = Any
 
 Spelling = Literal["keyword", "flag"]
+RETRIEVAL = "retrieval"
+"""The part of an evaluation that `ragassay.run` alone adds."""
+
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -353,7 +357,7 @@ def settings_of(
         fields |= seated(several(given.get("model")), endpoint)
     names = {field: getattr(known[name], spelled) for name in given for field in known[name].sets}
     settings = load_settings(base, names, **fields)
-    strange = [part for part in settings.only if part not in PARTS]
+    strange = [part for part in settings.only if part not in (*PARTS, RETRIEVAL)]
     has_own = (
         settings.evaluators or any(own_of(options)) or any(map(is_rubric_file, settings.rubrics))
     )

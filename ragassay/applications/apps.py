@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from ragassay.errors import InputError
 from ragassay.models.prices import listed_price_usd
@@ -126,7 +127,9 @@ async def _invoke(app: Any, make: Callable[[str], Any], question: str) -> Reply:
     from langchain_core.callbacks import UsageMetadataCallbackHandler
 
     counter = UsageMetadataCallbackHandler()
-    value = await app.ainvoke(make(question), config={"callbacks": [counter]})
+    thread = {"thread_id": uuid4().hex}  # a graph that remembers wants one: each question its own
+    config = {"callbacks": [counter], "configurable": thread}
+    value = await app.ainvoke(make(question), config=config)
     return Reply(value, _usage(counter.usage_metadata))
 
 

@@ -123,14 +123,14 @@ async def _asked(
     """Run one unit of work: whatever the application raises becomes the question's failure."""
     failure = Failure(reason="error")
     for _ in range(1 + how.retries):
-        started = time.perf_counter()
+        started, limit = time.perf_counter(), asyncio.timeout(how.timeout_s)
         try:
-            async with asyncio.timeout(how.timeout_s):
+            async with limit:
                 reply = await caller(question.question)
             taken_s = time.perf_counter() - started
             record = _record(question, name, reply, taken_s, how.parse)
         except Exception as error:
-            failure = _failure(error, how)
+            failure = _failure(error, how.timeout_s if limit.expired() else None)
         else:
             problem = empty_answer(record)
             if problem is None:
@@ -165,9 +165,9 @@ def _record(
     )
 
 
-def _failure(error: Exception, how: Asking) -> Failure:
-    if isinstance(error, TimeoutError):
-        return Failure(reason="timeout", detail=f"no answer within {how.timeout_s:g} s")
+def _failure(error: Exception, expired_s: float | None) -> Failure:
+    if expired_s is not None:
+        return Failure(reason="timeout", detail=f"no answer within {expired_s:g} s")
     return Failure(reason=_reason(error), detail=f"{type(error).__name__}: {error}"[:400])
 
 
@@ -179,6 +179,8 @@ def _reason(error: Exception) -> FailureReason:
     if isinstance(error, httpx.HTTPStatusError):
         code = error.response.status_code
         return "rate_limit" if code == 429 else "server_error" if code >= 500 else "refused"
+    if isinstance(error, TimeoutError | httpx.TimeoutException):
+        return "timeout"
     is_lost = isinstance(error, ConnectionError | httpx.TransportError)
     return "connection" if is_lost else "error"
 

@@ -10,6 +10,7 @@ from ragassay.evaluators.comparing import compare
 from ragassay.evaluators.own import OwnEvaluator, Subject
 from ragassay.metrics.retrieval import Qrels, run_values
 from ragassay.metrics.scoring import mean_score
+from ragassay.options import RETRIEVAL
 from ragassay.records import Case, Document, OwnVerdict, Record, Score
 from ragassay.threads import in_thread
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ragassay.evaluators.outcome import Outcome
     from ragassay.evaluators.toolbox import Toolbox
 
-NAME = "retrieval"
+NAME = RETRIEVAL
 SUPPORTS, OTHER = "supports", "does not support"
 MEASURES = {"precision": "SetP", "recall": "SetR", "nDCG": "nDCG"}
 """By judged documents, in the notation of ir_measures."""

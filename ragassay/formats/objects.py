@@ -30,9 +30,9 @@ def rows_of(answers: Any) -> list[Any]:
 
     Args:
         answers: A frame of pandas or polars, an Arrow table, a dataset of Hugging Face, ragas or
-            DeepEval; columns, as `{"question": [...], "answer": [...]}`; a record, a dictionary, a
-            sample of ragas, a test case of DeepEval, or an iterable of these. A table's texts are
-            read as cells: a list may be text. An answer may be a LlamaIndex response.
+            DeepEval; columns, as `{"question": [...], "answer": [...]}`; a record, a sample of
+            ragas, a test case of DeepEval, or an iterable of these or of dictionaries. A table's
+            texts are read as cells: a list may be text. An answer may be a LlamaIndex response.
 
     Raises:
         InputError: It is none of these, columns differ in length, or it is several datasets.

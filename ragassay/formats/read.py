@@ -80,7 +80,7 @@ def read_records(
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
     match: Format
-    given = iter_items(path) if not only_questions else map(_as_question, iter_items(path))
+    given = _questions(iter_items(path), columns) if only_questions else iter_items(path)
     if path.is_dir():
         match, items = YESCIEVAL_SHEET, sheet_items(path)
     elif columns:
@@ -122,7 +122,7 @@ def records_from_rows(
         NoRecordError: As for `read_records`.
     """
     match: Format
-    given = iter_rows(rows) if not only_questions else map(_as_question, iter_rows(rows))
+    given = _questions(iter_rows(rows), columns) if only_questions else iter_rows(rows)
     if columns:
         match, items = RAGASSAY, with_columns(given, columns, ROWS_NAME)
     else:
@@ -148,14 +148,21 @@ def with_gold(found: ReadResult, nuggets: Path | None) -> ReadResult:
     return replace(found, records=tuple(records), rejections=(*found.rejections, *rejected))
 
 
-def _as_question(item: Item | Rejection) -> Item | Rejection:
-    """Return a question of no format, as it has no answer, with an empty one."""
-    if isinstance(item, Rejection) or any(form.is_complete(item.keys) for form in FORMATS):
-        return item
-    for question, answer in (("question", "answer"), ("user_input", "response")):
-        if item.fields.get(question) is not None:
-            return replace(item, fields=item.fields | {answer: ""})
-    return item
+def _questions(
+    items: Iterable[Item | Rejection], columns: Mapping[str, str] | None
+) -> Iterator[Item | Rejection]:
+    """Return items; a question of no format, as it has no answer, gets an empty one."""
+    pairs = (("question", "answer"), ("user_input", "response"))
+    if columns:
+        pairs = ((columns.get("question", "question"), columns.get("answer", "answer")),)
+    for item in items:
+        if isinstance(item, Rejection):
+            yield item
+            continue
+        given = item.keys - {name for name, value in item.fields.items() if value is None}
+        known = not columns and any(form.is_complete(given) for form in FORMATS)
+        lacking = (a for q, a in pairs if not known and q in given and a not in given)
+        yield replace(item, fields=item.fields | dict.fromkeys(lacking, ""))
 
 
 def _mapper(

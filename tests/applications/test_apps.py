@@ -17,6 +17,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from typing_extensions import TypedDict
 
@@ -80,11 +81,11 @@ class State(TypedDict, total=False):
     answer: str
 
 
-def graph_of(state: Any, node: Any) -> Any:
+def graph_of(state: Any, node: Any, **compiled: Any) -> Any:
     graph = StateGraph(state)
     graph.add_node("answer", node)
     graph.add_edge(START, "answer")
-    return graph.compile()
+    return graph.compile(**compiled)
 
 
 async def test_a_graph_gets_what_its_state_names():
@@ -102,6 +103,15 @@ async def test_a_graph_gets_what_its_state_names():
     read = read_reply((await reply_of(graph_of(MessagesState, talk))).value)
     assert read.answer == f"{Q} Yes [11]."
     assert [source.id for source in read.sources] == ["11"]
+
+
+async def test_a_graph_that_remembers_gets_each_question_in_a_thread_of_its_own():
+    def talk(state: Any) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"{len(state['messages'])} said.")]}
+
+    app = graph_of(MessagesState, talk, checkpointer=InMemorySaver())
+    for _ in range(2):
+        assert read_reply((await reply_of(app)).value).answer == "1 said."
 
 
 async def test_tokens_are_those_that_langchain_counts():

@@ -18,7 +18,7 @@ import ragassay
 from ragassay.applications.asking import Asked, Asking, ask_all, use_of
 from ragassay.applications.retrieval import OTHER, SUPPORTS, _by_documents, _by_nuggets
 from ragassay.cli import app as command_line
-from ragassay.errors import InputError, RunMismatchError
+from ragassay.errors import InputError, RunMismatchError, SettingsError
 from ragassay.formats import read_records
 from ragassay.records import ApplicationUse, Case, Document, Nugget, Record
 from ragassay.runs.folder import RunFolder
@@ -205,14 +205,19 @@ async def test_every_kind_of_failure_is_named():
     async def app(question: str) -> Any:
         if question == "Question 0?":
             await asyncio.Event().wait()
+        if question == "Question 3?":
+            raise TimeoutError("the index took too long")
         return {"Question 1?": "  ", "Question 2?": 3}[question]
 
-    asked = await ask_all(app, "app", questions(3), Asking(timeout_s=0.01))
+    asked = await ask_all(app, "app", questions(4), Asking(timeout_s=0.5))
     assert {i: f.failure.reason for i, f in asked.failures.items()} == {
         "q0": "timeout",
         "q1": "empty_answer",
         "q2": "unparsable",
+        "q3": "timeout",
     }
+    assert asked.failures["q0"].failure.detail == "no answer within 0.5 s"
+    assert asked.failures["q3"].failure.detail == "TimeoutError: the index took too long"
 
 
 async def test_parse_reads_what_is_not_known():
@@ -292,6 +297,14 @@ def test_the_command_line_asks_an_application(settings, tmp_path, monkeypatch):
     assert "b: RuntimeError: no \ufffd[31mB" in result.stderr
     assert "their_rag:answer answered 1 of 2 questions; half within" in result.stdout
     assert Path("runs/questions/report.html").exists()
+    alone = ["run", "their_rag:answer", "questions.jsonl", "--only", "retrieval", "--out", "alone"]
+    assert CliRunner().invoke(command_line, alone).exit_code == 3
+    assert "retrieval.recall" in Path("alone/summary.json").read_text()
     below = CliRunner().invoke(command_line, [*call, "--fail-under", "cohesion=6", "--json"])
     assert below.exit_code == 4 and "below 6" in below.stderr
     assert json.loads(below.stdout)["application"]["n_asked"] == 2
+
+
+def test_the_retriever_is_no_part_of_an_evaluation_without_an_application():
+    with pytest.raises(SettingsError, match="only: there is no part 'retrieval'"):
+        ragassay.evaluate(question="Q?", answer="A.", only="retrieval")

@@ -1,0 +1,107 @@
+"""Every piece of Python on a page passes mypy and pyright, and those of docs/python.md run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from fakes import WordEmbedder
+from handbook import PAGES, Block, blocks
+
+from ragassay.testing import ScriptedModel
+
+PYTHON = ROOT / "docs" / "python.md"
+MYPY = """[mypy]
+strict = True
+allow_untyped_defs = True
+allow_untyped_decorators = True
+disallow_untyped_calls = False
+disable_error_code = import-untyped
+mypy_path = {root}
+follow_imports = skip
+
+[mypy-ragassay.*,pydantic.*,pydantic_core.*,typing_extensions.*,annotated_types.*]
+follow_imports = silent
+"""
+"""Strict, but that other libraries are not read, which takes minutes, and that a short example may
+leave out the types of its own functions."""
+
+
+OVERLOADS = """from typing import assert_type
+
+import ragassay
+from ragassay.formats.foreign import Sample, TestCase
+
+
+async def one(sample: Sample, case: TestCase, record: ragassay.Record) -> None:
+    assert_type(ragassay.evaluate(question="Q?", answer="A."), ragassay.Result)
+    assert_type(await ragassay.aevaluate(question="Q?", answer="A."), ragassay.Result)
+    assert_type(ragassay.evaluate("answers.jsonl", limit=3), ragassay.Results)
+    assert_type(await ragassay.aevaluate([sample], audit=3), ragassay.Results)
+    assert_type(ragassay.evaluate([{"question": "Q?", "answer": "A."}]), ragassay.Results)
+    assert_type(ragassay.evaluate({"question": ["Q?"], "answer": ["A."]}), ragassay.Results)
+    assert_type(ragassay.evaluate(case, fail_under={"cohesion": 3}), ragassay.Results)
+    assert_type(ragassay.run("my_rag:answer", [record]), ragassay.Results)
+    ragassay.evaluate("answers.jsonl", modle="openai/a")  # type: ignore[call-overload]
+    ragassay.evaluate(question="Q?")  # type: ignore[call-overload]
+"""
+"""The types of results, and two calls that are wrong: an ignored error that is none is an error."""
+
+
+@pytest.fixture(scope="module")
+def snippets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a module for each piece."""
+    folder = tmp_path_factory.mktemp("snippets")
+    found = [one for page in PAGES for one in blocks(page, "python")]
+    for one in found:
+        name = "".join(sign if sign.isalnum() else "_" for sign in one.name)
+        (folder / f"{name}.py").write_text(one.text, encoding="utf-8")
+    assert len(found) > 15
+    (folder / "overloads.py").write_text(OVERLOADS, encoding="utf-8")
+    return folder
+
+
+def checked(program: str, *arguments: str, folder: Path) -> str:
+    """What a checker of this environment says; empty where it has nothing to say."""
+    path = Path(sys.executable).with_name(program)
+    command = [str(path), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def test_mypy_has_nothing_against_them(snippets: Path):
+    (snippets / "mypy.ini").write_text(MYPY.format(root=ROOT), encoding="utf-8")
+    arguments = ("--config-file", "mypy.ini", "--python-executable", sys.executable)
+    assert checked("mypy", *arguments, ".", folder=snippets) == ""
+
+
+def test_pyright_has_nothing_against_them(snippets: Path):
+    config = {"extraPaths": [str(ROOT)], "reportUnnecessaryTypeIgnoreComment": True}
+    (snippets / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
+    assert checked("pyright", "--pythonpath", sys.executable, folder=snippets) == ""
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (ROOT / "ragassay" / "py.typed").exists()
+
+
+@pytest.fixture
+def at_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A folder to run examples in; a scripted model judges and verifies."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
+    with ScriptedModel() as model:
+        monkeypatch.setenv("RAGASSAY_MODEL", model.model_name)
+        monkeypatch.setenv("RAGASSAY_API_BASE", model.base_url)
+        yield tmp_path
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("one", blocks(PYTHON, "python"), ids=lambda one: one.name)
+def test_what_the_page_on_python_shows_runs(one: Block, at_work: Path):
+    exec(compile(one.text, one.name, "exec"), {"__name__": "example"})
