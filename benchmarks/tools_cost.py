@@ -1,0 +1,152 @@
+"""What the plugin for pytest and tracing cost where they are not used, and where they are.
+
+python benchmarks/tools_cost.py
+
+The plugin: processor time of runs of pytest over 200 empty tests, without it and with it, in turn.
+Tracing: processor time an answer by a scripted judge on loopback (12 calls), off, on, and on with
+content, to a collector that drops what it gets, all in this process; and the time of one untraced
+call of a traced function.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.records import Document, Record
+from ragassay.retrievers.memory import Corpus
+from ragassay.runs.evaluate import job_of, run_sync
+from ragassay.runs.evaluate import run as run_job
+from ragassay.settings import load_settings
+from ragassay.testing import ScriptedModel
+from ragassay.tracing import traced_call
+
+N_RUNS = 9
+N_ANSWERS = 20
+
+
+def main() -> None:
+    plugin()
+    untraced_call()
+    tracing()
+
+
+def spent_s(whose: int) -> float:
+    """Return the processor time so far."""
+    used = resource.getrusage(whose)
+    return used.ru_utime + used.ru_stime
+
+
+def told(what: str, samples: list[float], unit: str) -> None:
+    found = {"median": statistics.median(samples), "min": min(samples), "max": max(samples)}
+    print(json.dumps({"what": what, **{k: round(v, 3) for k, v in found.items()}, "unit": unit}))
+
+
+def plugin() -> None:
+    """Whole runs of pytest in a folder of empty tests."""
+    ways = {
+        "pytest without the plugin": (),
+        "pytest with it, unused": ("-p", "ragassay.pytest_plugin"),
+        "pytest --ragassay, unused": ("-p", "ragassay.pytest_plugin", "--ragassay"),
+    }
+    env = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env["PYTHONPATH"] = str(Path(__file__).parent.parent)
+    samples: dict[str, list[float]] = {name: [] for name in ways}
+    with tempfile.TemporaryDirectory() as folder:
+        tests = "".join(f"def test_{n}(): pass\n" for n in range(200))
+        Path(folder, "test_empty.py").write_text(tests)
+        for turn in range(N_RUNS + 1):
+            for name, options in ways.items():
+                command = [sys.executable, "-m", "pytest", "-q", *options]
+                start = spent_s(resource.RUSAGE_CHILDREN)
+                subprocess.run(command, cwd=folder, env=env, check=True, capture_output=True)
+                if turn:
+                    samples[name].append(1000 * (spent_s(resource.RUSAGE_CHILDREN) - start))
+    for name, found in samples.items():
+        told(name, found, "ms")
+
+
+def untraced_call() -> None:
+    """A call of a function that does nothing, bare and behind the tracing that is off."""
+
+    async def nothing(*, model: str, messages: object) -> None:
+        return None
+
+    async def timed(call: Callable[..., Any]) -> float:
+        start = time.perf_counter()
+        for _ in range(100_000):
+            await call(model="a/b", messages=())
+        return (time.perf_counter() - start) * 10  # microseconds a call
+
+    for name, call in {"bare call": nothing, "untraced call": traced_call(nothing)}.items():
+        told(name, [asyncio.run(timed(call)) for _ in range(N_RUNS)], "us")
+
+
+class Sink(BaseHTTPRequestHandler):
+    """Takes spans and drops them."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def tracing() -> None:
+    """Runs of answers that a scripted judge judges."""
+    server = HTTPServer(("127.0.0.1", 0), Sink)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"http://127.0.0.1:{server.server_port}"
+    os.environ.setdefault("OPENAI_API_KEY", "none")
+    source = Document(id="1", text="Aspirin lowers the risk of stroke.")
+    answer = "Aspirin lowers the risk [1]. It is cheap. It is old."
+    records = [
+        Record(id=str(n), question=f"Why {n}?", answer=answer, sources=(source,))
+        for n in range(N_ANSWERS)
+    ]
+    ways = {
+        "answer, tracing off": {},
+        "answer, tracing on": {"tracing": True},
+        "answer, tracing on with content": {"tracing": True, "tracing_content": True},
+    }
+    samples: dict[str, list[float]] = {name: [] for name in ways}
+    with ScriptedModel(keep_requests=False) as model:
+        for turn in range(N_RUNS + 1):
+            for name, options in ways.items():
+                settings = load_settings(
+                    model=model.model_name,
+                    api_base=model.base_url,
+                    only=("rubrics", "sentences"),
+                    signals=False,
+                    **options,
+                )
+                job = job_of(records, Corpus())
+                tools = Toolbox.of(settings, job.corpus)
+                start = spent_s(resource.RUSAGE_SELF)
+                run_sync(run_job(job, tools, None))
+                if turn:
+                    spent = spent_s(resource.RUSAGE_SELF) - start
+                    samples[name].append(1000 * spent / N_ANSWERS)
+        print(json.dumps({"calls": model.n_requests // (3 * (N_RUNS + 1) * N_ANSWERS)}))
+    for name, found in samples.items():
+        told(name, found, "ms")
+
+
+if __name__ == "__main__":
+    main()
