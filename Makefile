@@ -1,12 +1,24 @@
 # Everything here also works without make: each line is the command itself.
-.PHONY: check test
+.PHONY: build check docs lint test transcript
 
-check:
+check: lint
+	python -m pytest
+
+lint:
 	ruff check .
 	ruff format --check .
 	pyright
 	lint-imports
-	python -m pytest
 
 test:
 	python -m pytest
+
+docs:
+	python -m mkdocs build --strict
+
+build:
+	python -m build
+	python -m twine check --strict dist/*
+
+transcript:
+	python docs/transcript.py

@@ -5,6 +5,7 @@ Links that leave this folder (`../examples/...`) lead to copies of those files i
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import ragassay
 from ragassay import testing
 
 ROOT = Path(__file__).parent.parent
+NOTEBOOK = "examples/notebook/first_run.ipynb"
 COPIED = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -29,6 +31,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path in sorted(ROOT.glob("examples/*/*")):
         if path.suffix in (".md", ".yaml", ".ipynb"):
             texts[str(path.relative_to(ROOT))] = _linked(path)
+    texts["notebook.md"] = notebook_page(ROOT / NOTEBOOK)
     texts |= {"commands.md": command_reference(), "reference.md": python_reference()}
     for name, text in texts.items():
         files.append(File.generated(config, name, content=text))
@@ -44,12 +47,20 @@ def _linked(path: Path) -> str:
     """The text of a file outside this folder, its links turned to the site's places."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        text = re.sub(
-            r"\]\((?:\.\./)*docs/", "](" + "../" * (len(path.parts) - len(ROOT.parts) - 1), text
-        )
+        up = "../" * len(path.parent.relative_to(ROOT).parts)
+        text = re.sub(r"\]\((?:\.\./)*docs/", f"]({up}", text)
         for name, made in COPIED.items():
             text = text.replace(f"]({name}", f"]({made}")
     return text
+
+
+def notebook_page(path: Path) -> str:
+    """The cells of a notebook as a page, and a link to the notebook."""
+    parts = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        text = "".join(cell["source"])
+        parts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+    return "\n\n".join([*parts, f"[Download the notebook]({NOTEBOOK})."])
 
 
 def command_reference() -> str:
@@ -63,7 +74,8 @@ def command_reference() -> str:
     text = get_docs_for_click(
         obj=command, ctx=typer.Context(command), name="ragassay", title="Commands"
     )
-    text = re.sub(r"\n(#+) `ragassay", r"\n\1 `ragassay", text)
+    # The lists of commands are cut short in mid-sentence, and the page's contents name them all.
+    text = re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+", "", text)
     return re.sub(r"(?m)^  (?=ragassay )", "    ", text)
 
 

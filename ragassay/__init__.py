@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         grade,
         plan,
     )
+    from ragassay.applications.run import arun, run
     from ragassay.evaluators.own import Judge, evaluator
     from ragassay.prompts import Criteria, Criterion, Rubric
     from ragassay.records import Case, Document, Evaluation, Nugget, Record, Said
@@ -58,6 +59,7 @@ _HOMES = {
     "aevaluate_pairs": "ragassay.api",
     "agenerate_pairs": "ragassay.api",
     "agrade": "ragassay.api",
+    "arun": "ragassay.applications.run",
     "audit": "ragassay.api",
     "compare": "ragassay.runs.compare",
     "evaluate": "ragassay.api",
@@ -67,6 +69,7 @@ _HOMES = {
     "grade": "ragassay.api",
     "meta_evaluate": "ragassay.runs.meta_evaluate",
     "plan": "ragassay.api",
+    "run": "ragassay.applications.run",
 }
 
 __all__ = [
@@ -93,6 +96,7 @@ __all__ = [
     "aevaluate_pairs",
     "agenerate_pairs",
     "agrade",
+    "arun",
     "audit",
     "compare",
     "evaluate",
@@ -102,6 +106,7 @@ __all__ = [
     "grade",
     "meta_evaluate",
     "plan",
+    "run",
 ]
 
 

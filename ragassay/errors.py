@@ -9,6 +9,7 @@ RagassayError
 ├── EvaluatorError (ValueError)       a user's evaluator returned what it does not declare
 ├── UnjudgedError (RuntimeError)      in ragassay.results: `raise_on_failure`, and something failed
 ├── BelowError (AssertionError)       in ragassay.results: a mean is less than `fail_under`
+├── UnmeasuredError (RuntimeError)    in ragassay.pytest_plugin.demands: a demand is unscored
 ├── CorpusError (RuntimeError)       a corpus is missing, damaged, or cannot be reached
 ├── BudgetError (RuntimeError)       the money that a job may cost is spent
 └── ModelError (RuntimeError)        a model call gave no usable reply
@@ -21,7 +22,13 @@ RagassayError
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 from ragassay.records import FailureReason, Rejection
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class RagassayError(Exception):
@@ -112,3 +119,38 @@ class PromptTooLongError(ModelError):
 
 class FatalModelError(ModelError):
     """A wrong key or an unknown model: no further call can succeed, so the run stops."""
+
+
+_PLAIN = (
+    (r"^Value error, ", ""),
+    (r"greater than or equal to", "at least"),
+    (r"less than or equal to", "at most"),
+    (r"greater than", "more than"),
+    (r"a valid integer.*", "a whole number"),
+    (r"a valid (\w+), unable to .*", r"a \1"),
+    (r"^Input should be", "it must be"),
+    (r"^String should have at least 1 character", "it must not be empty"),
+    (r"^(String|Tuple|List) should have", "it must have"),
+    (r"after validation, not \d+", ""),
+    (r"^Extra inputs are not permitted", "there is no such field"),
+    (r"^Field required", "it is missing"),
+)
+"""A validator's words, and ours."""
+
+
+def plain_words(message: str) -> str:
+    """Return a validator's message as a person would say it.
+
+    Example:
+        >>> plain_words("Input should be greater than or equal to 1")
+        'it must be at least 1'
+    """
+    for pattern, words in _PLAIN:
+        message = re.sub(pattern, words, message)
+    return message.strip()
+
+
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """Return the dotted path and the words of the first thing that a validator found wrong."""
+    first = error.errors()[0]
+    return ".".join(map(str, first["loc"])), plain_words(first["msg"])

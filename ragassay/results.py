@@ -106,7 +106,7 @@ class Results(Sequence[Evaluation]):
 
     @property
     def failed(self) -> tuple[Failed, ...]:
-        """What could not be judged: whole answers, then verdicts in the order of the answers."""
+        """The failures: of whole answers, then of verdicts in the order of the answers."""
         whole = [Failed(f.record_id, f.stage, "", f.failure) for f in self.failures]
         return (*whole, *(one for e in self._evaluations for one in _failed_of(e)))
 
@@ -169,7 +169,7 @@ class Results(Sequence[Evaluation]):
         return [f"{count_text(n, 'failure')}, see `.failed`"] if n else []
 
     def __repr__(self) -> str:
-        rows = _rows(self.scores)
+        rows = _table_rows(self.scores)
         width = max((len(row[0]) for row in rows), default=0)
         lines = [
             f"  {name:<{width}}  {value}{f' ({span})' if span else ''}, n {n}"
@@ -180,7 +180,9 @@ class Results(Sequence[Evaluation]):
 
     def _repr_html_(self) -> str:
         """Return the scores as a table of HTML, for notebooks; every text is escaped."""
-        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _rows(self.scores))
+        cells = (
+            "".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _table_rows(self.scores)
+        )
         body = "".join(f"<tr>{row}</tr>" for row in cells)
         head = "".join(f"<th>{name}</th>" for name in ("score", "value", "95 % interval", "n"))
         notes = "".join(f"<li>{escape(note)}</li>" for note in self._notes)

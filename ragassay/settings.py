@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -10,8 +11,9 @@ from typing import Literal
 from platformdirs import user_cache_path
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsError as UnreadableSettingError
 
-from ragassay.errors import SettingsError
+from ragassay.errors import SettingsError, first_problem
 from ragassay.metrics.uncertainty import parse_condition
 from ragassay.model_names import (
     DEFAULT_MODEL,
@@ -572,10 +574,18 @@ def load_settings(
     try:
         return Settings(**fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        problem = first["msg"].removeprefix("Value error, ")
-        if not first["loc"]:
-            raise SettingsError(problem) from error
-        name, *place = map(str, first["loc"])
-        spelled = (_spelled or {}).get(name) or f"setting {'.'.join([name, *place])!r}"
-        raise SettingsError(f"{spelled}: {problem}") from error
+        where, problem = first_problem(error)
+        name = where.partition(".")[0]
+        in_environment = name and name not in fields
+        spelled = (_spelled or {}).get(name) or (_variable(name) if in_environment else name)
+        raise SettingsError(f"{spelled}: {problem}" if name else problem) from error
+    except UnreadableSettingError as error:
+        found = re.search(r'field "(\w+)"', str(error))
+        name = found[1] if found else ""
+        raise SettingsError(
+            f'{_variable(name)}: it must be a list in JSON, such as ["rubrics", "citations"]'
+        ) from error
+
+
+def _variable(name: str) -> str:
+    return f"RAGASSAY_{name.upper()}"

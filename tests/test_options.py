@@ -148,6 +148,14 @@ def test_python_has_all_that_the_terminal_has():
     assert keywords - flags - OF_PYTHON == {"raise_on_failure"}  # exit code 3 of the terminal
 
 
+def test_an_application_is_run_with_the_same_options():
+    flags = {p.name for p in commands()["run"].params} - {"help", "as_json", "quiet"}
+    for function in (ragassay.run, ragassay.arun):
+        keywords = set(inspect.signature(function).parameters)
+        assert keywords - flags == {"parse", "settings", "progress"}
+        assert flags <= keywords
+
+
 class Stopped(RagassayError):
     """All is chosen, and no model is to be asked."""
 
@@ -305,7 +313,7 @@ def test_options_change_settings_and_these_keep_the_environment_out(monkeypatch)
     assert found == base.model_copy(update={"concurrency": 3})
     assert settings_of({"only": (), "prompts": []}, base) == base
     assert settings_of({}).strategy == "few_shot"
-    with pytest.raises(SettingsError, match="setting 'concurrency'"):
+    with pytest.raises(SettingsError, match=r"^concurrency: it must be at least 0"):
         load_settings(concurrency=-1)
 
 

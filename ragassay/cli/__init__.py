@@ -10,6 +10,7 @@ from ragassay.cli.convert import convert
 from ragassay.cli.corpus import app as corpus_app
 from ragassay.cli.demo import demo
 from ragassay.cli.evaluate import evaluate
+from ragassay.cli.exits import PlainGroup
 from ragassay.cli.finetune import finetune
 from ragassay.cli.grade import grade
 from ragassay.cli.grades import app as grades_app
@@ -23,6 +24,7 @@ from ragassay.cli.qa import app as qa_app
 from ragassay.cli.rationales import rationales
 from ragassay.cli.report import report
 from ragassay.cli.review import review
+from ragassay.cli.run import run
 from ragassay.cli.runs import app as runs_app
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
@@ -33,6 +35,7 @@ from ragassay.garbage import patient_collector
 
 app = typer.Typer(
     name="ragassay",
+    cls=PlainGroup,
     help=(
         "Find out what the answers of a biomedical RAG system really contain: which facts they "
         "state, which they miss, whether the literature supports them, whether each citation "
@@ -45,6 +48,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(evaluate)
+app.command()(run)
 app.command()(audit)
 app.command()(grade)
 app.command()(report)

@@ -64,14 +64,17 @@ def audit(
     verdict failed; 4 the judge is blind somewhere, with --strict.
     """
     with errors_as_lines():
-        from ragassay.cli.output import print_plan
-        from ragassay.evaluators.toolbox import Toolbox
-        from ragassay.runs.audit import plan_audit
-        from ragassay.runs.audit_job import audit_job, audit_options
-        from ragassay.runs.paraphrasing import paraphraser_name
+        from ragassay.cli.output import print_plan, shown_phase
 
-        job, settings = prepared_job(answers, options)
-        tools = Toolbox.of(settings, job.corpus)
+        with shown_phase("reading answers and corpus", not quiet):
+            job, settings = prepared_job(answers, options)
+        with shown_phase("loading libraries", not quiet):
+            from ragassay.evaluators.toolbox import Toolbox
+            from ragassay.runs.audit import plan_audit
+            from ragassay.runs.audit_job import audit_job, audit_options
+            from ragassay.runs.paraphrasing import paraphraser_name
+
+            tools = Toolbox.of(settings, job.corpus)
         chosen = audit_job(job, tools, audit_options(options))
         if dry_run:
             asked = (*settings.judges, *filter(None, [paraphraser_name(chosen)]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from ragassay.cli.exits import BELOW, PARTIAL, errors_as_lines
+from ragassay.cli.exits import BELOW, FAILED, PARTIAL, UNMEASURED, errors_as_lines
 from ragassay.cli.options import (
     AnswersArgument,
     DryRun,
@@ -31,7 +31,11 @@ def evaluate(
     *,
     fail_under: Annotated[
         list[str] | None,
-        typer.Option(metavar="SCORE=VALUE", help="Exit with 4 if the mean is below; repeatable."),
+        typer.Option(
+            metavar="SCORE=VALUE",
+            help="Exit with 4 if the mean is below, with 5 if it "
+            "could not be measured; repeatable.",
+        ),
     ] = None,
     audit: Annotated[
         int | None,
@@ -75,18 +79,22 @@ def evaluate(
 
       ragassay evaluate answers.jsonl --fail-under correctness=3.5
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or
-    verdict failed; 4 a score is below --fail-under.
+    Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
+    rejected, or some answer or verdict failed; 4 a score is below --fail-under; 5 a score of
+    --fail-under could not be measured.
     """
     with errors_as_lines():
         from ragassay.cli.audit import audit_run
-        from ragassay.cli.output import print_certificate
-        from ragassay.evaluators.toolbox import Toolbox
+        from ragassay.cli.output import print_certificate, shown_phase
         from ragassay.records import UNSCORED_KINDS
         from ragassay.runs.thresholds import parse_thresholds
 
-        job, settings = prepared_job(answers, options, options.get("limit"))
-        tools = Toolbox.of(settings, job.corpus)
+        with shown_phase("reading answers and corpus", not quiet):
+            job, settings = prepared_job(answers, options, options.get("limit"))
+        with shown_phase("loading libraries", not quiet):
+            from ragassay.evaluators.toolbox import Toolbox
+
+            tools = Toolbox.of(settings, job.corpus)
         thresholds = parse_thresholds(fail_under or [], settings.rubric_set, tools.rubrics)
         if dry_run:
             _show_plan(job, tools, audit, as_json)
@@ -98,11 +106,15 @@ def evaluate(
         audited = audit_run(job, result, tools, folder, audit, retry, quiet) if audit else None
         if audited and not (as_json or quiet):
             print_certificate(audited.audit)
-        missed = [t for t in thresholds if t.is_missed_by(result.summary)]
-    for threshold in missed:
-        typer.echo(threshold.verdict(result.summary), err=True)
-    if missed:
-        raise typer.Exit(BELOW)
+        found = [threshold.verdict(result.summary) for threshold in thresholds]
+    for _, line in found:
+        if line:
+            typer.echo(line, err=True)
+    kinds = {kind for kind, _ in found}
+    if result.summary.judged_nothing:
+        raise typer.Exit(FAILED)
+    if kinds - {"reached"}:
+        raise typer.Exit(BELOW if "below" in kinds else UNMEASURED)
     lacking = result.summary.findings.keys() & set(UNSCORED_KINDS)
     is_partial = result.failures or result.rejections or lacking
     if is_partial or (audited and audited.is_partial):

@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
+import typer.core
+
+from ragassay.errors import plain_words
 
 OK = 0
 FAILED = 1
@@ -18,6 +21,22 @@ PARTIAL = 3
 
 BELOW = 4
 """A score is below its `--fail-under`."""
+
+UNMEASURED = 5
+"""A score with a `--fail-under` could not be measured."""
+
+
+class PlainGroup(typer.core.TyperGroup):
+    """Says what is wrong with an option in our words, not in those of its validator."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:  # a usage error of the click that Typer brings
+            if isinstance(getattr(error, "message", None), str):
+                error.message = plain_words(error.message)  # type: ignore[attr-defined]
+            raise
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
     from ragassay.retrievers.literature import Hit
     from ragassay.runs.evaluate import Plan
     from ragassay.runs.grading import Graded
+
+
+@contextmanager
+def shown_phase(what: str, enabled: bool) -> Iterator[None]:
+    """Name what is under way before there is a bar, on a terminal's stderr."""
+    if not enabled:
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
 
 
 def print_run(
@@ -26,13 +39,23 @@ def print_run(
     from rich.console import Console
 
     from ragassay.reports import answer_table, headline, score_table, system_table
+    from ragassay.reports.application import application_text
     from ragassay.reports.cascade_view import cascade_lines
     from ragassay.reports.findings_view import looks_text, undecided_text
     from ragassay.reports.panel_view import panel_lines
+    from ragassay.reports.text import count_text
 
     console = Console()
+    where = f"Report: {folder / 'report.html'}"
     console.print(headline(summary), style="bold", markup=False, highlight=False)
-    console.print(score_table(summary))
+    if summary.application is not None:
+        console.print(application_text(summary.application), markup=False, highlight=False)
+    if summary.judged_nothing:
+        console.print(where, markup=False, highlight=False, soft_wrap=True)
+        return
+    console.print(score_table(_measured(summary)))
+    if n_lost := len(summary.scores) - len(_measured(summary).scores):
+        console.print(f"{count_text(n_lost, 'score')} without a value: see the report.")
     if len(summary.systems) > 1:
         console.print(system_table(summary))
     console.print(answer_table(evaluations))
@@ -44,6 +67,13 @@ def print_run(
         console.print(line, markup=False, highlight=False)
     if audit is not None:
         print_certificate(audit)
+    for line in _provenance(manifest):
+        console.print(line, markup=False, highlight=False)
+    console.print(where, markup=False, highlight=False, soft_wrap=True)
+
+
+def _provenance(manifest: Manifest) -> Iterator[str]:
+    """Yield who judged, and with which prompts."""
     cards = (
         ("Judge", manifest.card),
         ("All but the rubrics", manifest.base_card),
@@ -52,12 +82,17 @@ def print_run(
     )
     for role, card in cards:
         if card is not None:
-            console.print(f"{role}: {card.description}", markup=False, highlight=False)
+            yield f"{role}: {card.description}"
     for stamp in manifest.prompts:
-        line = f"Compiled prompt: {', '.join((stamp.agent, *stamp.rubrics))} ({stamp.optimizer})"
-        console.print(line, markup=False, highlight=False)
-    where = f"Report: {folder / 'report.html'}"
-    console.print(where, markup=False, highlight=False, soft_wrap=True)
+        yield f"Compiled prompt: {', '.join((stamp.agent, *stamp.rubrics))} ({stamp.optimizer})"
+
+
+def _measured(summary: Summary) -> Summary:
+    """Return the summary without the scores that failed verdicts left without a value."""
+    if not summary.unscored:
+        return summary
+    kept = {k: s for k, s in summary.scores.items() if s.value is not None or not s.n_unscored}
+    return summary.model_copy(update={"scores": kept})
 
 
 def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 
-from ragassay.errors import InputError
+from ragassay.errors import InputError, first_problem
 from ragassay.formats.topics import whole_bytes
 
 
@@ -50,9 +50,8 @@ def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int],
             for question, kinds in questions.items()
         }
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{path}: {where or 'the file'}: {first['msg']}") from error
+        where, problem = first_problem(error)
+        raise InputError(f"{path}: {where or 'the file'}: {problem}") from error
     except ValueError as error:
         raise InputError(
             f"{path}: an answer_sentence_id is not a system and a number, as M26-2"

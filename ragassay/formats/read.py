@@ -50,6 +50,7 @@ def read_records(
     nuggets: Path | None = None,
     answered: bool = False,
     columns: Mapping[str, str] | None = None,
+    only_questions: bool = False,
 ) -> ReadResult:
     """Read answers from a file in any known format.
 
@@ -66,6 +67,7 @@ def read_records(
             file without a record an error. Questions with reference answers are read without.
         columns: The column of each field of ragassay's own format, for files in no known one;
             other columns become metadata, but for id, question, answer, system and topic.
+        only_questions: Whether a question needs no answer: it becomes a record with an empty one.
 
     Returns:
         The records; a line that cannot be read is a rejection and does not stop the others.
@@ -78,14 +80,15 @@ def read_records(
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
     match: Format
+    given = iter_items(path) if not only_questions else map(_as_question, iter_items(path))
     if path.is_dir():
         match, items = YESCIEVAL_SHEET, sheet_items(path)
     elif columns:
-        match, items = RAGASSAY, with_columns(iter_items(path), columns, str(path))
+        match, items = RAGASSAY, with_columns(given, columns, str(path))
     elif is_paragraph_file(path):
         match, items = RESPONSES, iter_responses(path)
     else:
-        match, items = sniff(iter_items(path), FORMATS, str(path))
+        match, items = sniff(given, FORMATS, str(path))
     reading = _Reading(answered, match.unanswered, match in REPEATING)
     reading.collect(items, _mapper(match, str(path), path, questions, reading), limit)
     return with_gold(reading.result(match.name, str(path)), nuggets)
@@ -98,6 +101,7 @@ def records_from_rows(
     nuggets: Path | None = None,
     answered: bool = False,
     columns: Mapping[str, str] | None = None,
+    only_questions: bool = False,
 ) -> ReadResult:
     """Read answers from dicts, or from a frame's `to_dict("records")`.
 
@@ -108,6 +112,7 @@ def records_from_rows(
         nuggets: As for `read_records`.
         answered: As for `read_records`.
         columns: As for `read_records`.
+        only_questions: As for `read_records`.
 
     Returns:
         As `read_records`.
@@ -117,10 +122,11 @@ def records_from_rows(
         NoRecordError: As for `read_records`.
     """
     match: Format
+    given = iter_rows(rows) if not only_questions else map(_as_question, iter_rows(rows))
     if columns:
-        match, items = RAGASSAY, with_columns(iter_rows(rows), columns, ROWS_NAME)
+        match, items = RAGASSAY, with_columns(given, columns, ROWS_NAME)
     else:
-        match, items = sniff(iter_rows(rows), FORMATS, ROWS_NAME)
+        match, items = sniff(given, FORMATS, ROWS_NAME)
     reading = _Reading(answered, match.unanswered, match in REPEATING)
     reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
     return with_gold(reading.result(match.name, ROWS_NAME), nuggets)
@@ -140,6 +146,16 @@ def with_gold(found: ReadResult, nuggets: Path | None) -> ReadResult:
         for record in found.records
     )
     return replace(found, records=tuple(records), rejections=(*found.rejections, *rejected))
+
+
+def _as_question(item: Item | Rejection) -> Item | Rejection:
+    """Return a question of no format, as it has no answer, with an empty one."""
+    if isinstance(item, Rejection) or any(form.is_complete(item.keys) for form in FORMATS):
+        return item
+    for question, answer in (("question", "answer"), ("user_input", "response")):
+        if item.fields.get(question) is not None:
+            return replace(item, fields=item.fields | {answer: ""})
+    return item
 
 
 def _mapper(

@@ -14,6 +14,7 @@ from ragassay.errors import (
     FatalModelError,
     InputError,
     ModelError,
+    RagassayError,
     TransientModelError,
     UnparsableReplyError,
 )
@@ -113,4 +114,7 @@ def failure_of(error: NodeError) -> Failure:
     if isinstance(error.error, FatalModelError | InputError | CorpusError):
         raise error.error
     reason = error.error.reason if isinstance(error.error, ModelError) else "error"
-    return Failure(reason=reason, detail=f"{type(error.error).__name__}: {error.error}"[:400])
+    told = str(error.error)
+    if not isinstance(error.error, RagassayError):
+        told = f"{type(error.error).__name__}: {told}"
+    return Failure(reason=reason, detail=told[:400])

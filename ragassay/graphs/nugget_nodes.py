@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 from pydantic import TypeAdapter, ValidationError
 
-from ragassay.errors import FatalModelError, InputError
+from ragassay.errors import FatalModelError, InputError, first_problem
 from ragassay.evaluators.toolbox import Toolbox, toolbox
 from ragassay.graphs.failures import failure_of
 from ragassay.graphs.nugget_state import ImportanceTask, LeftOut, NuggetImportance, NuggetState
@@ -184,9 +184,8 @@ def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, 
     try:
         rows = _REVIEWED.validate_python(edited)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"nugget {where or 'list'}: {first['msg']}") from error
+        where, problem = first_problem(error)
+        raise InputError(f"nugget {where or 'list'}: {problem}") from error
     known = {nugget.text: nugget for nugget in before}
     kept: dict[str, Nugget] = {}
     for number, row in enumerate(rows, 1):

@@ -36,6 +36,12 @@ class CitingSentence:
         """True if its citations support it together; an invalid one spoils them."""
         return False if self.has_invalid or not self.alone else self.together
 
+    @property
+    def is_told(self) -> bool:
+        """Return whether anything that was asked of it could be told."""
+        asked = (*self.alone.values(), self.together, *self.without.values())
+        return any(value is not None for value in asked)
+
     def is_precise(self, document: str) -> Support:
         """Return whether a citation is needed: alone it supports, or the others fail without it."""
         if not self.is_recalled or len(self.alone) == 1 or self.alone[document]:
@@ -63,18 +69,23 @@ def alce_scores(sentences: Sequence[CitingSentence], judge: str) -> dict[str, Sc
 
     Returns:
         Keyed "attribution.recall" and "attribution.precision"; an unscored sentence or citation is
-        left out, counted and bounded.
+        left out, counted and bounded. Where nothing that was asked could be told, all are.
     """
     recalled = [one.is_recalled for one in sentences]
     precise: list[Support] = [one.is_precise(name) for one in sentences for name in one.alone]
     precise += [False for one in sentences if one.has_invalid]
-    found = {RECALL: _share(RECALL, recalled, judge), PRECISION: _share(PRECISION, precise, judge)}
+    is_told = any(one.is_told for one in sentences)
+    found = {
+        RECALL: _share(RECALL, recalled, judge, is_told),
+        PRECISION: _share(PRECISION, precise, judge, is_told),
+    }
     if sentences and not precise:
         nothing = {"value": 0.0, "worst": 0.0, "best": 0.0}
         found[PRECISION] = found[PRECISION].model_copy(update=nothing)
     return found
 
 
-def _share(key: str, values: Sequence[Support], judge: str) -> Score:
+def _share(key: str, values: Sequence[Support], judge: str, is_told: bool) -> Score:
     known = [value for value in values if value is not None]
-    return share(key, sum(known), len(known), len(values) - len(known), judge)
+    n_unscored = len(values) - len(known)
+    return share(key, sum(known), len(known), n_unscored, judge, is_told=is_told)

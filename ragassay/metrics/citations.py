@@ -123,6 +123,9 @@ def citation_scores(
       sentence that cites them. An invalid citation counts as a document that is not.
     - citations.cited: share of sentences with a citation that resolves; no model is asked.
 
+    Where every verdict that was asked for failed, the others are unscored, whatever else is known
+    without asking: a sentence that cites nothing, a citation that points nowhere.
+
     An answer that cites nothing has 0 of each, with n 0, as in MedAESQA; the pooled scores of a run
     leave it out. ALCE's measures are others: `ragassay.metrics.alce`.
 
@@ -133,16 +136,27 @@ def citation_scores(
     """
     given = [verdict.verdict for verdict in citations if verdict.verdict is not None]
     n_unscored = len(citations) - len(given)
+    is_told = any(v.verdict is not None for v in citations if v.citation.document)
     n_cited = sum(1 for s in sentences if any(c.document for c in s.citations))
     scores = {
         "citations.support": share(
-            "citations.support", given.count("supports"), len(given), n_unscored, judge
+            "citations.support",
+            given.count("supports"),
+            len(given),
+            n_unscored,
+            judge,
+            is_told=is_told,
         ),
         "citations.contradict": share(
-            "citations.contradict", given.count("contradicts"), len(given), n_unscored, judge
+            "citations.contradict",
+            given.count("contradicts"),
+            len(given),
+            n_unscored,
+            judge,
+            is_told=is_told,
         ),
-        "citations.coverage": _coverage(sentences, citations, judge),
-        "citations.document_precision": _document_precision(citations, judge),
+        "citations.coverage": _coverage(sentences, citations, judge, is_told),
+        "citations.document_precision": _document_precision(citations, judge, is_told),
         "citations.cited": share("citations.cited", n_cited, len(sentences), 0, ""),
     }
     if "not_attributable" in given:
@@ -157,16 +171,19 @@ def _of_no_citation(scores: Mapping[str, Score]) -> dict[str, Score]:
 
 
 def _coverage(
-    sentences: Sequence[AnswerSentence], citations: Sequence[CitationVerdict], judge: str
+    sentences: Sequence[AnswerSentence],
+    citations: Sequence[CitationVerdict],
+    judge: str,
+    is_told: bool,
 ) -> Score:
     """Score coverage; a sentence without support is unscored where one of its verdicts failed."""
     supported = {v.sentence for v in citations if v.verdict == "supports"}
     unscored = {v.sentence for v in citations if v.verdict is None} - supported
     n = len(sentences) - len(unscored)
-    return share("citations.coverage", len(supported), n, len(unscored), judge)
+    return share("citations.coverage", len(supported), n, len(unscored), judge, is_told=is_told)
 
 
-def _document_precision(citations: Sequence[CitationVerdict], judge: str) -> Score:
+def _document_precision(citations: Sequence[CitationVerdict], judge: str, is_told: bool) -> Score:
     """Score precision; a document is relevant if it is so to one of the sentences that cite it."""
     by_document: dict[str, list[str | None]] = {}
     for verdict in citations:
@@ -178,4 +195,5 @@ def _document_precision(citations: Sequence[CitationVerdict], judge: str) -> Sco
         1 for found in by_document.values() if None in found and not RELEVANT.intersection(found)
     )
     n = len(by_document) - n_unscored
-    return share("citations.document_precision", n_relevant, n, n_unscored, judge)
+    key = "citations.document_precision"
+    return share(key, n_relevant, n, n_unscored, judge, is_told=is_told)

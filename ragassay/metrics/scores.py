@@ -190,11 +190,25 @@ def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -
     return {key: share(key, sum(known), len(known), len(correctness) - len(known), judge)}
 
 
-def share(key: str, n_hits: int, n: int, n_unscored: int, judge: str) -> Score:
-    """Return a share with Wilson's interval and the bounds that unscored verdicts leave open."""
+def share(
+    key: str, n_hits: int, n: int, n_unscored: int, judge: str, *, is_told: bool = True
+) -> Score:
+    """Return a share with Wilson's interval and the bounds that unscored verdicts leave open.
+
+    Args:
+        key: The score's name, which says whether less is better.
+        n_hits: Those that count.
+        n: Those that are known.
+        n_unscored: Those that are not.
+        judge: Who was asked.
+        is_told: Whether the judge told any of them. What is known without asking makes no share of
+            its own: where all that was asked failed, all is unscored.
+    """
+    total, n_open = n + n_unscored, n_unscored
+    if not is_told and n_unscored:
+        n, n_unscored = 0, total
     interval = share_interval(n_hits, n)
-    total = n + n_unscored
-    lower, upper = (n_hits / total, (n_hits + n_unscored) / total) if total else (None, None)
+    lower, upper = (n_hits / total, (n_hits + n_open) / total) if total else (None, None)
     worst, best = (upper, lower) if key in LOWER_IS_BETTER else (lower, upper)
     value = n_hits / n if n else None
     return rounded(build_score(value, n, n_unscored, interval, (worst, best), judge=judge))

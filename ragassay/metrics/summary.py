@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ragassay.metrics.aggregates import (
     bounds_of,
@@ -15,7 +15,16 @@ from ragassay.metrics.aggregates import (
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.panel_agreement import panel_agreement
 from ragassay.metrics.scoring import build_score, rounded
-from ragassay.records import Evaluation, Finding, Score, Summary, Usage
+from ragassay.records import (
+    NO_FAULT,
+    Evaluation,
+    Finding,
+    Score,
+    SentenceCorrectness,
+    Summary,
+    Usage,
+    VerdictBase,
+)
 
 
 def summarize(
@@ -38,9 +47,30 @@ def summarize(
         findings=_kinds(finding for e in evaluations for finding in e.heads),
         looks=_kinds(finding for e in evaluations for finding in e.looks),
         n_undecided=sum(len(e.undecided) for e in evaluations),
+        unscored=_failures(evaluations),
+        n_replied=sum(v.usage.n_calls > 0 and not v.failure for v in _single(evaluations)),
         usage=sum((e.usage for e in evaluations), Usage()),
         panel=panel_agreement(evaluations),
     )
+
+
+def _single(evaluations: Sequence[Evaluation]) -> Iterator[VerdictBase]:
+    """Yield the verdicts, a panel's as those of its members; correctness follows from others."""
+    for evaluation in evaluations:
+        for verdict in evaluation.verdicts:
+            if not isinstance(verdict, SentenceCorrectness):
+                yield from getattr(verdict, "members", ()) or (verdict,)
+
+
+def _failures(evaluations: Sequence[Evaluation]) -> dict[str, int]:
+    """Return the number of failed verdicts by reason, the most frequent first."""
+    found: Counter[str] = Counter()
+    for verdict in _single(evaluations):
+        second = getattr(verdict, "escalation", None)
+        failure = verdict.failure or (second and second.failure)
+        if failure and failure.reason not in NO_FAULT:
+            found[failure.reason] += 1
+    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 
 def _kinds(findings: Iterable[Finding]) -> dict[str, int]:

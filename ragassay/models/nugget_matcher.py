@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ragassay.errors import SettingsError
+from ragassay.errors import SettingsError, first_problem
 from ragassay.records import NuggetMatcher
 
 
@@ -28,10 +28,10 @@ def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
     except OSError as error:
         raise SettingsError(f"nugget_matcher: {path} cannot be read: {error.strerror}") from error
     except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        where, problem = first_problem(error)
         raise SettingsError(
             f"nugget_matcher: {path} is not a matcher of `ragassay nuggets fit`: "
-            f"{where or 'the file'}: {error.errors()[0]['msg']}"
+            f"{where or 'the file'}: {problem}"
         ) from error
     if matcher.embedder != embedder:
         raise SettingsError(

@@ -119,8 +119,16 @@ def _check_by_http(model: str, base: str, known: Provider) -> None:
 
 def _check_by_litellm(judge: Settings) -> None:
     """Ask a provider of another protocol."""
-    from ragassay.models.gateway import JudgeLM
+    from ragassay.models.gateway import JudgeLM, import_litellm
 
+    litellm = import_litellm()
+    try:
+        litellm.get_llm_provider(judge.model, api_base=judge.api_base)
+    except litellm.exceptions.BadRequestError as error:
+        raise FatalModelError(
+            f"{judge.model}: no provider has this name: write PROVIDER/NAME, as in "
+            "openai/gpt-4.1-mini or hosted_vllm/NAME"
+        ) from error
     lm = JudgeLM(judge)
     try:
         asyncio.run(lm.acall(messages=PROBE, max_tokens=1, timeout=TIMEOUT_S))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
 
-from ragassay.errors import SettingsError
+from ragassay.errors import SettingsError, first_problem
 from ragassay.records.base import Frozen
 
 if TYPE_CHECKING:
@@ -164,9 +164,8 @@ def rater_of(text: str) -> SignalRater:
     try:
         return SignalRater.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"not the models of a signal rater: {place}: {first['msg']}") from error
+        place, problem = first_problem(error)
+        raise SettingsError(f"not the models of a signal rater: {place}: {problem}") from error
 
 
 def weighted_sum(model: LinearScorer | RubricRater, values: Mapping[str, float]) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
-from ragassay.errors import SettingsError
+from ragassay.errors import SettingsError, first_problem
 from ragassay.model_names import PROVIDER, SMOLLM2, is_ours
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256, check_digest, sha256_of
 from ragassay.records.base import Frozen
@@ -91,9 +91,8 @@ def read_note(folder: Path) -> TunedNote:
     try:
         note = TunedNote.model_validate_json((folder / NOTE).read_bytes())
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise SettingsError(f"{folder / NOTE}: {where}: {first['msg']}") from error
+        where, problem = first_problem(error)
+        raise SettingsError(f"{folder / NOTE}: {where}: {problem}") from error
     if not (folder / WEIGHTS).is_file():
         raise SettingsError(f"{folder} has no {WEIGHTS}: train it again")
     check_digest(folder / WEIGHTS, note.weights_sha256)

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from ragassay.errors import SettingsError
+from ragassay.errors import SettingsError, first_problem
 from ragassay.records.base import Frozen
 from ragassay.records.evaluation import Score
 from ragassay.records.run import PromptStamp
@@ -151,12 +151,12 @@ def read_compiled(path: Path) -> CompiledPrompt:
     try:
         found = CompiledPrompt.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise SettingsError(f"{path} cannot be read: {why}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
+        field, problem = first_problem(error)
         where = f"{path}, field {field!r}" if field else f"{path}"
-        raise SettingsError(f"{where}: {first['msg']}; no compiled prompt") from error
+        raise SettingsError(f"{where}: {problem}; no compiled prompt") from error
     if set(found.predictors) != {PREDICTOR}:
         raise SettingsError(f"{path}, field 'predictors': has something other than {PREDICTOR!r}")
     return found

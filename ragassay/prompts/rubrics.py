@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from ragassay.errors import SettingsError
+from ragassay.errors import SettingsError, first_problem
 from ragassay.prompts.texts import prompt_text
 from ragassay.records.base import Frozen
 
@@ -171,7 +171,9 @@ def read_rubrics(files: Iterable[Path]) -> tuple[Rubric | Criteria, ...]:
 def _read_file(file: Path) -> list[Rubric | Criteria]:
     try:
         read = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except OSError as error:
+        raise SettingsError(f"rubrics {file} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"rubrics {file}: {' '.join(str(error).split())}") from error
     rubrics = read.get("rubrics") if isinstance(read, dict) else None
     if not isinstance(rubrics, dict) or not rubrics:
@@ -189,9 +191,8 @@ def _rubric_of(file: Path, name: object, fields: object) -> Rubric | Criteria:
     try:
         return kind.model_validate({"name": name, **fields})
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"{where}{f', {field}' if field else ''}: {first['msg']}") from error
+        field, problem = first_problem(error)
+        raise SettingsError(f"{where}{f', {field}' if field else ''}: {problem}") from error
 
 
 def joined_rubrics(shipped: Mapping[str, Rubric], own: Iterable[Rubric]) -> dict[str, Rubric]:

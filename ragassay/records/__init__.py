@@ -93,6 +93,7 @@ from ragassay.records.racar import (
 from ragassay.records.reading import FINE, MARKS, Mark, Reading
 from ragassay.records.review import BANK, MATCH, Review, standing
 from ragassay.records.run import (
+    ApplicationUse,
     CardFigure,
     FileStamp,
     Manifest,
@@ -152,6 +153,7 @@ __all__ = [
     "VERDICT_SETS",
     "AnswerNumber",
     "AnswerSentence",
+    "ApplicationUse",
     "Article",
     "ArticleLink",
     "Assignment",

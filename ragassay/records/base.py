@@ -45,6 +45,11 @@ NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "empty_answer")
 NO_FAULT: tuple[FailureReason, ...] = (*NOTHING_TO_JUDGE, "undecided")
 """Reasons that are no fault of a run."""
 
+CALL_FAULTS: tuple[FailureReason, ...] = (
+    *("rate_limit", "timeout", "server_error", "connection", "unparsable", "refused", "too_long"),
+)
+"""Reasons that a model's call gives."""
+
 UNSCORED_KINDS = ("unscored", "escalation_failed")
 """Kinds of findings that report a missing verdict; asking again may help."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ragassay.records.base import Frozen
+from ragassay.records.base import CALL_FAULTS, Frozen
 from ragassay.records.bounds import Bound
 from ragassay.records.cascade import Cascade
 from ragassay.records.evaluation import Score
@@ -226,6 +226,32 @@ class PanelAgreement(Frozen):
     n_moved: int = Field(ge=0)
 
 
+class ApplicationUse(Frozen):
+    """The latency, tokens and cost of an application, over the questions that it answered.
+
+    Attributes:
+        name: The application.
+        n_asked: Questions.
+        n_failed: Those without an answer.
+        latency_p50_s: Median time to an answer, in seconds; None without an answer.
+        latency_p95_s: 95th percentile of it.
+        n_prompt_tokens: Tokens that its models read, as far as it says.
+        n_completion_tokens: Tokens that they wrote, as far as it says.
+        n_priced: Answers whose cost is known.
+        cost_usd: Sum over these; None where no cost is known.
+    """
+
+    name: str
+    n_asked: int = Field(ge=0)
+    n_failed: int = Field(ge=0)
+    latency_p50_s: float | None = None
+    latency_p95_s: float | None = None
+    n_prompt_tokens: int = 0
+    n_completion_tokens: int = 0
+    n_priced: int = 0
+    cost_usd: float | None = None
+
+
 class Summary(Frozen):
     """A run in numbers.
 
@@ -243,9 +269,12 @@ class Summary(Frozen):
         findings: Number of findings of each kind that lead the report.
         looks: Number of those of each kind that are worth a look.
         n_undecided: Verdicts that the judge left open; they are unscored, not failed.
+        unscored: Number of verdicts that failed, by reason; the most frequent first.
+        n_replied: Verdicts that a model's call gave.
         usage: Sum over all verdicts.
         panel: The agreement of a panel's judges, if there is one.
         cascade: The verdicts sent on to a second judge, if there is one.
+        application: What the application took that was asked for the answers, if one was.
     """
 
     n_records: int = Field(ge=0)
@@ -259,6 +288,15 @@ class Summary(Frozen):
     findings: dict[str, int] = Field(default_factory=dict)
     looks: dict[str, int] = Field(default_factory=dict)
     n_undecided: int = Field(default=0, ge=0)
+    unscored: dict[str, int] = Field(default_factory=dict)
+    n_replied: int = Field(default=0, ge=0)
     usage: Usage = Usage()
     panel: PanelAgreement | None = None
     cascade: Cascade | None = None
+    application: ApplicationUse | None = None
+
+    @property
+    def judged_nothing(self) -> bool:
+        """Return whether no answer was evaluated, or every call of a judge failed."""
+        has_asked_in_vain = not self.n_replied and bool(self.unscored.keys() & set(CALL_FAULTS))
+        return has_asked_in_vain or bool(self.n_records and not self.n_evaluated)

@@ -94,7 +94,7 @@ def lead_text(summary: Summary, evaluations: Sequence[Evaluation]) -> str:
     serious = {kind: n for kind, n in summary.findings.items() if is_serious(kind)}
     n_wrong = sum(any(is_serious(f.kind) for f in e.heads) for e in evaluations)
     n = len(evaluations)
-    if not n:
+    if not n or summary.judged_nothing:
         return headline(summary)
     if serious:
         where = f"{n_wrong:,} of {count_text(n, 'answer')}" if n > 1 else "this answer"

@@ -33,6 +33,7 @@ from ragassay.reports.answer_index import (
     view_source,
 )
 from ragassay.reports.answer_view import AnswerView
+from ragassay.reports.application import application_text
 from ragassay.reports.cascade_view import CASCADE_COLUMNS, ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
 from ragassay.reports.finding_cards import FindingCard, view_cards
@@ -44,7 +45,7 @@ from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES, who_text
 from ragassay.reports.report_view import belief_text, view_report
 from ragassay.reports.system_lines import view_lines
-from ragassay.reports.text import AVERAGES_NOTE, count_text
+from ragassay.reports.text import AVERAGES_NOTE, count_text, lost_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -110,6 +111,8 @@ def render_html(
         report=report,
         lead=lead_text(summary, evaluations),
         who=who_text(manifest, summary),
+        lost="" if summary.judged_nothing else lost_text(summary),
+        application=application_text(summary.application) if summary.application else "",
         belief=belief_text(report),
         n_answers=count_text(len(evaluations), "answer"),
         lines=lines,

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Mapping
 
 from ragassay.evaluators import OURS, Direction, Wording
-from ragassay.records import Score, Summary
-from ragassay.reports.labels import finding_rank, finding_title, is_serious
+from ragassay.records import UNSCORED_KINDS, Score, Summary
+from ragassay.reports.labels import finding_rank, finding_title, is_serious, reason_text
 
 NBSP = "\u00a0"
 EN_DASH = "\u2013"
@@ -240,18 +240,43 @@ def _share_clause(scores: Mapping[str, Score], key: str, words: str) -> str:
     return f"{score_text(score)} {words}"
 
 
-def headline(summary: Summary) -> str:
-    """Return the run in one sentence.
+_MENDS = {
+    "connection": "start the endpoint or check --api-base, and ",
+    "rate_limit": "lower --concurrency, and ",
+    "too_long": "name a model with a longer context, or ",
+}
+"""What to do about a failure before its verdicts are asked for again."""
 
-    It names only scored results; a run without an evaluation says so.
+
+def lost_text(summary: Summary) -> str:
+    """Return what failed, by cause, and what to do; empty where nothing did."""
+    if not summary.unscored:
+        return ""
+    causes = [
+        f"{reason_text(reason)}: {count_text(n, 'verdict')} unscored"
+        for reason, n in summary.unscored.items()
+    ]
+    mend = _MENDS.get(next(iter(summary.unscored)), "")
+    told = "; ".join([*causes, f"{mend}run the same command with --retry-failed"])
+    return f"{told[:1].upper()}{told[1:]}."
+
+
+def headline(summary: Summary) -> str:
+    """Return the run in one line.
+
+    It names only scored results; a run of which nothing could be judged says so first.
     """
     if not summary.n_evaluated:
         return f"No answer was evaluated, of {count_text(summary.n_records, 'record')} read."
+    if summary.judged_nothing:
+        return f"Nothing could be judged. {lost_text(summary)}"
     who = count_text(summary.n_evaluated, "answer")
     if len(summary.systems) > 1:
         who += f" by {count_text(len(summary.systems), 'system')}"
     clauses = [_rubric_clause(summary.scores)]
     clauses += [_share_clause(summary.scores, key, words) for key, words in _HEADLINE_SHARES]
     said = join_words(clause for clause in clauses if clause) or "no score is available"
-    found = findings_text(summary.findings)
-    return f"{who}: {said}" + (f"; look first at {found}." if found else ".")
+    told = UNSCORED_KINDS if summary.unscored else ()
+    found = findings_text({kind: n for kind, n in summary.findings.items() if kind not in told})
+    line = f"{who}: {said}" + (f"; look first at {found}." if found else ".")
+    return " ".join(filter(None, (line, lost_text(summary))))

@@ -38,6 +38,7 @@ class Event:
         n_records: Finished answers.
         usage: The verdicts' cost.
         phase: What has begun, in a word or two; empty where nothing has.
+        answer: Id of the answer that it has begun for.
     """
 
     n_expected: int = 0
@@ -45,6 +46,7 @@ class Event:
     n_records: int = 0
     usage: Usage = field(default_factory=Usage)
     phase: str = ""
+    answer: str = ""
 
 
 Listener = Callable[[Event], None]
@@ -77,7 +79,7 @@ async def run_records(
     """
     outcome = _finished(records, tools, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
-    listen(Event(n_records=len(records) - len(waiting)))
+    listen(Event(n_records=len(records) - len(waiting), phase="loading models"))
     with patient_collector():
         is_traced, has_content = tools.settings.tracing, tools.settings.tracing_content
         async with (
@@ -188,7 +190,7 @@ class _Runner:
         )
         async for inside, mode, chunk in stream:
             if mode == "custom":
-                self._listen(_event(chunk))
+                self._listen(_event(chunk, record.id))
             elif not inside:
                 evaluation = chunk.get("evaluation") or evaluation
         if evaluation is None:
@@ -196,21 +198,22 @@ class _Runner:
         return evaluation
 
 
-def _event(chunk: dict[str, Any]) -> Event:
+def _event(chunk: dict[str, Any], answer: str) -> Event:
     return Event(
         n_expected=chunk.get("expected", 0),
         n_calls=chunk.get("done", 0),
         usage=chunk.get("usage", Usage()),
         phase=chunk.get("phase", ""),
+        answer=answer,
     )
 
 
 def _failure(record: Record, error: Exception) -> RecordFailure:
     reason = error.reason if isinstance(error, ModelError) else "error"
-    detail = f"{type(error).__name__}: {error}"[:400]
+    detail = str(error)[:400]
     if not isinstance(error, RagassayError):
         where = traceback.extract_tb(error.__traceback__)[-1]
-        detail += f" ({where.name}, line {where.lineno})"
+        detail = f"{type(error).__name__}: {detail} ({where.name}, line {where.lineno})"
     return RecordFailure(
         record_id=record.id, stage="evaluate", failure=Failure(reason=reason, detail=detail)
     )
@@ -218,7 +221,6 @@ def _failure(record: Record, error: Exception) -> RecordFailure:
 
 def first_error(errors: BaseExceptionGroup[FatalModelError]) -> BaseException:
     """Return the first error of a group, whose members may be groups."""
-    """Return the first error of a group of errors, which may hold groups itself."""
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

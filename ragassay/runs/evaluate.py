@@ -285,8 +285,10 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -
     ids = [record.id for record in job.records]
     evaluated = [outcome.evaluations[i] for i in ids if i in outcome.evaluations]
     evaluations = with_pooled_scores(evaluated, tools.models.embedder.encode)
-    failures = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
-    summary = summarize(evaluations, len(ids), len(failures), len(job.rejections))
+    failed = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
+    failures, n_records = (*job.failures, *failed), len(ids) + len(job.failures)
+    summary = summarize(evaluations, n_records, len(failures), len(job.rejections))
+    summary = summary.model_copy(update={"application": job.application})
     settings = tools.settings
     if settings.escalated_to and settings.escalated_when:
         asked = questions_of(evaluations, tools.registered)

@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ragassay.errors import InputError, RunMismatchError
+from ragassay.errors import InputError, RunMismatchError, first_problem
 from ragassay.models.weights import sha256_of
 from ragassay.records import (
     UNSCORED_KINDS,
@@ -267,7 +267,7 @@ def read_lines(path: Path, kind: type[M]) -> list[M]:
     try:
         return [kind.model_validate_json(line) for line in whole.split(b"\n") if line]
     except ValidationError as error:
-        raise InputError(f"{path} is damaged: {error.errors()[0]['msg']}") from error
+        raise InputError(f"{path} is damaged: {first_problem(error)[1]}") from error
 
 
 def write_lines(path: Path, records: Sequence[BaseModel]) -> None:

@@ -15,7 +15,15 @@ from ragassay.formats.column_map import column_map
 from ragassay.formats.objects import rows_of, source_objects
 from ragassay.formats.read import answered_records
 from ragassay.options import Keywords, Spelling, settings_of
-from ragassay.records import Document, ExamItem, FileStamp, Record, Rejection
+from ragassay.records import (
+    ApplicationUse,
+    Document,
+    ExamItem,
+    FileStamp,
+    Record,
+    RecordFailure,
+    Rejection,
+)
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.memory import Corpus
 from ragassay.retrievers.opening import Opened, open_literature
@@ -42,6 +50,8 @@ class Job:
         corpus: Documents for cited ids and evidence.
         corpus_stamp: The corpus's stamp.
         note: A note for the user on how it is searched.
+        failures: Questions that an application did not answer.
+        application: What it took to answer, if the answers are an application's.
     """
 
     records: tuple[Record, ...]
@@ -50,6 +60,8 @@ class Job:
     corpus: Literature
     corpus_stamp: FileStamp | None = None
     note: str = ""
+    failures: tuple[RecordFailure, ...] = ()
+    application: ApplicationUse | None = None
 
 
 def prepared(
@@ -135,6 +147,7 @@ def read_job(
             nuggets=nuggets,
             answered=answered,
             columns=columns,
+            only_questions=not answered,
         )
         records, form = found.records, found.format
         name, sha256 = path.name, digest_of(path)
@@ -201,7 +214,12 @@ def _from_memory(
     rows = rows_of(answers)
     if not rows or not all(isinstance(row, Record) for row in rows):
         return records_from_rows(
-            rows, questions=questions, nuggets=nuggets, answered=answered, columns=columns
+            rows,
+            questions=questions,
+            nuggets=nuggets,
+            answered=answered,
+            columns=columns,
+            only_questions=not answered,
         )
     if columns:
         raise InputError("records have no columns to name")

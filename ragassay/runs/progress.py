@@ -32,6 +32,8 @@ def shown_progress(
     if not enabled:
         yield lambda event: None
         return
+    from rich.markup import escape
+
     with _bar() as progress:
         task = progress.add_task(description, total=n_records, detail="")
         totals = Event()
@@ -44,11 +46,17 @@ def shown_progress(
                 totals.n_records + event.n_records,
                 totals.usage + event.usage,
                 event.phase or totals.phase,
+                event.answer if event.phase else totals.answer,
             )
             is_done = totals.n_records == n_records
-            phase = totals.phase if totals.phase and not is_done else description
-            detail = _detail(totals)
-            progress.update(task, description=phase, completed=totals.n_records, detail=detail)
+            begun = ": ".join(filter(None, (totals.phase, totals.answer)))
+            shown = description if is_done or not begun else begun
+            progress.update(
+                task,
+                description=escape(shown),
+                completed=totals.n_records,
+                detail=_detail(totals),
+            )
 
         yield listen
 
@@ -123,8 +131,9 @@ def track(items: Collection[T], description: str) -> Iterator[T]:
 def _detail(totals: Event) -> str:
     usage: Usage = totals.usage
     cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    calls = "call" if totals.n_expected == 1 else "calls"
     return (
-        f"{totals.n_calls}/{totals.n_expected} calls, "
+        f"{totals.n_calls}/{totals.n_expected} {calls}, "
         f"{usage.n_prompt_tokens + usage.n_completion_tokens:,} tokens, {cost}"
     )
 

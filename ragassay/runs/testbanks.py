@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from ragassay.errors import InputError
+from ragassay.errors import InputError, first_problem
 from ragassay.formats import BankItem, RubricBank, item_id, read_test_banks, write_test_banks
 from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.records import BANK, Rejection, Review
@@ -184,7 +184,7 @@ def _value(kind: TypeAdapter[T], review: Review) -> T:
     try:
         return kind.validate_python(review.value)
     except ValidationError as error:
-        problem = error.errors()[0]["msg"]
+        _, problem = first_problem(error)
         raise InputError(
             f"review {review.id} of {review.item}: no {review.field!r}: {problem}"
         ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ragassay.errors import InputError
 from ragassay.records import Summary
@@ -13,23 +13,29 @@ if TYPE_CHECKING:
     from ragassay.prompts import RubricSet
 
 
+Verdict = tuple[Literal["reached", "below", "unmeasured"], str]
+
+
 @dataclass(frozen=True)
 class Threshold:
-    """A least mean. A missing score does not reach it."""
+    """A least mean."""
 
     key: str
     least: float
 
-    def is_missed_by(self, summary: Summary) -> bool:
-        """Return whether the run's mean is below, or missing."""
+    def verdict(self, summary: Summary) -> Verdict:
+        """Return whether the run's mean is below or could not be measured, in a line."""
         score = summary.scores.get(self.key)
-        return score is None or score.value is None or score.value < self.least
-
-    def verdict(self, summary: Summary) -> str:
-        """Return one line for a person."""
-        score = summary.scores.get(self.key)
-        value = "unscored" if score is None or score.value is None else f"{score.value:.3f}"
-        return f"{self.key} is {value}, below {self.least:g}"
+        if score is None:
+            known = ", ".join(summary.scores) or "none"
+            return "unmeasured", f"{self.key} could not be measured: the run's scores are {known}"
+        if score.value is None:
+            of = score.n + score.n_unscored
+            why = f"{score.n_unscored} of {of} answers are unscored" if of else "no answer has it"
+            return "unmeasured", f"{self.key} could not be measured: {why}"
+        is_below = score.value < self.least
+        told = f"{self.key} is {score.value:.3f}, below {self.least:g}" if is_below else ""
+        return ("below" if is_below else "reached"), told
 
 
 def parse_thresholds(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from fakes import WordEmbedder
 from typer.testing import CliRunner
 
 from ragassay.cli import app
+from ragassay.records import Score, Summary
+from ragassay.runs.thresholds import parse_thresholds
 from ragassay.testing import Fault, ScriptedModel
 
 
@@ -74,6 +77,79 @@ def test_fail_under_has_its_own_exit_code(model, sample, tmp_path, threshold, co
     found, _, errors = evaluate(model, sample / "answers.jsonl", tmp_path / "run", *more)
     assert found == code
     assert ("below" in errors) == (code == 4)
+
+
+def test_a_threshold_tells_below_from_not_measured():
+    summary = Summary(
+        n_records=4,
+        n_evaluated=4,
+        n_failed=0,
+        n_rejected=0,
+        scores={
+            "nuggets.recall": Score(value=0.5, n=4),
+            "citations.support": Score(value=None, n=0, n_unscored=4),
+            "nuggets.vital_recall": Score(value=None, n=0),
+        },
+    )
+    given = ("nuggets.recall=.4", "nuggets.recall=.6", "citations.support=.5")
+    more = ("nuggets.vital_recall=.5", "rubric.cohesion=3")
+    found = [one.verdict(summary) for one in parse_thresholds((*given, *more))]
+    assert found == [
+        ("reached", ""),
+        ("below", "nuggets.recall is 0.500, below 0.6"),
+        (
+            "unmeasured",
+            "citations.support could not be measured: 4 of 4 answers are unscored",
+        ),
+        ("unmeasured", "nuggets.vital_recall could not be measured: no answer has it"),
+        (
+            "unmeasured",
+            "rubric.cohesion could not be measured: the run's scores are nuggets.recall, "
+            "citations.support, nuggets.vital_recall",
+        ),
+    ]
+
+
+@pytest.mark.integration
+def test_a_score_that_could_not_be_measured_has_its_own_exit_code(model, sample, tmp_path):
+    more = ("--limit", 1, "--only", "rubrics", "--fail-under", "nuggets.recall=.1")
+    code, _, errors = evaluate(model, sample / "answers.jsonl", tmp_path / "run", *more)
+    assert code == 5
+    assert "nuggets.recall could not be measured" in errors
+
+
+@pytest.mark.integration
+def test_a_run_of_which_nothing_could_be_judged_leads_with_that(sample, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAGASSAY_MAX_ATTEMPTS", "1")
+    with ScriptedModel(faults=[Fault("unavailable")]) as model:
+        judge = ("--model", model.model_name, "--api-base", model.base_url)
+        more = ("--limit", 2, "--only", "rubrics", "--fail-under", "cohesion=1")
+        out = tmp_path / "run"
+        code, shown, errors = call(
+            "evaluate", sample / "answers.jsonl", *judge, *more, "--out", out
+        )
+    assert code == 1
+    first, *rest = shown.splitlines()
+    assert first.startswith("Nothing could be judged. Server error: 18 verdicts unscored; run")
+    assert not any("server error" in line.lower() for line in rest[1:]), "it is said once"
+    assert "rubric.cohesion could not be measured: 2 of 2 answers are unscored" in errors
+    assert json.loads((out / "summary.json").read_text())["unscored"] == {"server_error": 18}
+    assert "Nothing could be judged." in (out / "report.md").read_text()
+
+
+@pytest.mark.integration
+def test_an_endpoint_that_dies_half_way_is_told_in_one_line(sample, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAGASSAY_MAX_ATTEMPTS", "1")
+    asked = itertools.count()
+    with ScriptedModel(faults=[Fault("unavailable", when=lambda _: next(asked) > 9)]) as model:
+        judge = ("--model", model.model_name, "--api-base", model.base_url)
+        more = ("--only", "rubrics", "--limit", 2, "--out", tmp_path / "run")
+        code, shown, _ = call("evaluate", sample / "answers.jsonl", *judge, *more)
+    assert code == 3
+    told = " ".join(shown.split())
+    assert told.count("9 verdicts unscored; run the same command with --retry-failed.") == 1
+    assert "look first" not in told.split("Server error")[0], "what failed is no finding as well"
+    assert told.startswith("2 answers by 2 systems: rubrics average")
 
 
 @pytest.mark.integration

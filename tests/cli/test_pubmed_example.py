@@ -28,14 +28,12 @@ FINDINGS = {
     "insomnia": [
         ("corrected_citation", 1),
         ("invalid_citation", 2),
-        ("unknown_citation", 2),
         ("contradicted_citation", 3),
     ],
     "sensor": [
         ("preprint_citation", 2),
         ("retracted_citation", 3),
         ("invalid_citation", 4),
-        ("unknown_citation", 4),
     ],
 }
 """What is wrong with the citations of each answer: kind and sentence."""

@@ -41,6 +41,12 @@ def test_what_nobody_could_tell_is_unscored_and_bounded():
         assert (score.worst, score.best) == (0.5, 1.0)
 
 
+def test_a_sentence_without_a_citation_is_no_recall_where_all_others_failed():
+    found = alce_scores([CitingSentence({"1": None}, None), CitingSentence()], "j")
+    assert (found[RECALL].value, found[RECALL].n, found[RECALL].n_unscored) == (None, 0, 2)
+    assert (found[RECALL].worst, found[RECALL].best) == (0.0, 0.5)
+
+
 def as_alces_program(
     alone: dict[str, bool], together: bool, without: dict[str, bool]
 ) -> tuple[int, int]:

@@ -117,6 +117,21 @@ def test_citations_that_could_not_be_judged_are_not_zero():
     assert found["citations.support"].value is None
 
 
+def test_what_is_known_without_asking_makes_no_share_where_all_that_was_asked_failed():
+    # One citation failed; the second sentence cites nothing, and the third one nowhere.
+    found = citation_scores(*answer([("1", None)], [], [("9", "invalid")]), "judge")
+    spans = {key: (s.value, s.n, s.n_unscored, s.worst, s.best) for key, s in found.items()}
+    assert spans == {
+        "citations.support": (None, 0, 2, 0.0, 0.5),
+        "citations.contradict": (None, 0, 2, 0.5, 0.0),
+        "citations.coverage": (None, 0, 3, 0.0, pytest.approx(1 / 3, abs=1e-4)),
+        "citations.document_precision": (None, 0, 2, 0.0, 0.5),
+        "citations.cited": (0.3333, 3, 0, 0.3333, 0.3333),
+    }
+    nowhere = citation_scores(*answer([], [("9", "invalid")]), "judge")
+    assert nowhere["citations.support"].value == 0.0, "nothing was asked, and nothing failed"
+
+
 def test_an_empty_answer_has_no_score():
     found = citation_scores([], [], "judge")
     assert all(score.value is None and score.n == 0 for score in found.values())

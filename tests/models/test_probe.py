@@ -131,6 +131,11 @@ def test_a_provider_of_another_protocol_is_asked_by_litellm():
         check_judges([judge(closed_url().removesuffix("/v1"), "ollama_chat/a")])
 
 
+def test_a_name_without_a_provider_is_refused():
+    with pytest.raises(FatalModelError, match=r"^nonsense: no provider has this name: write PROV"):
+        check_judges([judge(None, "nonsense")])
+
+
 def test_models_of_this_process_are_not_asked():
     check_judges([load_settings(model="ragassay/judge"), load_settings()])
 

@@ -19,6 +19,7 @@ from ragassay.reports.text import (
     format_span,
     format_value,
     headline,
+    lost_text,
     rubric_mean,
     score_direction,
     score_text,
@@ -110,6 +111,21 @@ def test_the_headline_of_nothing_claims_nothing():
     bare = Summary(n_records=1, n_evaluated=1, n_failed=0, n_rejected=0)
     assert headline(bare) == "1 answer: no score is available."
     assert shortfall(bare) == ""
+
+
+def test_the_headline_says_once_what_failed_by_cause_and_what_to_do():
+    whole = Summary(n_records=8, n_evaluated=8, n_failed=0, n_rejected=0, n_replied=4)
+    assert lost_text(whole) == ""
+    some = whole.model_copy(update={"unscored": {"connection": 88, "timeout": 1}})
+    assert headline(some) == (
+        "8 answers: no score is available. No connection: 88 verdicts unscored; time-out: "
+        "1 verdict unscored; start the endpoint or check --api-base, and run the same command with "
+        "--retry-failed."
+    )
+    none = some.model_copy(update={"n_replied": 0})
+    assert headline(none).startswith("Nothing could be judged. No connection: 88 verdicts")
+    broken = whole.model_copy(update={"unscored": {"error": 3}, "n_replied": 0})
+    assert not broken.judged_nothing, "no call failed: what judges is no model that is called"
 
 
 def test_findings_rank_unknown_kinds_before_notes():

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from ragassay.errors import SettingsError
+from ragassay.errors import SettingsError, first_problem
 from ragassay.model_names import PROVIDER
 from ragassay.models.adapters import adapter_of, bounds_of_means, read_shape
 from ragassay.records import ModelCard
@@ -62,9 +62,8 @@ def _read(path: Path, model: str) -> ModelCard:
     try:
         card = ModelCard.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise SettingsError(f"{path}: {where or 'the card'}: {first['msg']}") from error
+        where, problem = first_problem(error)
+        raise SettingsError(f"{path}: {where or 'the card'}: {problem}") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"{path} is no card: {' '.join(str(error).split())}") from error
     return card.model_copy(update={"model": model})

@@ -1,0 +1,112 @@
+"""Run the commands of docs/quickstart.md in an empty folder, and put what they print into the page.
+
+python docs/transcript.py [--ragassay .venv/bin/ragassay] [--check]
+
+Each block of the page that is marked `console` is run: a line that begins with "$ " is a command,
+and what follows it is replaced. A block after `<!-- file: NAME -->` is first written to that file.
+After `<!-- shortened: 20, 5 -->` the first 20 and the last 5 lines are kept. Times and paths are
+made alike. No hosted judge is asked: a stand-in on this machine refuses every key.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from ragassay.testing import Fault, ScriptedModel
+
+PAGE = Path(__file__).parent / "quickstart.md"
+BLOCK = re.compile(r"(?:<!-- (file|shortened): (.+?) -->\n)?```(\w+)\n(.*?)```\n", re.DOTALL)
+ALIKE = {
+    r"\b\d+:\d\d:\d\d\b": "0:00:00",
+    r"\S*/ragassay/sample/": ".venv/lib/python3.11/site-packages/ragassay/sample/",
+    r"http://127\.0\.0\.1:\d+": "http://127.0.0.1:PORT",
+}
+
+
+def renewed(page: str, run: Callable[[str], str], write: Callable[[str, str], None]) -> str:
+    """Return the page with what its commands print now.
+
+    Args:
+        page: The page as it is.
+        run: Takes a command; returns what it prints.
+        write: Takes the name and the text of a file.
+    """
+
+    def replaced(block: re.Match[str]) -> str:
+        mark, value, language, text = block.groups()
+        if mark == "file":
+            write(value, text)
+        if language != "console":
+            return block[0]
+        commands = [line for line in text.splitlines() if line.startswith("$ ")]
+        printed = [(line, run(line.removeprefix("$ "))) for line in commands]
+        lines = "\n".join(f"{line}\n{said}".rstrip() for line, said in printed).splitlines()
+        if mark == "shortened":
+            first, last = (int(n) for n in value.split(","))
+            lines = [*lines[:first], "...", *lines[-last:]] if len(lines) > first + last else lines
+        head = block[0].partition("```")[0]
+        return f"{head}```console\n" + "\n".join(lines) + "\n```\n"
+
+    return BLOCK.sub(replaced, page)
+
+
+def made_alike(text: str, folder: Path) -> str:
+    """Return text without what differs from run to run and from machine to machine."""
+    text = text.replace(f"{folder}/", "").replace(str(folder), ".")
+    for pattern, shown in ALIKE.items():
+        text = re.sub(pattern, shown, text)
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def main() -> None:
+    """Renew the page, or check it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ragassay", default=shutil.which("ragassay"), help="the program to run")
+    parser.add_argument("--check", action="store_true", help="only say whether it changed")
+    options = parser.parse_args()
+    refuses = ScriptedModel(faults=[Fault("unauthorized")])
+    with tempfile.TemporaryDirectory() as name, refuses as model:
+        folder = Path(name) / "first"
+        programs = Path(name) / "bin"
+        folder.mkdir()
+        programs.mkdir()
+        (programs / "ragassay").symlink_to(Path(options.ragassay).resolve())
+        kept = {n: v for n, v in os.environ.items() if not n.startswith(("RAGASSAY_", "OPENAI_"))}
+        environment = kept | {
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "COLUMNS": "80",
+            "OPENAI_BASE_URL": model.base_url,
+        }
+
+        def run(command: str) -> str:
+            done = subprocess.run(
+                ["sh", "-c", command],
+                cwd=folder,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            return made_alike(done.stdout, folder)
+
+        before = PAGE.read_text(encoding="utf-8")
+        after = renewed(before, run, lambda file, text: _write(folder / file, text))
+    if options.check:
+        sys.exit(f"{PAGE.name} is out of date" if before != after else 0)
+    PAGE.write_text(after, encoding="utf-8")
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

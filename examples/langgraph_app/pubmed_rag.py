@@ -1,0 +1,156 @@
+"""A small RAG application in LangGraph over the sample's abstracts, and its evaluation.
+
+Without a model it answers with sentences of what it retrieved, the same ones each time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+
+from langgraph.graph import END, START, StateGraph
+
+import ragassay
+from ragassay.formats import read_records
+
+SAMPLE = Path(__file__).parent.parent / "sample"
+N_SOURCES = 4
+N_SENTENCES = 5
+PROMPT = """Answer the question in three to six sentences from these abstracts alone. End each
+sentence with the PMIDs that support it in brackets, as in [99000101].
+
+{sources}
+
+Question: {question}"""
+
+
+class State(TypedDict):
+    """The state of the graph.
+
+    Attributes:
+        question: The question.
+        sources: Abstracts, best first: `{"id", "title", "text"}`.
+        answer: The answer, with PMIDs in brackets.
+        usage: What the model counted, in OpenAI's form; absent without one.
+        cost_usd: By LiteLLM's price list; absent without a model, or a price.
+    """
+
+    question: str
+    sources: NotRequired[list[dict[str, str]]]
+    answer: NotRequired[str]
+    usage: NotRequired[dict[str, int]]
+    cost_usd: NotRequired[float]
+
+
+def build_app(model: str = "", api_base: str | None = None) -> Any:
+    """Return the compiled graph: retrieve, then answer.
+
+    Args:
+        model: A LiteLLM name; empty for an extractive answer.
+        api_base: An endpoint of your own.
+    """
+    corpus = ragassay.Corpus(_abstracts())
+
+    def retrieve(state: State) -> dict[str, Any]:
+        hits = corpus.search(state["question"], N_SOURCES)
+        return {"sources": [hit.document.model_dump() for hit in hits]}
+
+    async def ask_model(state: State) -> dict[str, Any]:
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        import litellm
+
+        shown = "\n\n".join(
+            f"PMID {s['id']}: {s['title']}\n{s['text']}" for s in state.get("sources", [])
+        )
+        prompt = PROMPT.format(sources=shown, question=state["question"])
+        reply: Any = await litellm.acompletion(
+            model=model, api_base=api_base, messages=[{"role": "user", "content": prompt}]
+        )
+        counted = {
+            "prompt_tokens": reply.usage.prompt_tokens,
+            "completion_tokens": reply.usage.completion_tokens,
+        }
+        found = {"answer": reply.choices[0].message.content, "usage": counted}
+        cost = reply._hidden_params.get("response_cost")
+        return found if cost is None else {**found, "cost_usd": cost}
+
+    graph = StateGraph(State)
+    graph.add_node("retrieve", retrieve)
+    graph.add_node("answer", ask_model if model else extract)
+    graph.add_edge(START, "retrieve")
+    graph.add_edge("retrieve", "answer")
+    graph.add_edge("answer", END)
+    return graph.compile()
+
+
+def extract(state: State) -> dict[str, Any]:
+    """Answer with the sentences that share the most words with the question, in their order."""
+    wanted = set(_words(state["question"]))
+    sentences = [
+        (len(wanted & set(_words(text))) / (1 + place), place, n, text, source["id"])
+        for place, source in enumerate(state.get("sources", []))
+        for n, text in enumerate(re.split(r"(?<=[.!?])\s+(?=[A-Z])", source["text"]))
+    ]
+    best = sorted(sentences, key=lambda one: (-one[0], one[1:3]))[:N_SENTENCES]
+    chosen = sorted(best, key=lambda one: one[1:3])
+    return {"answer": " ".join(f"{text.rstrip('.')} [{name}]." for *_, text, name in chosen)}
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z]{4,}", text.lower())
+
+
+def _abstracts() -> list[ragassay.Document]:
+    lines = (SAMPLE / "abstracts.jsonl").read_text(encoding="utf-8").splitlines()
+    return [ragassay.Document.model_validate_json(line) for line in lines]
+
+
+def sample_questions() -> list[ragassay.Record]:
+    """Return the sample's questions, each once, with its gold nuggets and reference."""
+    records = read_records(SAMPLE / "answers.jsonl").records
+    by_topic = {record.topic or record.id: record for record in reversed(records)}
+    plain = {"answer": "", "sources": (), "system": None, "metadata": {}}
+    return [
+        record.model_copy(update=plain | {"id": topic})
+        for topic, record in sorted(by_topic.items())
+    ]
+
+
+def sample_qrels() -> dict[str, dict[str, int]]:
+    """Return the abstracts on each question's topic: 99000101 is about t1."""
+    qrels: dict[str, dict[str, int]] = {}
+    for abstract in _abstracts():
+        qrels.setdefault(f"t{abstract.id[5]}", {})[abstract.id] = 1
+    return qrels
+
+
+app = build_app()
+"""For `ragassay run pubmed_rag:app QUESTIONS`."""
+
+
+def main() -> None:
+    """Evaluate the application and print the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default="", help="LiteLLM name of the model that answers")
+    parser.add_argument("--api-base", help="an endpoint of your own for it")
+    parser.add_argument("--judge", help="LiteLLM name of the model that judges; by default none")
+    parser.add_argument("--out", default="runs/langgraph", help="folder of the run")
+    given = parser.parse_args()
+    results = ragassay.run(
+        build_app(given.model, given.api_base),
+        sample_questions(),
+        qrels=sample_qrels(),
+        corpus=SAMPLE / "abstracts.jsonl",
+        model=given.judge,
+        out=given.out,
+        progress=True,
+    )
+    print(results)
+    print(f"Report: {Path(given.out) / 'report.html'}")
+
+
+if __name__ == "__main__":
+    main()

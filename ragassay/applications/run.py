@@ -1,0 +1,169 @@
+"""`run` and `arun`: ask an application, then evaluate what it answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+from ragassay.api import Progress, folder_at, judged
+from ragassay.applications.apps import App, app_name, found_app
+from ragassay.applications.asking import Asking, Parse, ask_all, use_of
+from ragassay.applications.retrieval import RetrievalEvaluator
+from ragassay.errors import InputError
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.formats.qrels import read_qrels
+from ragassay.options import Answers, RunKeywords, check_options, own_of, several, shows
+from ragassay.records import FileStamp, Record, Rejection
+from ragassay.results import Results
+from ragassay.runs.engine import Event
+from ragassay.runs.evaluate import Job, manifest_of, run_sync
+from ragassay.runs.job import prepared
+from ragassay.runs.progress import shown_steps
+from ragassay.settings import Settings
+
+if TYPE_CHECKING:
+    Queries = Sequence[str] | Answers
+    QrelsLike = str | Path | Mapping[str, Mapping[str, int]]
+else:
+    Queries = QrelsLike = Any
+
+
+@shows(RunKeywords)
+def run(
+    app: App,
+    queries: Queries,
+    *,
+    parse: Parse | None = None,
+    qrels: QrelsLike | None = None,
+    at_once: int = 8,
+    retries: int = 0,
+    timeout_s: float | None = 300.0,
+    settings: Settings | None = None,
+    progress: Progress = False,
+    **options: Unpack[RunKeywords],
+) -> Results:
+    """Ask a RAG application questions, and evaluate its answers and what it retrieved.
+
+    A question that the application does not answer is a failure: it is kept, counted and shown, and
+    the others are evaluated. `results.summary.application` has latency, tokens and cost. With
+    `out`, answers are kept in `answers.jsonl` there, and the same call again asks only what has no
+    answer yet; `retry_failed` also asks again what failed.
+
+    Args:
+        app: An async or plain function of the question; a Runnable of LangChain; a compiled graph
+            of LangGraph; a query engine of LlamaIndex; a URL that takes `{"question": ...}` by
+            POST; or `module:name` of one of these. It returns text, a dictionary (answer, response
+            or output; sources, contexts, documents or citations; `cost_usd`), a state with
+            messages, a message, a response of LlamaIndex, or a `Record`.
+        queries: Texts, a file in any known format, or rows as for `evaluate`; references, gold
+            nuggets, ids and topics are kept, answers are not read.
+        parse: Makes one of these returns of anything else.
+        qrels: Judged documents, by topic or record id: a file of trec_eval or BEIR, or grades.
+            With them, or gold nuggets, the scores `retrieval.precision`, `retrieval.recall` and
+            `retrieval.nDCG` measure the sources; see `RetrievalEvaluator`.
+        at_once: Most questions at once. `concurrency` limits the judge's calls.
+        retries: How often a question is asked again that got no answer.
+        timeout_s: Most seconds for one call; None for no limit. A plain function goes on in its
+            thread, but is no longer waited for.
+        settings: As for `evaluate`.
+        progress: As for `evaluate`; while the application is asked, events have a phase only.
+        options: See below; give a list for an option that can be repeated on the command line.
+
+    Returns:
+        As `evaluate` for many answers.
+
+    Raises:
+        InputError: The application or the questions cannot be used.
+        RunMismatchError: The folder has another application's or other questions' answers.
+        SettingsError, FatalModelError, UnjudgedError, BelowError: As for `evaluate`.
+    """
+    how = Asking(parse, at_once, retries, timeout_s)
+    return run_sync(_run(app, queries, how, qrels, settings, progress, options))
+
+
+@shows(RunKeywords)
+async def arun(
+    app: App,
+    queries: Queries,
+    *,
+    parse: Parse | None = None,
+    qrels: QrelsLike | None = None,
+    at_once: int = 8,
+    retries: int = 0,
+    timeout_s: float | None = 300.0,
+    settings: Settings | None = None,
+    progress: Progress = False,
+    **options: Unpack[RunKeywords],
+) -> Results:
+    """Run `run` inside a running event loop; same arguments, results and errors."""
+    how = Asking(parse, at_once, retries, timeout_s)
+    return await _run(app, queries, how, qrels, settings, progress, options)
+
+
+async def _run(
+    app: App,
+    queries: Queries,
+    how: Asking,
+    qrels: QrelsLike | None,
+    settings: Settings | None,
+    progress: Progress,
+    options: RunKeywords,
+) -> Results:
+    check_options(options, RunKeywords)
+    called, name = found_app(app), app_name(app)
+    grades, rejected = _grades(qrels)
+    own = [*several(options.get("evaluators")), RetrievalEvaluator(grades)]
+    given = cast("RunKeywords", {**options, "evaluators": own})
+    job, chosen = prepared(
+        _rows(queries), given, limit=options.get("limit"), settings=settings, answered=False
+    )
+    job = _stamped(replace(job, rejections=(*job.rejections, *rejected)), name)
+    tools = Toolbox.of(chosen, job.corpus, *own_of(given))
+    out = options.get("out")
+    folder = None if out is None else folder_at(out, options)
+    with folder.opened(manifest_of(job, tools)) if folder else nullcontext():
+        with shown_steps(len(job.records), "asking", progress is True) as step:
+            if callable(progress):
+                progress(Event(phase="asking"))
+            asked = await ask_all(called, name, job.records, how, folder, step)
+    ids = [record.id for record in job.records]
+    job = replace(
+        job,
+        records=tuple(asked.answers[i] for i in ids if i in asked.answers),
+        failures=tuple(asked.failures[i] for i in ids if i in asked.failures),
+        application=use_of(name, asked),
+    )
+    given.pop("retry_failed", None)  # what failed was forgotten above
+    return await judged(job, tools, given, progress)
+
+
+def _rows(queries: Any) -> Any:
+    """Return texts as records without an answer, anything else as it is."""
+    is_list = isinstance(queries, Sequence) and not isinstance(queries, str)
+    if not (is_list and queries and all(isinstance(one, str) for one in queries)):
+        return queries
+    return [Record(id=f"q{n}", question=text, answer="") for n, text in enumerate(queries, 1)]
+
+
+def _stamped(job: Job, name: str) -> Job:
+    """Identify a run by its application and questions: its answers come to be as it runs."""
+    digest = hashlib.sha256(f"{name}\n{job.answers.sha256}".encode()).hexdigest()
+    stamp = FileStamp(name=name, sha256=digest, n_items=len(job.records), format="application")
+    return replace(job, answers=stamp)
+
+
+def _grades(
+    qrels: QrelsLike | None,
+) -> tuple[Mapping[str, Mapping[str, int]] | None, list[Rejection]]:
+    if qrels is None:
+        return None, []
+    if isinstance(qrels, Mapping):
+        return qrels, []
+    path = Path(qrels)
+    if not path.is_file():
+        raise InputError(f"{path} is no file of judged documents")
+    return read_qrels(path)
