@@ -125,39 +125,52 @@ def compare(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some answers or labels of a file could not be
     read, or, with --fail-if, a score could not be measured; 4 worse, with --fail-if.
     """
+    if margin is not None and fail_if is None:
+        raise typer.BadParameter("--margin needs --fail-if worse")
+    if html and html.is_dir():
+        raise typer.BadParameter(f"--html {html} is a folder, a file is needed")
     with errors_as_lines():
         from ragassay.cli.output import print_rejections
         from ragassay.runs.compare import compare as compare_runs
         from ragassay.runs.compare import write_comparison
+        from ragassay.runs.folder import check_writable
 
-        if margin is not None and fail_if is None:
-            raise typer.BadParameter("--margin needs --fail-if worse")
+        for folder, option in ((out, "--out"), (html and html.parent, "--html")):
+            if folder:
+                check_writable(folder, option)
         found = compare_runs(runs, score or (), clusters, system or ())
         print_rejections(found.rejections)
         for warning in found.warnings:
             typer.echo(f"warning: {warning}", err=True)
-        if not fail_if:
+        changes = found.changes(baseline) if html or fail_if else ()
+        if not changes:
             _print(found)
+        code = _gate(changes, margin) if fail_if else _outcomes(changes)
         for path in write_comparison(found, out) if out else ():
             typer.echo(f"wrote {path}", err=True)
-        changes = found.changes(baseline) if html or fail_if else ()
         if html:
             typer.echo(f"wrote {found.save_changes(changes, html)}", err=True)
-        code = _gate(changes, margin) if fail_if else 0
     if code or found.rejections:
         raise typer.Exit(code or PARTIAL)
+
+
+def _outcomes(changes: Sequence[Change]) -> int:
+    """Print a line for each comparison with the baseline."""
+    from ragassay.reports.changes import outcome_text
+
+    for change in changes:
+        typer.echo(outcome_text(change))
+    return 0
 
 
 def _gate(changes: Sequence[Change], margin: float | None) -> int:
     """Print a line for each score that failed; return the exit code, 0 where none did."""
     from ragassay.metrics.changes import can_be_significant
-    from ragassay.reports.changes import outcome_text
     from ragassay.runs.changes import gate
 
-    for change in changes:
-        typer.echo(outcome_text(change))
+    _outcomes(changes)
     if margin is None and not any(can_be_significant(change.scores) for change in changes):
-        typer.echo("note: too few questions for any significance; --margin 0.05 counts them too")
+        typer.echo("note: too few questions for a significant difference; --margin 0.1 fails by size alone")
     verdicts = gate(changes, margin)
     for verdict in verdicts:
         typer.echo(verdict.text)

@@ -102,6 +102,11 @@ class AnswerChange:
             return "worse"
         return "better" if self.n_serious < 0 or gain >= MARGIN else "same"
 
+    def rank(self) -> tuple[int, float, str]:
+        """Return the sort key that puts the worst change first."""
+        order = ("worse", "same", "better").index(self.direction)
+        return order, (self.gain or 0.0) - self.n_serious, self.old.record_id
+
 
 @dataclass(frozen=True)
 class Change:
@@ -222,15 +227,10 @@ def _change(
         old=old[0],
         new=new[0],
         scores=tuple(_score_change(old, new[0], pairs, key, is_serious) for key in known),
-        answers=tuple(sorted(answers, key=_worst_first)),
+        answers=tuple(sorted(answers, key=AnswerChange.rank)),
         only_old=tuple(e for e in old[1] if id(e) not in matched),
         only_new=tuple(e for e in new[1] if id(e) not in matched),
     )
-
-
-def _worst_first(answer: AnswerChange) -> tuple[int, float, str]:
-    order = {"worse": 0, "same": 1, "better": 2}[answer.direction]
-    return order, -answer.n_serious + (answer.gain or 0.0), answer.old.record_id
 
 
 def _score_change(

@@ -86,18 +86,19 @@ def render_changes_html(changes: Sequence[Change], warnings: Sequence[str] = ())
     environment = page_environment()
     style = environment.get_template(STYLE).render()
     script = environment.get_template(SCRIPT).render(chunk_size=CHUNK)
-    answers = [
-        view_answer_change(answer, change, place)
-        for place, change in enumerate(changes)
-        for answer in change.answers
-    ]
+    ranked = sorted(
+        ((place, answer) for place, change in enumerate(changes) for answer in change.answers),
+        key=lambda one: one[1].rank(),
+    )
+    answers = [view_answer_change(answer, changes[place], place) for place, answer in ranked]
+    limit = _limit([score for change in changes for score in change.scores])
     row = environment.get_template(ROW)
     rows = [
-        without_controls(row.render(a=answer, number=number))
+        without_controls(row.render(a=answer, number=number, several=len(changes) > 1))
         for number, answer in enumerate(answers, 1)
     ]
     page = environment.get_template(PAGE).render(
-        changes=[view_change(change) for change in changes],
+        changes=[view_change(change, limit) for change in changes],
         warnings=warnings,
         method=METHOD,
         width=PLOT_WIDTH,
@@ -125,9 +126,8 @@ def _index(answer: AnswerChangeView) -> list[int]:
     return [answer.place, *(int(test(answer)) for test in FILTERS.values())]
 
 
-def view_change(change: Change) -> ChangeView:
-    """Return the view of one comparison."""
-    limit = _limit(change.scores)
+def view_change(change: Change, limit: float = 1.0) -> ChangeView:
+    """Return the view of one comparison; its plot ends at `limit`, a share of a score's scale."""
     return ChangeView(
         old=change.old,
         new=change.new,

@@ -208,7 +208,7 @@ _SAID = {
 """Noted settings that a user gives by another name."""
 
 
-def check_writable(folder: Path) -> None:
+def check_writable(folder: Path, option: str = "--out") -> None:
     """Try to write into a folder; leave nothing behind.
 
     Raises:
@@ -220,10 +220,12 @@ def check_writable(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except (FileExistsError, NotADirectoryError) as error:
-        raise InputError(f"{folder} is a file, a folder is needed: choose another --out") from error
+        raise InputError(
+            f"{folder} is a file, a folder is needed: choose another {option}"
+        ) from error
     except OSError as error:
         why = error.strerror or error
-        raise InputError(f"{folder} cannot be written ({why}): choose another --out") from error
+        raise InputError(f"{folder} cannot be written ({why}): choose another {option}") from error
     finally:
         for path in missing:
             with suppress(OSError):

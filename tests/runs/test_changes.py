@@ -77,6 +77,27 @@ def test_a_margin_without_a_gate_is_wrong_usage(tmp_path):
     assert any("needs --fail-if" in line for line in lines)
 
 
+def test_a_page_is_written_and_its_outcome_said(tmp_path):
+    old, new = run_of(tmp_path / "old", 0.9), run_of(tmp_path / "new", 0.4)
+    code, lines = call("compare", old, new, "--html", tmp_path / "changes.html")
+    assert code == 0
+    assert lines[0].startswith("new is worse than old on 1 of 2 scores")
+    assert lines[1:] == [f"wrote {tmp_path / 'changes.html'}"]
+    assert (tmp_path / "changes.html").read_text().startswith("<!doctype html>")
+
+
+def test_where_a_page_cannot_be_written_nothing_is_compared(tmp_path):
+    (tmp_path / "file").touch()
+    code, lines = call("compare", "nowhere", "--html", tmp_path / "file" / "changes.html")
+    assert code == 1
+    assert lines == [
+        f"error: {tmp_path / 'file'} is a file, a folder is needed: choose another --html"
+    ]
+    code, lines = call("compare", "nowhere", "--html", tmp_path)
+    assert code == 2
+    assert any("is a folder" in line for line in lines)
+
+
 def test_runs_of_the_same_systems_are_compared_system_by_system(tmp_path):
     def run(name: str, recall: float):
         both = [
