@@ -18,7 +18,7 @@ The sample is invented; {about} says what is wrong with each answer.
 Next:
   your own answers    ragassay evaluate answers.jsonl      (ragas, DeepEval, CSV and others)
   a hosted judge      ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini --dry-run
-  more                ragassay evaluate --help, and docs/quickstart.md beside the source"""
+  the docs            docs/quickstart.md in the source; ragassay evaluate --help"""
 
 
 def demo(
