@@ -27,6 +27,10 @@ from ragassay.records import (
 )
 
 
+BY_RULE = (None, "invalid")
+"""Values that a verdict has without a judge: none, and that of a citation that points nowhere."""
+
+
 def summarize(
     evaluations: Sequence[Evaluation], n_records: int, n_failed: int, n_rejected: int
 ) -> Summary:
@@ -48,7 +52,7 @@ def summarize(
         looks=_kinds(finding for e in evaluations for finding in e.looks),
         n_undecided=sum(len(e.undecided) for e in evaluations),
         unscored=_failures(evaluations),
-        n_replied=sum(v.usage.n_calls > 0 and not v.failure for v in _single(evaluations)),
+        n_judged=sum(v.is_undecided or v.value not in BY_RULE for v in _single(evaluations)),
         usage=sum((e.usage for e in evaluations), Usage()),
         panel=panel_agreement(evaluations),
     )

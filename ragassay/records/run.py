@@ -270,7 +270,7 @@ class Summary(Frozen):
         looks: Number of those of each kind that are worth a look.
         n_undecided: Verdicts that the judge left open; they are unscored, not failed.
         unscored: Number of verdicts that failed, by reason; the most frequent first.
-        n_replied: Verdicts that a model's call gave.
+        n_judged: Verdicts that a judge gave, or left open; not those that follow from a rule.
         usage: Sum over all verdicts.
         panel: The agreement of a panel's judges, if there is one.
         cascade: The verdicts sent on to a second judge, if there is one.
@@ -289,7 +289,7 @@ class Summary(Frozen):
     looks: dict[str, int] = Field(default_factory=dict)
     n_undecided: int = Field(default=0, ge=0)
     unscored: dict[str, int] = Field(default_factory=dict)
-    n_replied: int = Field(default=0, ge=0)
+    n_judged: int = Field(default=0, ge=0)
     usage: Usage = Usage()
     panel: PanelAgreement | None = None
     cascade: Cascade | None = None
@@ -298,5 +298,5 @@ class Summary(Frozen):
     @property
     def judged_nothing(self) -> bool:
         """Return whether no answer was evaluated, or every call of a judge failed."""
-        has_asked_in_vain = not self.n_replied and bool(self.unscored.keys() & set(CALL_FAULTS))
+        has_asked_in_vain = not self.n_judged and bool(self.unscored.keys() & set(CALL_FAULTS))
         return has_asked_in_vain or bool(self.n_records and not self.n_evaluated)

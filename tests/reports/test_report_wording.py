@@ -114,7 +114,7 @@ def test_the_headline_of_nothing_claims_nothing():
 
 
 def test_the_headline_says_once_what_failed_by_cause_and_what_to_do():
-    whole = Summary(n_records=8, n_evaluated=8, n_failed=0, n_rejected=0, n_replied=4)
+    whole = Summary(n_records=8, n_evaluated=8, n_failed=0, n_rejected=0, n_judged=4)
     assert lost_text(whole) == ""
     some = whole.model_copy(update={"unscored": {"connection": 88, "timeout": 1}})
     assert headline(some) == (
@@ -122,9 +122,9 @@ def test_the_headline_says_once_what_failed_by_cause_and_what_to_do():
         "1 verdict unscored; start the endpoint or check --api-base, and run the same command with "
         "--retry-failed."
     )
-    none = some.model_copy(update={"n_replied": 0})
+    none = some.model_copy(update={"n_judged": 0})
     assert headline(none).startswith("Nothing could be judged. No connection: 88 verdicts")
-    broken = whole.model_copy(update={"unscored": {"error": 3}, "n_replied": 0})
+    broken = whole.model_copy(update={"unscored": {"error": 3}, "n_judged": 0})
     assert not broken.judged_nothing, "no call failed: what judges is no model that is called"
 
 
