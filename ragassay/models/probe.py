@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ def check_judges(judges: Sequence[Settings]) -> None:
 
 def _check(judge: Settings) -> None:
     known = PROVIDERS.get(provider_of(judge.model))
-    if known is None or not known.speaks_openai:
+    if known is None or not known.speaks_openai or _has_key_in_code(judge.model):
         _check_by_litellm(judge)
         return
     elsewhere = [os.environ[name] for name in known.bases if os.environ.get(name)]
@@ -141,8 +142,16 @@ def _check_by_litellm(judge: Settings) -> None:
 
 def _require_key(model: str) -> None:
     known = PROVIDERS.get(provider_of(model))
-    if known and known.needs_key and not any(map(os.environ.get, known.keys)):
+    has_key = known is None or any(map(os.environ.get, known.keys)) or _has_key_in_code(model)
+    if known and known.needs_key and not has_key:
         raise FatalModelError(f"{model}: {no_key(known.keys)}")
+
+
+def _has_key_in_code(model: str) -> bool:
+    """Return whether the application has given LiteLLM a key itself."""
+    litellm = sys.modules.get("litellm")
+    names = ("api_key", f"{provider_of(model)}_key")
+    return any(getattr(litellm, name, None) for name in names)
 
 
 def no_key(names: Sequence[str]) -> str:

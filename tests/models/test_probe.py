@@ -145,3 +145,15 @@ def test_other_errors_are_no_missing_endpoint():
     assert refusal(403, "", "openai/a", "http://x/v1").startswith(
         "http://x/v1 refuses the key (403)"
     )
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", ["api_key", "openai_key"])
+def test_a_key_that_the_application_gave_litellm_is_used(monkeypatch, name):
+    import litellm
+
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setattr(litellm, name, "sk-own")
+    with ScriptedModel() as model:
+        check_judges([judge(model.base_url)])
+        assert len(model.probes) == 1
