@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import threading
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+from anyio.from_thread import start_blocking_portal
 
 from ragassay.errors import InputError, RagassayError
 from ragassay.evaluators.toolbox import Toolbox
@@ -30,8 +31,6 @@ from ragassay.runs.evaluate import Job, RunResult, manifest_of, run
 from ragassay.runs.folder import append_line, read_lines, write_whole
 from ragassay.runs.job import documents_of, opened_corpus, read_job
 
-T = TypeVar("T")
-
 OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
 """Options of `evaluate` that mean nothing for one answer of a session."""
 
@@ -49,9 +48,8 @@ class Answers:
     def __init__(self, cache: Path, notes: Path) -> None:
         self._cache, self._notes = cache, notes
         self._opened: dict[str, tuple[Mapping[str, Any], Toolbox, FileStamp | None]] = {}
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
+        self._stack = ExitStack()
+        self._portal = self._stack.enter_context(start_blocking_portal())
 
     def evaluate(self, name: str, record: Record, options: Mapping[str, Any]) -> Result:
         """Return the evaluation of an answer, from the cache where nothing has changed.
@@ -86,9 +84,7 @@ class Answers:
 
     def close(self) -> None:
         """End the thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._stack.close()
 
     def _open(self, options: Mapping[str, Any]) -> tuple[Toolbox, FileStamp | None]:
         key = repr(sorted(options.items(), key=lambda item: item[0]))
@@ -103,7 +99,7 @@ class Answers:
 
     def _judged(self, name: str, job: Job, tools: Toolbox) -> Evaluation:
         try:
-            found = self._wait(run(job, tools, None))
+            found = self._portal.call(run, job, tools, None)
             if found.failures:
                 raise RagassayError(found.failures[0].failure.detail)
         except RagassayError as error:
@@ -112,9 +108,6 @@ class Answers:
             append_line(self._notes / f"failures.{os.getpid()}.jsonl", failed)
             raise
         return found.evaluations[0]
-
-    def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
 
 @dataclass
