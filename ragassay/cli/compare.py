@@ -170,7 +170,7 @@ def _gate(changes: Sequence[Change], margin: float | None) -> int:
 
     _outcomes(changes)
     if margin is None and not any(can_be_significant(change.scores) for change in changes):
-        typer.echo("note: too few questions for a significant difference; --margin 0.1 fails by size alone")
+        typer.echo("note: too few questions for significance; --margin 0.1 fails by size alone")
     verdicts = gate(changes, margin)
     for verdict in verdicts:
         typer.echo(verdict.text)
