@@ -12,13 +12,14 @@ import typer
 from ragassay.cli.evaluate import evaluate
 
 NEXT = """
-Open {report} in a browser: what leads it is wrong in an answer, with its sentence and passage.
-The sample is invented; {about} says what is wrong with each answer.
+Open {report} in a browser: what leads it is wrong in an answer.
+All of it is invented. What is wrong with each answer:
+{about}
 
 Next:
-  your own answers    ragassay evaluate answers.jsonl      (ragas, DeepEval, CSV and others)
-  a hosted judge      ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini --dry-run
-  the docs            docs/quickstart.md in the source; ragassay evaluate --help"""
+  your own answers  ragassay evaluate answers.jsonl   (ragas, DeepEval, CSV, ...)
+  a hosted judge    ragassay evaluate answers.jsonl --model openai/gpt-4.1-mini
+  the docs          docs/quickstart.md in the source, and ragassay evaluate --help"""
 
 
 def demo(
