@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ragassay.runs.grading import Graded
 
 
+MOST_FINDINGS = 8
+"""Findings that a run prints; the report has all."""
+
+
 @contextmanager
 def shown_phase(what: str, enabled: bool) -> Iterator[None]:
     """Name what is under way before there is a bar, on a terminal's stderr."""
@@ -53,6 +57,8 @@ def print_run(
     if summary.judged_nothing:
         console.print(where, markup=False, highlight=False, soft_wrap=True)
         return
+    for line in _worst(evaluations):
+        console.print(line, markup=False, highlight=False)
     console.print(score_table(_measured(summary)))
     if n_lost := len(summary.scores) - len(_measured(summary).scores):
         console.print(f"{count_text(n_lost, 'score')} without a value: see the report.")
@@ -73,7 +79,9 @@ def print_run(
 
 
 def _provenance(manifest: Manifest) -> Iterator[str]:
-    """Yield who judged, and with which prompts."""
+    """Yield who judged, in the first sentence of each card, and with which prompts."""
+    from ragassay.text.sentences import split_sentences
+
     cards = (
         ("Judge", manifest.card),
         ("All but the rubrics", manifest.base_card),
@@ -82,9 +90,22 @@ def _provenance(manifest: Manifest) -> Iterator[str]:
     )
     for role, card in cards:
         if card is not None:
-            yield f"{role}: {card.description}"
+            start, end = split_sentences(card.description)[0]
+            yield f"{role}: {card.description[start:end]}"
     for stamp in manifest.prompts:
         yield f"Compiled prompt: {', '.join((stamp.agent, *stamp.rubrics))} ({stamp.optimizer})"
+
+
+def _worst(evaluations: Sequence[Evaluation]) -> Iterator[str]:
+    """Yield the serious findings, the worst first, as the page lists them."""
+    from ragassay.reports.finding_cards import view_cards
+    from ragassay.reports.labels import one_line
+
+    serious = [card for card in view_cards(evaluations) if card.severity == "serious"]
+    for card in serious[:MOST_FINDINGS]:
+        yield one_line(f"  {card.record}: {card.why}")
+    if len(serious) > MOST_FINDINGS:
+        yield f"  ... and {len(serious) - MOST_FINDINGS:,} more, in the report"
 
 
 def _measured(summary: Summary) -> Summary:
