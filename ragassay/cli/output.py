@@ -65,11 +65,10 @@ def print_run(
     if len(summary.systems) > 1:
         console.print(system_table(summary))
     console.print(answer_table(evaluations))
-    for line in filter(None, (looks_text(summary), undecided_text(summary))):
-        console.print(line, markup=False, highlight=False)
-    for line in panel_lines(summary.panel) if summary.panel else ():
-        console.print(line, markup=False, highlight=False)
-    for line in cascade_lines(summary.cascade) if summary.cascade else ():
+    open_lines = filter(None, (looks_text(summary), undecided_text(summary)))
+    panel = panel_lines(summary.panel) if summary.panel else ()
+    cascade = cascade_lines(summary.cascade) if summary.cascade else ()
+    for line in (*open_lines, *panel, *cascade):
         console.print(line, markup=False, highlight=False)
     if audit is not None:
         print_certificate(audit)

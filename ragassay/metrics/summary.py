@@ -26,7 +26,6 @@ from ragassay.records import (
     VerdictBase,
 )
 
-
 BY_RULE = (None, "invalid")
 """Values that a verdict has without a judge: none, and that of a citation that points nowhere."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ragassay.records import Document, Evaluation, Score
@@ -52,7 +52,7 @@ def score_columns(evaluations: Sequence[Evaluation]) -> dict[str, str]:
 
 
 def index_answers(
-    evaluations: Sequence[Evaluation], columns: Sequence[str]
+    evaluations: Sequence[Evaluation], columns: Collection[str]
 ) -> list[dict[str, object]]:
     """Return an entry for each answer, in their order.
 

@@ -104,7 +104,9 @@ def render_html(
     environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
     report = view_report(manifest, summary, evaluations, failures, rejections, audit)
-    cards = {level: view_cards(evaluations, level) for level in LEVELS}
+    cards: dict[FindingLevel, tuple[FindingCard, ...]] = {
+        level: view_cards(evaluations, level) for level in LEVELS
+    }
     columns = score_columns(evaluations)
     lines = view_lines(summary, evaluations)
     page = environment.get_template(PAGE).render(
@@ -138,7 +140,7 @@ def _packs(
     environment: Environment,
     views: Sequence[AnswerView],
     evaluations: Sequence[Evaluation],
-    cards: Mapping[FindingLevel, Sequence[FindingCard]],
+    cards: Mapping[FindingLevel, tuple[FindingCard, ...]],
     columns: Mapping[str, str],
 ) -> Iterator[Packed]:
     """Yield what the page's script filters, and the fragments that it shows."""

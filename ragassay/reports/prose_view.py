@@ -10,6 +10,7 @@ from typing import Literal
 from ragassay.records import Evaluation
 from ragassay.reports.chips import Chip
 from ragassay.reports.finding_cards import FindingCard
+from ragassay.reports.labels import Tone
 from ragassay.reports.marked import Piece, marked_passage
 from ragassay.reports.search_view import SearchView
 from ragassay.reports.sentence_view import (
@@ -30,6 +31,10 @@ STATES: dict[State, str] = {
     "": "nothing said of it",
 }
 """Words for the marks."""
+
+
+_STATE_OF: dict[Tone, State] = {"good": "good", "undecided": "open", "unscored": "unscored"}
+"""The mark of a sentence by the tones of its verdicts, the first that is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +147,8 @@ def _state(view: SentenceView) -> State:
     tones = [verdict.chip.tone for verdict in (*(view.evidence or ()), *view.citations)]
     if view.label:
         tones.append(view.label.tone)
-    for tone, state in (("good", "good"), ("undecided", "open"), ("unscored", "unscored")):
-        if tone in tones:
-            return state
-    return ""
+    found: list[State] = [state for tone, state in _STATE_OF.items() if tone in tones]
+    return found[0] if found else ""
 
 
 def _quoted(view: SentenceView, places: Mapping[str, int]) -> Iterator[Quoted]:

@@ -93,13 +93,22 @@ def view_bar(title: str, score: Score | None) -> Bar:
     if score is None or not is_number(score.value):
         text = score_text(score)
         return Bar(title, text, None, None, None, None, None, f"{title}: {text}")
-    ends = [score.worst, score.best] if score.n_unscored else [None, None]
-    worst, best = sorted(ends, key=lambda end: -math.inf if end is None else end)
     detail = f"{title}: {score_text(score)}, 95 % interval {format_interval(score)}"
+    worst = best = None
     if score.n_unscored:
         detail += f"; {score.n_unscored:,} unscored: {format_bounds(score)}"
-    places = (_place(end, score.scale) for end in (score.value, score.low, score.high, worst, best))
-    return Bar(title, score_text(score), *places, detail)
+        if score.worst is not None and score.best is not None:
+            worst, best = sorted((score.worst, score.best))
+    return Bar(
+        title=title,
+        text=score_text(score),
+        value=_place(score.value, score.scale),
+        low=_place(score.low, score.scale),
+        high=_place(score.high, score.scale),
+        worst=_place(worst, score.scale),
+        best=_place(best, score.scale),
+        detail=detail,
+    )
 
 
 def _place(value: float | None, scale: tuple[float, float]) -> float | None:
