@@ -43,6 +43,17 @@ def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
+@pytest.fixture(autouse=True)
+def only_endpoints_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a run, a test asks a model whose endpoint it names, and no provider's own."""
+    from ragassay.models.probe import check_judges
+
+    monkeypatch.setattr(
+        "ragassay.runs.ready.check_judges",
+        lambda judges: check_judges([one for one in judges if one.api_base]),
+    )
+
+
 @pytest.fixture(scope="session")
 def sample() -> Path:
     """The sample data that the repository ships."""

@@ -29,6 +29,40 @@ def source_of(name: str, cache_dir: Path) -> str:
     return str(minilm_folder()) if name == MINILM else name
 
 
+def check_hub(name: str) -> None:
+    """Refuse a model that is neither on this machine nor on the hub; its libraries would retry.
+
+    Args:
+        name: A folder, or a name on the hub.
+
+    Raises:
+        SettingsError: It cannot be had.
+    """
+    import httpx
+    from huggingface_hub import constants, get_token, try_to_load_from_cache
+
+    if constants.HF_HUB_OFFLINE or Path(name).exists():
+        return
+    key = get_token()
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        url = f"{constants.ENDPOINT}/api/models/{name}"
+        status = httpx.get(url, headers=headers, timeout=5, follow_redirects=True).status_code
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        if isinstance(try_to_load_from_cache(name, "config.json"), str):
+            constants.HF_HUB_OFFLINE = True  # What is kept is used, and nothing is tried again.
+            return
+        raise SettingsError(
+            f"the model {name} is not on this machine, and {constants.ENDPOINT} cannot be reached: "
+            "name a folder, or try again with a network"
+        ) from error
+    if status in (401, 403, 404):
+        raise SettingsError(
+            f"there is no model {name} on {constants.ENDPOINT} that may be read ({status}): check "
+            "its name"
+        )
+
+
 def folder_digest(name: str) -> str:
     """Return the SHA-256 of the weights in a folder; empty for a model of the hub."""
     files = (*Path(name).glob("*.safetensors"), *Path(name).glob("*.bin"))
@@ -43,6 +77,8 @@ def loading(name: str) -> Iterator[None]:
     Raises:
         SettingsError: There is no such model, here or on the hub, or its format is unknown.
     """
+    if name not in (SMOLLM2, MINILM):
+        check_hub(name)
     try:
         with quiet_loading():
             yield

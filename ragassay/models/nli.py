@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import SettingsError
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, Pair
+from ragassay.models.hub import check_hub
 from ragassay.models.quiet import quiet_loading
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class NliModel:
     def __init__(self, name: str) -> None:
         from transformers import AutoConfig
 
+        check_hub(name)
         with quiet_loading():
             config: Any = AutoConfig.from_pretrained(name)
         labels: Mapping[int, str] = config.id2label

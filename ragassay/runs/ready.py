@@ -14,6 +14,7 @@ from ragassay.model_names import (
     SIGNALS_VERIFIER,
     is_local,
 )
+from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.probe import check_judges
 from ragassay.runs.folder import (
     RunFolder,
@@ -68,9 +69,15 @@ def check_ready(
     for judge in judges:
         check_known(judge.model)
     check_known(settings.chosen_verifier, (*SHIPPED_VERIFIERS, SIGNALS_VERIFIER))
+    if settings.embedder != EMBEDDED:
+        from ragassay.models.hub import check_hub
+
+        check_hub(settings.embedder)
     is_done = folder and any((folder / name).is_file() for name in DONE)
     if options.get("retry_failed") or not (is_done or (file and file.is_file())):
         check_judges(judges)
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _check_same_run(
@@ -111,6 +118,7 @@ def check_known(model: str, besides: tuple[str, ...] = ()) -> None:
     is_folder = bool(name) and Path(name).exists()
     if not is_local(model) or model == INSTRUMENTS or is_folder or model in besides:
         return
+    from ragassay.models.hub import check_hub
     from ragassay.models.shelf import served_models
 
     if model in SHIPPED_VERIFIERS:
@@ -123,3 +131,5 @@ def check_known(model: str, besides: tuple[str, ...] = ()) -> None:
             f"there is no model {model}: there are {', '.join(known)}, a folder that `ragassay "
             f"finetune` wrote ({PROVIDER}/FOLDER), and models of a hub ({PROVIDER}/ORG/NAME)"
         )
+    if model not in known:
+        check_hub(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -189,6 +190,28 @@ def test_an_unknown_name_of_ours_is_refused_with_those_that_there_are(name):
 )
 def test_names_that_may_be_right_pass(name):
     check_known(name)
+
+
+def test_a_name_of_the_hub_is_looked_up_once_and_not_for_minutes(monkeypatch, tmp_path):
+    asked: list[str] = []
+
+    def gone(url: str, **_: object) -> httpx.Response:
+        asked.append(url)
+        if len(asked) > 1:
+            return httpx.Response(404)
+        raise httpx.ConnectError("no network")
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://hub.test")
+    monkeypatch.setattr(httpx, "get", gone)
+    with pytest.raises(
+        SettingsError, match=r"ORG/no is not on this machine, and http://hub\.t"
+    ):
+        check_ready(load_settings(embedder="ORG/no"), {})
+    with pytest.raises(SettingsError, match="there is no model ORG/no on"):
+        check_known("ragassay/ORG/no")
+    assert asked == ["http://hub.test/api/models/ORG/no"] * 2
+    check_known(f"ragassay/{tmp_path}")
 
 
 def test_a_folder_is_a_model_and_a_verifier_is_no_judge(tmp_path):
