@@ -32,6 +32,10 @@ follow_imports = silent
 leave out the types of its own functions."""
 
 
+GIVEN = "from my_rag import my_application"
+MY_RAG = "def my_application(question: str) -> tuple[str, list[str]]: return question, []\n"
+"""The reader's own, which a page calls without showing it."""
+
 OVERLOADS = """from typing import assert_type
 
 import ragassay
@@ -60,7 +64,9 @@ def snippets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = [one for page in PAGES for one in blocks(page, "python")]
     for one in found:
         name = "".join(sign if sign.isalnum() else "_" for sign in one.name)
-        (folder / f"{name}.py").write_text(one.text, encoding="utf-8")
+        text = f"{GIVEN}\n{one.text}" if "my_application(" in one.text else one.text
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    (folder / "my_rag.py").write_text(MY_RAG, encoding="utf-8")
     assert len(found) > 15
     (folder / "overloads.py").write_text(OVERLOADS, encoding="utf-8")
     return folder
