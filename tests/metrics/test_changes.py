@@ -11,9 +11,8 @@ from ragassay.metrics.changes import (
     can_be_significant,
     find_changes,
     least_p_value,
-    match_answers,
-    match_findings,
 )
+from ragassay.metrics.pairing import match_answers, match_findings
 from ragassay.records import AnswerSentence, Evaluation, Finding
 
 RECALL, HARM = "nuggets.recall", "sentences.inappropriate"
