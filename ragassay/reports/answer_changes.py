@@ -8,13 +8,12 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from ragassay.metrics.changes import (
-    SAME_WORDS,
     AnswerChange,
     Change,
     Direction,
     gain_of,
-    words_shared,
 )
+from ragassay.metrics.pairing import SAME_WORDS, words_shared
 from ragassay.records import Evaluation, Finding
 from ragassay.reports.finding_cards import FindingCard, view_card
 from ragassay.reports.labels import finding_rank

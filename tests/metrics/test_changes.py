@@ -8,10 +8,11 @@ from answers import answer, changed
 from ragassay.metrics.changes import (
     SERIOUS_KEY,
     Change,
+    can_be_significant,
     find_changes,
-    match_answers,
-    match_findings,
+    least_p_value,
 )
+from ragassay.metrics.pairing import match_answers, match_findings
 from ragassay.records import AnswerSentence, Evaluation, Finding
 
 RECALL, HARM = "nuggets.recall", "sentences.inappropriate"
@@ -139,3 +140,12 @@ def test_without_a_common_question_nothing_is_measured():
     (score,) = change.scores
     assert (score.old, score.test.n_questions, score.n_questions, score.gain) == (None, 0, 1, None)
     assert score.direction == "same"
+
+
+def test_with_few_questions_nothing_can_be_significant():
+    # All 8 differences one way give 2 / 2^8 = .0078; Holm multiplies by the number of scores.
+    scores = change_of(side([0.5] * 8), side([0.5] * 8)).scores
+    assert can_be_significant(scores * 6)
+    assert not can_be_significant(scores * 7)
+    assert not can_be_significant(())
+    assert least_p_value(scores * 100) == pytest.approx(100 * 2 / 256)
