@@ -85,7 +85,7 @@ def render_changes_html(changes: Sequence[Change], warnings: Sequence[str] = ())
     """
     environment = page_environment()
     style = environment.get_template(STYLE).render()
-    script = environment.get_template(SCRIPT).render(chunk_size=CHUNK)
+    script = environment.get_template(SCRIPT).render()
     ranked = sorted(
         ((place, answer) for place, change in enumerate(changes) for answer in change.answers),
         key=lambda one: one[1].rank(),
@@ -105,6 +105,7 @@ def render_changes_html(changes: Sequence[Change], warnings: Sequence[str] = ())
         counts=[(name, sum(map(test, answers))) for name, test in FILTERS.items()],
         index=json.dumps([_index(answer) for answer in answers], separators=(",", ":")),
         chunks=pack("answers", rows).chunks,
+        chunk_size=CHUNK,
         style=style,
         script=script,
         policy=content_policy(style, script),
