@@ -14,6 +14,7 @@ EXTRAS = {
     "server": ("prometheus_client",),
     "similarity": ("bert_score", "jiwer", "nltk", "ot", "rouge_score", "sacrebleu"),
     "tables": ("openpyxl", "pandas", "pyarrow"),
+    "tracing": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
     "train": ("trl",),
 }
 """The modules that each extra brings, as `pyproject.toml` lists their distributions."""
@@ -29,8 +30,15 @@ def need(*modules: str) -> None:
         ExtraError: One of them is not installed.
     """
     for module in modules:
-        if importlib.util.find_spec(module) is None:
+        if not _is_installed(module):
             from ragassay.errors import ExtraError
 
             extra = next(name for name, found in EXTRAS.items() if module in found)
             raise ExtraError(f'this needs {module}: pip install "ragassay[{extra}]"')
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False  # not even its parent

@@ -23,7 +23,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragassay.errors import SettingsError
+from ragassay.extras import EXTRAS, need
 from ragassay.model_names import is_local, provider_of
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ragassay.records import Evaluation, Record, Score
 
 F = TypeVar("F", bound=Callable[..., Awaitable[Any]])
-
-NEEDS_EXTRA = "tracing needs OpenTelemetry: pip install 'ragassay[tracing]'"
 
 PROVIDERS = {
     "azure": "azure.ai.openai",
@@ -65,7 +63,7 @@ async def traced_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
     """Trace the enclosed run, if that is wanted; at its end all spans have been sent.
 
     Raises:
-        SettingsError: OpenTelemetry is not installed.
+        ExtraError: OpenTelemetry is not installed.
     """
     if not is_traced:
         yield
@@ -82,18 +80,16 @@ async def traced_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
 
 def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
     """Return the application's tracer provider, else one of the run's own, and what closes it."""
-    try:
-        from opentelemetry import trace
+    need(*EXTRAS["tracing"])
+    from opentelemetry import trace
+    from opentelemetry.exporter.otlp.proto.http import trace_exporter
+    from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-        configured = trace.get_tracer_provider()
-        if not isinstance(configured, trace.ProxyTracerProvider):
-            return configured, lambda: None
-        from opentelemetry.exporter.otlp.proto.http import trace_exporter
-        from opentelemetry.sdk.resources import OTELResourceDetector, Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as error:
-        raise SettingsError(NEEDS_EXTRA) from error
+    configured = trace.get_tracer_provider()
+    if not isinstance(configured, trace.ProxyTracerProvider):
+        return configured, lambda: None
     # The user's OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last, and so win.
     named = Resource({"service.name": "ragassay"}).merge(OTELResourceDetector().detect())
     provider = TracerProvider(resource=Resource.create(named.attributes))

@@ -20,7 +20,12 @@ from ragassay.errors import ExtraError
 from ragassay.extras import EXTRAS, need
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-MODULES = {"opensearch_py": "opensearchpy", "pot": "ot"}
+MODULES = {
+    "opensearch_py": "opensearchpy",
+    "opentelemetry_exporter_otlp_proto_http": "opentelemetry.exporter.otlp.proto.http",
+    "opentelemetry_sdk": "opentelemetry.sdk",
+    "pot": "ot",
+}
 ALSO_BASE = {"nltk"}
 """TextBlob brings it."""
 
@@ -99,6 +104,7 @@ NEEDS = {
     "corpus embed c": "chromadb",
     "evaluate a.parquet --map question=q,answer=a --out run": "pyarrow",
     "evaluate a.jsonl --corpus http://127.0.0.1:9/a --out run": "opensearchpy",
+    "evaluate a.jsonl --tracing --out run": "opentelemetry.sdk",
     "evaluate a.jsonl --model ragassay/judge --out run": "accelerate",
     "models merge ragassay/judge --hf m": "accelerate",
     "serve --port 0": "prometheus_client",

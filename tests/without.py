@@ -19,7 +19,7 @@ class Finder(PathFinder):
 
     @classmethod
     def find_spec(cls, fullname, path=None, target=None):
-        hidden = fullname.partition(".")[0] in HIDDEN
+        hidden = fullname in HIDDEN or fullname.partition(".")[0] in HIDDEN
         return None if hidden else super().find_spec(fullname, path, target)
 
     @classmethod

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.errors import SettingsError
+from ragassay.extras import EXTRAS, need
 from ragassay.model_names import (
     INSTRUMENTS,
     PROVIDER,
@@ -54,11 +55,14 @@ def check_ready(
         fields: The settings that a run in the same folder must have had.
 
     Raises:
+        ExtraError: The run is traced, and OpenTelemetry is not installed.
         InputError: Nothing can be written where the run is to be kept.
         RunMismatchError: The folder has a run of another judge or other settings.
         SettingsError: A model of ours is unknown.
         FatalModelError: A hosted model cannot be asked.
     """
+    if settings.tracing:
+        need(*EXTRAS["tracing"])
     out = options.get("out")
     folder = Path(out) if out else None
     if folder or file:

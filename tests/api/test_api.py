@@ -130,7 +130,7 @@ def test_settings_come_from_the_environment_and_name_their_mistakes(monkeypatch)
 
 
 def test_nothing_but_settings_reads_the_environment():
-    allowed = {"settings.py", "exits.py", "gateway.py"}
+    allowed = {"settings.py", "exits.py", "gateway.py", "probe.py"}  # the last two: the keys
     for path in sorted((ROOT / "ragassay").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if path.name not in allowed:
@@ -163,6 +163,7 @@ def test_blanket_excepts_stand_only_at_boundaries():
         "models/serving/completions.py": 1,  # a request
         "runs/engine.py": 1,  # a record
         "runs/evaluate.py": 1,  # a thread hands its error to the caller
+        "tracing.py": 1,  # a span ends with the error of what it spans
     }
     for path in sorted((ROOT / "ragassay").rglob("*.py")):
         name = str(path.relative_to(ROOT / "ragassay")).replace("\\", "/")
