@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from ragassay.evaluators.own import Judge, evaluator
     from ragassay.prompts import Criteria, Criterion, Rubric
     from ragassay.records import Case, Document, Evaluation, Nugget, Record, Said
-    from ragassay.results import BelowError, Failed, Result, Results, UnjudgedError
+    from ragassay.results import (
+        BelowError,
+        Failed,
+        Result,
+        Results,
+        UnjudgedError,
+        UnmeasuredError,
+    )
     from ragassay.retrievers.memory import Corpus
     from ragassay.runs.compare import compare
     from ragassay.runs.engine import Event
@@ -54,6 +61,7 @@ _HOMES = {
     "Said": "ragassay.records",
     "Settings": "ragassay.settings",
     "UnjudgedError": "ragassay.results",
+    "UnmeasuredError": "ragassay.results",
     "aaudit": "ragassay.api",
     "aevaluate": "ragassay.api",
     "aevaluate_pairs": "ragassay.api",
@@ -91,6 +99,7 @@ __all__ = [
     "Said",
     "Settings",
     "UnjudgedError",
+    "UnmeasuredError",
     "aaudit",
     "aevaluate",
     "aevaluate_pairs",

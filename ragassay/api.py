@@ -28,7 +28,7 @@ from ragassay.options import (
     shows,
 )
 from ragassay.records import Audit, Nugget, Paper, QAPair, Record
-from ragassay.results import BelowError, Result, Results, UnjudgedError
+from ragassay.results import BelowError, Result, Results, UnjudgedError, UnmeasuredError
 from ragassay.runs.audit import audit_of_run, job_of_run, run_audit
 from ragassay.runs.audit_job import AuditOptions, audit_job, audit_options
 from ragassay.runs.engine import Listener
@@ -130,7 +130,7 @@ def evaluate(
         SettingsError: A setting is wrong.
         FatalModelError: The judge is unavailable.
         UnjudgedError: One answer could not be evaluated at all; or see `raise_on_failure`.
-        BelowError: See `fail_under`.
+        BelowError, UnmeasuredError: See `fail_under`.
     """
     given: Any = {"answers": answers, "question": question, "answer": answer, "sources": sources}
     more: Any = {"reference": reference, "settings": settings, "progress": progress}
@@ -216,9 +216,11 @@ async def judged(
     is_lacking = options.get("raise_on_failure") and (results.failed or results.rejections)
     if is_lacking or (kind is Result and found.failures):
         raise UnjudgedError(results)
-    missed = [t.verdict(found.summary) for t in thresholds if t.is_missed_by(found.summary)]
+    verdicts = [threshold.verdict(found.summary) for threshold in thresholds]
+    missed = "; ".join(told for _, told in verdicts if told)
     if missed:
-        raise BelowError("; ".join(missed), results)
+        is_below = any(kind == "below" for kind, _ in verdicts)
+        raise (BelowError if is_below else UnmeasuredError)(missed, results)
     return results
 
 

@@ -9,7 +9,7 @@ RagassayError
 ├── EvaluatorError (ValueError)       a user's evaluator returned what it does not declare
 ├── UnjudgedError (RuntimeError)      in ragassay.results: `raise_on_failure`, and something failed
 ├── BelowError (AssertionError)       in ragassay.results: a mean is less than `fail_under`
-├── UnmeasuredError (RuntimeError)    in ragassay.pytest_plugin.demands: a demand is unscored
+├── UnmeasuredError (RuntimeError)    in ragassay.results: a mean that is asked for is unknown
 ├── CorpusError (RuntimeError)       a corpus is missing, damaged, or cannot be reached
 ├── BudgetError (RuntimeError)       the money that a job may cost is spent
 └── ModelError (RuntimeError)        a model call gave no usable reply

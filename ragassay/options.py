@@ -224,7 +224,8 @@ class RunKeywords(EvaluateKeywords, total=False):
     fail_under: Annotated[
         Mapping[str, float] | str | Sequence[str] | None,
         Option(
-            "Raise `BelowError` where a mean is less: {'correctness': 3.5} or 'correctness=3.5'.",
+            "Raise `BelowError` where a mean is less: {'correctness': 3.5} or 'correctness=3.5'; "
+            "`UnmeasuredError` where there is none.",
             kind=list[str],
         ),
     ]

@@ -275,7 +275,19 @@ class UnjudgedError(RagassayError, RuntimeError):
 
 
 class BelowError(RagassayError, AssertionError):
-    """A mean is less than `fail_under` asks for, or could not be had.
+    """A mean is less than `fail_under` asks for.
+
+    Attributes:
+        results: The results.
+    """
+
+    def __init__(self, message: str, results: Results) -> None:
+        super().__init__(message)
+        self.results = results
+
+
+class UnmeasuredError(RagassayError, RuntimeError):
+    """A score that is asked for could not be measured: it is not below, it is unknown.
 
     Attributes:
         results: The results.

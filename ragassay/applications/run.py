@@ -79,7 +79,8 @@ def run(
     Raises:
         InputError: The application or the questions cannot be used.
         RunMismatchError: The folder has another application's or other questions' answers.
-        SettingsError, FatalModelError, UnjudgedError, BelowError: As for `evaluate`.
+        SettingsError, FatalModelError, UnjudgedError, BelowError, UnmeasuredError: As for
+            `evaluate`.
     """
     how = Asking(parse, at_once, retries, timeout_s)
     return run_sync(_run(app, queries, how, qrels, settings, progress, options))

@@ -32,7 +32,7 @@ ANY_KEY = "to any word, if the server at your endpoint asks for none"
 
 @dataclass(frozen=True)
 class Provider:
-    """What is known of a provider without LiteLLM.
+    """A provider, as far as it is known without LiteLLM.
 
     Attributes:
         keys: Environment variables, any of which may hold the key.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragassay.errors import InputError, RagassayError
+from ragassay.errors import InputError
 from ragassay.prompts import RubricSet, load_rubrics
 from ragassay.pytest_plugin.answers import Assay
 from ragassay.records import UNSCORED_KINDS, Evaluation, Finding, Score
@@ -21,7 +21,7 @@ from ragassay.reports.text import (
     score_text,
     verdict_title,
 )
-from ragassay.results import Result
+from ragassay.results import Result, UnmeasuredError
 from ragassay.runs.thresholds import parse_thresholds
 
 SIGNS: dict[str, Callable[[float, float], bool]] = {
@@ -31,13 +31,9 @@ SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 
-MET, UNKNOWN = "met", "could not be measured"
+MET, MISSED, UNKNOWN = "met", "missed", "could not be measured"
 
 _BOUND = re.compile(r"\s*(>=|<=|>|<|)\s*(.+?)\s*")
-
-
-class UnmeasuredError(RagassayError, RuntimeError):
-    """What is demanded of an answer could not be measured: it is not below, it is unknown."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +95,11 @@ class AssertAnswer:
         result = self.assay(answer, **rest)
         rubric_set: Any = result.manifest.settings["rubric_set"]
         demands = demands_of(bounds, rubric_set, result.evaluation)
-        kind, text = verdict_on(result.evaluation, demands, no_findings)
-        if kind is not None:
-            raise kind(text)
+        verdict, text = verdict_on(result.evaluation, demands, no_findings)
+        if verdict == MISSED:
+            raise AssertionError(text)
+        if verdict == UNKNOWN:
+            raise UnmeasuredError(text, result)
         return result
 
 
@@ -143,8 +141,8 @@ def demands_of(
 
 def verdict_on(
     evaluation: Evaluation, demands: Sequence[Demand], no_findings: bool
-) -> tuple[type[Exception] | None, str]:
-    """Return the error that an answer deserves, and its message; None where it is as demanded."""
+) -> tuple[str, str]:
+    """Return `MET`, `MISSED` or `UNKNOWN` of an answer, and the words for it."""
     serious = [finding for finding in evaluation.heads if is_serious(finding.kind)]
     rows = [_row(demand, evaluation.scores.get(demand.key)) for demand in demands]
     if no_findings:
@@ -155,7 +153,7 @@ def verdict_on(
     n_unknown = verdicts.count(UNKNOWN)
     n_missed = len(rows) - n_unknown - verdicts.count(MET)
     if not (n_missed or n_unknown):
-        return None, ""
+        return MET, ""
     parts = [
         f"this answer misses {n_missed} of {n}"
         if n_missed
@@ -166,7 +164,7 @@ def verdict_on(
         *_section("Not measured", _unscored(evaluation, demands)),
         *_section("Question", [one_line(evaluation.question)]),
     ]
-    return AssertionError if n_missed else UnmeasuredError, "\n".join(parts)
+    return MISSED if n_missed else UNKNOWN, "\n".join(parts)
 
 
 def _row(demand: Demand, score: Score | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What the page's script filters, sorts and lists answers and findings by."""
+"""List the answers and findings of a page with all that its script filters and sorts them by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be known to be wrong before a run begins: its folder, its models' keys and endpoints."""
+"""Check, before a run begins, its folder and its models' keys and endpoints."""
 
 from __future__ import annotations
 

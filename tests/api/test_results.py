@@ -83,6 +83,17 @@ def test_a_mean_below_the_threshold_is_an_error_with_the_results(settings):
 
 
 @pytest.mark.integration
+def test_a_mean_that_could_not_be_measured_is_not_below(settings):
+    asked = {"settings": settings, **ASKED}
+    unknown = {"nuggets.recall": 0.5}
+    with pytest.raises(ragassay.UnmeasuredError, match=r"nuggets\.recall could not be") as caught:
+        ragassay.evaluate(ROWS[:1], fail_under=unknown, **asked)
+    assert len(caught.value.results) == 1 and not isinstance(caught.value, AssertionError)
+    with pytest.raises(ragassay.BelowError, match=r"could not be measured: .*; .*, below 6"):
+        ragassay.evaluate(ROWS[:1], fail_under={**unknown, "cohesion": 6}, **asked)
+
+
+@pytest.mark.integration
 async def test_a_function_receives_what_the_bar_shows(settings):
     events: list[ragassay.Event] = []
     await ragassay.aevaluate(ROWS[:1], settings=settings, progress=events.append, **ASKED)

@@ -62,11 +62,13 @@ def against(confidence: float | None, **given: object) -> EvidenceVerdict:
     [(0.95, "head", 0.86), (0.94, "look", None), (None, "look", None)],
 )
 def test_a_contradiction_leads_from_the_bound_of_findings_up(confidence, level, precision):
-    found = weight_of(against(confidence), tools_with(VERDICT, FINDING))
+    verdict = against(confidence)
+    found = weight_of(verdict, tools_with(VERDICT, FINDING))
     assert found and (found.level, found.precision, found.is_said) == (level, precision, True)
-    finding = found.finding("contradicted_sentence", 1, "Said.")
+    finding = found.finding("contradicted_sentence", "Said.", verdict)
     assert (finding.level, finding.precision) == (level, precision)
     assert finding.data == ("made up" if precision else "")
+    assert (finding.sentence, finding.evaluator, finding.item) == (1, "evidence", verdict.item)
 
 
 def test_a_leaning_is_worth_a_look_and_support_is_nothing():

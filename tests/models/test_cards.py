@@ -39,7 +39,7 @@ def test_a_shipped_card_is_not_hidden_by_a_folder(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("description: no name", "card.yaml: model: Field required"),
+        ("description: no name", "card.yaml: model: it is missing"),
         ("- a list", "card.yaml: the card: "),
         ("a: b: c", "card.yaml is no card: "),
         ("model: x\ndescription: y\nfigures: [{task: t}]", "card.yaml: figures.0."),

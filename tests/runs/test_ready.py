@@ -204,9 +204,7 @@ def test_a_name_of_the_hub_is_looked_up_once_and_not_for_minutes(monkeypatch, tm
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://hub.test")
     monkeypatch.setattr(httpx, "get", gone)
-    with pytest.raises(
-        SettingsError, match=r"ORG/no is not on this machine, and http://hub\.t"
-    ):
+    with pytest.raises(SettingsError, match=r"ORG/no is not on this machine, and http://hub\.t"):
         check_ready(load_settings(embedder="ORG/no"), {})
     with pytest.raises(SettingsError, match="there is no model ORG/no on"):
         check_known("ragassay/ORG/no")

@@ -193,7 +193,7 @@ def test_ragassay_elsewhere_asks_it(server: Served, monkeypatch: pytest.MonkeyPa
         with pytest.raises(PromptTooLongError):
             asyncio.run(judge.acall(messages=user("word " * 20_000)))
         monkeypatch.setenv(variable, "sk-wrong")
-        with pytest.raises(FatalModelError, match="wrong or missing key"):
+        with pytest.raises(FatalModelError, match=rf"refuses the key \(401\): set {variable}"):
             asyncio.run(JudgeLM(settings).acall(messages=user("a")))
 
 
