@@ -185,6 +185,7 @@ def _print(comparison: SystemComparison) -> None:
     from rich.console import Console
 
     from ragassay.reports.comparison import leaderboard_table, pair_test_table
+    from ragassay.reports.text import count_text
 
     console = Console()
     for board in comparison.boards:
@@ -192,4 +193,6 @@ def _print(comparison: SystemComparison) -> None:
         if 0 < len(board.tests) <= MOST_PAIRS:
             console.print(pair_test_table(board))
         elif board.tests:
-            console.print(f"{len(board.tests)} pairs were tested; --out writes them to tests.csv")
+            console.print(
+                f"{count_text(len(board.tests), 'pair')} tested; --out writes them to tests.csv"
+            )

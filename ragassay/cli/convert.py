@@ -91,6 +91,7 @@ def convert(
         from ragassay.formats.answered import require_records
         from ragassay.formats.column_map import column_map
         from ragassay.formats.write import SENTENCE_FORMATS, WRITABLE_FORMATS
+        from ragassay.reports.text import count_text
 
         if to not in WRITABLE_FORMATS:
             raise InputError(f"--to {to}: choose one of {', '.join(WRITABLE_FORMATS)}")
@@ -103,9 +104,10 @@ def convert(
             records = [_in_sentences(record) for record in records]
         result = write_answers(records, out, to)
     if result.left_out:
-        lost = ", ".join(f"{name} of {count}" for name, count in result.left_out.items())
-        typer.echo(f"left out or changed, for {to} has no room for it: {lost} answers", err=True)
-    typer.echo(f"{result.n_records} answers, {found.format} to {to}: {out}")
+        lost = [f"{name} of {count_text(n, 'answer')}" for name, n in result.left_out.items()]
+        told = f"left out or changed, for {to} has no room for it: {', '.join(lost)}"
+        typer.echo(told, err=True)
+    typer.echo(f"{count_text(result.n_records, 'answer')}, {found.format} to {to}: {out}")
     if found.rejections:
         raise typer.Exit(PARTIAL)
 

@@ -219,7 +219,7 @@ def finetune(
 
 def _report(found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], None]) -> None:
     if found.measured is not None:
-        from ragassay.reports.text import format_interval, score_text
+        from ragassay.reports.text import count_text, format_interval, score_text
 
         scores = {
             "accuracy": found.measured.accuracy,
@@ -228,8 +228,8 @@ def _report(found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], 
         told = [f"{n} {score_text(s)} ({format_interval(s)})" for n, s in scores.items()]
         say(f"{dev}, which it did not learn from: {', '.join(told)}")
     say(
-        f"{out}: {found.n_bytes / 2**20:.1f} MiB, {found.n_examples} examples, SHA-256 "
-        f"{found.weights_sha256[:12]}; use it as ragassay/{out}"
+        f"{out}: {found.n_bytes / 2**20:.1f} MiB, {count_text(found.n_examples, 'example')}, "
+        f"SHA-256 {found.weights_sha256[:12]}; use it as ragassay/{out}"
     )
     if found.n_rejected:
         n = found.n_rejected

@@ -65,12 +65,15 @@ def merge(
     with errors_as_lines():
         from ragassay.formats import write_graded_paragraphs
         from ragassay.formats.workbench.merging import merge_grades
+        from ragassay.reports.text import count_text
 
         found = [graded_file(path, None, None) for path in files]
         merged = merge_grades([file.queries for file in found], later_wins=later_wins)
         write_graded_paragraphs(merged, out)
         n = sum(len(query.paragraphs) for query in merged)
-        typer.echo(f"{out}: {len(merged)} queries, {n:,} passages")
+        typer.echo(
+            f"{out}: {count_text(len(merged), 'query', 'queries')}, {count_text(n, 'passage')}"
+        )
     exit_code(*found)
 
 
@@ -102,13 +105,17 @@ def passages(
     with errors_as_lines():
         from ragassay.cli.output import print_rejections
         from ragassay.formats import write_graded_paragraphs
+        from ragassay.reports.text import count_text
         from ragassay.runs.grading import prepared_passages
 
         found = prepared_passages(responses, options, most_words=words, depth=depth, spelled="flag")
         print_rejections(found.rejections)
         write_graded_paragraphs(found.queries, target)
         n = sum(len(query.paragraphs) for query in found.queries)
-        typer.echo(f"{target}: {len(found.queries)} queries, {n:,} passages")
+        typer.echo(
+            f"{target}: {count_text(len(found.queries), 'query', 'queries')}, "
+            f"{count_text(n, 'passage')}"
+        )
     if found.rejections:
         raise typer.Exit(PARTIAL)
 
@@ -183,13 +190,14 @@ def qrels(
     Exit codes: 0 done; 1 error; 3 some input was rejected.
     """
     with errors_as_lines():
+        from ragassay.reports.text import count_text
         from ragassay.runs.grades import rubric_qrels, write_item_qrels, write_rubric_qrels
 
         chosen = grade_filter(model, prompt_class, items)
         file = graded_file(grades, bank, chosen, leanings)
         if label == "items":
             n = write_item_qrels(file, chosen, out, min_rating)
-            typer.echo(f"{out}: {n:,} items of passages")
+            typer.echo(f"{out}: {count_text(n, 'item')} of passages")
         else:
             found = rubric_qrels(file, chosen, label, min_rating, by_facet=by_facet)
             n = write_rubric_qrels(found, out)

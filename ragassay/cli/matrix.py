@@ -188,7 +188,7 @@ def _generated(
     questions = read_synthesis_jobs(asked.questions, limit=options.get("limit"), words=asked.words)
     print_rejections(questions.rejections)
     if questions.n_bare:
-        typer.echo(f"{questions.n_bare} questions have no paper and are left out", err=True)
+        typer.echo(f"questions without a paper, left out: {questions.n_bare}", err=True)
     writers = [generator_settings(_settings(name, options)) for name in asked.generators]
     judges = [_settings(name, options, only=["rubrics"]) for name in asked.judges]
     if dry_run:
@@ -220,6 +220,8 @@ def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
 
 
 def _print_plan(plan: CallPlan, asked: _Asked, as_json: bool) -> None:
+    from ragassay.reports.text import count_text
+
     if as_json:
         import json
         from dataclasses import asdict
@@ -227,8 +229,10 @@ def _print_plan(plan: CallPlan, asked: _Asked, as_json: bool) -> None:
         typer.echo(json.dumps(asdict(plan), indent=2))
         return
     typer.echo(
-        f"{plan.n_questions} questions, {len(asked.generators)} generators, "
-        f"{len(asked.judges)} judges: {plan.n_syntheses} calls that write and at most "
+        f"{count_text(plan.n_questions, 'question')}, "
+        f"{count_text(len(asked.generators), 'generator')}, "
+        f"{count_text(len(asked.judges), 'judge')}: "
+        f"{count_text(plan.n_syntheses, 'call')} that write and at most "
         f"{plan.n_ratings} that rate, about {plan.n_prompt_tokens:,} tokens sent. What the folder "
         f"{asked.out} has already is not asked for again."
     )

@@ -228,11 +228,12 @@ def _print_bounds(bounds: Sequence[Bound]) -> None:
 def _print_note(folder: Path) -> None:
     """Print how an adapter was made."""
     from ragassay.models.tuned import read_note
+    from ragassay.reports.text import count_text
 
     note = read_note(folder)
     data = ", ".join(note.data)
     typer.echo(
-        f"trained by {note.method} on {note.n_examples:,} examples from {data} "
+        f"trained by {note.method} on {count_text(note.n_examples, 'example')} from {data} "
         f"(SHA-256 {note.data_sha256}), seed {note.seed}"
     )
     targets = {

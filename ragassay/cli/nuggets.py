@@ -126,6 +126,7 @@ def assign(
     """
     with errors_as_lines():
         from ragassay.evaluators.toolbox import Toolbox
+        from ragassay.reports.text import count_text
         from ragassay.runs.assignment import assign_nuggets
         from ragassay.runs.evaluate import run_sync
         from ragassay.runs.progress import shown_progress
@@ -135,11 +136,14 @@ def assign(
         scores = metrics or target.with_name(f"{target.name}.metrics.jsonl")
         with shown_progress(len(job.records), not quiet, "assigning nuggets") as listen:
             found = run_sync(assign_nuggets(job.records, tools, target, scores, listen))
-        typer.echo(f"{target}: {len(found.answers)} answers, {found.n_unscored} nuggets unscored")
+        typer.echo(
+            f"{target}: {count_text(len(found.answers), 'answer')}, "
+            f"{count_text(found.n_unscored, 'nugget')} unscored"
+        )
         typer.echo(f"{scores}: their scores")
         n_without = len(job.records) - len(found.answers)
         if n_without:
-            typer.echo(f"{n_without} answers have no gold nuggets", err=True)
+            typer.echo(f"answers without gold nuggets: {n_without}", err=True)
     if job.rejections or found.n_unscored:
         raise typer.Exit(PARTIAL)
 
@@ -180,7 +184,7 @@ def fit(
         found = read_match_file(file)
         print_rejections(found.rejections)
         if found.n_one_sided:
-            typer.echo(f"{found.n_one_sided} answers have no nuggets on one side", err=True)
+            typer.echo(f"answers without nuggets on one side: {found.n_one_sided}", err=True)
         with shown_steps(len(found.cases) + trials, "fitting", not quiet) as on_step:
             matcher = fit_file(
                 found,
@@ -213,6 +217,8 @@ def _page(target: Path, opens: bool) -> Reviewer:
 
 def _report_written(written: Sequence[Written]) -> bool:
     """Print one line per question; return whether all succeeded."""
+    from ragassay.reports.text import count_text
+
     complete = True
     for one in written:
         if one.found is None:
@@ -221,7 +227,7 @@ def _report_written(written: Sequence[Written]) -> bool:
             continue
         n_vital = sum(nugget.importance == "vital" for nugget in one.found.nuggets)
         n_extractive = sum(nugget.method == "extractive" for nugget in one.found.nuggets)
-        parts = [f"{len(one.found.nuggets)} nuggets, {n_vital} of them vital"]
+        parts = [f"{count_text(len(one.found.nuggets), 'nugget')}, vital {n_vital}"]
         if n_extractive:
             parts.append(f"{n_extractive} are sentences of the sources")
         reasons = Counter(left.reason for left in one.found.left_out)
@@ -233,20 +239,23 @@ def _report_written(written: Sequence[Written]) -> bool:
         parts += [f"{reasons[key]} left out: {text}" for key, text in words.items() if reasons[key]]
         if one.found.failures:
             failed = sorted({failure.reason for failure in one.found.failures})
-            parts.append(f"{len(one.found.failures)} calls failed: {', '.join(failed)}")
+            parts.append(f"failed calls {len(one.found.failures)}: {', '.join(failed)}")
             complete = False
         typer.echo(f"{one.job.topic}: {'; '.join(parts)}")
     return complete
 
 
 def _print_matcher(matcher: NuggetMatcher, out: Path) -> None:
+    from ragassay.reports.text import count_text
+
     found, known = matcher.objectives, matcher.agreement
     typer.echo(
         f"{out}: the same fact from a probability of {matcher.probability_threshold:.3f} on, "
         f"which is a similarity of {matcher.similarity_threshold:.3f} by {matcher.embedder}"
     )
     typer.echo(
-        f"{matcher.n_pairs} pairs of {matcher.n_questions} answers: average F1 {found.f1:.3f}, "
+        f"{count_text(matcher.n_pairs, 'pair')} of {count_text(matcher.n_questions, 'answer')}: "
+        f"average F1 {found.f1:.3f}, "
         f"similarity {found.similarity:.3f}, {found.n_alignments:.2f} alignments an answer"
     )
     if known is None:

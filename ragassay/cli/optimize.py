@@ -179,6 +179,7 @@ def _show(found: CompileResult, written: Path | None) -> None:
 def _verdict(found: CompileResult, written: Path | None) -> list[str]:
     from ragassay.optimizers.compiling.measuring import may_be_chance
     from ragassay.reports.provenance import usage_text
+    from ragassay.reports.text import count_text
 
     prompt = found.prompt
     said = []
@@ -191,7 +192,10 @@ def _verdict(found: CompileResult, written: Path | None) -> list[str]:
     else:
         said.append("Better, and the interval of the gain lies above 0.")
     said.append(f"Wrote {written}" if written else "Nothing was written.")
-    said.append(f"The job took {usage_text(prompt.usage)}; this start made {found.n_asked} calls.")
+    said.append(
+        f"The job took {usage_text(prompt.usage)}; "
+        f"this start made {count_text(found.n_asked, 'call')}."
+    )
     return said
 
 

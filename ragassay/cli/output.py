@@ -177,10 +177,15 @@ def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "
 
     import typer
 
+    from ragassay.reports.text import count_text
+
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(plan)))
         return
-    typer.echo(f"{plan.n_records} answers, {plan.n_calls} calls of {', '.join(judges)}")
+    typer.echo(
+        f"{count_text(plan.n_records, 'answer')}, {count_text(plan.n_calls, 'call')} of "
+        f"{', '.join(judges)}"
+    )
     typer.echo(
         f"about {plan.n_prompt_tokens:,} prompt tokens; {plan.n_shared_tokens:,} of them "
         "are contexts that calls on one answer share"
@@ -211,6 +216,7 @@ def print_corpus(folder: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.corpus import DiskCorpus
 
     corpus = DiskCorpus(folder)
@@ -220,7 +226,9 @@ def print_corpus(folder: Path) -> None:
         counts = (f"{n:,}" for n in (file.n_articles, file.n_deleted, file.n_rejected))
         table.add_row(file.name, *counts, "yes" if file.is_complete else "no")
     console = Console()
-    console.print(f"{folder}: {len(corpus):,} articles, {n_bytes / 2**20:,.1f} MiB", markup=False)
+    console.print(
+        f"{folder}: {count_text(len(corpus), 'article')}, {n_bytes / 2**20:,.1f} MiB", markup=False
+    )
     console.print(table)
 
 

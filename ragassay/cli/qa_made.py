@@ -152,7 +152,7 @@ def _report(found: Generated, target: Path) -> bool:
         typer.echo(usage_text(found.usage))
     failed = [one for one in found.papers if one.problem]
     for one in failed:
-        typer.echo(f"{one.paper}: {len(one.pairs)} pairs: {one.problem}", err=True)
+        typer.echo(f"{one.paper}: {count_text(len(one.pairs), 'pair')}: {one.problem}", err=True)
     return not failed
 
 

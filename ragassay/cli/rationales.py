@@ -70,6 +70,7 @@ def rationales(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some reason failed.
     """
     with errors_as_lines():
+        from ragassay.reports.text import count_text
         from ragassay.runs.evaluate import run_sync
         from ragassay.runs.judged_reasons import read_reasons
         from ragassay.runs.progress import shown_progress
@@ -82,7 +83,7 @@ def rationales(
         n = len(given.reasons)
         if dry_run:
             n_calls = n if options.get("model") else 0
-            typer.echo(f"{n} reasons: at most {n_calls} calls")
+            typer.echo(f"{count_text(n, 'reason')}: at most {count_text(n_calls, 'call')}")
             return
         settings = settings_of(options, spelled="flag") if options.get("model") else None
         with shown_progress(n, settings is not None and not quiet, "checking") as listen:
@@ -99,7 +100,7 @@ def _show(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
     from ragassay.reports.rationales import agreement_lines, rationale_tables
 
     if found.given.n_without:
-        typer.echo(f"{found.given.n_without} ratings have no reason and are left out", err=True)
+        typer.echo(f"ratings without a reason, left out: {found.given.n_without}", err=True)
     if found.given.note:
         typer.echo(found.given.note, err=True)
     if found.n_failed:

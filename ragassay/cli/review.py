@@ -71,10 +71,13 @@ def review(
 
 def _announce(door: Door, desk: Desk) -> None:
     """Print the address on stdout, for programs too, and the rest on stderr."""
+    from ragassay.reports.text import count_text
+
     typer.echo(door.url)
     source = desk.source
     typer.echo(
-        f"{source.name}: {len(desk.items):,} items; what is said goes to {source.journal.path}\n"
+        f"{source.name}: {count_text(len(desk.items), 'item')}; "
+        f"what is said goes to {source.journal.path}\n"
         f"Ctrl-C ends it. --port {door.port} later finds what the browser could not save yet.",
         err=True,
     )

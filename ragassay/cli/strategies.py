@@ -121,6 +121,7 @@ def _print(study: StrategyStudy) -> None:
 
     from ragassay.cli.output import print_rejections
     from ragassay.reports.strategies import strategies_headline, strategy_tables
+    from ragassay.reports.text import count_text
 
     console = Console()
     headline = strategies_headline(study.judge, study.n_answers, study.n_labels)
@@ -128,5 +129,5 @@ def _print(study: StrategyStudy) -> None:
     for table in strategy_tables(study.rubrics):
         console.print(table)
     if study.n_unscored:
-        console.print(f"{study.n_unscored} ratings failed", highlight=False)
+        console.print(f"{count_text(study.n_unscored, 'rating')} failed", highlight=False)
     print_rejections(study.rejections)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
@@ -12,6 +13,7 @@ from ragassay.cli.options import Quiet, takes
 from ragassay.options import EvaluateKeywords, settings_of
 
 if TYPE_CHECKING:
+    from ragassay.formats.workbench.bank_items import RubricBank
     from ragassay.runs.testbank_create import CreatedBanks
 
 Target = Annotated[Path, typer.Option("--out", help="The file to write; end it in .jsonl.gz.")]
@@ -154,8 +156,7 @@ def import_bank(
         found = read_bank_import(file, query=query, kind=kind, queries=texts, collection=collection)
         print_rejections(found.rejections)
         write_test_banks(found.banks, target)
-        n_items = sum(len(bank.items) for bank in found.banks)
-        typer.echo(f"{target}: {n_items} items of {len({b.query_id for b in found.banks})} queries")
+        typer.echo(_written_text(found.banks, target))
     if found.rejections:
         raise typer.Exit(PARTIAL)
 
@@ -181,21 +182,31 @@ def queries(
     with errors_as_lines():
         from ragassay.cli.output import print_rejections
         from ragassay.formats.exam_queries import read_exam_queries, write_exam_queries
+        from ragassay.reports.text import count_text
 
         found = read_exam_queries(file)
         print_rejections(found.rejections)
         write_exam_queries(found.queries, target)
         n_parts = sum(bool(query.facets) for query in found.queries)
-        left = f"; the parts of {n_parts} queries are left out" if n_parts else ""
-        typer.echo(f"{target}: {len(found.queries)} queries{left}")
+        left = f"; the parts of {n_parts} of them are left out" if n_parts else ""
+        typer.echo(f"{target}: {count_text(len(found.queries), 'query', 'queries')}{left}")
     if found.rejections:
         raise typer.Exit(PARTIAL)
 
 
+def _written_text(banks: Sequence[RubricBank], target: Path) -> str:
+    from ragassay.reports.text import count_text
+
+    n_items = sum(len(bank.items) for bank in banks)
+    n_queries = len({bank.query_id for bank in banks})
+    return f"{target}: {count_text(n_items, 'item')} of {count_text(n_queries, 'query', 'queries')}"
+
+
 def _report_created(found: CreatedBanks, target: Path) -> bool:
     """Print what was written; return whether every query has items."""
-    n_items = sum(len(bank.items) for bank in found.banks)
-    typer.echo(f"{target}: {n_items} items of {len({b.query_id for b in found.banks})} queries")
+    from ragassay.reports.text import count_text
+
+    typer.echo(_written_text(found.banks, target))
     failed = [one for one in found.written if one.found is None]
     for one in failed:
         part = f" / {one.job.facet_text}" if one.job.facet else ""
@@ -206,5 +217,5 @@ def _report_created(found: CreatedBanks, target: Path) -> bool:
         typer.echo(f"{query}: left out, says what another one does: {text}", err=True)
     n_unfounded = sum(one.found.n_unfounded for one in found.written if one.found)
     if n_unfounded:
-        typer.echo(f"{n_unfounded} answers left out: no source states them", err=True)
+        typer.echo(f"{count_text(n_unfounded, 'answer')} left out: no source states it", err=True)
     return not failed

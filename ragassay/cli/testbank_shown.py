@@ -51,6 +51,7 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
     """Print what is wrong with items, a line each, and how to mend it."""
     from ragassay.reports.labels import one_line
     from ragassay.reports.testbanks import short_id
+    from ragassay.reports.text import count_text
     from ragassay.runs.testbank_lint import TITLES
 
     for one in found:
@@ -61,7 +62,11 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
         typer.echo(one_line(f"    {TITLES[one.kind]}: {one.why}; {one.mend}"))
     if not as_json:
         n_items = len({(one.query, one.item) for one in found})
-        typer.echo(f"{len(found)} flaws of {n_items} items" if found else "nothing found")
+        typer.echo(
+            f"{count_text(len(found), 'flaw')} of {count_text(n_items, 'item')}"
+            if found
+            else "nothing found"
+        )
 
 
 def edit_bank(file: BankFile, asked: Asked, author: Author, query: str) -> BankFile:

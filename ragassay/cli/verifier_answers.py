@@ -225,7 +225,7 @@ def at_k(
 def tell_missing(n_missing: int) -> None:
     """Say how many citations point to documents that are not here."""
     if n_missing:
-        typer.echo(f"{n_missing} citations have no document here: name --corpus", err=True)
+        typer.echo(f"citations without a document here: {n_missing}; name --corpus", err=True)
 
 
 def _scorers(

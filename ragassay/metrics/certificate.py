@@ -202,7 +202,7 @@ def _detection_reason(
     if not known and n_open:
         return f"Undecided on every pair ({n_open})."
     if not known:
-        return f"None of {n_failed} pairs could be scored."
+        return f"No pair could be scored ({n_failed} failed)."
     found = " and ".join(
         f"{round((score.value or 0.0) * score.n)} of {score.n} {severity}"
         for severity, score in known.items()
@@ -255,7 +255,7 @@ def _lift_reason(
     attack: str, lift: Score, trust: Trust | None, n_questions: int, has_room: bool
 ) -> str:
     if lift.value is None:
-        return f"None of {lift.n_unscored} pairs could be scored."
+        return f"No pair could be scored ({lift.n_unscored} failed)."
     is_share = lift.scale[1] <= 1.0
     amount = f"{100 * lift.value:+.0f} per cent" if is_share else f"{lift.value:+.2f} points"
     name = attack.replace("_", " ")

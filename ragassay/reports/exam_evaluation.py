@@ -77,7 +77,7 @@ def board_sheet(found: RubricBoard) -> Sheet:
         notes.append(f"not ranked here: {', '.join(found.only_official)}")
     if found.n_uncertain:
         notes.append(
-            f"{found.n_uncertain} labels are missing or may be too low: items have no grade"
+            f"labels that are missing or may be too low: {found.n_uncertain}; items have no grade"
         )
     return Sheet(found.measure, columns, rows, "; ".join(notes))
 

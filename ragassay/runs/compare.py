@@ -285,9 +285,11 @@ def _warnings(runs: Sequence[_Run]) -> list[str]:
         if not run.is_finished:
             found.append(f"{run.path} is not finished: what is missing is left out of its means")
         if run.n_failed:
-            found.append(f"{run.path}: {run.n_failed} answers could not be evaluated")
+            found.append(f"{run.path}: answers that could not be evaluated: {run.n_failed}")
         if run.rejections:
-            found.append(f"{run.path}: {len(run.rejections)} answers or labels could not be read")
+            found.append(
+                f"{run.path}: answers or labels that could not be read: {len(run.rejections)}"
+            )
     first = runs[0]
     for other in runs[1:]:
         if first.manifest is None or other.manifest is None:

@@ -149,7 +149,7 @@ def _from_runs(
         if folder.summary() is None:
             warnings.append(f"{path} is not finished: what is missing counts as unscored")
         if failures:
-            warnings.append(f"{path}: {len(failures)} answers could not be evaluated")
+            warnings.append(f"{path}: answers that could not be evaluated: {len(failures)}")
     return found, tuple(rejections), tuple(warnings)
 
 

@@ -70,7 +70,9 @@ def study_notes(
         notes.append("Each answer has one rating of people: their agreement is unknown.")
     n_without = len(records) * len(rubrics) - len(hints)
     if people and n_without:
-        notes.append(f"{n_without} answers and rubrics have no rating of people: no hint for them.")
+        notes.append(
+            f"Answers and rubrics without a rating of people, which get no hint: {n_without}."
+        )
     if n_strange:
-        notes.append(f"{n_strange} ratings of people are off their rubric's scale and left out.")
+        notes.append(f"Ratings of people that are off their rubric's scale, left out: {n_strange}.")
     return tuple(notes)

@@ -139,7 +139,7 @@ def test_leaderboard(grades: Path, tmp_path: Path) -> None:
     options = ("--min-rating", 5, "--measure", "RR", "--measure", "alpha_nDCG@5")
     shown, _ = run("leaderboard", grades, *options, "--official", official, "--csv", target)
     assert "not ranked here: gone" in shown
-    assert "1 labels are missing or may be too low" in " ".join(shown.split())
+    assert "labels that are missing or may be too low: 1" in " ".join(shown.split())
     # Only p1 of rock is rated 5: deep has it first, flat second.
     assert "Kendall 1.000" in shown
     first = target.read_text().splitlines()[1].split(",")

@@ -88,7 +88,7 @@ def test_create_reads_documents_and_keeps_answers_that_they_state(queries: Path,
     assert [b.items[0].answers for b in read_test_banks(out).banks] == [
         *(("topic a",), ("topic b",), ()),
     ]
-    assert "1 answers left out" in err
+    assert "1 answer left out" in err
 
 
 def test_create_without_a_judge_names_the_option(queries: Path, tmp_path: Path):
@@ -253,4 +253,4 @@ def test_queries_are_written_as_the_workbench_reads_them(tmp_path: Path) -> None
     facets = [{"id": "f", "text": "Birth"}]
     pages.write_text(json.dumps({"query_id": "q", "title": "Jazz", "facets": facets}))
     shown, _ = run("queries", pages, "--out", out)
-    assert "the parts of 1 queries are left out" in shown
+    assert "the parts of 1 of them are left out" in shown

@@ -13,7 +13,7 @@ from verifier_files import write_claims, write_corpus, write_medaesqa
 
 from ragassay.cli import app
 
-NO_DOCUMENT = "1 citations have no document here: name --corpus"
+NO_DOCUMENT = "citations without a document here: 1; name --corpus"
 
 
 def call(*arguments: object) -> Result:
@@ -143,7 +143,7 @@ def test_correctness_at_k_is_a_table_and_a_plot(
 
 def test_mistakes_are_named(tmp_path: Path, answers: list[str], inference: str):
     done = call("measure", answers[0])
-    assert done.exit_code == 1 and "6 pairs have no document: name --corpus" in done.stderr
+    assert done.exit_code == 1 and "pairs without a document: 6: name --corpus" in done.stderr
     done = call("measure", *answers[:3], "--verifier", "flan:absent")
     assert done.exit_code == 1 and "absent is unavailable" in done.stderr
     done = call("at-k", *answers, "--k", "ten", "--verifier", inference)

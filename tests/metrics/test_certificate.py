@@ -77,7 +77,7 @@ def test_the_reason_names_optimism_and_what_is_unscored():
 
 def test_nothing_scored_is_no_verdict():
     found = line(pairs_of([(5.0, None)] * 4))
-    assert (found.trust, found.reason) == (None, "None of 4 pairs could be scored.")
+    assert (found.trust, found.reason) == (None, "No pair could be scored (4 failed).")
 
 
 def test_no_pair_gives_no_line():

@@ -104,7 +104,7 @@ def test_what_a_run_lacks_is_a_warning(tmp_path):
     failure = {"record_id": "x", "stage": "segment", "failure": {"reason": "error"}}
     write_lines(RunFolder(first).failures_file, [RecordFailure.model_validate(failure)])
     assert compare([first, second]).warnings == (
-        f"{first}: 1 answers could not be evaluated",
+        f"{first}: answers that could not be evaluated: 1",
         f"{second} is not finished: what is missing is left out of its means",
     )
 
@@ -196,7 +196,7 @@ def test_many_pairs_are_left_to_the_file(tmp_path):
     run = [e for n in range(9) for e in run_of([n / 10] * 2, f"s{n}")]
     code, out, _ = call("compare", written_run(tmp_path / "run", run))
     assert code == 0
-    assert "36 pairs were tested" in out
+    assert "36 pairs tested" in out
 
 
 def test_errors_are_one_line(tmp_path):

@@ -185,7 +185,7 @@ def test_what_a_run_lacks_is_a_warning(tmp_path):
     write_lines(RunFolder(run).failures_file, [RecordFailure.model_validate(failure)])
     assert judge_matrix([run]).warnings == (
         f"{run} is not finished: what is missing counts as unscored",
-        f"{run}: 1 answers could not be evaluated",
+        f"{run}: answers that could not be evaluated: 1",
     )
 
 

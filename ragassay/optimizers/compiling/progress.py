@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from ragassay.optimizers.compiling.job import Steps
 from ragassay.records import Usage
+from ragassay.reports.text import count_text
 
 
 @contextmanager
@@ -50,4 +51,4 @@ def shown_steps(enabled: bool) -> Iterator[Steps]:
 def _detail(usage: Usage) -> str:
     cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     n_tokens = usage.n_prompt_tokens + usage.n_completion_tokens
-    return f"{usage.n_calls} calls, {n_tokens:,} tokens, {cost}"
+    return f"{count_text(usage.n_calls, 'call')}, {n_tokens:,} tokens, {cost}"

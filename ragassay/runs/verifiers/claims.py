@@ -66,7 +66,7 @@ def read_labelled(
     claims = [claim for part in parts for claim in part.claims]
     n_missing = sum(part.n_missing for part in parts)
     if not claims:
-        why = f"; {n_missing} pairs have no document: name --corpus" if n_missing else ""
+        why = f"; pairs without a document: {n_missing}: name --corpus" if n_missing else ""
         raise InputError(f"no labelled claim in {', '.join(map(str, paths))}{why}")
     # A claim or a document may stand in several files.
     pairs = ((claim_names(claim), claim.group) for claim in claims)

@@ -205,7 +205,7 @@ def test_real_claims_with_a_corpus_are_read_whole(shared: Path):
 
 def test_claims_without_documents_are_an_error(tmp_path: Path):
     path = write_medaesqa(tmp_path / "m.json")
-    with pytest.raises(InputError, match="6 pairs have no document: name --corpus"):
+    with pytest.raises(InputError, match="pairs without a document: 6: name --corpus"):
         read_labelled([path])
 
 
