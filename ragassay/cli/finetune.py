@@ -218,9 +218,9 @@ def finetune(
 
 
 def _report(found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], None]) -> None:
-    if found.measured is not None:
-        from ragassay.reports.text import count_text, format_interval, score_text
+    from ragassay.reports.text import count_text, format_interval, score_text
 
+    if found.measured is not None:
         scores = {
             "accuracy": found.measured.accuracy,
             "macro-F1": found.measured.averages["macro"].f1,
@@ -232,6 +232,5 @@ def _report(found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], 
         f"SHA-256 {found.weights_sha256[:12]}; use it as ragassay/{out}"
     )
     if found.n_rejected:
-        n = found.n_rejected
-        say(f"{n} {'line' if n == 1 else 'lines'} of the data could not be read")
+        say(f"{count_text(found.n_rejected, 'line')} of the data could not be read")
         raise typer.Exit(PARTIAL)

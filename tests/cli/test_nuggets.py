@@ -13,6 +13,7 @@ from ragassay.cli import app
 from ragassay.cli.editor import edit_in_editor
 from ragassay.errors import InputError
 from ragassay.formats import read_assignments, read_nugget_scores
+from ragassay.reports.text import count_text
 from ragassay.testing import Fault, ScriptedModel
 
 pytestmark = pytest.mark.integration
@@ -41,7 +42,7 @@ def test_create_accept_all_then_evaluate_reads_it(sample: Path, tmp_path: Path) 
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert lines and all(set(line) == {"query", "qid", "nuggets"} for line in lines)
     assert all(line["nuggets"] for line in lines)
-    assert f"{lines[0]['qid']}: {len(lines[0]['nuggets'])} nuggets" in shown
+    assert f"{lines[0]['qid']}: {count_text(len(lines[0]['nuggets']), 'nugget')}, vital " in shown
 
 
 def test_assign_writes_assignments_and_scores(sample: Path, tmp_path: Path) -> None:
