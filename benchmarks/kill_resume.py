@@ -22,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "sample"
@@ -59,13 +61,26 @@ class Model:
         self._process.wait()
 
 
-def start(answers: Path, out: Path, model: Model, errors: Path) -> subprocess.Popen[str]:
+@dataclass(frozen=True)
+class Command:
     """The command that is killed, and given again."""
-    command = [sys.executable, "-m", "ragassay", "evaluate", str(answers)]
-    command += ["--corpus", str(SAMPLE / "abstracts.jsonl"), "--out", str(out), "--quiet"]
-    command += ["--model", "openai/scripted", "--api-base", model.url, "--concurrency", "32"]
-    with errors.open("w") as sink:
-        return subprocess.Popen(command, stderr=sink, stdout=sink, text=True)
+
+    answers: Path
+    only: Sequence[str]
+    errors: Path
+
+    def start(self, out: Path, model: Model) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "ragassay", "evaluate", str(self.answers)]
+        command += ["--corpus", str(SAMPLE / "abstracts.jsonl"), "--out", str(out), "--quiet"]
+        command += ["--model", "openai/scripted", "--api-base", model.url, "--concurrency", "32"]
+        command += [word for part in self.only for word in ("--only", part)]
+        with self.errors.open("w") as sink:
+            return subprocess.Popen(command, stderr=sink, stdout=sink, text=True)
+
+    def run_to_the_end(self, out: Path, model: Model) -> None:
+        code = self.start(out, model).wait()
+        if code:
+            sys.exit(f"the run ended with {code}: {self.errors.read_text()}")
 
 
 def n_on_disk(out: Path) -> int:
@@ -81,18 +96,10 @@ def n_on_disk(out: Path) -> int:
         return int(connection.execute(wanted).fetchone()[0])
 
 
-def run_to_the_end(answers: Path, out: Path, model: Model, errors: Path) -> None:
-    code = start(answers, out, model, errors).wait()
-    if code:
-        sys.exit(f"the run ended with {code}: {errors.read_text()}")
-
-
-def kill_once(
-    answers: Path, out: Path, model: Model, errors: Path, n_more: int, pause: float
-) -> bool:
+def kill_once(command: Command, out: Path, model: Model, n_more: int, pause: float) -> bool:
     """Start, wait for `n_more` answered requests and a moment, kill. False: it ended before."""
     before = model.n_answered()
-    process = start(answers, out, model, errors)
+    process = command.start(out, model)
     while model.n_answered() < before + n_more and process.poll() is None:
         time.sleep(0.01)
     time.sleep(pause)
@@ -102,25 +109,25 @@ def kill_once(
     return is_alive
 
 
-def measure(n_answers: int, n_kills: int, latency_s: float, seed: int) -> dict[str, object]:
+def measure(
+    n_answers: int, n_kills: int, latency_s: float, seed: int, only: Sequence[str]
+) -> dict[str, object]:
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        answers, errors = folder / "answers.jsonl", folder / "errors.txt"
-        write_answers(answers, n_answers)
+        command = Command(folder / "answers.jsonl", only, folder / "errors.txt")
+        write_answers(command.answers, n_answers)
         model = Model(folder / "whole.log", latency_s)
-        run_to_the_end(answers, folder / "whole", model, errors)
+        command.run_to_the_end(folder / "whole", model)
         needed = model.n_answered()
         model.close()
         model = Model(folder / "killed.log", latency_s)
         lost = done = 0
         for _ in range(n_kills):
             n_more = rng.randrange(max(1, 2 * needed // (n_kills + 1) - 1))
-            done += kill_once(
-                answers, folder / "killed", model, errors, n_more, rng.uniform(0, 0.2)
-            )
+            done += kill_once(command, folder / "killed", model, n_more, rng.uniform(0, 0.2))
             lost = model.n_answered() - n_on_disk(folder / "killed")
-        run_to_the_end(answers, folder / "killed", model, errors)
+        command.run_to_the_end(folder / "killed", model)
         answered = model.n_answered()
         model.close()
         whole, killed = (
@@ -143,9 +150,10 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--latency", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--only", action="append", default=[], help="as for ragassay evaluate")
     given = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
-    found = measure(given.answers, given.kills, given.latency, given.seed)
+    found = measure(given.answers, given.kills, given.latency, given.seed, given.only)
     print(json.dumps(found))
     if not found["equal"] or found["finished_and_asked_again"]:
         sys.exit(1)
