@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragassay.extras import need
+from ragassay.extras import EXTRAS, need
 from ragassay.model_names import PROVIDER, is_local, split_endpoint
 from ragassay.models.serving.keys import ServerKey, server_key
 from ragassay.models.serving.listening import bound, run_app
@@ -68,7 +68,7 @@ def serve(
         SettingsError: The key is weak, the port is taken, or a local model is not installed.
         ExtraError: The server's libraries are not installed.
     """
-    need("prometheus_client")
+    need(*EXTRAS["server"], *EXTRAS["local"])
     given = settings.server_key
     key = server_key(given.get_secret_value() if given is not None else None)
     endpoints = dict(split_endpoint(model) for model in models)

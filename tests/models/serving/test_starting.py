@@ -22,6 +22,14 @@ def _no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_prepare_local_models", lambda names, settings: None)
 
 
+@pytest.fixture(autouse=True)
+def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_app(*given: object) -> None:
+        raise AssertionError("it has started")
+
+    monkeypatch.setattr(server, "run_app", run_app)
+
+
 def test_a_weak_key_keeps_it_from_starting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGASSAY_SERVER_KEY", "sk-1234")
     done = RUN.invoke(app, ["serve", "--port", "0"])
