@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +91,10 @@ class Paragraph(BaseModel):
     grades: list[Direct] | None = None
 
 
-def theirs(path: Path) -> list[tuple[str, list[Paragraph]]]:
-    """Read a file as the original does."""
+def theirs(path: Path, n: int | None = None) -> list[tuple[str, list[Paragraph]]]:
+    """Read a file's queries, or the first `n`, as the original does."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        lines = [json.loads(line) for line in file]
+        lines = [json.loads(line) for line in islice(file, n)]
     return [(query, [Paragraph.model_validate(one) for one in found]) for query, found in lines]
 
 
@@ -208,5 +209,6 @@ def test_a_file_of_ours_is_read_again_as_it_was(tmp_path: Path):
 def test_released_grades_pass_through_ours_unchanged(shared: Path, tmp_path: Path, name: str):
     found = read_graded_paragraphs(shared / name)
     assert not found.rejections
-    write_graded_paragraphs(found.queries, tmp_path / "ours.jsonl.gz")
-    assert theirs(tmp_path / "ours.jsonl.gz") == theirs(shared / name)
+    n = 5  # queries: the original reads slowly, and a whole file passes in test_released_files.py
+    write_graded_paragraphs(found.queries[:n], tmp_path / "ours.jsonl.gz")
+    assert theirs(tmp_path / "ours.jsonl.gz") == theirs(shared / name, n)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -182,35 +179,3 @@ async def _labels(tools: Toolbox, answer: str) -> dict[int, str]:
     assert found.usage.n_calls == 0
     assert all(judgment.rating for judgment in found.judgments)
     return {label.sentence: label.label or "" for label in found.labels}
-
-
-_NO_LM = """
-import sys
-import ragassay
-from ragassay.models import weights
-
-def refused(*given):
-    raise AssertionError("the language model was touched")
-
-weights.smollm2_folder = refused
-result = ragassay.evaluate(question="Does A work?", answer="A works [1].", sources=["A works."])
-assert len(result.judgments) == 9 and result.evaluation.usage.n_calls == 0
-print("litellm" in sys.modules, "llguidance" in sys.modules)
-"""
-
-
-@pytest.mark.integration
-def test_no_language_model_is_loaded_nor_what_would_ask_one():
-    done = subprocess.run(
-        [sys.executable, "-c", _NO_LM],
-        capture_output=True,
-        text=True,
-        env=_environment(),
-        check=False,
-    )
-    assert done.stdout.split() == ["False", "False"], done.stderr
-
-
-def _environment() -> dict[str, str]:
-
-    return os.environ | {"RAGASSAY_SIGNALS": "true"}

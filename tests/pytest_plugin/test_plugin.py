@@ -205,10 +205,10 @@ def test_all_answers_are_in_one_report(run, model, pytester):
 
 def test_the_workers_of_xdist_make_one_report(run, model, pytester):
     plugins = ("-p", "xdist", "-p", "pytest_randomly", "-p", "no:cacheprovider")
-    for n_requests in (6, 6):
-        result = run(MANY, "--ragassay", "-n", "2", *plugins, alone=True)
+    for workers in (("-n", "2"), ()):
+        result = run(MANY, "--ragassay", *workers, *plugins, alone=True)
         result.assert_outcomes(passed=5)
-        assert model.n_requests == n_requests
+        assert model.n_requests == 6
         assert result.stdout.str().count("Report: runs/pytest/report.html") == 1
         assert [e.record_id for e in folder(pytester).evaluations()] == NAMES
     result.stdout.fnmatch_lines(["*6 of 6 answers from the cache*"])
