@@ -177,11 +177,11 @@ def _unscored_remarks(outcome: Outcome) -> list[Finding]:
     found: list[Finding] = []
     n_without = reasons.count("no_evidence")
     if n_without:
-        message = f"{n_without} claims had no passage to be compared with."
+        message = f"Claims that had no passage to be compared with: {n_without}."
         found.append(Finding(kind="no_evidence", message=message))
     missing = [reason for reason in reasons if reason not in NO_FAULT]
     if missing:
-        message = f"{len(missing)} verdicts are unscored: {', '.join(sorted(set(missing)))}."
+        message = f"Unscored verdicts: {len(missing)} ({', '.join(sorted(set(missing)))})."
         found.append(Finding(kind="unscored", message=message))
     return found + _escalation_remarks(outcome)
 
@@ -199,8 +199,8 @@ def _escalation_remarks(outcome: Outcome) -> list[Finding]:
         return []
     reasons = ", ".join(sorted({failure.reason for _, failure in failed}))
     message = (
-        f"{len(failed)} verdicts that {failed[0][0]} was to decide failed there: "
-        f"{reasons}. What the first judge said stands."
+        f"Verdicts that {failed[0][0]} was to decide and that failed there: "
+        f"{len(failed)} ({reasons}). What the first judge said stands."
     )
     return [Finding(kind="escalation_failed", message=message)]
 
@@ -213,12 +213,11 @@ def _search_remarks(searches: Sequence[EvidenceSearch]) -> list[Finding]:
         found.append(Finding(kind="nowhere_to_search", message=message))
     n_withdrawn = sum(search.n_withdrawn for search in searches)
     if n_withdrawn:
-        message = f"{n_withdrawn} retracted articles came up as evidence and were left out."
+        message = f"Retracted articles that came up as evidence and were left out: {n_withdrawn}."
         found.append(Finding(kind="withdrawn_evidence", message=message))
     broken = [search.failure.reason for search in searches if search.failure]
     if broken:
-        message = f"{len(broken)} searches for evidence went without the model's queries: " + (
-            f"{', '.join(sorted(set(broken)))}."
-        )
+        reasons = ", ".join(sorted(set(broken)))
+        message = f"Searches for evidence without the model's queries: {len(broken)} ({reasons})."
         found.append(Finding(kind="search_without_queries", message=message))
     return found

@@ -111,8 +111,8 @@ FINDINGS: dict[str, FindingWording] = {
         "Search without the model's queries", "Searches without the model's queries", "caution"
     ),
     "withdrawn_evidence": FindingWording(
-        "Retracted article left out of the evidence",
-        "Retracted articles left out of the evidence",
+        "Answer whose retracted evidence was left out",
+        "Answers whose retracted evidence was left out",
         "note",
     ),
     "empty_answer": FindingWording("Empty answer", "Empty answers", "caution"),

@@ -130,12 +130,13 @@ def track(items: Collection[T], description: str) -> Iterator[T]:
 
 def _detail(totals: Event) -> str:
     usage: Usage = totals.usage
-    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     calls = "call" if totals.n_expected == 1 else "calls"
-    return (
-        f"{totals.n_calls}/{totals.n_expected} {calls}, "
-        f"{usage.n_prompt_tokens + usage.n_completion_tokens:,} tokens, {cost}"
-    )
+    told = f"{totals.n_calls}/{totals.n_expected} {calls}"
+    n_tokens = usage.n_prompt_tokens + usage.n_completion_tokens
+    if not n_tokens:
+        return told
+    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    return f"{told}, {n_tokens:,} tokens, {cost}"
 
 
 def _bar() -> Progress:

@@ -163,7 +163,7 @@ def test_failures_of_answer_and_reference_are_named() -> None:
     assert found.scores["nuggets.recall"].value is None
     assert found.scores["nuggets.recall"].n_unscored == 2
     (remark,) = [f for f in found.findings if f.kind == "unscored"]
-    assert remark.message == "2 verdicts are unscored: refused, timeout."
+    assert remark.message == "Unscored verdicts: 2 (refused, timeout)."
 
 
 def test_harm_contradiction_cuts_and_extracts_are_found() -> None:

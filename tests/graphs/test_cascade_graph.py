@@ -188,7 +188,7 @@ async def test_where_the_second_judge_fails_the_first_one_s_verdict_stands(make_
     (finding,) = found.findings
     assert finding.kind == "escalation_failed"
     assert finding.message == (
-        f"2 verdicts that {SECOND} was to decide failed there: refused. "
+        f"Verdicts that {SECOND} was to decide and that failed there: 2 (refused). "
         "What the first judge said stands."
     )
 

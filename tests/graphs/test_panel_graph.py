@@ -164,7 +164,7 @@ async def test_a_judge_that_fails_is_counted_and_the_others_go_on(make_model):
     assert (score.n, score.n_unscored) == (1, 1)
     assert score.worst < score.value < score.best
     (finding,) = [f for f in found.findings if f.kind == "unscored"]
-    assert finding.message == "1 verdicts are unscored: refused."
+    assert finding.message == "Unscored verdicts: 1 (refused)."
 
 
 @pytest.mark.integration
