@@ -24,6 +24,7 @@ Next:
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("ragassay-demo"),
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many answers.")] = None,
 ) -> None:
     """Evaluate the sample: eight invented answers, some of them wrong on purpose.
 
@@ -31,5 +32,5 @@ def demo(
     """
     with as_file(files("ragassay") / "sample") as sample:
         answers, corpus = sample / "answers.jsonl", sample / "abstracts.jsonl"
-        inspect.unwrap(evaluate)(answers, corpus=corpus, out=out)
+        inspect.unwrap(evaluate)(answers, corpus=corpus, out=out, limit=limit)
         typer.echo(NEXT.format(report=out / "report.html", about=sample / "README.md"))

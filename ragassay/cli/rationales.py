@@ -104,7 +104,7 @@ def _show(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
     if found.given.note:
         typer.echo(found.given.note, err=True)
     if found.n_failed:
-        typer.echo(f"{found.n_failed} reasons could not be checked: unscored", err=True)
+        typer.echo(f"reasons that could not be checked: {found.n_failed}", err=True)
     print_rejections(found.given.rejections)
     if as_json:
         typer.echo(found.to_json())

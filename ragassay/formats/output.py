@@ -48,7 +48,7 @@ def whole_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
         with part.open("xb") as handle:
             if path.name.endswith(_GZIP):
                 # No name and time: the same records give the same bytes.
-                with gzip.GzipFile("", "wb", fileobj=handle, mtime=0) as packed:
+                with gzip.GzipFile("", "wb", 6, handle, mtime=0) as packed:
                     yield packed
             else:
                 yield handle

@@ -143,7 +143,7 @@ def test_reasons_of_a_run_are_measured_without_a_model(run_folder):
     code, shown, errors = command(run_folder)
     assert code == 0
     assert "2 reasons of openai/first" in shown and "Names nothing of the answer" in shown
-    assert "1 ratings have no reason" in errors
+    assert "ratings without a reason, left out: 1" in errors
     names = {path.name for path in (run_folder / "rationales").iterdir()}
     assert names == {"rationales.csv", "reasons.csv", "rationales.md", "sheet.csv"}
 
@@ -169,7 +169,7 @@ def test_a_reason_that_cannot_be_checked_is_unscored_and_asked_again(run_folder)
     with ScriptedModel(reply=reply, faults=faults) as broken:
         judge = ("--judge", broken.model_name, "--api-base", broken.base_url)
         code, _, errors = command(run_folder, *judge)
-    assert code == 3 and "1 reasons could not be checked" in errors
+    assert code == 3 and "reasons that could not be checked: 1" in errors
     with ScriptedModel(reply=reply) as whole:
         judge = ("--judge", whole.model_name, "--api-base", whole.base_url)
         assert command(run_folder, *judge)[0] == 0

@@ -219,8 +219,8 @@ def test_answers_that_nobody_rated_are_not_misled_and_noted(model, dialogues, tm
     assert study.n_labels == 1
     assert len(study.notes) == 3
     assert "one rating" in study.notes[0]
-    assert study.notes[1].startswith("2 answers")
-    assert "1 ratings of people are off" in study.notes[2]
+    assert study.notes[1].endswith("which get no hint: 2.")
+    assert "off their rubric's scale, left out: 1." in study.notes[2]
 
 
 def test_failed_ratings_are_counted_and_never_zero(dialogues):
