@@ -35,6 +35,7 @@ from transformers import (
 
 from ragassay.model_names import SMOLLM2
 from ragassay.models.local.chat import ChatEncoder
+from ragassay.models.local.engine import cache_keyword
 from ragassay.models.local.grammar import GrammarBook
 from ragassay.models.local.provider import load_engine
 from ragassay.models.local.radix import common_prefix_length
@@ -79,8 +80,9 @@ def generate(model: Any, book: GrammarBook, prompts: list[Any], tokens: list[lis
     n = min(common_prefix_length(tokens[0], other) for other in tokens)
     n = min(n, *(len(sequence) - 1 for sequence in tokens))
     cache = DynamicCache(config=model.config)
+    given = {cache_keyword(model.base_model): cache}
     if len(tokens) > 1:
-        model.base_model(torch.tensor([tokens[0][:n]]), past_key_values=cache, use_cache=True)
+        model.base_model(torch.tensor([tokens[0][:n]]), use_cache=True, **given)
         cache.batch_repeat_interleave(len(tokens))
     width = max(map(len, tokens))
     gaps = [width - len(sequence) for sequence in tokens]
@@ -90,7 +92,7 @@ def generate(model: Any, book: GrammarBook, prompts: list[Any], tokens: list[lis
     model.generate(
         torch.tensor(ids),
         attention_mask=torch.tensor(seen),
-        past_key_values=cache,
+        **given,
         max_new_tokens=max(prompt.max_tokens for prompt in prompts),
         do_sample=False,
         pad_token_id=0,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 import typer
 
 from ragassay.cli.audit import audit
@@ -81,6 +84,8 @@ def main(
 ) -> None:
     """Options of every command."""
     context.with_resource(patient_collector())
+    if not sys.warnoptions:  # What libraries say to those who call them is no news to a reader.
+        context.with_resource(warnings.catch_warnings(action="ignore", category=FutureWarning))
     if version:
         from ragassay import __version__
 

@@ -8,6 +8,7 @@ given, bounds every token, and what the schema forces is not asked of the model.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -39,6 +40,11 @@ USEFUL_SHARE = 0.9
 """While decoding, slots are copied together when less than this share of them is still seen."""
 
 
+def cache_keyword(model: torch.nn.Module) -> str:
+    """Return the name by which a model of transformers takes its cache: 5.24 renamed it."""
+    return "cache" if "cache" in signature(model.forward).parameters else "past_key_values"
+
+
 class Engine:
     """A causal language model that answers batches of prompts.
 
@@ -56,6 +62,7 @@ class Engine:
         AttentionInterface.register(ATTENTION, grouped_attention)
         model.set_attn_implementation(ATTENTION)
         self._model = model
+        self._cache_keyword = cache_keyword(model.base_model)
         self._tokenizer = tokenizer
         self._chat = ChatEncoder(tokenizer)
         # In bfloat16, logits around 20 are multiples of 1/8: too coarse for the probabilities of
@@ -177,8 +184,8 @@ class Engine:
             input_ids=torch.tensor([tokens]),
             position_ids=torch.tensor([positions]),
             attention_mask=added.repeat(n_rows, 1)[None, None],
-            past_key_values=cache,
             use_cache=True,
+            **{self._cache_keyword: cache},
         ).last_hidden_state
         return states[0]
 
