@@ -182,7 +182,7 @@ class JudgeLM(dspy.LM):
     def _reply(self, response: ModelResponse) -> dict[str, Any]:
         choice: Any = response.choices[0]
         message = choice.message
-        refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
+        refusal = refusal_in(message)
         if refusal or choice.finish_reason == "content_filter":
             raise RefusedError(f"{self.model} refused: {refusal or 'content filter'}")
         return {
@@ -218,6 +218,12 @@ class JudgeLM(dspy.LM):
             if wait is not None and wait <= MOST_COOLDOWN_S:
                 self._not_before = max(self._not_before, time.monotonic() + wait)
         return typed
+
+
+def refusal_in(message: Any) -> str | None:
+    """Return the words in which a model refused: LiteLLM 1.110 moved them to the message itself."""
+    fields = getattr(message, "provider_specific_fields", None) or {}
+    return getattr(message, "refusal", None) or fields.get("refusal")
 
 
 def _has_no_key(error: Exception) -> bool:
