@@ -1,9 +1,10 @@
-"""What `pip install ragassay` brings: seconds, megabytes with byte code, the largest parts.
+"""What `pip install ragassay` brings: seconds, megabytes, the largest parts.
 
-python benchmarks/install.py [--extras dense,review] [--wheel dist/ragassay-0.1.0-py3-none-any.whl]
+python benchmarks/install.py [--no-compile] [--extras dense] [--wheel dist/ragassay-0.1.0.whl]
 
 Makes an environment of its own, builds the wheel of this checkout unless one is given, and installs
-it with pip's defaults (byte code is compiled). `--keep FOLDER` leaves the environment behind.
+it. pip compiles every module to byte code unless `--no-compile` is given; Python then compiles what
+it imports. `--keep FOLDER` leaves the environment behind.
 """
 
 from __future__ import annotations
@@ -47,20 +48,23 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def measure(environment: Path, wheel: Path | None, extras: str) -> dict[str, object]:
+def measure(
+    environment: Path, wheel: Path | None, extras: str, choices: list[str]
+) -> dict[str, object]:
     """Install into a new environment, and weigh it."""
     venv.create(environment, with_pip=True)
     python = environment / "bin" / "python"
     wheel = wheel or build_wheel(python, environment / "wheel")
     wanted = f"{wheel}[{extras}]" if extras else str(wheel)
     before, start = size_of(environment), time.perf_counter()
-    subprocess.run([python, "-m", "pip", "install", "--quiet", wanted], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *choices, wanted], check=True)
     seconds = time.perf_counter() - start
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     listed = subprocess.run([python, "-c", LIST_PARTS], check=True, capture_output=True, text=True)
     parts = sorted(json.loads(listed.stdout).items(), key=lambda part: -part[1])
     return {
         "extras": extras,
+        "compiled": not choices,
         "seconds": round(seconds),
         "processor_seconds": round(used.ru_utime + used.ru_stime),
         "mb": round((size_of(environment) - before) / 1e6),
@@ -73,11 +77,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--extras", default="", help="names of extras, by comma")
     parser.add_argument("--wheel", type=Path, help="a wheel that was built already")
+    parser.add_argument("--no-compile", action="store_true", help="leave byte code to Python")
     parser.add_argument("--keep", type=Path, help="where to leave the environment")
     options = parser.parse_args()
+    choices = ["--no-compile"] if options.no_compile else []
     with tempfile.TemporaryDirectory() as folder:
         wheel = options.wheel and options.wheel.resolve()
-        found = measure(options.keep or Path(folder), wheel, options.extras)
+        found = measure(options.keep or Path(folder), wheel, options.extras, choices)
     json.dump(found, sys.stdout, indent=2)
     print()
 

@@ -1,11 +1,13 @@
-"""The pages that people read (README, docs/, ...), taken apart."""
+"""The pages that people read (README, docs/, ...), taken apart, and the scripts beside them."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 
 from conftest import ROOT
 from markdown_it import MarkdownIt
@@ -71,4 +73,13 @@ def shell_lines(page: Path) -> list[tuple[str, str]]:
     for one in blocks(page, "", "sh", "bash", "console"):
         joined = one.text.replace("\\\n", " ")
         found += [(one.name, line.strip().removeprefix("$ ")) for line in joined.splitlines()]
+    return found
+
+
+def module_of(path: Path) -> ModuleType:
+    """A script that belongs to no package, imported."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
     return found

@@ -133,7 +133,7 @@ def krippendorff_alpha(
     level: AlphaLevel,
     questions: Sequence[str] | None = None,
 ) -> Score:
-    """Return Krippendorff's alpha (package `krippendorff`), for any number of raters.
+    """Return Krippendorff's alpha (Krippendorff 2011), for any number of raters.
 
     Args:
         units: The labels that each item got, from any number of raters; missing raters are left
@@ -187,7 +187,8 @@ def _alphas(
 ) -> NDArray[np.float64]:
     """Return alpha of drawn tables of pairs, 1 - sum(d * observed) / sum(d * expected).
 
-    The package `krippendorff` computes the same of one table (Krippendorff 2011); a test compares.
+    The package `krippendorff` computes the same of one table: a test compares. It is GPL, so that
+    only the tests install it.
 
     Args:
         tables: shape (n_draws, n_labels, n_labels).
@@ -218,11 +219,7 @@ def _alpha(
     paired = counts[counts.sum(axis=1) >= 2]
     if (paired.sum(axis=0) > 0).sum() < 2:
         return None
-    import krippendorff
-
-    return float(
-        krippendorff.alpha(value_counts=paired, value_domain=domain, level_of_measurement=level)
-    )
+    return float(_alphas(_coincidences(paired).sum(axis=0)[None], domain, level)[0])
 
 
 def _check(
