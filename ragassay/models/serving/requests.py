@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Mapping
@@ -14,6 +15,12 @@ from starlette.responses import JSONResponse
 
 N_BYTES_MOST = 4 * 2**20
 """Largest request: a million tokens fit."""
+
+READ_S = 60
+"""Longest wait for the whole of a request: it holds a place meanwhile."""
+
+MOST = {"n": 128, "top_logprobs": 20}
+"""OpenAI's own bounds. A hosted model's replies are paid and held, each of them."""
 
 RETRY_AFTER_S = "5"
 
@@ -90,19 +97,13 @@ async def read_request(request: Request) -> dict[str, Any]:
     """Read a request's body, a JSON object with OpenAI's parameters.
 
     Raises:
-        Refusal: It is too large or not such an object, or the client disconnected.
+        Refusal: It is too large, too slow or not such an object, or the client disconnected.
     """
-    body = bytearray()
+    body = await _body(request)
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > N_BYTES_MOST:
-                problem = f"the request is larger than {N_BYTES_MOST:,} bytes"
-                raise Refusal(413, problem, "request_too_large")
-    except ClientDisconnect as error:
-        raise Refusal(CLIENT_LEFT, "the client went away", "client_left") from error
-    try:
-        asked = json.loads(body)
+        asked = json.loads(body, parse_constant=_refuse_constant)
+        # Half of a surrogate pair is no text: no tokenizer takes it.
+        json.dumps(asked, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict) or "model" not in asked:
@@ -110,7 +111,39 @@ async def read_request(request: Request) -> dict[str, Any]:
     for name in asked.keys() - OPTIONS:
         name = name[:200]
         raise Refusal(400, f"{name}: OpenAI's protocol has no such parameter", "unknown", name)
+    for name, most in MOST.items():
+        if asked.get(name) is not None and not _is_count(asked[name], 0, most):
+            problem = f"{name}: a whole number of at most {most} is wanted"
+            raise Refusal(400, problem, "invalid_request", name)
+    if not isinstance(asked.get("stream_options") or {}, dict):
+        raise Refusal(400, "stream_options: an object is wanted", "invalid_request")
     return asked
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    try:
+        async with asyncio.timeout(READ_S):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > N_BYTES_MOST:
+                    problem = f"the request is larger than {N_BYTES_MOST:,} bytes"
+                    raise Refusal(413, problem, "request_too_large")
+    except TimeoutError as error:
+        problem = f"the request did not arrive within {READ_S} seconds"
+        raise Refusal(408, problem, "timeout") from error
+    except ClientDisconnect as error:
+        raise Refusal(CLIENT_LEFT, "the client went away", "client_left") from error
+    return bytes(body)
+
+
+def _refuse_constant(name: str) -> None:
+    """NaN and infinities are Python's own: JSON has none."""
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _is_count(value: object, least: int, most: float = float("inf")) -> bool:
+    return type(value) is int and least <= value <= most
 
 
 def local_problem(asked: Mapping[str, Any]) -> str:
@@ -124,7 +157,7 @@ def local_problem(asked: Mapping[str, Any]) -> str:
             return f"messages[{number}]: {problem}"
     for name in ("max_tokens", "max_completion_tokens"):
         limit = asked.get(name)
-        if limit is not None and (not isinstance(limit, int) or limit < 1):
+        if limit is not None and not _is_count(limit, 1):
             return f"{name}: a whole number of at least 1 is wanted, not {limit!r}"
     if asked.get("tools") or asked.get("functions"):
         return "tools: this model calls none"
@@ -142,6 +175,11 @@ def _message_problem(message: Any) -> str:
         return f"role must be one of {', '.join(ROLES)}"
     content = message.get("content")
     if isinstance(content, list):
-        kinds = [part.get("type") if isinstance(part, Mapping) else None for part in content]
-        return "" if set(kinds) <= {"text"} else "this model reads text, nothing else"
+        is_text = all(
+            isinstance(part, Mapping)
+            and part.get("type") == "text"
+            and isinstance(part.get("text"), str)
+            for part in content
+        )
+        return "" if is_text else "this model reads text, nothing else"
     return "" if isinstance(content, str) else "content: text is wanted"

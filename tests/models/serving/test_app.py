@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -130,6 +131,19 @@ async def test_a_request_that_is_too_large_is_refused(monkeypatch: pytest.Monkey
         assert large.status_code == 413
         assert (await http.post("/v1/chat/completions", json=ASK)).status_code == 200
     assert len(model.seen) == 1
+
+
+async def test_a_request_that_trickles_frees_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "READ_S", 0.01)
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.sleep(30)
+
+    async with client(EchoModel(), n_most=1) as http:
+        late = await http.post("/v1/chat/completions", content=body())
+        assert late.status_code == 408 and late.json()["error"]["code"] == "timeout"
+        assert (await http.post("/v1/chat/completions", json=ASK)).status_code == 200
 
 
 async def test_beyond_the_bound_clients_are_told_to_come_again() -> None:
