@@ -72,6 +72,10 @@ class CorpusError(RagassayError, RuntimeError):
     """A corpus is missing or damaged, or its service cannot be reached."""
 
 
+class StorageError(RagassayError, RuntimeError):
+    """What a run keeps cannot be written or read, so the run stops; what is on disk is kept."""
+
+
 class BudgetError(RagassayError, RuntimeError):
     """The money that a job may cost is spent; replies so far are kept."""
 

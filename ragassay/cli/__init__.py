@@ -85,7 +85,8 @@ def main(
     """Options of every command."""
     context.with_resource(patient_collector())
     if not sys.warnoptions:  # What libraries say to those who call them is no news to a reader.
-        context.with_resource(warnings.catch_warnings(action="ignore", category=FutureWarning))
+        for category in (FutureWarning, RuntimeWarning):
+            context.with_resource(warnings.catch_warnings(action="ignore", category=category))
     if version:
         from ragassay import __version__
 

@@ -12,6 +12,12 @@ from typing import Any
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
 from langgraph.cache.base import BaseCache, FullKey, Namespace
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -46,11 +52,75 @@ def serializer() -> JsonPlusSerializer:
     return JsonPlusSerializer(allowed_msgpack_modules=sorted(set(known)))
 
 
+@contextmanager
+def _kept_in(path: Path) -> Iterator[None]:
+    """Turn an error of SQLite, such as a full disk, into one that stops the run."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise errors.StorageError(
+            f"{path}: {error}; what is on disk is kept, and the same command goes on from there"
+        ) from error
+
+
+@contextmanager
+def _opened_first(path: Path) -> Iterator[None]:
+    """Set a damaged file aside: whether to pay again for what it held is the user's to decide."""
+    try:
+        with _kept_in(path):
+            yield
+    except errors.StorageError as error:
+        if isinstance(error.__cause__, sqlite3.OperationalError):
+            raise
+        for ending in ("", "-wal", "-shm"):
+            part = path.with_name(path.name + ending)
+            if part.exists():
+                part.replace(path.with_name(f"{path.name}.damaged{ending}"))
+        raise errors.StorageError(
+            f"{path} is damaged ({error.__cause__}), and was set aside as {path.name}.damaged: "
+            "the same command goes on without it"
+        ) from error
+
+
 class Saver(AsyncSqliteSaver):
     """A checkpointer without errors: a call that had failed when the process died is repeated.
 
     LangGraph would pass the stored error, without its type, to the error handler of the next start.
+
+    Args:
+        connection: To the file.
+        path: The file.
     """
+
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+        super().__init__(connection, serde=serializer())
+        self._path = path
+
+    async def setup(self) -> None:
+        """Make the tables."""
+        with _kept_in(self._path):
+            await super().setup()
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the latest state."""
+        with _kept_in(self._path):
+            return await super().aget_tuple(config)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a state."""
+        with _kept_in(self._path):
+            return await super().aput(config, checkpoint, metadata, new_versions)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete the states of an evaluation."""
+        with _kept_in(self._path):
+            await super().adelete_thread(thread_id)
 
     async def aput_writes(
         self,
@@ -61,7 +131,8 @@ class Saver(AsyncSqliteSaver):
     ) -> None:
         """Store the writes of a finished task."""
         if not any(channel == ERROR for channel, _ in writes):
-            await super().aput_writes(config, writes, task_id, task_path)
+            with _kept_in(self._path):
+                await super().aput_writes(config, writes, task_id, task_path)
 
 
 STATE_FORM = 2
@@ -74,13 +145,15 @@ async def opened_checkpointer(path: Path) -> AsyncIterator[Saver]:
 
     Raises:
         RunMismatchError: Another version of ragassay left states that this one cannot read.
+        StorageError: The file is damaged, or the disk is full.
     """
     async with aiosqlite.connect(path) as connection:
-        await _check_form(connection, path)
-        # A killed process loses nothing under NORMAL; only a crash of the machine could.
-        await connection.execute("PRAGMA journal_mode=WAL")
-        await connection.execute("PRAGMA synchronous=NORMAL")
-        yield Saver(connection, serde=serializer())
+        with _opened_first(path):
+            await _check_form(connection, path)
+            # A killed process loses nothing under NORMAL; only a crash of the machine could.
+            await connection.execute("PRAGMA journal_mode=WAL")
+            await connection.execute("PRAGMA synchronous=NORMAL")
+        yield Saver(connection, path)
 
 
 async def _check_form(connection: aiosqlite.Connection, path: Path) -> None:
@@ -103,23 +176,29 @@ class VerdictCache(BaseCache[Any]):
 
     Args:
         path: A SQLite file; created if missing.
+
+    Raises:
+        StorageError: The file is damaged, or the disk is full.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__(serde=serializer())
-        self._file = sqlite3.connect(path, isolation_level=None)
-        # Under NORMAL only a crash of the machine can lose data, not a killed process.
-        self._file.execute("PRAGMA journal_mode=WAL")
-        self._file.execute("PRAGMA synchronous=NORMAL")
-        self._file.execute(
-            "CREATE TABLE IF NOT EXISTS cache (ns TEXT, key TEXT, encoding TEXT NOT NULL, "
-            "val BLOB NOT NULL, PRIMARY KEY (ns, key))"
-        )
+        self._path = path
+        with _opened_first(path):
+            self._file = sqlite3.connect(path, isolation_level=None)
+            # Under NORMAL only a crash of the machine can lose data, not a killed process.
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute("PRAGMA synchronous=NORMAL")
+            self._file.execute(
+                "CREATE TABLE IF NOT EXISTS cache (ns TEXT, key TEXT, encoding TEXT NOT NULL, "
+                "val BLOB NOT NULL, PRIMARY KEY (ns, key))"
+            )
 
     def get(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
         """Return the stored verdicts."""
         wanted = "SELECT encoding, val FROM cache WHERE ns = ? AND key = ?"
-        rows = {key: self._file.execute(wanted, _row_key(key)).fetchone() for key in keys}
+        with _kept_in(self._path):
+            rows = {key: self._file.execute(wanted, _row_key(key)).fetchone() for key in keys}
         return {key: self.serde.loads_typed(row) for key, row in rows.items() if row}
 
     async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
@@ -129,8 +208,9 @@ class VerdictCache(BaseCache[Any]):
     def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
         """Store verdicts."""
         kept = "INSERT OR REPLACE INTO cache (ns, key, encoding, val) VALUES (?, ?, ?, ?)"
-        for key, (value, _) in pairs.items():
-            self._file.execute(kept, (*_row_key(key), *self.serde.dumps_typed(value)))
+        with _kept_in(self._path):
+            for key, (value, _) in pairs.items():
+                self._file.execute(kept, (*_row_key(key), *self.serde.dumps_typed(value)))
 
     async def aset(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
         """Store verdicts."""
@@ -138,10 +218,11 @@ class VerdictCache(BaseCache[Any]):
 
     def clear(self, namespaces: Sequence[Namespace] | None = None) -> None:
         """Delete the verdicts of some nodes; of all without names."""
-        if namespaces is None:
-            self._file.execute("DELETE FROM cache")
-        for namespace in namespaces or ():
-            self._file.execute("DELETE FROM cache WHERE ns = ?", (",".join(namespace),))
+        with _kept_in(self._path):
+            if namespaces is None:
+                self._file.execute("DELETE FROM cache")
+            for namespace in namespaces or ():
+                self._file.execute("DELETE FROM cache WHERE ns = ?", (",".join(namespace),))
 
     async def aclear(self, namespaces: Sequence[Namespace] | None = None) -> None:
         """Delete the verdicts of some nodes; of all without names."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from ragassay.errors import FatalModelError, ModelError, RagassayError
+from ragassay.errors import FatalModelError, ModelError, RagassayError, StorageError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.garbage import patient_collector
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
@@ -76,6 +76,7 @@ async def run_records(
 
     Raises:
         FatalModelError: The judge is unavailable; finished work is kept.
+        StorageError: The disk is full, or a file of the folder is damaged; finished work is kept.
     """
     outcome = _finished(records, tools, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
@@ -93,6 +94,8 @@ async def run_records(
             except* FatalModelError as errors:
                 for record in waiting:
                     await runner.forget(record)
+                raise first_error(errors) from None
+            except* StorageError as errors:
                 raise first_error(errors) from None
     return outcome
 
@@ -147,6 +150,8 @@ class _Runner:
         async with self._slots:
             try:
                 evaluation = await self._evaluate(record)
+            except StorageError:
+                raise
             except Exception as error:
                 if self._tools.fatal is not None:
                     raise self._tools.fatal from error
@@ -219,7 +224,7 @@ def _failure(record: Record, error: Exception) -> RecordFailure:
     )
 
 
-def first_error(errors: BaseExceptionGroup[FatalModelError]) -> BaseException:
+def first_error(errors: BaseExceptionGroup) -> BaseException:
     """Return the first error of a group, whose members may be groups."""
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):

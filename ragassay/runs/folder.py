@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ragassay.errors import InputError, RunMismatchError, first_problem
+from ragassay.errors import InputError, RunMismatchError, StorageError, first_problem
 from ragassay.models.weights import sha256_of
 from ragassay.records import (
     UNSCORED_KINDS,
@@ -93,7 +93,7 @@ class RunFolder:
             InputError: There is no run in this folder.
         """
         try:
-            return Manifest.model_validate_json(self.manifest_file.read_text(encoding="utf-8"))
+            return Manifest.model_validate_json(self.manifest_file.read_bytes())
         except OSError as error:
             raise InputError(
                 f"{self.path} has no run: {self.manifest_file.name} is missing"
@@ -249,11 +249,21 @@ def digest_of(path: Path) -> str:
 
 
 def append_line(path: Path, record: BaseModel) -> None:
-    """Append a record as one line that survives the death of the process."""
-    with path.open("ab") as file:
-        file.write(record.model_dump_json().encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    """Append a record as one line that survives the death of the process.
+
+    Raises:
+        StorageError: The disk is full, or the file cannot be written.
+    """
+    try:
+        with path.open("ab") as file:
+            file.write(record.model_dump_json().encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise StorageError(
+            f"{path}: {error.strerror}; what is on disk is kept, and the same command goes on "
+            "from there"
+        ) from error
 
 
 def read_lines(path: Path, kind: type[M]) -> list[M]:
@@ -262,12 +272,19 @@ def read_lines(path: Path, kind: type[M]) -> list[M]:
         return []
     data = path.read_bytes()
     whole, _, torn = data.rpartition(b"\n")
+    lines = [line for line in whole.split(b"\n") if line]
+    if torn and not torn.startswith(b"{"):  # no kill leaves that
+        lines.append(torn)
+    try:
+        found = [kind.model_validate_json(line) for line in lines]
+    except ValidationError as error:
+        raise InputError(
+            f"{path} is damaged: {first_problem(error)[1]}; move it away, and the same command "
+            "makes it again"
+        ) from error
     if torn:
         write_whole(path, whole.decode() + "\n" if whole else "")
-    try:
-        return [kind.model_validate_json(line) for line in whole.split(b"\n") if line]
-    except ValidationError as error:
-        raise InputError(f"{path} is damaged: {first_problem(error)[1]}") from error
+    return found
 
 
 def write_lines(path: Path, records: Sequence[BaseModel]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from ragassay.errors import FatalModelError, RagassayError
+from ragassay.errors import FatalModelError, RagassayError, StorageError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
@@ -127,6 +127,8 @@ async def write_nuggets(
                 started = [group.create_task(writer.start(job)) for job in jobs]
         except* FatalModelError as errors:
             await writer.forget_unfinished(jobs)
+            raise first_error(errors) from None
+        except* StorageError as errors:
             raise first_error(errors) from None
         written = [task.result() for task in started]
         waiting = [one[1] for one in written if not isinstance(one, Written)]

@@ -14,7 +14,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from ragassay.errors import FatalModelError, InputError, RagassayError, SettingsError
+from ragassay.errors import FatalModelError, InputError, RagassayError, SettingsError, StorageError
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.formats import read_records, write_records
 from ragassay.formats.yescieval import read_questions
@@ -172,7 +172,7 @@ async def write_syntheses(
         try:
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
-        except* FatalModelError as errors:
+        except* (FatalModelError, StorageError) as errors:
             raise first_error(errors) from None
     return [task.result() for task in started]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from langchain_core.runnables import RunnableConfig
 
-from ragassay.errors import FatalModelError, SettingsError
+from ragassay.errors import FatalModelError, SettingsError, StorageError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile
@@ -203,7 +203,7 @@ async def _written_by_judge(
         try:
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job, plan.origin)) for job in jobs]
-        except* FatalModelError as errors:
+        except* (FatalModelError, StorageError) as errors:
             raise first_error(errors) from None
     return tuple(task.result() for task in started)
 

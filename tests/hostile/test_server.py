@@ -163,7 +163,7 @@ def test_a_hosted_model_is_not_asked_for_a_thousand_replies(server: Served):
     "key", [None, "wrong", KEY[:-1], KEY + "x", KEY.upper(), KEY.encode().hex()]
 )
 def test_without_the_key_nothing_is_told(server: Served, key: str | None):
-    headers = {} if key is None else {"authorization": f"Bearer {key}".encode()}
+    headers = {} if key is None else {"authorization": f"Bearer {key}"}
     for method, path in (("POST", "/chat/completions"), ("GET", "/models"), ("GET", "/models/x")):
         reply = httpx.request(method, server.url + path, headers=headers, json={"model": "x"})
         assert reply.status_code == 401 and "ragassay/" not in reply.text

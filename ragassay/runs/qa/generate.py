@@ -14,7 +14,7 @@ from typing import Any
 import dspy
 from langchain_core.runnables import RunnableConfig
 
-from ragassay.errors import FatalModelError, InputError, RagassayError, SettingsError
+from ragassay.errors import FatalModelError, InputError, RagassayError, SettingsError, StorageError
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.formats.papers import write_pairs
 from ragassay.graphs.files import case_of
@@ -213,7 +213,7 @@ async def generate_pairs(
         try:
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
-        except* FatalModelError as errors:
+        except* (FatalModelError, StorageError) as errors:
             raise first_error(errors) from None
     return _written([task.result() for task in started], out)
 
