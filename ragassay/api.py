@@ -12,6 +12,7 @@ from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.objects import response_parts
 from ragassay.graphs.qa_state import QAJob
+from ragassay.limits import line_limit
 from ragassay.options import (
     AnswerLike,
     Answers,
@@ -394,7 +395,8 @@ async def aevaluate_pairs(
     check_options(options, EvaluateKeywords)
     await in_thread(check_ready, settings_of(options, settings), options)
     tools = Toolbox.of(pairs_settings(options, settings))
-    given = read_paper_pairs(pairs, papers).first(options.get("limit"))
+    with line_limit(tools.settings.max_line_bytes):
+        given = read_paper_pairs(pairs, papers).first(options.get("limit"))
     return await judge_pairs(given, tools, _folder(options))
 
 
@@ -445,7 +447,8 @@ async def agenerate_pairs(
     check_options(options, EvaluateKeywords)
     chosen, others = settings_of(options, settings), (evaluator,)
     await in_thread(functools.partial(check_ready, others=others, file=Path(file)), chosen, options)
-    known = papers_of(papers)[: options.get("limit")]
+    with line_limit(chosen.max_line_bytes):
+        known = papers_of(papers)[: options.get("limit")]
     return await make_pairs(known, plan or QAJob(), chosen, Path(file), evaluator)
 
 

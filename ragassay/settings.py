@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +16,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSettingError
 
 from ragassay.errors import SettingsError, first_problem
+from ragassay.limits import MAX_LINE_BYTES
 from ragassay.metrics.uncertainty import parse_condition
 from ragassay.model_names import (
     DEFAULT_MODEL,
@@ -289,6 +292,11 @@ class Settings(BaseSettings):
     )
     prompts: tuple[Path, ...] = Field(
         default=(), description="A compiled prompt by `ragassay optimize`."
+    )
+    max_line_bytes: int = Field(
+        default=MAX_LINE_BYTES,
+        ge=1,
+        description="Longest line of a file in bytes; a longer one is rejected while it is read.",
     )
     local_dtype: Literal["auto", "bfloat16", "float32"] = Field(
         default="auto",
@@ -571,6 +579,8 @@ def load_settings(
     """
     fields = {name: getattr(_base, name) for name in Settings.model_fields} if _base else {}
     fields |= {name: value for name, value in given.items() if value is not None}
+    if _base is None:
+        _check_variables(os.environ)
     try:
         return Settings(**fields)
     except ValidationError as error:
@@ -585,6 +595,19 @@ def load_settings(
         raise SettingsError(
             f'{_variable(name)}: it must be a list in JSON, such as ["rubrics", "citations"]'
         ) from error
+
+
+def _check_variables(names: Iterable[str]) -> None:
+    """Refuse a variable that is one of ours but for its spelling; others may be anybody's."""
+    prefix = _variable("")
+    for variable in names:
+        name = variable.upper().removeprefix(prefix).lower()
+        if variable.upper().startswith(prefix) and name not in Settings.model_fields:
+            meant = difflib.get_close_matches(name, Settings.model_fields, n=1, cutoff=0.7)
+            if meant:
+                raise SettingsError(
+                    f"{variable}: there is no such setting; {_variable(meant[0])} may be meant"
+                )
 
 
 def _variable(name: str) -> str:

@@ -30,6 +30,16 @@ def pytest_unconfigure() -> None:
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes minutes runs where `-m` names it."""
+    if "long" in config.getoption("markexpr"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+
+
 @pytest.fixture(autouse=True)
 def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection to anything but this machine fails the test."""

@@ -35,6 +35,7 @@ from ragassay.cli.strategies import strategies
 from ragassay.cli.testbank import app as testbank_app
 from ragassay.cli.verifiers import app as verifiers_app
 from ragassay.garbage import patient_collector
+from ragassay.limits import line_limit
 
 app = typer.Typer(
     name="ragassay",
@@ -84,6 +85,7 @@ def main(
 ) -> None:
     """Options of every command."""
     context.with_resource(patient_collector())
+    context.with_resource(line_limit(_line_limit))
     if not sys.warnoptions:  # What libraries say to those who call them is no news to a reader.
         for category in (FutureWarning, RuntimeWarning):
             context.with_resource(warnings.catch_warnings(action="ignore", category=category))
@@ -94,6 +96,12 @@ def main(
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+def _line_limit() -> int:
+    from ragassay.settings import load_settings
+
+    return load_settings().max_line_bytes
 
 
 __all__ = ["app"]

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ragassay.formats.lines import RawLine
+from ragassay.formats.lines import RawLine, too_long
+from ragassay.limits import max_line_bytes
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]')
 _OPENS_ITEM = (b"[", b"{", b",")
@@ -50,19 +51,24 @@ class Pieces:
 
     start: int = 0
     pieces: list[bytes] = field(default_factory=list[bytes])
+    limit: int = field(default_factory=max_line_bytes)
+    n_bytes: int = 0
 
     def add(self, number: int, piece: bytes) -> None:
         """Add a piece of the line with this number; blanks before an item are dropped."""
         if not self.pieces:
             piece = piece.lstrip()
             self.start = number
-        if piece:
+        if piece and self.n_bytes <= self.limit:  # One that is too long is not kept whole.
             self.pieces.append(piece)
+            self.n_bytes += len(piece) + 1
 
     def item(self, number: int) -> RawLine:
         """Return the item, which ends on the line with this number, and start the next."""
         data = b"\n".join(self.pieces).rstrip()
-        self.pieces = []
+        self.pieces, self.n_bytes = [], 0
+        if len(data) > self.limit:
+            return too_long(self.start, data, self.limit, "item")
         if data:
             return RawLine(self.start, data)
         return RawLine(number, b",", problem="nothing between two commas", expected="a JSON object")
@@ -70,7 +76,7 @@ class Pieces:
     def rest(self, number: int, problem: str, expected: str) -> RawLine:
         """Return what is left at the end, as damage."""
         data = b"\n".join(self.pieces).strip()
-        self.pieces = []
+        self.pieces, self.n_bytes = [], 0
         return RawLine(self.start if data else number, data, problem, expected)
 
 

@@ -27,8 +27,16 @@ from ragassay.formats.tables import TableRow, iter_table, table_kind
 from ragassay.records import Rejection
 
 MAX_CONTENT = 2_000
+MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024
+MAX_JUNK = 10_000
+MAX_JUNK_SHARE = 0.9
+"""Of a file that has more unreadable lines than `MAX_JUNK` and this share, the rest is not read."""
+
 ROWS_NAME = "rows"
 METADATA_FIELDS = ("metadata", "meta_data")
+
+_LINE_BYTES = 100
+"""What a line takes in memory besides its bytes."""
 
 _Read = TypeVar("_Read")
 
@@ -92,9 +100,24 @@ class Item:
 def iter_items(path: Path) -> Iterator[Item | Rejection]:
     """Read JSON lines, a JSON array, a JSON document with a list of rows, or a table.
 
+    A file that is all junk is not read to its end; the last rejection says so.
+
     Raises:
         InputError: the file does not exist, is a folder or may not be opened.
     """
+    n_good = n_bad = 0
+    for item in _iter_all(path):
+        yield item
+        is_bad = isinstance(item, Rejection)
+        n_bad, n_good = n_bad + is_bad, n_good + (not is_bad)
+        if is_bad and n_bad >= MAX_JUNK and n_bad > MAX_JUNK_SHARE * (n_bad + n_good):
+            text = f"{n_bad:,} of the {n_bad + n_good:,} lines before are junk: the rest is unread"
+            place = Place(str(path), item.line + 1, f"line-{item.line + 1}", "")
+            yield place.reject(Problem("", text, "a file of records"))
+            return
+
+
+def _iter_all(path: Path) -> Iterator[Item | Rejection]:
     if kind := table_kind(path):
         yield from _table_items(iter_table(path, kind), str(path))
         return
@@ -102,12 +125,24 @@ def iter_items(path: Path) -> Iterator[Item | Rejection]:
     head = list(islice(lines, 2))
     every = chain(head, lines)
     if is_document(head):
-        yield from _document_items(list(every), str(path))
+        yield from _document_items(list(_bounded(every)), str(path))
         return
     array = is_array(head)
     for count, line in enumerate(cut_array(every) if array else every, start=1):
         label = f"item-{count}" if array else f"line-{line.number}"
         yield from _line_items(line, str(path), label)
+
+
+def _bounded(lines: Iterable[RawLine]) -> Iterator[RawLine]:
+    """Return the lines of a document, which are in memory together, up to `MAX_DOCUMENT_BYTES`."""
+    n_bytes = 0
+    for line in lines:
+        n_bytes += len(line.data) + _LINE_BYTES
+        if n_bytes > MAX_DOCUMENT_BYTES:
+            text = f"the document has more than {MAX_DOCUMENT_BYTES:,} bytes"
+            yield RawLine(line.number, b"", text, "a record a line (JSON lines)")
+            return
+        yield line
 
 
 def _table_items(rows: Iterable[TableRow], file: str) -> Iterator[Item | Rejection]:

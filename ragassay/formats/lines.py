@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from ragassay.errors import InputError
+from ragassay.formats.opening import DAMAGE, Opened, damage_text, open_binary
+from ragassay.formats.unpacking import BombError
+from ragassay.limits import max_line_bytes
 
-GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
-MAX_LINE_BYTES = 256 * 1024 * 1024
-"""A longer line is skipped unread, so that a gzip bomb cannot fill the memory."""
-
 _SKIP_BYTES = 1024 * 1024
+_MAX_SKIPPED_BYTES = 1024 * _SKIP_BYTES
 _CONTENT_BYTES = 8_000
 
 
@@ -43,71 +39,58 @@ class RawLine:
         return not self.problem and not self.data.strip()
 
 
-@contextmanager
-def open_binary(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
-    """Open a file for reading; gzip is unpacked whatever the name.
-
-    Raises:
-        InputError: there is no such file, it is a folder, or it may not be read.
-    """
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: name the file in it that is to be read")
-    try:
-        handle = path.open("rb")
-    except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist: check the path") from error
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be opened: {error}") from error
-    with handle:
-        if handle.peek(2)[:2] == GZIP_MAGIC:
-            with gzip.GzipFile(fileobj=handle, mode="rb") as unpacked:
-                yield unpacked
-        else:
-            yield handle
+def too_long(number: int, data: bytes, limit: int, what: str = "line") -> RawLine:
+    """Return a line, or what is used as one, that is above the limit; its beginning is kept."""
+    return RawLine(
+        number,
+        data[:_CONTENT_BYTES],
+        problem=f"the {what} is longer than {limit:,} bytes",
+        expected="one record a line, or a higher limit (RAGASSAY_MAX_LINE_BYTES)",
+    )
 
 
 def iter_lines(path: Path) -> Iterator[RawLine]:
-    """Read a file line by line; where unpacking fails, the last line has a problem.
+    """Read a file line by line; where it cannot be read further, the last line has a problem.
 
     Blank lines are skipped, and a byte order mark at the start is removed.
 
     Raises:
-        InputError: as `open_binary`.
+        InputError: as `open_binary`; or the file is a bomb from its beginning on.
     """
+    limit = max_line_bytes()
     with open_binary(path) as handle:
         number = 0
         while True:
             number += 1
             try:
-                line = _read_line(handle, number)
-            except (EOFError, zlib.error, OSError) as error:
-                yield RawLine(
-                    number,
-                    b"",
-                    problem=f"the file is truncated or is damaged here ({error})",
-                    expected="a whole file: copy or pack it again",
-                )
+                line = _read_line(handle, number, limit)
+            except DAMAGE as error:
+                if number == 1 and isinstance(error, BombError):
+                    raise InputError(f"{path} is refused: {error}") from error
+                whole = "a whole file: copy or pack it again"
+                yield RawLine(number, b"", problem=damage_text(error), expected=whole)
                 return
             if line is None:
-                return
+                break
             if not line.blank:
                 yield line
+        if handle.n_grown:
+            text = f"the file grew while it was read: {handle.n_grown:,} bytes are left out"
+            yield RawLine(number, b"", problem=text, expected="a file that is complete")
 
 
-def _read_line(handle: IO[bytes] | gzip.GzipFile, number: int) -> RawLine | None:
-    data = handle.readline(MAX_LINE_BYTES + 1)
+def _read_line(handle: Opened, number: int, limit: int) -> RawLine | None:
+    data = handle.readline(limit + 1)
     if not data:
         return None
     if number == 1:
         data = data.removeprefix(UTF8_BOM)
-    if len(data) <= MAX_LINE_BYTES or data.endswith(b"\n"):
+    if len(data) <= limit or data.endswith(b"\n"):
         return RawLine(number, data.rstrip(b"\r\n"))
-    rest = data
+    skipped, rest = 0, data
     while rest and not rest.endswith(b"\n"):
         rest = handle.readline(_SKIP_BYTES)
-    return RawLine(
-        number,
-        data[:_CONTENT_BYTES],
-        problem=f"the line is longer than {MAX_LINE_BYTES:,} bytes",
-        expected="one record a line",
-    )
+        skipped += len(rest)
+        if skipped > _MAX_SKIPPED_BYTES:
+            raise OSError(f"a line of more than {limit + skipped:,} bytes")
+    return too_long(number, data, limit)

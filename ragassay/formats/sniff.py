@@ -112,7 +112,7 @@ def _unrecognised(first: Item | Rejection, formats: Sequence[Format], name: str)
     if isinstance(first, Item):
         seen = f"line {first.place.line} is {found(first.fields)}"
     else:
-        seen = f"line {first.line}: {first.problem}"
+        seen = f"line {first.line}: {first.problem}; expected {first.expected}"
     hint = next(
         (h for fields, h in _ELSEWHERE if isinstance(first, Item) and fields <= first.keys), ""
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,20 +16,27 @@ from importlib import import_module
 from itertools import count, islice
 from pathlib import Path
 from typing import Literal
-from zipfile import BadZipFile, ZipFile, is_zipfile
+from zipfile import BadZipFile, ZipFile
 
 from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.formats.cells import Cell
-from ragassay.formats.lines import MAX_LINE_BYTES, RawLine, iter_lines, open_binary
+from ragassay.formats.lines import RawLine, iter_lines
+from ragassay.formats.opening import DAMAGE, damage_text, open_binary
 from ragassay.formats.problems import Problem
+from ragassay.formats.unpacking import LARGE_BYTES, MAX_RATIO
+from ragassay.limits import max_line_bytes
 
 TableKind = Literal["csv", "parquet", "excel"]
 
+MAX_WORKBOOK_BYTES = 1024 * 1024 * 1024
+"""Of an Excel workbook, unpacked: its texts are in memory."""
+
 _DELIMITERS = "\t,;"
 _COLUMN = re.compile(r"[^\W\d][\w .:/()#%?&'+*@-]{0,99}")
-_DAMAGED = (OSError, KeyError, IndexError, TypeError, SyntaxError, BadZipFile, zlib.error)
+_DAMAGED = (*DAMAGE, LookupError, TypeError, ValueError, SyntaxError, BadZipFile)
 _NOT_IN_HEADER = (b"{", b"[")
+_ENDS = ("\n", "\r")
 
 
 @dataclass(frozen=True)
@@ -58,10 +64,27 @@ def table_kind(path: Path) -> TableKind | None:
         start = handle.read(4)
     if start == b"PAR1":
         return "parquet"
-    if start == b"PK\x03\x04" and is_zipfile(path):
+    return "excel" if start == b"PK\x03\x04" and _is_workbook(path) else None
+
+
+def _is_workbook(path: Path) -> bool:
+    """Return whether a file is a workbook.
+
+    Raises:
+        InputError: It is a bomb.
+    """
+    try:
         with ZipFile(path) as packed:
-            return "excel" if "xl/workbook.xml" in packed.namelist() else None
-    return None
+            parts = {part.filename: part for part in packed.infolist()}
+    except _DAMAGED:
+        return False
+    if "xl/workbook.xml" not in parts:
+        return False
+    n_in = max(1, sum(part.compress_size for part in parts.values()))
+    n_out = sum(part.file_size for part in parts.values())
+    if n_out > max(LARGE_BYTES, MAX_RATIO * n_in) or n_out > MAX_WORKBOOK_BYTES:
+        raise InputError(f"{path} is refused: its {n_in:,} bytes unpack to {n_out:,}")
+    return True
 
 
 def iter_table(path: Path, kind: TableKind) -> Iterator[TableRow]:
@@ -100,20 +123,26 @@ def _delimiter(head: Sequence[RawLine]) -> str:
 
 def _csv_rows(path: Path) -> Iterator[TableRow]:
     delimiter = _delimiter(list(islice(iter_lines(path), 2)))
-    csv.field_size_limit(MAX_LINE_BYTES)
+    limit = max_line_bytes()
+    csv.field_size_limit(limit + 1)
     with open_binary(path) as handle:
         # What is not UTF-8 becomes lone surrogates, which reject their row by the field's name.
         text = io.TextIOWrapper(handle, "utf-8-sig", "surrogateescape", newline="")
-        lines = _Lines(text)
+        lines = _Lines(text, limit)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        columns = _columns(next(filter(None, reader), []), path)
+        try:
+            columns = _columns(next(filter(None, reader), []), path)
+        except (csv.Error, *DAMAGE) as error:
+            raise InputError(f"{path} cannot be read: its first row is not CSV: {error}") from error
         while True:
             line = lines.start_row()
             try:
                 values = next(reader, None)
                 cells = None if values is None else _cells(columns, values)
-            except (csv.Error, EOFError, OSError, zlib.error) as error:
+            except csv.Error as error:
                 cells = Problem("", f"not CSV: {error}", "a row of the table")
+            except DAMAGE as error:
+                cells = Problem("", damage_text(error), "a whole file")
             if cells is None:
                 return
             if isinstance(cells, Problem):
@@ -128,11 +157,12 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
 class _Lines:
     """The lines of a file for a CSV reader; those that a broken row swallowed can be read again."""
 
-    def __init__(self, text: Iterable[str]) -> None:
-        self._text = iter(text)
+    def __init__(self, text: io.TextIOWrapper, limit: int) -> None:
+        self._text = text
+        self._limit = limit
         self._again: deque[str] = deque()
         self._row: list[str] = []
-        self._number = 0
+        self._number = self._n_chars = 0
         self.is_damaged = False
 
     def __iter__(self) -> Iterator[str]:
@@ -142,12 +172,20 @@ class _Lines:
         if self.is_damaged:
             raise StopIteration
         try:
-            line = self._again.popleft() if self._again else next(self._text)
-        except (EOFError, OSError, zlib.error):
+            line = self._again.popleft() if self._again else self._text.readline(self._limit + 1)
+            rest = line
+            while len(rest) > self._limit and not rest.endswith(_ENDS):
+                rest = self._text.readline(self._limit + 1)
+        except DAMAGE:
             self.is_damaged = True
             raise
+        if not line:
+            raise StopIteration
         self._row.append(line)
         self._number += 1
+        self._n_chars += len(line)
+        if self._n_chars > self._limit:
+            raise csv.Error(f"a row of more than {self._limit:,} characters")
         return line
 
     @property
@@ -158,6 +196,7 @@ class _Lines:
     def start_row(self) -> int:
         """Return the number of the next row's first line."""
         self._row = []
+        self._n_chars = 0
         return self._number + 1
 
     def give_back(self) -> None:

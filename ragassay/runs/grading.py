@@ -14,6 +14,7 @@ from ragassay.formats.workbench.graded import graded
 from ragassay.formats.workbench.grades import GradeFilter, grades_of
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, write_graded_paragraphs
 from ragassay.formats.workbench.responses import response_id
+from ragassay.limits import line_limit
 from ragassay.metrics.exam import COVERED_FROM
 from ragassay.options import EvaluateKeywords, Spelling, settings_of
 from ragassay.records import (
@@ -110,9 +111,10 @@ def prepared_grading(
         )
     if testbank is not None and not isinstance(testbank, str | Path):
         raise InputError("several passages take a file of test banks")
-    passages = prepared_passages(
-        responses, options, most_words=most_words, depth=depth, settings=chosen
-    )
+    with line_limit(chosen.max_line_bytes):
+        passages = prepared_passages(
+            responses, options, most_words=most_words, depth=depth, settings=chosen
+        )
     return passages, Toolbox.of(chosen)
 
 

@@ -14,6 +14,7 @@ from ragassay.formats.answered import require_records
 from ragassay.formats.column_map import column_map
 from ragassay.formats.objects import rows_of, source_objects
 from ragassay.formats.read import answered_records
+from ragassay.limits import line_limit
 from ragassay.options import Keywords, Spelling, settings_of
 from ragassay.records import (
     ApplicationUse,
@@ -91,17 +92,18 @@ def prepared(
     nuggets = options.get("nuggets") or None
     if nuggets is not None and not isinstance(nuggets, str | Path):
         raise InputError("many answers take a file of nuggets, one answer takes a list of them")
-    job = read_job(
-        answers,
-        options.get("corpus"),
-        limit=limit,
-        questions=options.get("questions"),
-        nuggets=nuggets,
-        testbank=options.get("testbank"),
-        settings=chosen,
-        answered=answered,
-        columns=column_map(options.get("column_map")),
-    )
+    with line_limit(chosen.max_line_bytes):
+        job = read_job(
+            answers,
+            options.get("corpus"),
+            limit=limit,
+            questions=options.get("questions"),
+            nuggets=nuggets,
+            testbank=options.get("testbank"),
+            settings=chosen,
+            answered=answered,
+            columns=column_map(options.get("column_map")),
+        )
     return job, chosen
 
 

@@ -14,9 +14,10 @@ def test_all_is_sorted_and_there():
     assert all(hasattr(ragassay.formats, name) for name in names)
 
 
-def test_formats_imports_only_records_errors_extras_and_itself():
+def test_formats_imports_only_records_errors_extras_limits_and_itself():
     folder = Path(ragassay.formats.__file__).parent
-    allowed = ("ragassay.records", "ragassay.errors", "ragassay.extras", "ragassay.formats")
+    names = ("records", "errors", "extras", "limits", "formats")
+    allowed = tuple(f"ragassay.{name}" for name in names)
     for module in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ragassay"):

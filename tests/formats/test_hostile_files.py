@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
-from ragassay.formats import lines, read_corpus, read_records
+from ragassay.formats import read_corpus, read_records
 from ragassay.formats.items import MAX_CONTENT
+from ragassay.limits import line_limit
 
 GOOD = '{"id": "good", "question": "Q", "answer": "A"}'
 LAST = '{"id": "last", "question": "Q", "answer": "A"}'
@@ -73,9 +74,9 @@ def test_a_long_line_is_read_where_it_is_sound(write):
     assert len(result.records[0].answer) == 5_000_000
 
 
-def test_a_line_beyond_the_limit_is_skipped_without_being_held(write, monkeypatch):
-    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 100)
-    result = read_records(write(GOOD, "{" + " " * 3_000_000, LAST))
+def test_a_line_beyond_the_limit_is_skipped_without_being_held(write):
+    with line_limit(100):
+        result = read_records(write(GOOD, "{" + " " * 3_000_000, LAST))
     assert [record.id for record in result.records] == ["good", "last"]
     (rejection,) = result.rejections
     assert (rejection.line, rejection.problem) == (2, "the line is longer than 100 bytes")

@@ -7,14 +7,13 @@ the rest is read.
 from __future__ import annotations
 
 import codecs
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, iter_items, shown
-from ragassay.formats.lines import open_binary
+from ragassay.formats.opening import DAMAGE, damage_text, open_binary
 from ragassay.formats.output import write_values
 from ragassay.formats.papers.jats_files import iter_jats
 from ragassay.formats.papers.pdf import read_pdf
@@ -136,8 +135,8 @@ def _head(path: Path) -> bytes | Problem:
     try:
         with open_binary(path) as handle:
             head = handle.read(1024)
-    except (EOFError, zlib.error, OSError) as error:
-        return Problem("", f"the file is truncated or damaged ({error})", "a whole file")
+    except DAMAGE as error:
+        return Problem("", damage_text(error), "a whole file")
     if not head.strip():
         return Problem("", "the file is empty", _FORMS)
     return head
@@ -159,8 +158,8 @@ def read_bytes(path: Path) -> bytes | Problem:
     try:
         with open_binary(path) as handle:
             data = handle.read(MAX_FILE_BYTES + 1)
-    except (EOFError, zlib.error, OSError) as error:
-        return Problem("", f"the file is truncated or damaged ({error})", "a whole file")
+    except DAMAGE as error:
+        return Problem("", damage_text(error), "a whole file")
     if len(data) > MAX_FILE_BYTES:
         return Problem("", f"the file has more than {MAX_FILE_BYTES:,} bytes", "one of papers")
     return data

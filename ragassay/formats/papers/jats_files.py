@@ -6,7 +6,6 @@ publishers use (`&alpha;`) are read, other entities are not. One article is in m
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from html.entities import html5
 from pathlib import Path
@@ -15,7 +14,7 @@ from lxml.etree import Entity, XMLPullParser, XMLSyntaxError, tostring
 from lxml.etree import _Element as Element
 
 from ragassay.formats.items import Place, shown
-from ragassay.formats.lines import open_binary
+from ragassay.formats.opening import DAMAGE, damage_text, open_binary
 from ragassay.formats.papers.jats import read_jats
 from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.xml_parts import (
@@ -78,7 +77,7 @@ def _fed(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Problem] | No
     n_lines, n_pending = 1, 0
     try:
         with open_binary(path) as handle:
-            while chunk := handle.read(_CHUNK_BYTES):
+            while chunk := handle.read1(_CHUNK_BYTES):
                 parser.feed(chunk)
                 n_lines += chunk.count(b"\n")
                 n_pending = 0 if b"</article>" in chunk else n_pending + len(chunk)
@@ -90,9 +89,8 @@ def _fed(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Problem] | No
             yield 1, _of_root(parser.close())
     except XMLSyntaxError as error:
         yield error.lineno or n_lines, not_xml(error)
-    except (EOFError, zlib.error, OSError) as error:
-        text = f"the file is truncated or is damaged here ({error})"
-        yield n_lines, Problem("", text, WHOLE_FILE)
+    except DAMAGE as error:
+        yield n_lines, Problem("", damage_text(error), WHOLE_FILE)
 
 
 def _of_root(root: Element) -> Problem:

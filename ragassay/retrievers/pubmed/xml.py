@@ -7,19 +7,15 @@ time, and none of more than `MAX_RECORD_BYTES`.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from gzip import GzipFile
-from io import BufferedReader
 from pathlib import Path
-from typing import cast
 
 from lxml.etree import Entity, XMLPullParser, XMLSyntaxError, tostring
 from lxml.etree import _Element as Element
 
 from ragassay.formats.items import Place, shown
-from ragassay.formats.lines import open_binary
+from ragassay.formats.opening import DAMAGE, damage_text, open_binary
 from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.xml_parts import WHOLE_FILE, declares_entities, forget, line_of, not_xml
 from ragassay.records import Rejection
@@ -68,8 +64,7 @@ def iter_pubmed_xml(path: Path) -> Iterator[PubmedItem]:
     with open_binary(path) as handle:
         # read1: a plain read loses the data unpacked before the place where a gzip file is
         # truncated.
-        read = cast(GzipFile | BufferedReader, handle).read1
-        yield from _Stream(str(path)).read(iter(lambda: read(_CHUNK_BYTES), b""))
+        yield from _Stream(str(path)).read(iter(lambda: handle.read1(_CHUNK_BYTES), b""))
 
 
 def read_efetch(data: bytes, name: str = _EFETCH_NAME) -> list[PubmedItem]:
@@ -137,10 +132,9 @@ class _Stream:
         except XMLSyntaxError as error:
             self._over = True
             return self._reject(error.lineno or self._line, not_xml(error))
-        except (EOFError, zlib.error, OSError) as error:
+        except DAMAGE as error:
             self._over = True
-            text = f"the file is truncated or is damaged here ({error})"
-            return self._reject(self._line, Problem("", text, WHOLE_FILE))
+            return self._reject(self._line, Problem("", damage_text(error), WHOLE_FILE))
         self._line += chunk.count(b"\n")
         self._n_pending_bytes += len(chunk)
         if self._n_pending_bytes <= MAX_RECORD_BYTES:
