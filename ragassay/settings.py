@@ -30,6 +30,7 @@ from ragassay.model_names import (
 )
 from ragassay.prompts import RubricSet, Strategy
 from ragassay.records import PARTS, GradeWay
+from ragassay.small_files import read_small
 
 SOURCE_CHARS_LOCAL = 9_000
 """About 2,200 tokens: five abstracts, on which the embedded judge spends seconds."""
@@ -483,7 +484,7 @@ class Settings(BaseSettings):
         if not self.nugget_matcher:
             return ""
         try:
-            return hashlib.sha256(Path(self.nugget_matcher).read_bytes()).hexdigest()
+            return hashlib.sha256(read_small(Path(self.nugget_matcher))).hexdigest()
         except OSError as error:
             raise SettingsError(
                 f"nugget_matcher: {self.nugget_matcher} cannot be read: {error.strerror}"

@@ -25,6 +25,9 @@ BELOW = 4
 UNMEASURED = 5
 """A score with a `--fail-under` could not be measured."""
 
+MAX_SHOWN = 300
+"""Longest name of a file in an error."""
+
 
 class PlainGroup(typer.core.TyperGroup):
     """Says what is wrong with an option in our words, not in those of its validator."""
@@ -51,7 +54,7 @@ def errors_as_lines() -> Iterator[None]:
     except OSError as error:
         if error.filename is None:
             raise
-        _fail(f"{error.filename}: {error.strerror}", error)
+        _fail(f"{str(error.filename)[:MAX_SHOWN]}: {error.strerror}", error)
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
         raise typer.Exit(130) from None

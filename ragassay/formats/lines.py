@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragassay.errors import InputError
 from ragassay.formats.opening import DAMAGE, Opened, damage_text, open_binary
-from ragassay.formats.unpacking import BombError
 from ragassay.limits import max_line_bytes
 
 UTF8_BOM = b"\xef\xbb\xbf"
@@ -55,7 +54,7 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
     Blank lines are skipped, and a byte order mark at the start is removed.
 
     Raises:
-        InputError: as `open_binary`; or the file is a bomb from its beginning on.
+        InputError: as `open_binary`.
     """
     limit = max_line_bytes()
     with open_binary(path) as handle:
@@ -63,12 +62,16 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
         while True:
             number += 1
             try:
-                line = _read_line(handle, number, limit)
+                data = handle.readline(limit + 1)
+                if data.isspace() and data.endswith(b"\n"):
+                    continue
+                line = _line(handle, number, data, limit)
             except DAMAGE as error:
-                if number == 1 and isinstance(error, BombError):
-                    raise InputError(f"{path} is refused: {error}") from error
                 whole = "a whole file: copy or pack it again"
                 yield RawLine(number, b"", problem=damage_text(error), expected=whole)
+                return
+            except UnicodeError as error:
+                yield RawLine(number, b"", problem=str(error), expected="UTF-8: save it so")
                 return
             if line is None:
                 break
@@ -79,11 +82,13 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
             yield RawLine(number, b"", problem=text, expected="a file that is complete")
 
 
-def _read_line(handle: Opened, number: int, limit: int) -> RawLine | None:
-    data = handle.readline(limit + 1)
+def _line(handle: Opened, number: int, data: bytes, limit: int) -> RawLine | None:
+    """Return the line that begins with some data; None at the end."""
     if not data:
         return None
     if number == 1:
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise UnicodeError("the file is in UTF-16")
         data = data.removeprefix(UTF8_BOM)
     if len(data) <= limit or data.endswith(b"\n"):
         return RawLine(number, data.rstrip(b"\r\n"))

@@ -12,17 +12,12 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.formats.unpacking import GZIP_MAGIC, BombError, Unpacked
+from ragassay.small_files import special_kind
 
 DAMAGE = (EOFError, zlib.error, OSError)
 """What reading a file raises where it is truncated or damaged, or cannot be read."""
 
 _MAX_NAME = 300
-_SPECIAL = (
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
 
 
 class _AsOpened(io.FileIO):
@@ -93,9 +88,8 @@ def check_file(path: Path) -> None:
         raise InputError(f"{_shown(path)} cannot be opened: {why}") from error
     if stat.S_ISDIR(mode):
         raise InputError(f"{path} is a folder: name the file in it that is to be read")
-    for is_one, what in _SPECIAL:
-        if is_one(mode):
-            raise InputError(f"{path} is {what}, and files are read more than once: save it in one")
+    if special := special_kind(mode):
+        raise InputError(f"{path} is {special}, and files are read more than once: save it in one")
 
 
 def _shown(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -12,6 +13,9 @@ from ragassay.formats.problems import close_name, found
 from ragassay.records import Rejection
 
 MAX_SNIFFED = 1_000
+
+_WRITTEN = re.compile(r"JSON|row")
+"""What is expected of a line's words; else the file itself is damaged, and no form mends it."""
 
 _CLAIMS = "labelled claims, no answers: they train a verifier (`ragassay finetune verifier --data`)"
 _ELSEWHERE: tuple[tuple[frozenset[str], str], ...] = (
@@ -109,10 +113,12 @@ def sniff(
 
 
 def _unrecognised(first: Item | Rejection, formats: Sequence[Format], name: str) -> str:
+    if isinstance(first, Rejection) and not _WRITTEN.search(first.expected):
+        return f"{name}:{first.line}: {first.problem}; expected {first.expected}"
     if isinstance(first, Item):
         seen = f"line {first.place.line} is {found(first.fields)}"
     else:
-        seen = f"line {first.line}: {first.problem}; expected {first.expected}"
+        seen = f"line {first.line}: {first.problem}"
     hint = next(
         (h for fields, h in _ELSEWHERE if isinstance(first, Item) and fields <= first.keys), ""
     )

@@ -83,7 +83,8 @@ def whole_bytes(path: Path) -> bytes:
         raise InputError(f"{path} is empty")
     for line in lines:
         if line.problem:
-            raise InputError(f"{path}, line {line.number}: {line.problem}")
+            what = f"{line.problem}; expected {line.expected}"
+            raise InputError(f"{path}, line {line.number}: {what}")
     return b"\n".join(line.data for line in lines)
 
 

@@ -18,6 +18,7 @@ from ragassay.metrics.thresholds import Thresholds, decided_shares
 from ragassay.models.entailment import EntailmentModel, Pair, labels_known, reads_whole
 from ragassay.records import Score
 from ragassay.records.base import Frozen
+from ragassay.small_files import read_small
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +66,7 @@ class FittedThresholds(Frozen):
             SettingsError: There is none, or it is another file.
         """
         try:
-            return cls.model_validate_json(path.read_text("utf-8"))
+            return cls.model_validate_json(read_small(path))
         except (OSError, ValueError, ValidationError) as error:
             raise SettingsError(
                 f"{path} has no fitted thresholds: write it by `ragassay verifiers fit`"

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from ragassay.errors import SettingsError, first_problem
 from ragassay.records import NuggetMatcher
+from ragassay.small_files import read_small
 
 
 def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
@@ -24,7 +25,7 @@ def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
     if not path:
         return None
     try:
-        matcher = NuggetMatcher.model_validate_json(Path(path).read_bytes())
+        matcher = NuggetMatcher.model_validate_json(read_small(Path(path)))
     except OSError as error:
         raise SettingsError(f"nugget_matcher: {path} cannot be read: {error.strerror}") from error
     except ValidationError as error:

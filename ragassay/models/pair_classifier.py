@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from ragassay.errors import SettingsError
 from ragassay.models.entailment import Pair
 from ragassay.records import Frozen
+from ragassay.small_files import read_small
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +78,7 @@ class PairClassifier:
             SettingsError: There is none, or it is not a classifier.
         """
         try:
-            return cls(PairWeights.model_validate_json(path.read_text("utf-8")))
+            return cls(PairWeights.model_validate_json(read_small(path)))
         except (OSError, ValueError, ValidationError) as error:
             raise SettingsError(
                 f"{path} is not a classifier of correctness: make one in a checkout with "

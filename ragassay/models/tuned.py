@@ -17,6 +17,7 @@ from ragassay.errors import SettingsError, first_problem
 from ragassay.model_names import PROVIDER, SMOLLM2, is_ours
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256, check_digest, sha256_of
 from ragassay.records.base import Frozen
+from ragassay.small_files import read_small
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -89,7 +90,7 @@ def read_note(folder: Path) -> TunedNote:
         SettingsError: The note cannot be read, or the weights differ.
     """
     try:
-        note = TunedNote.model_validate_json((folder / NOTE).read_bytes())
+        note = TunedNote.model_validate_json(read_small(folder / NOTE))
     except ValidationError as error:
         where, problem = first_problem(error)
         raise SettingsError(f"{folder / NOTE}: {where}: {problem}") from error

@@ -183,7 +183,17 @@ def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Entailmen
     except OSError as error:
         if ":" in name or name == kind:
             raise SettingsError(f"verifier {name}: {model} is unavailable") from error
+        if Path(model).is_file():
+            raise SettingsError(
+                f"verifier {name} is a file that is no model: name a folder, a name on the hub, or "
+                "a file of `ragassay verifiers fit`"
+            ) from error
         return StandIn(name)
+    except SettingsError:
+        raise
+    except (ValueError, RecursionError) as error:  # what a model's library says of a broken one
+        said = str(error).strip().partition("\n")[0]
+        raise SettingsError(f"verifier {name} cannot be loaded: {said}") from error
 
 
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:

@@ -19,6 +19,7 @@ from ragassay.records.base import Frozen
 from ragassay.records.evaluation import Score
 from ragassay.records.run import PromptStamp
 from ragassay.records.verdicts import Usage
+from ragassay.small_files import read_small
 
 DemoValue: TypeAlias = int | str | tuple[str, ...] | tuple[int, ...]
 
@@ -149,10 +150,9 @@ def read_compiled(path: Path) -> CompiledPrompt:
             and field.
     """
     try:
-        found = CompiledPrompt.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise SettingsError(f"{path} cannot be read: {why}") from error
+        found = CompiledPrompt.model_validate_json(read_small(path))
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
     except ValidationError as error:
         field, problem = first_problem(error)
         where = f"{path}, field {field!r}" if field else f"{path}"

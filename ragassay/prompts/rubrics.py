@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 from ragassay.errors import SettingsError, first_problem
 from ragassay.prompts.texts import prompt_text
 from ragassay.records.base import Frozen
+from ragassay.small_files import read_yaml
 
 Strategy = Literal["zero_shot", "knowledge", "few_shot", "chain_of_thought"]
 """Prompting strategies of a judge (Chaudhary et al. 2024, section 3.2).
@@ -170,7 +171,7 @@ def read_rubrics(files: Iterable[Path]) -> tuple[Rubric | Criteria, ...]:
 
 def _read_file(file: Path) -> list[Rubric | Criteria]:
     try:
-        read = yaml.safe_load(file.read_text(encoding="utf-8"))
+        read = read_yaml(file)
     except OSError as error:
         raise SettingsError(f"rubrics {file} cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, yaml.YAMLError) as error:

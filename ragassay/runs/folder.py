@@ -68,6 +68,7 @@ class RunFolder:
         from filelock import FileLock, Timeout
 
         check_writable(self.path)
+        self._check_files()
         self.path.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.path / ".lock")
         try:
@@ -79,6 +80,13 @@ class RunFolder:
             yield
         finally:
             lock.release()
+
+    def _check_files(self) -> None:
+        """Refuse a folder where one of the run's files is a folder: it could not be written."""
+        reports = (self.path / name for name in ("report.md", "report.html", ".lock"))
+        for file in (*(one for one in vars(self).values() if one != self.path), *reports):
+            if file.is_dir():
+                raise InputError(f"{file} is a folder, a file is needed: choose another --out")
 
     def _claim(self, manifest: Manifest) -> None:
         if self.manifest_file.exists():
@@ -296,10 +304,20 @@ def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file completely or not at all."""
+    """Write a file completely or not at all.
+
+    Raises:
+        InputError: It cannot be written; what stood there is as it was.
+    """
     partial = path.with_name(f".{path.name}.partial")
-    with partial.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        why = "it is a folder" if path.is_dir() else error.strerror or error
+        raise InputError(f"{path} cannot be written: {why}") from error

@@ -13,6 +13,7 @@ from ragassay.metrics.rationales import JudgedReason
 from ragassay.prompts import RUBRIC_SETS, Rubric, load_rubrics
 from ragassay.records import Evaluation, Rejection
 from ragassay.runs.folder import RunFolder
+from ragassay.small_files import read_yaml
 
 OTHERS_RUBRICS = (
     "what is recited is measured against ragassay's rubrics; the judges of a file may have read "
@@ -63,7 +64,7 @@ def _rubric_texts(path: Path) -> dict[str, str]:
     import yaml
 
     try:
-        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+        read = read_yaml(path)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
     if not isinstance(read, dict) or not read:

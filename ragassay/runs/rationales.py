@@ -39,6 +39,7 @@ from ragassay.runs.engine import Event, Listener
 from ragassay.runs.folder import append_line, read_lines
 from ragassay.runs.judged_reasons import GivenReasons
 from ragassay.settings import Settings
+from ragassay.small_files import read_small
 
 CHECKED = "checked.jsonl"
 """The file of a model's labels in the folder: what stands there is not asked for again."""
@@ -203,7 +204,7 @@ def read_sheet(path: Path, reasons: Sequence[JudgedReason]) -> Labels:
             something else than yes and no.
     """
     try:
-        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
+        rows = list(csv.DictReader(io.StringIO(read_small(path).decode("utf-8-sig"))))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     known = {one.id for one in reasons}

@@ -153,9 +153,7 @@ def test_a_missing_file_and_a_folder_are_input_errors(read, tmp_path: Path):
         b"{}",
         b"[]",
         b"[1, 2, 3]",
-        b"\xff\xfe{\x00}\x00",
         b"PK\x03\x04 not text at all",
-        b"\x1f\x8b\x08\x00 no gzip",
     ],
 )
 def test_a_file_in_no_known_format_is_an_input_error_that_names_the_formats(write, content):
@@ -167,6 +165,20 @@ def test_a_file_in_no_known_format_is_an_input_error_that_names_the_formats(writ
     if content != b"[]":
         for name in ("ragassay", "ragas", "biogen-2025-b", "yescieval", "user_input"):
             assert name in message
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\xff\xfe{\x00}\x00", ":1: the file is in UTF-16; expected UTF-8: save it so"),
+        (b"\x1f\x8b\x08\x00 no gzip", ":1: the file is truncated or is damaged here"),
+    ],
+)
+def test_a_file_that_cannot_be_read_at_all_is_an_input_error_in_one_line(write, content, why):
+    with pytest.raises(InputError) as caught:
+        read_records(path := write(content))
+    assert str(caught.value).startswith(f"{path}{why}")
+    assert "\n" not in str(caught.value)
 
 
 ROW = {"user_input": "Q", "response": "A", "retrieved_contexts": ['a "]" [{ \\ b', "c,d"]}

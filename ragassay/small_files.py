@@ -1,0 +1,79 @@
+"""Read the small files that set something: prompts, rubrics, models; nobody vouches for them."""
+
+from __future__ import annotations
+
+import errno
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import yaml
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_YAML_BYTES = 1024 * 1024
+
+_SPECIAL = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def special_kind(mode: int) -> str:
+    """Return what a path is that is neither a file nor a folder; empty for those."""
+    return next((what for is_one, what in _SPECIAL if is_one(mode)), "")
+
+
+def read_small(path: Path, most: int = MAX_BYTES) -> bytes:
+    """Read a whole file.
+
+    Args:
+        path: The file.
+        most: The most bytes that it may have.
+
+    Raises:
+        OSError: It cannot be read, is a pipe or a device, or is too long; `strerror` says which.
+    """
+    special = special_kind(path.stat().st_mode)
+    if special:
+        raise OSError(errno.EINVAL, f"it is {special}, a file is needed", str(path))
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return data
+
+
+def read_yaml(path: Path) -> object:
+    """Read YAML of plain values: no tag, no alias (which can stand for billions of values).
+
+    Raises:
+        OSError: As `read_small`.
+        UnicodeDecodeError: It is not UTF-8.
+        YAMLError: It is no YAML, or more than plain.
+    """
+    import yaml
+
+    text = read_small(path, MAX_YAML_BYTES).decode("utf-8-sig")
+    try:
+        return yaml.load(text, Loader=_plain_loader())
+    except (RecursionError, ValueError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise yaml.YAMLError(why) from error
+
+
+def _plain_loader() -> type[yaml.SafeLoader]:
+    import yaml
+
+    class PlainLoader(yaml.SafeLoader):
+        """Reads no alias."""
+
+        def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+            if self.check_event(yaml.AliasEvent):
+                mark = self.peek_event().start_mark
+                raise yaml.YAMLError(f"an alias (*) on line {mark.line + 1}: write it out")
+            return super().compose_node(parent, index)
+
+    return PlainLoader
