@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Place, shown
+from ragassay.formats.items import JunkCount, Place, shown
 from ragassay.formats.json_values import find_bad_value
 from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.output import whole_file
@@ -31,6 +31,7 @@ def read_columns(
         InputError: The file cannot be opened.
     """
     rejections: list[Rejection] = []
+    junk = JunkCount(path)
     for line in iter_lines(path):
         columns = _columns(line, separator)
         problem = columns if isinstance(columns, Problem) else add(line.number, columns)
@@ -38,6 +39,8 @@ def read_columns(
             text = shown(line.data.decode("utf-8", "backslashreplace"))
             place = Place(str(path), line.number, f"line-{line.number}", text)
             rejections.append(place.reject(problem))
+        if end := junk.end(line.number, problem is not None):
+            return [*rejections, end]
     return rejections
 
 

@@ -97,6 +97,28 @@ class Item:
         return frozenset((*self.fields, *self.around, *nested))
 
 
+@dataclass
+class JunkCount:
+    """Counts the lines of a file that cannot be read, and ends one that is all junk.
+
+    Without it, millions of rejections would fill the memory.
+    """
+
+    path: Path
+    n_bad: int = 0
+    n_lines: int = 0
+
+    def end(self, line: int, is_bad: bool) -> Rejection | None:
+        """Count a line; return the last rejection of a file that is not to be read further."""
+        self.n_lines += 1
+        self.n_bad += is_bad
+        if not is_bad or self.n_bad < MAX_JUNK or self.n_bad <= MAX_JUNK_SHARE * self.n_lines:
+            return None
+        text = f"{self.n_bad:,} of {self.n_lines:,} lines cannot be read: the rest is left unread"
+        place = Place(str(self.path), line + 1, f"line-{line + 1}", "")
+        return place.reject(Problem("", text, "a file of records"))
+
+
 def iter_items(path: Path) -> Iterator[Item | Rejection]:
     """Read JSON lines, a JSON array, a JSON document with a list of rows, or a table.
 
@@ -105,15 +127,12 @@ def iter_items(path: Path) -> Iterator[Item | Rejection]:
     Raises:
         InputError: the file does not exist, is a folder or may not be opened.
     """
-    n_good = n_bad = 0
+    junk = JunkCount(path)
     for item in _iter_all(path):
         yield item
-        is_bad = isinstance(item, Rejection)
-        n_bad, n_good = n_bad + is_bad, n_good + (not is_bad)
-        if is_bad and n_bad >= MAX_JUNK and n_bad > MAX_JUNK_SHARE * (n_bad + n_good):
-            text = f"{n_bad:,} of the {n_bad + n_good:,} lines before are junk: the rest is unread"
-            place = Place(str(path), item.line + 1, f"line-{item.line + 1}", "")
-            yield place.reject(Problem("", text, "a file of records"))
+        line = item.line if isinstance(item, Rejection) else 0
+        if end := junk.end(line, isinstance(item, Rejection)):
+            yield end
             return
 
 

@@ -67,11 +67,13 @@ def read_reviews(path: Path) -> tuple[Review, ...]:
     if not path.exists():
         return ()
     found: list[Review] = []
-    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, 1):
         try:
             found += [Review.model_validate_json(line)] if line.strip() else []
         except ValidationError as error:
-            if line.endswith(b"}"):  # else it was torn
+            is_torn = number == len(lines) and line.startswith(b"{") and not line.endswith(b"}")
+            if not is_torn:
                 problem = error.errors()[0]["msg"]
                 raise InputError(f"{path}:{number}: no review: {problem}") from error
     return tuple(found)

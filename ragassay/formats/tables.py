@@ -247,14 +247,18 @@ def _excel_rows(path: Path) -> Iterator[TableRow]:
     need("openpyxl")
     excel = import_module("openpyxl")
     try:
-        book = excel.load_workbook(path, read_only=True, data_only=True)
-        for sheet in book.worksheets:
-            rows = sheet.iter_rows(values_only=True)
-            columns = _columns(next(rows, ()), path)
-            for line, values in enumerate(rows, 1):
-                cells = {n: _cell(v) for n, v in zip(columns, values, strict=False) if n}
-                if any(value is not None for value in cells.values()):
-                    yield TableRow(line, cells)
-        book.close()
+        # An open file: by its name, it would refuse one that ends in anything else.
+        with path.open("rb") as file:
+            book = excel.load_workbook(file, read_only=True, data_only=True)
+            for sheet in book.worksheets:
+                rows = sheet.iter_rows(values_only=True)
+                columns = _columns(next(rows, ()), path)
+                for line, values in enumerate(rows, 1):
+                    cells = {n: _cell(v) for n, v in zip(columns, values, strict=False) if n}
+                    if any(value is not None for value in cells.values()):
+                        yield TableRow(line, cells)
+            book.close()
+    except InputError:
+        raise
     except _DAMAGED as error:
         raise InputError(f"{path} cannot be read as an Excel workbook: {error}") from error

@@ -137,8 +137,12 @@ def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
     try:
         text = data.decode("utf-8")
         mark = "\t" if "\t" in text.partition("\n")[0] else ","
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=mark)
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
         rows = [(reader.line_num, row) for row in reader]
+        names = reader.fieldnames or []
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"{path} names the column {twice!r} twice: rename one of them")
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as CSV ({error}); expected {_SHAPES}") from error
     numbers = [line.number for line in iter_lines(path)]

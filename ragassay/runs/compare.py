@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -124,7 +125,7 @@ def compare(
         InputError: A folder has no run or is given twice, there are fewer than two systems, or no
             system has a score.
     """
-    paths = [Path(folder).resolve() for folder in folders]
+    paths = [Path(os.path.realpath(folder)) for folder in folders]
     twice = next((path for path, n in Counter(paths).items() if n > 1), None)
     if twice is not None:
         raise InputError(f"{twice} is given twice; give each run once")
@@ -258,7 +259,7 @@ def _systems(runs: Sequence[_Run]) -> dict[str, list[Evaluation]]:
 
 def _run_names(runs: Sequence[_Run]) -> list[str]:
     """Name folders by their last part, or by their whole path where that is the same."""
-    parts = [run.path.resolve().name for run in runs]
+    parts = [Path(os.path.realpath(run.path)).name for run in runs]
     if len(set(parts)) == len(parts):
         return parts
     return [str(run.path) for run in runs]

@@ -193,12 +193,17 @@ def _read_text(path: Path, name: str) -> _Read:
 
 def _decoded(data: bytes) -> str | Problem:
     encoding = "utf-8-sig"
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        encoding = "utf-32"
+    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     elif any(byte in data for byte in _BINARY):
         return Problem("", "the file is not text", _FORMS)
     try:
-        return data.decode(encoding)
+        text = data.decode(encoding)
+        if "\x00" in text:
+            return Problem("", "the file has NUL characters in it: it is not text", _FORMS)
+        return text
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         text = f"not {encoding.removesuffix('-sig').upper()}: byte 0x{data[error.start]:02x}"

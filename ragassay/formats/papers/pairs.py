@@ -109,7 +109,10 @@ def _table_items(path: Path) -> Iterator[Item | Rejection]:
     header = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=header.count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    names = [name.strip().lower() for name in next(rows, [])]
+    try:
+        names = [name.strip().lower() for name in next(rows, [])]
+    except csv.Error as error:
+        raise InputError(f"{path} begins with no CSV ({error}); expected:\n{SHAPES}") from error
     if recognise({name.upper() if len(name) == 1 else name for name in names}, (PAIR,)) is None:
         expected = f"expected a header with question and answer, or:\n{SHAPES}"
         raise InputError(f"{path} begins with {found_text(header)}; {expected}")

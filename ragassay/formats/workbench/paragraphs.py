@@ -28,7 +28,7 @@ from pydantic import (
 )
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Place, content_of, shown
+from ragassay.formats.items import JunkCount, Place, content_of, shown
 from ragassay.formats.json_values import find_bad_value, parse_json
 from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.output import JsonRow, write_values
@@ -221,6 +221,7 @@ def read_graded_paragraphs(path: Path) -> ParagraphResult:
     """
     queries: dict[str, QueryParagraphs] = {}
     rejections: list[Rejection] = []
+    junk = JunkCount(path)
     for line in iter_lines(path):
         text = line.data[:8_000].decode("utf-8", "backslashreplace")
         place = Place(str(path), line.number, f"line-{line.number}", shown(text))
@@ -232,6 +233,9 @@ def read_graded_paragraphs(path: Path) -> ParagraphResult:
             rejections.append(place.reject(query))
         else:
             queries[query.query_id] = query
+        if end := junk.end(line.number, isinstance(query, Problem)):
+            rejections.append(end)
+            break
     if not queries:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
         raise InputError(f"{path} has no graded paragraphs{first}: expected {SHAPE}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ragassay.formats.items import Item, Place, shown
+from ragassay.formats.items import Item, JunkCount, Place, shown
 from ragassay.formats.lines import iter_lines
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import IdText, Row
@@ -65,6 +65,7 @@ def iter_responses(path: Path) -> Iterator[Item | Rejection]:
     Raises:
         InputError: the file cannot be opened.
     """
+    junk = JunkCount(path)
     for line in iter_lines(path):
         text = shown(line.data[:8_000].decode("utf-8", "backslashreplace"))
         place = Place(str(path), line.number, f"line-{line.number}", text)
@@ -73,6 +74,10 @@ def iter_responses(path: Path) -> Iterator[Item | Rejection]:
         yield from rejections
         if isinstance(query, Problem):
             yield place.reject(query)
+        if end := junk.end(line.number, isinstance(query, Problem)):
+            yield end
+            return
+        if isinstance(query, Problem):
             continue
         for paragraph in query.paragraphs:
             for n, system in enumerate(systems_of(paragraph) or (None,)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -32,7 +33,7 @@ def find_sources(given: Sequence[Path]) -> list[Path]:
     files: list[Path] = []
     for path in given:
         files += _files_in(path) if path.is_dir() else [_checked(path)]
-    unique = list({path.resolve(): path for path in files}.values())
+    unique = list({os.path.realpath(path): path for path in files}.values())
     names = [path.name for path in unique]
     for name in names:
         if names.count(name) > 1:

@@ -1,0 +1,71 @@
+"""Every reader, given every hostile content, says what is wrong, and fails in no other way."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hostile.hostile_files import CONTENTS, GOOD, READERS, outcome
+
+NOTHING = {"empty", "blank", "bom"}
+TEXT = {
+    *("utf-16", "utf-32", "numbers", "null", "text", "list", "deep lists", "whole deep lists"),
+    *("wrong rows", "open quote", "open quote in the header", "same columns"),
+    *("yaml laughs", "yaml tag"),
+}
+SILENT = {
+    "claims": {*NOTHING, "object"},  # Its fields are checked where they are used.
+    "claims to learn": NOTHING,
+    "evidence": set(CONTENTS),  # It reads along in a file whose lines another reader reports.
+    "matches": NOTHING,
+    "medline": NOTHING,
+    "papers": TEXT,  # Any text may be a paper.
+    "responses": NOTHING,
+    "reviews": NOTHING,
+}
+"""Where there is nothing to say."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("hostile")
+    for name, content in CONTENTS.items():
+        (made / name).write_bytes(content)
+    os.mkfifo(made / "pipe")
+    (made / "loop").symlink_to(made / "loop")
+    (made / "lost").symlink_to(made / "nowhere")
+    (made / "folder").mkdir()
+    return made
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_reader_says_what_is_wrong_with_each(reader: str, folder: Path):
+    silent = SILENT.get(reader, set())
+    found = {name: outcome(READERS[reader], folder / name) for name in CONTENTS}
+    assert {name for name, (_, said) in found.items() if not said} <= silent
+    assert "root:" not in str(found)  # of /etc/passwd, which an entity names
+    assert not Path("pwned").exists()
+
+
+@pytest.mark.parametrize("name", ["pipe", "loop", "lost", "/dev/zero", "/dev/null", "a" * 5_000])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_reader_refuses_what_is_no_file(reader: str, name: str, folder: Path):
+    if (reader, name) in {("reviews", "lost"), ("reviews", "a" * 5_000)}:
+        pytest.skip("a run without reviews has none")
+    result, said = outcome(READERS[reader], folder / name)
+    assert result is None and len(said) < 600
+    assert any(
+        word in said for word in ("pipe", "device", "symbolic", "leads nowhere", "too long", "kind")
+    )
+
+
+def test_what_follows_a_hostile_line_is_read(folder: Path):
+    path = folder / "lines.jsonl"
+    bad = [content for content in CONTENTS.values() if content and b"\n" not in content.strip()]
+    lines = [one.strip() for one in bad if not one.startswith((b"\xff\xfe", b"\x1f\x8b"))]
+    path.write_bytes(b"\n".join([GOOD.encode(), *lines, GOOD.replace("good", "last").encode()]))
+    result, said = outcome(READERS["answers"], path)
+    assert [one.id for one in result.records] == ["good", "last"]  # type: ignore[attr-defined]
+    assert len(result.rejections) >= len(lines)  # type: ignore[attr-defined]
+    assert "nested too deeply" in said and "lone surrogate" in said
