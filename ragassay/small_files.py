@@ -68,7 +68,15 @@ def _plain_loader() -> type[yaml.SafeLoader]:
     import yaml
 
     class PlainLoader(yaml.SafeLoader):
-        """Reads no alias."""
+        """Reads no alias, and only text that UTF-8 can write."""
+
+        def construct_scalar(self, node: yaml.ScalarNode) -> str:
+            text = super().construct_scalar(node)
+            if isinstance(text, str) and "\0" in text:
+                raise yaml.YAMLError(f"a NUL character on line {node.start_mark.line + 1}")
+            if isinstance(text, str):
+                text.encode("utf-8")
+            return text
 
         def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
             if self.check_event(yaml.AliasEvent):

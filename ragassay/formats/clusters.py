@@ -52,6 +52,8 @@ def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int],
     except ValidationError as error:
         where, problem = first_problem(error)
         raise InputError(f"{path}: {where or 'the file'}: {problem}") from error
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(
             f"{path}: an answer_sentence_id is not a system and a number, as M26-2"

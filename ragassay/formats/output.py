@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -54,9 +54,11 @@ def whole_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
                 yield handle
         part.replace(path)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error}") from error
+        why = "it is a folder" if path.is_dir() else error.strerror or error
+        raise InputError(f"{path} cannot be written: {why}") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
 
 
 def json_bytes(value: object) -> bytes:

@@ -19,6 +19,7 @@ from ragassay.errors import InputError
 from ragassay.formats.claims import iter_claims
 from ragassay.formats.items import Item, Place, iter_items
 from ragassay.formats.lines import iter_lines
+from ragassay.formats.opening import check_file
 from ragassay.formats.read import ReadResult, read_records
 from ragassay.formats.sniff import Format
 from ragassay.records import (
@@ -64,8 +65,9 @@ def read_reviews(path: Path) -> tuple[Review, ...]:
     Raises:
         InputError: A whole line is no review.
     """
-    if not path.exists():
+    if not path.is_symlink() and not path.exists():
         return ()
+    check_file(path)
     found: list[Review] = []
     lines = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines, 1):

@@ -22,7 +22,7 @@ SILENT = {
     "medline": NOTHING,
     "papers": TEXT,  # Any text may be a paper.
     "responses": NOTHING,
-    "reviews": NOTHING,
+    "reviews": {*NOTHING, "deep objects"},  # A last line that is cut off is left out.
 }
 """Where there is nothing to say."""
 
@@ -48,22 +48,19 @@ def test_a_reader_says_what_is_wrong_with_each(reader: str, folder: Path):
     assert not Path("pwned").exists()
 
 
-@pytest.mark.parametrize("name", ["pipe", "loop", "lost", "/dev/zero", "/dev/null", "a" * 5_000])
+@pytest.mark.parametrize("name", ["pipe", "loop", "lost", "/dev/zero", "/dev/null"])
 @pytest.mark.parametrize("reader", READERS)
 def test_a_reader_refuses_what_is_no_file(reader: str, name: str, folder: Path):
-    if (reader, name) in {("reviews", "lost"), ("reviews", "a" * 5_000)}:
-        pytest.skip("a run without reviews has none")
     result, said = outcome(READERS[reader], folder / name)
     assert result is None and len(said) < 600
-    assert any(
-        word in said for word in ("pipe", "device", "symbolic", "leads nowhere", "too long", "kind")
-    )
+    assert any(word in said for word in ("pipe", "device", "symbolic", "leads nowhere", "kind"))
 
 
 def test_what_follows_a_hostile_line_is_read(folder: Path):
     path = folder / "lines.jsonl"
     bad = [content for content in CONTENTS.values() if content and b"\n" not in content.strip()]
-    lines = [one.strip() for one in bad if not one.startswith((b"\xff\xfe", b"\x1f\x8b"))]
+    starts = (b"\xff\xfe", b"\x1f\x8b")
+    lines = [one.strip() for one in bad if one.strip() and not one.startswith(starts)]
     path.write_bytes(b"\n".join([GOOD.encode(), *lines, GOOD.replace("good", "last").encode()]))
     result, said = outcome(READERS["answers"], path)
     assert [one.id for one in result.records] == ["good", "last"]  # type: ignore[attr-defined]

@@ -113,6 +113,9 @@ def _table_items(path: Path) -> Iterator[Item | Rejection]:
         names = [name.strip().lower() for name in next(rows, [])]
     except csv.Error as error:
         raise InputError(f"{path} begins with no CSV ({error}); expected:\n{SHAPES}") from error
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{path} names the column {twice!r} twice: rename one of them")
     if recognise({name.upper() if len(name) == 1 else name for name in names}, (PAIR,)) is None:
         expected = f"expected a header with question and answer, or:\n{SHAPES}"
         raise InputError(f"{path} begins with {found_text(header)}; {expected}")

@@ -1,0 +1,78 @@
+"""Files that set something: rubrics, prompts, matchers, verifiers, sheets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hostile.hostile_files import CONTENTS
+
+from ragassay.errors import RagassayError, SettingsError
+from ragassay.models.fitted_verifier import FittedThresholds
+from ragassay.models.nugget_matcher import opened_matcher
+from ragassay.models.pair_classifier import PairClassifier
+from ragassay.prompts.compiled import read_compiled
+from ragassay.prompts.rubrics import read_rubrics
+from ragassay.runs.judged_reasons import _rubric_texts
+from ragassay.runs.rationales import read_sheet
+from ragassay.settings import load_settings
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "rubrics": lambda path: read_rubrics([path]),
+    "texts of rubrics": _rubric_texts,
+    "prompt": read_compiled,
+    "matcher": lambda path: opened_matcher(str(path), "all-MiniLM-L6-v2"),
+    "thresholds": FittedThresholds.read,
+    "classifier": PairClassifier.read,
+    "sheet": lambda path: read_sheet(path, ()),
+    "hash of the matcher": lambda path: (
+        load_settings(nugget_matcher=str(path)).nugget_matcher_sha256
+    ),
+}
+PACKED = {name for name in CONTENTS if "bomb" in name}
+
+
+@pytest.mark.parametrize("reader", [name for name in READERS if not name.startswith("hash")])
+def test_a_hostile_file_is_refused(reader: str, tmp_path: Path):
+    path = tmp_path / "file"
+    mappings = {"object"} if reader == "texts of rubrics" else set[str]()
+    for name in CONTENTS.keys() - mappings:
+        path.write_bytes(CONTENTS[name])
+        with pytest.raises(RagassayError, match="file"):
+            READERS[reader](path)
+    assert not Path("pwned").exists()
+
+
+@pytest.mark.parametrize("what", ["pipe", "device", "folder", "loop"])
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_no_file_is_refused(reader: str, what: str, tmp_path: Path):
+    path = tmp_path / "file"
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero" if what == "device" else path)
+    with pytest.raises(RagassayError, match="file"):
+        READERS[reader](path)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a: &a [x]\nb: *a", r"an alias \(\*\) on line 2: write it out"),
+        ("a: " + "[" * 5_000, "nested too deeply"),
+        ("!!python/object/apply:os.system ['touch pwned']", "could not determine a constructor"),
+        ("x" * 1_100_000, "it has more than 1,048,576 bytes"),
+        ("rubrics: {2: 3}", "a mapping with question and scale"),
+        ("rubrics: {a: {question: Q, scale: {1: a, 1: b}}}", "rubrics"),
+        ("rubrics: {2001-99-99: {}}", "month must be in 1..12|a mapping"),
+    ],
+)
+def test_yaml_is_plain(text: str, why: str, tmp_path: Path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=why):
+        read_rubrics([path])
