@@ -127,8 +127,13 @@ def iter_items(path: Path) -> Iterator[Item | Rejection]:
     Raises:
         InputError: the file does not exist, is a folder or may not be opened.
     """
+    yield from until_junk(_iter_all(path), path)
+
+
+def until_junk(items: Iterable[Item | Rejection], path: Path) -> Iterator[Item | Rejection]:
+    """Return the items of a file, up to where it turns out to be all junk."""
     junk = JunkCount(path)
-    for item in _iter_all(path):
+    for item in items:
         yield item
         line = item.line if isinstance(item, Rejection) else 0
         if end := junk.end(line, isinstance(item, Rejection)):

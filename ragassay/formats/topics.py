@@ -25,6 +25,7 @@ from ragassay.formats.items import (
     iter_items,
     read_once,
     shown,
+    until_junk,
 )
 from ragassay.formats.json_values import parse_json
 from ragassay.formats.lines import iter_lines
@@ -59,7 +60,7 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         InputError: the file cannot be opened, or has no topic.
     """
     topics, rejections = read_once(
-        _topics(path),
+        until_junk(_topics(path), path),
         read=lambda item: validate(TopicRow, item.fields),
         key_of=lambda topic: topic.id,
         repeated=lambda topic, _: Problem(

@@ -12,6 +12,7 @@ import pytest
 from hostile.hostile_files import laughs, outcome
 
 from ragassay.errors import InputError
+from ragassay.formats import read_corpus
 from ragassay.formats.papers.files import read_papers
 from ragassay.retrievers.pubmed.xml import iter_pubmed_xml, read_efetch
 
@@ -35,10 +36,10 @@ class Asked(http.server.BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def outside() -> Iterator[str]:
     with http.server.HTTPServer(("127.0.0.1", 0), Asked) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/x"
         server.shutdown()
     assert Asked.n == 0
@@ -74,7 +75,8 @@ def test_entities_do_not_expand(depth: int, tmp_path: Path):
     assert "entities" in found[0].problem or "not XML" in found[0].problem  # type: ignore[union-attr]
     path = tmp_path / "a.xml"
     path.write_bytes(laughs(depth, "article"))
-    assert "entities" in read_papers(path).rejections[0].problem
+    said = read_papers(path).rejections[0].problem
+    assert "entities" in said or "Maximum entity" in said
 
 
 def test_one_long_entity_that_is_named_often_does_not_expand():
@@ -133,7 +135,5 @@ def test_a_folder_of_papers_reads_on_after_each_hostile_file(tmp_path: Path):
 def test_a_corpus_of_nothing_but_a_bomb_is_an_error(tmp_path: Path):
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(b"1" * 20_000_000))
-    from ragassay.formats import read_corpus
-
     with pytest.raises(InputError, match="a bomb"):
         read_corpus(path)
