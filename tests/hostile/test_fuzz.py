@@ -70,6 +70,7 @@ files = st.one_of(contents, contents, contents.map(lambda data: gzip.compress(da
 def check(reader: str, path: Path, n_examples: int) -> None:
     @settings(
         max_examples=n_examples,
+        deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
     )
