@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import yaml
@@ -70,7 +70,7 @@ def _plain_loader() -> type[yaml.SafeLoader]:
     class PlainLoader(yaml.SafeLoader):
         """Reads no alias, and only text that UTF-8 can write."""
 
-        def construct_scalar(self, node: yaml.ScalarNode) -> str:
+        def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
             text = super().construct_scalar(node)
             if isinstance(text, str) and "\0" in text:
                 raise yaml.YAMLError(f"a NUL character on line {node.start_mark.line + 1}")

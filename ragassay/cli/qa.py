@@ -210,9 +210,9 @@ def keep(
         from ragassay.runs.folder import RunFolder
         from ragassay.runs.qa.filter import filter_pairs, least_scores
 
-        folder = RunFolder(run)
-        folder.manifest()
-        found = filter_pairs(folder.evaluations(), least_scores(least or ["2"]))
+        folder, scores = RunFolder(run), least_scores(least or ["2"])
+        folder.manifest()  # Raises where there is no run.
+        found = filter_pairs(folder.evaluations(), scores)
         write_pairs(found.pairs, out)
         kept = count_text(len(found.pairs), "pair")
         typer.echo(f"{out}: {kept} kept, {len(found.dropped)} rated too low")

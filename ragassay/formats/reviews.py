@@ -69,13 +69,11 @@ def read_reviews(path: Path) -> tuple[Review, ...]:
         return ()
     check_file(path)
     found: list[Review] = []
-    lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
         try:
             found += [Review.model_validate_json(line)] if line.strip() else []
         except ValidationError as error:
-            is_torn = number == len(lines) and line.startswith(b"{") and not line.endswith(b"}")
-            if not is_torn:
+            if not line.startswith(b"{") or line.endswith(b"}"):  # else it was torn
                 problem = error.errors()[0]["msg"]
                 raise InputError(f"{path}:{number}: no review: {problem}") from error
     return tuple(found)
