@@ -182,12 +182,11 @@ def _gate(changes: Sequence[Change], margin: float | None) -> int:
 
 
 def _print(comparison: SystemComparison) -> None:
-    from rich.console import Console
-
     from ragassay.reports.comparison import leaderboard_table, pair_test_table
     from ragassay.reports.text import count_text
+    from ragassay.terminal import open_console
 
-    console = Console()
+    console = open_console()
     for board in comparison.boards:
         console.print(leaderboard_table(board))
         if 0 < len(board.tests) <= MOST_PAIRS:

@@ -6,12 +6,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NoReturn
 
 import typer
 import typer.core
 
 from ragassay.errors import plain_words
+from ragassay.terminal import safe_streams, write_red
 
 OK = 0
 FAILED = 1
@@ -30,7 +32,15 @@ MAX_SHOWN = 300
 
 
 class PlainGroup(typer.core.TyperGroup):
-    """Says what is wrong with an option in our words, not in those of its validator."""
+    """Says what is wrong with an option in our words, not in those of its validator.
+
+    And whatever a command writes, its errors included, is safe for a terminal.
+    """
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line."""
+        with safe_streams():
+            return super().main(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -61,7 +71,8 @@ def errors_as_lines() -> Iterator[None]:
 
 
 def _fail(why: str, error: Exception) -> NoReturn:
-    typer.secho(f"error: {why}", err=True, fg="red" if _is_colourful() else None)
+    say = write_red if _is_colourful() else partial(typer.echo, err=True)
+    say(f"error: {why}")
     raise typer.Exit(FAILED) from error
 
 

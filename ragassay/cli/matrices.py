@@ -26,10 +26,9 @@ def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | No
         found = {**beside, "matrices": [matrix_fields(matrix) for matrix in matrices]}
         typer.echo(json.dumps(found, indent=2))
         return
-    from rich.console import Console
-
     from ragassay.reports.matrices import matrix_table
+    from ragassay.terminal import open_console
 
-    console = Console()
+    console = open_console()
     for matrix in matrices:
         console.print(matrix_table(matrix))

@@ -248,12 +248,11 @@ def _print(found: JudgeMatrix, as_json: bool) -> None:
     if as_json:
         print_matrices(found.matrices, _fields(found))
         return
-    from rich.console import Console
-
     from ragassay.reports.self_preference import favourite_table, self_preference_table
+    from ragassay.terminal import open_console
 
     print_matrices(found.matrices, None)
-    console = Console()
+    console = open_console()
     console.print(favourite_table(found.favourites))
     if found.self_preferences:
         console.print(self_preference_table(found.self_preferences))

@@ -79,12 +79,11 @@ def meta_evaluate(
 
 
 def _print(found: MetaEvaluation) -> None:
-    from rich.console import Console
-
     from ragassay.reports.labels import one_line
     from ragassay.reports.trust import trust_tables, unaligned_lines
+    from ragassay.terminal import open_console
 
-    console = Console()
+    console = open_console()
     n_fitting = found.n_labels - len(found.alignment.unaligned)
     headline = f"{found.judge} against {n_fitting:,} of {found.n_labels:,} labels of people"
     console.print(one_line(headline), style="bold", markup=False, highlight=False)

@@ -147,9 +147,10 @@ def _fields(item: ShelfItem) -> dict[str, object]:
 
 
 def _print_shelf(items: Sequence[ShelfItem]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from ragassay.terminal import open_console
 
     table = Table("model", "what it does", "size", "from", box=None)
     table.columns[0].no_wrap = True
@@ -157,7 +158,7 @@ def _print_shelf(items: Sequence[ShelfItem]) -> None:
     for item in items:
         size = _size(item.n_bytes) if item.is_installed else "missing"
         table.add_row(*(Text(cell) for cell in (item.name, item.role, size, item.source)))
-    Console().print(table)
+    open_console().print(table)
 
 
 def _size(n_bytes: int) -> str:
@@ -165,9 +166,9 @@ def _size(n_bytes: int) -> str:
 
 
 def _print_card(item: ShelfItem) -> None:
-    from rich.console import Console
+    from ragassay.terminal import open_console
 
-    console = Console()
+    console = open_console()
     console.print(item.name, style="bold", markup=False, highlight=False)
     lines = [f"{item.role}; {item.source}, {_size(item.n_bytes)}"]
     card = item.card
@@ -192,9 +193,10 @@ def _print_card(item: ShelfItem) -> None:
 
 
 def _print_figures(figures: Sequence[CardFigure]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from ragassay.terminal import open_console
 
     table = Table("task", "data", "metric", "value", "interval", "n", box=None)
     for figure in figures:
@@ -202,7 +204,7 @@ def _print_figures(figures: Sequence[CardFigure]) -> None:
         interval = "" if None in ends else f"{figure.low:.3g} to {figure.high:.3g}"
         told = (figure.task, figure.data, figure.metric, f"{figure.value:.3g}", interval)
         table.add_row(*(Text(cell) for cell in (*told, f"{figure.n:,}")))
-    console = Console()
+    console = open_console()
     console.print(table)
     for command in dict.fromkeys(figure.command for figure in figures):
         console.print(f"again by: {command}", markup=False, highlight=False, soft_wrap=True)
@@ -210,16 +212,16 @@ def _print_figures(figures: Sequence[CardFigure]) -> None:
 
 def _print_bounds(bounds: Sequence[Bound]) -> None:
     """Print what a model's verdicts need, and how many of them have it."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES, view_bound
+    from ragassay.terminal import open_console
 
     table = Table(*BOUNDS_TITLES, box=None)
     for bound in bounds:
         table.add_row(*(Text(cell) for cell in view_bound(bound)))
-    console = Console()
+    console = open_console()
     for line in ("", BOUNDS_NOTE):
         console.print(line, markup=False, highlight=False)
     console.print(table)

@@ -26,9 +26,9 @@ def shown_phase(what: str, enabled: bool) -> Iterator[None]:
     if not enabled:
         yield
         return
-    from rich.console import Console
+    from ragassay.terminal import open_console
 
-    with Console(stderr=True).status(what):
+    with open_console(stderr=True).status(what):
         yield
 
 
@@ -40,16 +40,15 @@ def print_run(
     audit: Audit | None = None,
 ) -> None:
     """Print headline, tables, the judge's card, and the report's path."""
-    from rich.console import Console
-
     from ragassay.reports import answer_table, headline, score_table, system_table
     from ragassay.reports.application import application_text
     from ragassay.reports.cascade_view import cascade_lines
     from ragassay.reports.findings_view import looks_text, undecided_text
     from ragassay.reports.panel_view import panel_lines
     from ragassay.reports.text import count_text
+    from ragassay.terminal import open_console
 
-    console = Console()
+    console = open_console()
     where = f"Report: {folder / 'report.html'}"
     console.print(headline(summary), style="bold", markup=False, highlight=False)
     if summary.application is not None:
@@ -117,13 +116,12 @@ def _measured(summary: Summary) -> Summary:
 
 def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     """Print who graded, what each system covers, and where to go on."""
-    from rich.console import Console
-
     from ragassay.reports.exam_evaluation import cover_sheet
     from ragassay.reports.sheets import sheet_table
     from ragassay.runs.grading import GRADED_FILE, covers
+    from ragassay.terminal import open_console
 
-    console = Console()
+    console = open_console()
     for kind, table in covers(graded).items():
         console.print(f"By {kind}s:", style="bold")
         console.print(sheet_table(cover_sheet(table)))
@@ -145,21 +143,19 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
 
 def print_certificate(audit: Audit) -> None:
     """Print the judge's certificate."""
-    from rich.console import Console
-
     from ragassay.reports.audit import certificate_table
+    from ragassay.terminal import open_console
 
-    Console().print(certificate_table(audit))
+    open_console().print(certificate_table(audit))
 
 
 def print_audit(audit: Audit, folder: Path) -> None:
     """Print certificate, mean ratings, every attack, and the page's path."""
-    from rich.console import Console
-
     from ragassay.reports.audit import attack_table, ratings_table
     from ragassay.reports.certificate import view_certificate
+    from ragassay.terminal import open_console
 
-    console = Console()
+    console = open_console()
     headline = view_certificate(audit).headline
     console.print(headline, style="bold", markup=False, highlight=False)
     print_certificate(audit)
@@ -213,11 +209,11 @@ def print_rejections(rejections: Sequence[Rejection]) -> None:
 
 def print_corpus(folder: Path) -> None:
     """Print a corpus's contents and its source files."""
-    from rich.console import Console
     from rich.table import Table
 
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.corpus import DiskCorpus
+    from ragassay.terminal import open_console
 
     corpus = DiskCorpus(folder)
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -225,7 +221,7 @@ def print_corpus(folder: Path) -> None:
     for file in corpus.ledger.files:
         counts = (f"{n:,}" for n in (file.n_articles, file.n_deleted, file.n_rejected))
         table.add_row(file.name, *counts, "yes" if file.is_complete else "no")
-    console = Console()
+    console = open_console()
     console.print(
         f"{folder}: {count_text(len(corpus), 'article')}, {n_bytes / 2**20:,.1f} MiB", markup=False
     )

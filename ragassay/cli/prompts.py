@@ -26,10 +26,10 @@ def list_prompts() -> None:
     Those with a star can be compiled by `ragassay optimize`.
     """
     with errors_as_lines():
-        from rich.console import Console
         from rich.table import Table
 
         from ragassay.optimizers.compiling.showing import prompt_lines
+        from ragassay.terminal import open_console
 
         table = Table("agent", "SHA-256", "fields", "says")
         for line in prompt_lines():
@@ -37,7 +37,7 @@ def list_prompts() -> None:
             star = " *" if line.can_compile else ""
             said = line.instruction[:N_CHARS].rstrip() + "..."
             table.add_row(line.name + star, line.sha256[:12], fields, said)
-        Console().print(table)
+        open_console().print(table)
 
 
 @app.command()

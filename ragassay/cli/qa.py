@@ -231,11 +231,10 @@ def default_folder(pairs: Path, what: str = "qa") -> Path:
 
 
 def _show(judged: JudgedPairs, folder: Path) -> None:
-    from rich.console import Console
-
     from ragassay.reports.qa.terminal import qa_lines
+    from ragassay.terminal import open_console
 
-    console = Console()
+    console = open_console()
     for found in qa_lines(judged.report):
         console.print(found)
     if judged.given.unused:

@@ -46,20 +46,19 @@ def read(
     Exit codes: 0 done; 1 error; 2 wrong usage; 3 some file or line was rejected.
     """
     with errors_as_lines():
-        from rich.console import Console
-
         from ragassay.cli.output import print_rejections
         from ragassay.errors import InputError
         from ragassay.formats.papers import read_papers, write_papers
         from ragassay.reports.papers import paper_sheet
         from ragassay.reports.sheets import sheet_table
+        from ragassay.terminal import open_console
 
         found = read_papers(papers)
         print_rejections(found.rejections)
         if not found.papers:
             raise InputError(f"{papers}: no paper could be read")
         every = [_with_keywords(one) if keywords else one for one in found.papers]
-        Console().print(sheet_table(paper_sheet(every)))
+        open_console().print(sheet_table(paper_sheet(every)))
         if out is not None:
             write_papers(every, out)
             typer.echo(f"wrote {out}", err=True)

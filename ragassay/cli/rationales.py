@@ -111,9 +111,9 @@ def _show(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
         return
     if quiet:
         return
-    from rich.console import Console
+    from ragassay.terminal import open_console
 
-    console = Console()
+    console = open_console()
     judges = ", ".join(dict.fromkeys(one.judge for one in found.given.reasons))
     headline = f"{len(found.given.reasons)} reasons of {judges}"
     console.print(headline, style="bold", markup=False, highlight=False)

@@ -63,11 +63,10 @@ def list_runs(
         if not runs:
             typer.echo(f"{folder} has no runs")
             return
-        from rich.console import Console
-
         from ragassay.reports.past_runs import past_run_lines
+        from ragassay.terminal import open_console
 
-        console = Console(highlight=False)
+        console = open_console()
         for line in past_run_lines(runs):
             console.print(line)
 

@@ -43,9 +43,9 @@ def show_sheets(
         found = [{"title": one.title, "rows": sheet_rows(one)} for one in sheets]
         typer.echo(json.dumps(found, indent=2))
         return
-    from rich.console import Console
+    from ragassay.terminal import open_console
 
-    console = Console()
+    console = open_console()
     for sheet in sheets if shown is None else shown:
         console.print(sheet_table(sheet, limit or None))
     if not sheets:

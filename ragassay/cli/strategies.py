@@ -117,13 +117,12 @@ def _show(study: StrategyStudy, written: tuple[Path, ...], as_json: bool, quiet:
 
 
 def _print(study: StrategyStudy) -> None:
-    from rich.console import Console
-
     from ragassay.cli.output import print_rejections
     from ragassay.reports.strategies import strategies_headline, strategy_tables
     from ragassay.reports.text import count_text
+    from ragassay.terminal import open_console
 
-    console = Console()
+    console = open_console()
     headline = strategies_headline(study.judge, study.n_answers, study.n_labels)
     console.print(headline, style="bold", markup=False, highlight=False)
     for table in strategy_tables(study.rubrics):

@@ -31,16 +31,15 @@ def opened_bank(path: Path) -> BankFile:
 
 def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) -> None:
     """Print items, and who changed them."""
-    from rich.console import Console
-
     from ragassay.reports.testbanks import bank_rows, history_table, items_table
     from ragassay.runs.testbanks import all_history
+    from ragassay.terminal import open_console
 
     if as_json:
         for row in (row for bank in banks for row in bank_rows(bank, with_history)):
             typer.echo(json.dumps(row, ensure_ascii=False))
         return
-    console = Console()
+    console = open_console()
     for bank in banks:
         console.print(items_table(bank))
         if with_history and (said := all_history(bank)):
@@ -71,13 +70,12 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
 
 def edit_bank(file: BankFile, asked: Asked, author: Author, query: str) -> BankFile:
     """Change a bank by option, or in the user's editor; print what was changed."""
-    from rich.console import Console
-
     from ragassay.cli.editor import edit_in_editor, require_terminal
     from ragassay.reports.testbanks import history_table
     from ragassay.runs.testbank_edit import asked_reviews, kept
     from ragassay.runs.testbank_text import edited_by_hand
     from ragassay.runs.testbanks import read_bank_file
+    from ragassay.terminal import open_console
 
     if asked.is_empty:
         require_terminal("--item ID with --text, --answer or --remove, or --add QUERY TEXT")
@@ -87,7 +85,7 @@ def edit_bank(file: BankFile, asked: Asked, author: Author, query: str) -> BankF
     else:
         new = kept(file, asked_reviews(file, asked, author))
     if new:
-        Console().print(history_table(new))
+        open_console().print(history_table(new))
     else:
         typer.echo("nothing changed")
     return read_bank_file(file.path)

@@ -14,7 +14,7 @@ from ragassay.formats.problems import wrong
 from ragassay.formats.shapes import is_list
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0+)?")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _TRUTHS = {"true": True, "false": False}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -146,11 +146,25 @@ def write_exam_queries(queries: Iterable[ExamQuery], path: Path) -> None:
     write_values([texts], path)
 
 
-_TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>", re.DOTALL | re.IGNORECASE)
+_OPENING = re.compile(r"<top(?:ic)?\b[^<>]*>", re.IGNORECASE)
+_CLOSING = re.compile(r"</top(?:ic)?>", re.IGNORECASE)
 _NUMBER = re.compile(
-    r"""(?:number|id)\s*=\s*["']([^"']+)["']|<num>\s*(?:Number:)?\s*([^\s<]+)""", re.IGNORECASE
+    r"""(?:number|id)\s*=\s*["']([^"']+)["']|<num>\s*+(?:Number:\s*+)?([^\s<]+)""", re.IGNORECASE
 )
 _TITLE = re.compile(r"<(?:title|query|question)>([^<]*)", re.IGNORECASE)
+
+
+def _topics(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each topic with the line that it begins in."""
+    line, place = 1, 0
+    while opening := _OPENING.search(text, place):
+        closing = _CLOSING.search(text, opening.end())
+        if closing is None:
+            return
+        line += text.count("\n", place, opening.start())
+        yield line, text[opening.start() : closing.end()]
+        line += text.count("\n", opening.start(), closing.end())
+        place = closing.end()
 
 
 def _of_tags(path: Path, data: bytes) -> QueryFile:
@@ -158,12 +172,11 @@ def _of_tags(path: Path, data: bytes) -> QueryFile:
     text = data.decode("utf-8", "replace")
     queries: dict[str, ExamQuery] = {}
     rejections: list[Rejection] = []
-    for topic in _TOPIC.finditer(text):
-        number, title = _NUMBER.search(topic[0]), _TITLE.search(topic[2])
+    for line, topic in _topics(text):
+        number, title = _NUMBER.search(topic), _TITLE.search(topic)
         name = (number[1] or number[2]) if number else ""
         query = " ".join(html.unescape(title[1]).split()) if title else ""
         query = query.removeprefix("Topic:").strip()
-        line = text.count("\n", 0, topic.start()) + 1
         problem = None
         if not name or not query:
             missing = "title" if name else "num"
@@ -171,7 +184,7 @@ def _of_tags(path: Path, data: bytes) -> QueryFile:
         elif name in queries:
             problem = Problem("num", f"the topic {found_text(name)} appeared before", "unique ids")
         if problem:
-            place = Place(str(path), line, f"line-{line}", shown(topic[0]))
+            place = Place(str(path), line, f"line-{line}", shown(topic))
             rejections.append(place.reject(problem))
         else:
             queries[name] = ExamQuery(name, query)

@@ -19,7 +19,9 @@ from ragassay.formats.rows import IdText, Row
 from ragassay.formats.shapes import is_object
 
 _MARK = r"<\|(?:multi_|other_)?cit\|>"
-_CITED = re.compile(rf"\s*[\[(][^\[\]()]*{_MARK}[^\[\]()]*[\])]|\s*{_MARK}")
+_CITED = re.compile(
+    rf"(?<!\s)\s*+(?:[\[(](?=[^\[\]()]*[\])])[^\[\]()]*{_MARK}[^\[\]()]*[\])]|{_MARK})"
+)
 """Citation-Integrity's mark in place of a citation: brackets around one contain other citations;
 the text after one without brackets belongs to the sentence."""
 

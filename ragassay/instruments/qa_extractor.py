@@ -30,16 +30,17 @@ EXTRACTOR = "sentences by rule"
 
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _CITATION = re.compile(
-    r"\s*\((?:see (?:also )?)?(?:figs?|tables?|refs?|eqs?|sections?|schemes?|supplementary)\b"
-    r"[^()]*\)|\s*\[\]|\s*\[\d[\d,\s\u2013-]*\]"
-    r"|\s*\((?:[^()]*\bet al\b[^()]*|[^()]*\b(?:19|20)\d\d[a-z]?)\)",
+    r"(?<!\s)\s*+(?:"
+    r"\((?:see (?:also )?)?(?:figs?|tables?|refs?|eqs?|sections?|schemes?|supplementary)\b"
+    r"[^()]*\)|\[\]|\[\d[\d,\s\u2013-]*\]"
+    r"|\((?=[^()]*\))(?:[^()]*\bet al\b[^()]*|[^()]*\b(?:19|20)\d\d[a-z]?)\))",
     re.IGNORECASE,
 )
 _TIE = re.compile(
     r"(?:However|Therefore|Thus|Hence|Moreover|Furthermore|In addition|Additionally|Finally|"
     r"Consequently|Nevertheless|Meanwhile|In general|Generally|In fact|Indeed|Besides|Also), "
 )
-_GAP = re.compile(r"\s+(?=[.,;])")
+_GAP = re.compile(r"(?<!\s)\s++(?=[.,;])")
 _NAME = re.compile(r"\w[A-Z]|[A-Za-z]\d")
 _COMMON_ENDING = re.compile(
     r"(?:ing|tion|sion|ment|ity|ed|al|ic|ive|ance|ence|sis|ism|ous|ics|logy|ine|ol|ide|ate|ness|"
@@ -62,7 +63,7 @@ _GENERIC = frozenset(
 )
 """Words that tell nothing of what a paper is about, without their last s."""
 _SHORT_FORM = re.compile(
-    r"(?<![\w\u2013-])(?:[\w/-]*[A-Z][\w/-]*[A-Z][\w/-]*|[A-Z]\d{2,})(?![\w-])"
+    r"(?<![\w\u2013-])(?:(?<!/)[\w/-]*[A-Z][\w/-]*[A-Z][\w/-]*|[A-Z]\d{2,})(?![\w-])"
 )
 _FORMULA = re.compile(r"(?:[A-Z][a-z]?\d*){1,3}\d|(?:[A-Z][a-z]\d*){2,}|[A-Z][a-z]?O|NaCl|HCl|KCl")
 _KNOWN = frozenset("DNA RNA GC MS HPLC NMR PCR UV IR USA EU HIV ATP GC-MS LC-MS".split())

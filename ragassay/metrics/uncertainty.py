@@ -81,8 +81,8 @@ def parse_condition(text: str) -> Condition:
         'entropy>1 or confidence<0.5'
     """
     ways = tuple(
-        tuple(_term(part, text) for part in re.split(r"\s+and\s+", way.strip()))
-        for way in re.split(r"\s+or\s+", text.strip().lower())
+        tuple(_term(part, text) for part in way.strip().split(" and "))
+        for way in " ".join(text.lower().split()).split(" or ")
     )
     written = " or ".join(" and ".join(map(_written, way)) for way in ways)
     return Condition(written, ways)

@@ -49,7 +49,7 @@ class Piece:
     def words(self) -> str:
         """The text without markers, white space normalised."""
         plain = " ".join(self.text.replace(MASK, " ").split())
-        return re.sub(r"\s+([.,;:!?])", r"\1", plain)
+        return re.sub(r" ([.,;:!?])", r"\1", plain)
 
     def changed(self, text: str) -> Piece:
         """Return the piece with another text, which has the same masks."""

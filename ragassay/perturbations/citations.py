@@ -55,8 +55,8 @@ def cite_retracted(answer: CutAnswer, material: Material) -> Damage | None:
     if answer.is_listed:
         other = replace(piece, citations=(*piece.citations, marker), is_changed=True)
     else:
-        ending = re.search(r"[.!?]?[\"')\]]*\s*$", piece.text)
-        at = ending.start() if ending else len(piece.text)
+        at = len(piece.text.rstrip().rstrip("\"')]"))
+        at -= piece.text[:at].endswith((".", "!", "?"))
         text = f"{piece.text[:at].rstrip()} {MASK}{piece.text[at:]}"
         n_before = piece.text[:at].count(MASK)
         markers = (*piece.markers[:n_before], f"[{marker}]", *piece.markers[n_before:])

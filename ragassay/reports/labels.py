@@ -6,6 +6,7 @@ import re
 from typing import Literal, NamedTuple
 
 from ragassay.records import Failure, FailureReason, Finding
+from ragassay.terminal import CONTROLS, REORDERING
 
 Tone = Literal["good", "plain", "weak", "bad", "undecided", "unscored"]
 Severity = Literal["serious", "caution", "note"]
@@ -131,11 +132,8 @@ JUDGED = frozenset(
 )
 """Kinds of findings that somebody judged, and may be wrong about."""
 
-_SPACES = dict.fromkeys((0x09, 0x0A, 0x0D), " ")
-_CONTROLS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), "\ufffd")
-# Reordering characters could change how a line of a terminal or a table reads.
-_REORDERING = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")
-_ONE_LINE = _CONTROLS | _REORDERING | _SPACES
+_SPACES = dict.fromkeys((0x09, 0x0A, 0x0D, 0x2028, 0x2029), " ")
+_ONE_LINE = dict.fromkeys((*CONTROLS, *REORDERING), "\ufffd") | _SPACES
 _PAGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ragassay.records import Usage
 from ragassay.runs.engine import Event, Listener
+from ragassay.terminal import open_console, safe_streams
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -32,9 +33,7 @@ def shown_progress(
     if not enabled:
         yield lambda event: None
         return
-    from rich.markup import escape
-
-    with _bar() as progress:
+    with _bar() as progress, safe_streams():
         task = progress.add_task(description, total=n_records, detail="")
         totals = Event()
 
@@ -53,7 +52,7 @@ def shown_progress(
             shown = description if is_done or not begun else begun
             progress.update(
                 task,
-                description=escape(shown),
+                description=shown,
                 completed=totals.n_records,
                 detail=_detail(totals),
             )
@@ -73,7 +72,7 @@ def shown_steps(n_steps: int, description: str, enabled: bool) -> Iterator[Calla
     if not enabled:
         yield lambda: None
         return
-    with _bar() as progress:
+    with _bar() as progress, safe_streams():
         task = progress.add_task(description, total=n_steps, detail="")
         yield lambda: progress.advance(task)
 
@@ -84,11 +83,10 @@ def shown_build(enabled: bool) -> Iterator[Callable[[BuildEvent], None]]:
     if not enabled:
         yield lambda event: None
         return
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=open_console(stderr=True)) as progress, safe_streams():
         task = progress.add_task("reading")
 
         def listen(event: BuildEvent) -> None:
@@ -109,7 +107,7 @@ def shown_embedding(n_articles: int, enabled: bool) -> Iterator[Callable[[EmbedE
     if not enabled:
         yield lambda event: None
         return
-    with _bar() as progress:
+    with _bar() as progress, safe_streams():
         task = progress.add_task("embedding", total=n_articles, detail="")
 
         def listen(event: EmbedEvent) -> None:
@@ -122,10 +120,9 @@ def shown_embedding(n_articles: int, enabled: bool) -> Iterator[Callable[[EmbedE
 
 def track(items: Collection[T], description: str) -> Iterator[T]:
     """Iterate with a bar on stderr."""
-    from rich.console import Console
     from rich.progress import track as rich_track
 
-    yield from rich_track(items, description, console=Console(stderr=True))
+    yield from rich_track(items, description, console=open_console(stderr=True))
 
 
 def _detail(totals: Event) -> str:
@@ -140,7 +137,6 @@ def _detail(totals: Event) -> str:
 
 
 def _bar() -> Progress:
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -151,12 +147,12 @@ def _bar() -> Progress:
     )
 
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[detail]}"),
-        console=Console(stderr=True),
+        TextColumn("{task.fields[detail]}", markup=False),
+        console=open_console(stderr=True),
         transient=False,
     )

@@ -39,7 +39,7 @@ _KINDS: dict[SectionKind, str] = {
     ),
 }
 _NUMBER = r"(?:(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})\.?|(?P<roman>[IVX]{1,5})\.|[A-Z]\.)\s+"
-_LINE = re.compile(rf"(?P<marks>#{{1,6}}\s+)?(?:{_NUMBER})?(?P<title>\S.*?)\s*[:.]?\s*#*")
+_LINE = re.compile(rf"(?P<marks>#{{1,6}}\s++)?(?:{_NUMBER})?(?P<title>\S.*)")
 _PATTERNS: dict[SectionKind, re.Pattern[str]] = {
     kind: re.compile(words, re.IGNORECASE) for kind, words in _KINDS.items()
 }
@@ -91,7 +91,7 @@ def read_heading(line: str) -> Heading | None:
     match = _LINE.fullmatch(line) if len(line) <= _MOST_CHARS else None
     if match is None:
         return None
-    title, marks = match["title"].strip(), (match["marks"] or "").strip()
+    title, marks = _without_end(match["title"]), (match["marks"] or "").strip()
     kind, number = kind_of_heading(title), match["number"] or ""
     if kind is None and not marks and not (number and _looks_like_title(title, line)):
         return None
@@ -99,6 +99,12 @@ def read_heading(line: str) -> Heading | None:
         return None  # A word of a sentence or a table, alone on its line.
     depth = len(marks) or (number.count(".") + 1 if number else 0)
     return Heading(title, number, depth, kind)
+
+
+def _without_end(title: str) -> str:
+    """Return a title without the colon or full stop, and the marks of Markdown, at its end."""
+    first, rest = title[0], title[1:].rstrip("#").rstrip()
+    return first + (rest[:-1].rstrip() if rest.endswith((":", ".")) else rest)
 
 
 def _looks_like_title(title: str, line: str) -> bool:

@@ -202,9 +202,9 @@ def _grouped(element: Element, may_need: bool) -> str:
 
 
 _MOST_TEX = 20_000
-_TEX_DOCUMENT = re.compile(r"\\begin\{document\}(.*?)\\end\{document\}", re.DOTALL)
+_TEX_BEGIN, _TEX_END = r"\begin{document}", r"\end{document}"
 _TEX_WRAPPER = re.compile(
-    r"\\(?:math|text|operatorname|mbox|left|right|big+)[a-z]*\s*(?=[{(\[|)\]])"
+    r"\\(?:math|text|operatorname|mbox|left|right|big)[a-z]*\s*(?=[{(\[|)\]])"
 )
 _TEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _TEX_SIGNS = {
@@ -230,8 +230,8 @@ _TEX_SIGN = re.compile(
 
 def _plain_tex(tex: str) -> str:
     tex = tex[:_MOST_TEX]
-    document = _TEX_DOCUMENT.search(tex)
-    text = (document[1] if document else tex).replace("$", "")
+    document, ended, _ = tex.partition(_TEX_BEGIN)[2].partition(_TEX_END)
+    text = (document if ended else tex).replace("$", "")
     text = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[0]], _TEX_WRAPPER.sub("", text))
     text = _TEX_FRACTION.sub(r"(\1)/(\2)", text)
     return flat(re.sub(r"[{}\\]", "", text))

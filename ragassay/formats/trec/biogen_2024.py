@@ -33,7 +33,7 @@ CONTACT, UNCUT, RUN_FIELD = "contact_email", "uncut_answer", "run."
 
 _PMID = r"(?:PMID:?\s*)?[0-9]{1,18}"
 _MARKER = re.compile(rf"\[\s*({_PMID}(?:\s*[,;]\s*{_PMID})*)\s*\]", re.IGNORECASE)
-_END = re.compile(r"\s*[.!?]+[\"')\u201d\u2019]*\s*$")
+_END = re.compile(r"(?<!\s)\s*+(?<![.!?])[.!?]++[\"')\u201d\u2019]*+\s*$")
 
 
 class RunRow(Row):

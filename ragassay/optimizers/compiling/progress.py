@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -21,17 +20,18 @@ def shown_steps(enabled: bool) -> Iterator[Steps]:
     if not enabled:
         yield Steps()
         return
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from ragassay.terminal import open_console
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[detail]}"),
+        TextColumn("{task.fields[detail]}", markup=False),
     )
     # Keep this stream: optimizers' own output to stderr goes to a file meanwhile.
-    console = Console(file=sys.stderr)
+    console = open_console(stderr=True)
     with Progress(
         *columns, console=console, redirect_stdout=False, redirect_stderr=False
     ) as progress:
