@@ -33,7 +33,7 @@ SIGNS: dict[str, Callable[[float, float], bool]] = {
 
 MET, MISSED, UNKNOWN = "met", "missed", "could not be measured"
 
-_BOUND = re.compile(r"\s*(>=|<=|>|<|)\s*(.+?)\s*")
+_BOUND = re.compile(r"(>=|<=|>|<|)\s*+(.+)")
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _is_bound(value: object) -> bool:
 
 def bound_of(name: str, text: str | float) -> tuple[str, float]:
     """Return the sign and the number of a bound; a number alone is the least value."""
-    match = _BOUND.fullmatch(str(text))
+    match = _BOUND.fullmatch(str(text).strip())
     try:
         return match[1] or ">=", float(match[2])  # type: ignore[index]
     except (TypeError, ValueError) as error:

@@ -43,7 +43,7 @@ _ITEM = re.compile(
 )
 _WHOLE_DOI = re.compile(rf"({_DOI_PREFIX})({_REGISTRANT}\S+)", re.IGNORECASE)
 _WHOLE_PMID = re.compile(rf"{_PREFIX}({_NUMBER})", re.IGNORECASE)
-_ENUMERATION = re.compile(r"(?:^|[:;,\n]|\b(?:and|or))\s*$", re.IGNORECASE)
+_ENUMERATION = re.compile(r"(?:^|[:;,\n]|\b(?:and|or))[^\S\n]*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -45,14 +45,14 @@ _SETTLED = re.compile(
     r"|it is (?:clear|true) that|everyone knows|surely|no doubt)\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|\([^()]*\)")
+_QUOTED = re.compile(r"\"[^\"]*\"|\u201c[^\u201c\u201d]*\u201d|\([^()]*\)")
 _SECOND_CLAUSE = re.compile(
-    rf"\b(?:and|as well as)\s+(?:then|also|in turn)?,?\s*{_ASKING}\b"
+    rf"\b(?:and|as well as)\s++(?:then|also|in turn)?+,?+\s*+{_ASKING}\b"
     rf"|,\s*and\s+(?:{_ASKING}|{_AUXILIARY})\b|\bif so,?\s+(?:{_ASKING}|{_AUXILIARY})\b"
     rf"|;\s*(?:{_ASKING}|{_AUXILIARY})\b",
     re.IGNORECASE,
 )
-_OPENS_ASKING = re.compile(rf"^(?:\W*\w+\s+){{0,3}}?(?:{_ASKING}|{_AUXILIARY})\b", re.IGNORECASE)
+_OPENS_ASKING = re.compile(rf"^(?:\W*+\w++\s++){{0,3}}?(?:{_ASKING}|{_AUXILIARY})\b", re.IGNORECASE)
 _TO_READER = re.compile(
     r"^(?:have|do|did|are|were|will)\s+you\b|\byou\s+(?:want|plan|wish|intend)\b",
     re.IGNORECASE,

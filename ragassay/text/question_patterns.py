@@ -53,7 +53,7 @@ VALUE = re.compile(
 HAS_NUMBER = re.compile(
     rf"an? (?P<what>(?:[\w-]+ ){{0,3}}[\w-]+) of (?:about |approximately )?{NUMBER}"
 )
-AFTER_VALUE = re.compile(r"\s*(?:\([^()]*\))?\s*(?:[.,;]|and\b|which\b)")
+AFTER_VALUE = re.compile(r"\s*+(?:\([^()]*\)\s*+)?(?:[.,;]|and\b|which\b)")
 QUANTITY = re.compile(
     r"\b(?:rate|temperature|concentration|limit|value|sensitivity|proportion|percentage|fraction|"
     r"ratio|yield|diameter|thickness|length|width|size|area|volume|mass|weight|density|content|"
@@ -153,9 +153,10 @@ WEAK_WAY = re.compile(
     r"process(?:es)?)\b"
 )
 HEDGED_END = re.compile(
-    r"(?:\s*\b(?:most likely|likely|mainly|mostly|partly|probably|possibly|primarily|largely|"
-    r"in part|perhaps|either|presumably|simply|just|not only|only|be|been))+$"
+    r"\b(?:most likely|likely|mainly|mostly|partly|probably|possibly|primarily|largely|"
+    r"in part|perhaps|either|presumably|simply|just|not only|only|be|been)$"
 )
+LONGEST_HEDGE = 12
 ADJUNCT = re.compile(
     r"^(?P<where>(?:In|For|At|During|Under|Among|Within) (?!addition|general|contrast|"
     r"fact|particular|comparison|example|instance|turn|summary|conclusion|principle|"

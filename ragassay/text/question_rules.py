@@ -245,13 +245,23 @@ def _way(subject: str, clause: _Clause) -> tuple[QuestionKind, str] | None:
     return "way", f"How {clause.verb} {subject} {found['kept']}"
 
 
+def _without_hedges(text: str) -> str:
+    """Return a text without the hedges at its end; in one pass, however many there are."""
+    end = len(text)
+    while found := say.HEDGED_END.search(text, max(0, end - say.LONGEST_HEDGE), end):
+        end = found.start()
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
+
+
 def _cause(subject: str, clause: _Clause) -> tuple[QuestionKind, str] | None:
     found = say.CAUSE.match(clause.rest) if clause.verb in say.AUXILIARY else None
     if found and clause.rest.startswith("have "):
         return None
     if clause.verb in say.PAST and not (found and " than " in found["kept"]):
         return None
-    kept = say.HEDGED_END.sub("", found["kept"]) if found else ""
+    kept = _without_hedges(found["kept"]) if found else ""
     if re.search(rf"\b(?:and|or|but) (?:{'|'.join(say.AUXILIARY)})\b", kept):
         return None
     is_thing = clause.verb in say.BE and kept and kind_of_word(kept.split()[-1]) == "noun"

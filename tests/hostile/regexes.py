@@ -22,6 +22,7 @@ FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4}
 ANYWHERE = ("search", "match", "fullmatch")
 TRIED_AT = {"match": "match", "fullmatch": "fullmatch"}
 """All other methods begin at every character, as `search` does."""
+LIKELY = " a1.\n[(\"'<"
 ORDINARY = "a1A0 \t\n.,;:-_/\\'\"()[]{}<>=+*#%@!?|&^~$x\u00e9\u0130\u2013\u2019\u3002\x00"
 
 
@@ -143,30 +144,45 @@ def _flags(call: ast.Call, known: dict[str, object]) -> int:
     return int(_value(given[0], known)) if given else 0
 
 
-def worst_texts(one: Expression, n: int, seed: int = 0) -> Iterator[str]:
-    """Texts of about n characters: what the expression nearly matches, again and again."""
+@dataclass(frozen=True)
+class Attack:
+    """A text of any length: a piece, again and again, between a beginning and an end."""
+
+    before: str
+    piece: str
+    after: str = "\x00"
+
+    def text(self, one: Expression, n: int) -> str | bytes:
+        """Return about n characters, as the expression takes them."""
+        n_times = max((n - len(self.before)) // len(self.piece), 1)
+        text = self.before + self.piece * n_times + self.after
+        return text if isinstance(one.pattern, str) else text.encode("latin-1", "replace")
+
+
+def attacks(one: Expression, seed: int = 0) -> list[Attack]:
+    """What an expression nearly matches, again and again; the likeliest to be slow come first."""
     pattern = one.pattern if isinstance(one.pattern, str) else one.pattern.decode("latin-1")
     flags = one.flags & ~re.UNICODE if isinstance(one.pattern, bytes) else one.flags
     tree = parser.parse(pattern, flags)
-    samples = [_Sampler(random.Random(seed + turn)) for turn in range(4)]
-    wholes = [sampler.of(tree) for sampler in samples]
-    pumps: dict[tuple[str, str], None] = {}
-    literals = {chr(value) for kind, value in _nodes(tree) if kind is sre.LITERAL}
-    for character in {*ORDINARY, *literals}:
-        pumps["", character] = None
-        for whole in wholes[:1]:
-            pumps[whole, character] = None
-    for whole in wholes:
-        for end in range(1, min(len(whole), 40) + 1):
-            pumps["", whole[:end]] = None
-    for sampler in samples:
-        for before, body in sampler.repeated:
-            pumps[before, body] = None
-            pumps["", body] = None
-            pumps["", before + body] = None
-    for before, body in pumps:
-        if body:
-            yield before + body * max((n - len(before)) // len(body), 1)
+    samplers = [_Sampler(random.Random(seed + turn)) for turn in range(4)]
+    wholes = [sampler.of(tree) for sampler in samplers]
+    repeated = [pair for sampler in samplers for pair in sampler.repeated]
+    literals = sorted({chr(value) for kind, value in _nodes(tree) if kind is sre.LITERAL})
+    found = [("", character) for character in LIKELY]
+    found += [(before, body) for before, body in repeated]
+    found += [("", before + body) for before, body in repeated]
+    found += [("", body) for _, body in repeated]
+    found += [
+        (whole[:end], character)
+        for whole in wholes[:1]
+        for end in (len(whole) // 2, None)
+        for character in LIKELY
+    ]
+    found += [("", whole[:end]) for whole in wholes for end in range(1, min(len(whole), 40) + 1)]
+    found += [
+        (before, character) for before in ("", wholes[0]) for character in (*ORDINARY, *literals)
+    ]
+    return [Attack(*pair) for pair in dict.fromkeys(found) if pair[1]]
 
 
 def _nodes(tree: Any) -> Iterator[tuple[Any, Any]]:
@@ -190,7 +206,7 @@ def _parts(kind: Any, value: Any) -> list[Any]:
 
 
 class _Sampler:
-    """Writes a text that an expression would match, and notes what it may repeat, and after what."""
+    """Writes a text that an expression would match, and notes its repeats."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance

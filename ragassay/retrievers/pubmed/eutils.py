@@ -21,7 +21,7 @@ _ATTEMPTS = 5
 _ATTEMPTS_UNREACHABLE = 2
 _LONGEST_WAIT_S = 120.0
 _WHOLE_SET = re.compile(rb"(?:</PubmedArticleSet\s*>|<PubmedArticleSet\s*/>)\s*\Z")
-_XML_ERROR = re.compile(rb"<ERROR>\s*(.*?)\s*</ERROR>", re.DOTALL)
+_XML_ERROR = re.compile(rb"<ERROR>((?:(?!</?ERROR>).)*+)</ERROR>", re.DOTALL)
 _NO_SUCH_ID = re.compile(rb"(?:<ERROR>|\A)\s*(?:ID[ +]list[ +]is[ +]empty|Empty id list)", re.I)
 
 
@@ -168,7 +168,7 @@ def _problem(body: bytes) -> str:
         complete = "idlist" in reply.get("esearchresult", {}) or "records" in reply
         return "" if complete else f"an unknown reply: {_excerpt(body)}"
     if error := _XML_ERROR.search(body[:2000]):
-        return error[1].decode(errors="replace")
+        return error[1].strip().decode(errors="replace")
     if _WHOLE_SET.search(body[-100:]):
         return ""
     return f"an unknown or cut reply: {_excerpt(body)}"

@@ -1,0 +1,101 @@
+"""No regular expression of the package takes longer than its text is long.
+
+They are found in the source, so that a new one is tried, too. A text that takes a moment is tried
+at four times its length: four times the work where it is linear, sixteen where it is quadratic.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hostile.regexes import Attack, Expression, attacks, expressions
+
+from ragassay import errors
+from ragassay.formats.papers import headings
+from ragassay.prompts.verifiers import load_verifier_kinds
+from ragassay.text import context_marks
+
+VARIABLES = {
+    ("ragassay/errors.py", "pattern"): tuple(pattern for pattern, _ in errors._PLAIN),
+    ("ragassay/formats/papers/headings.py", "words"): tuple(headings._KINDS.values()),
+    ("ragassay/text/context_marks.py", "rule"): tuple(rule for _, rule in context_marks._RULES),
+    ("ragassay/prompts/verifiers.py", "one.pattern"): tuple(
+        kind.pattern for kind in load_verifier_kinds().all.values() if kind.pattern
+    ),
+}
+"""What a variable holds that is a whole pattern."""
+
+ALL = list(expressions(VARIABLES))
+N_FIRST = 30
+"""Attacks on each expression in the short run."""
+N = 2_000
+MEGABYTE = 1_000_000
+UNNOTICED_S = 0.002
+MOST_S_A_MEGABYTE = 10.0
+
+
+def seconds(one: Expression, text: str | bytes) -> float:
+    """Processor time of reading a text as the package does, the better of two."""
+    ask = getattr(one.compiled(), "finditer" if one.method == "search" else one.method)
+    found = []
+    for _ in range(2):
+        start = time.thread_time()
+        for _match in ask(text) or () if one.method == "search" else (ask(text),):
+            pass
+        found.append(time.thread_time() - start)
+        if found[0] < UNNOTICED_S:
+            break
+    return min(found)
+
+
+def is_slow(one: Expression, attack: Attack) -> bool:
+    """Whether the work grows faster than the text. Short ones first: some would never end."""
+    if seconds(one, attack.text(one, 20)) > 0.02 or seconds(one, attack.text(one, 300)) > 0.1:
+        return True
+    short = seconds(one, attack.text(one, N))
+    if short < UNNOTICED_S:
+        return False
+    ratios = (
+        seconds(one, attack.text(one, 4 * N)) / seconds(one, attack.text(one, N)) for _ in "123"
+    )
+    return all(ratio > 8 for ratio in ratios)
+
+
+def test_the_walk_finds_them():
+    places = {one.place.split(":")[0] for one in ALL}
+    assert {"ragassay/text/citation_markers.py", "ragassay/text/quantities.py"} <= places
+    assert len(ALL) > 300
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method"),
+    [(r"\s+$", "search"), (r"(a|a)*b", "match"), (r"\[[^\]]*\]", "search"), (r"\d*\d*x", "match")],
+)
+def test_what_is_not_linear_is_caught(pattern, method):
+    one = Expression("here", pattern, 0, method)
+    assert any(is_slow(one, attack) for attack in attacks(one))
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+def test_a_regular_expression_is_linear(one):
+    slow = [attack for attack in attacks(one)[:N_FIRST] if is_slow(one, attack)]
+    assert not slow, f"{one.pattern!r} is slow over {slow[0]}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+def test_a_regular_expression_is_linear_over_every_attack(one):
+    for seed in range(3):
+        for attack in attacks(one, seed):
+            for after in ("", "\x00", "\n"):
+                tried = Attack(attack.before, attack.piece, after)
+                assert not is_slow(one, tried), f"{one.pattern!r} is slow over {tried}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+def test_a_regular_expression_reads_a_megabyte(one):
+    for attack in attacks(one)[:N_FIRST]:
+        took = seconds(one, attack.text(one, MEGABYTE))
+        assert took < MOST_S_A_MEGABYTE, f"{one.pattern!r} took {took:.1f} s over {attack}"
