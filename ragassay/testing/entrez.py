@@ -282,7 +282,8 @@ def _matching(term: str, articles: Sequence[Article]) -> list[Article]:
     return [
         article
         for article in articles
-        if words <= set(re.findall(r"(?<![\w.'-])[\w.'-]*\w", f"{article.title} {article.text}".lower()))
+        if words
+        <= set(re.findall(r"(?<![\w.'-])[\w.'-]*\w", f"{article.title} {article.text}".lower()))
         and (not kinds or kinds & set(article.publication_types))
         and not barred & set(article.publication_types)
         and (not dates or dates[1] <= _full_day(article.published) <= dates[2])

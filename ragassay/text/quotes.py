@@ -10,6 +10,9 @@ LEAST_ALIKE = 90.0
 LEAST_CHARS = 8
 """A shorter quote proves nothing."""
 
+MOST_CHARS = 300
+"""A longer quote is found by its beginning and its end: the time grows with the square of it."""
+
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     """Return the (start, end) of the place that a quote was taken from; None where there is none.
@@ -24,7 +27,19 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     wanted = " ".join(quote.split()).strip("\"'\u201c\u201d \u2026.")
     if len(wanted) < LEAST_CHARS or len(wanted) > len(text):
         return None
-    found = fuzz.partial_ratio_alignment(_lower(wanted), _lower(text), score_cutoff=LEAST_ALIKE)
+    wanted, text = _lower(wanted), _lower(text)
+    if len(wanted) <= MOST_CHARS:
+        return _place(wanted, text)
+    first, last = _place(wanted[:MOST_CHARS], text), _place(wanted[-MOST_CHARS:], text)
+    if first is None or last is None:
+        return None
+    span = first[0], last[1]
+    least, most = len(wanted) * LEAST_ALIKE / 100, len(wanted) * 100 / LEAST_ALIKE
+    return span if least <= span[1] - span[0] <= most else None
+
+
+def _place(wanted: str, text: str) -> tuple[int, int] | None:
+    found = fuzz.partial_ratio_alignment(wanted, text, score_cutoff=LEAST_ALIKE)
     return (found.dest_start, found.dest_end) if found else None
 
 

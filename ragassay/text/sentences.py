@@ -33,9 +33,12 @@ _LONGEST_CHARS = 800
 """Beyond this, a piece is no sentence: sentencex does not split between brackets or quotation
 marks, and one without its other half can keep it from splitting half a paper."""
 
-_PAIRED = str.maketrans(
-    dict.fromkeys("()[]{}\"\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e\u201a'", " ")
-)
+_MARKS = "()[]{}\"\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e\u201a'"
+_PAIRED = str.maketrans(dict.fromkeys(_MARKS, " "))
+_MOST_PAIRED = 2_000
+"""Beyond this, a paragraph's brackets and quotation marks are none to sentencex, whose time grows
+with the square of those without their other half."""
+
 _TAIL_CHARS = 16
 """More than the longest abbreviation; keeps checking a piece's end cheap."""
 
@@ -64,12 +67,20 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    for start, end in _boundaries(text):
+    for start, end in _boundaries(_without_crowds(text)):
         if end - start <= _LONGEST_CHARS:
             yield start, end
         else:
             inner = _boundaries(text[start:end].translate(_PAIRED))
             yield from ((start + first, start + last) for first, last in inner)
+
+
+def _without_crowds(text: str) -> str:
+    """Return a text of the same length without brackets and quotation marks where they crowd."""
+    return "\n\n".join(
+        part.translate(_PAIRED) if sum(map(part.count, _MARKS)) > _MOST_PAIRED else part
+        for part in text.split("\n\n")
+    )
 
 
 def _boundaries(text: str) -> list[tuple[int, int]]:

@@ -1,0 +1,195 @@
+"""Everything that reads a text of somebody else's, as a function of that text, and hard texts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from ragassay.agents.context import fence_mark
+from ragassay.agents.replies import read_reply
+from ragassay.formats.papers.prose import read_prose
+from ragassay.instruments.signals.grounded import names_of
+from ragassay.instruments.signals.style import definitions, register_features, says_nothing
+from ragassay.metrics.qa.numbers import SourceNumbers, answer_numbers
+from ragassay.perturbations.connectives import without_connectives
+from ragassay.perturbations.damage import damage_answers
+from ragassay.perturbations.negation import turn_negation
+from ragassay.perturbations.numbers import change_number
+from ragassay.perturbations.swaps import remove_hedge, swap_population, turn_direction
+from ragassay.records import Document, Paper, Record
+from ragassay.reports.labels import one_line, without_controls
+from ragassay.reports.markdown import escape
+from ragassay.reports.tabular import latex_escape
+from ragassay.retrievers.hygiene import _names  # noqa: F401
+from ragassay.retrievers.passages import condense, windows
+from ragassay.retrievers.pubmed.query import word_choices
+from ragassay.terminal import visible
+from ragassay.text.abbreviations import long_forms
+from ragassay.text.answer_match import is_known_answer, is_unanswered
+from ragassay.text.bm25 import rank
+from ragassay.text.citation_markers import bare, doi_of, expand, is_list
+from ragassay.text.clauses import clauses_of
+from ragassay.text.context_marks import context_marks
+from ragassay.text.cutting import passages_of
+from ragassay.text.differences import difference_of, places_of_difference
+from ragassay.text.grounding import is_carried
+from ragassay.text.numbers import numbers_of, places_of, spelled_numbers, stated_numbers
+from ragassay.text.papers import paper_sentences
+from ragassay.text.quantities import read_quantities
+from ragassay.text.question_lint import question_flaws
+from ragassay.text.question_rules import lacks_article, rule_question, stands_alone
+from ragassay.text.questions import asked_for, is_one_question
+from ragassay.text.quotes import find_quote
+from ragassay.text.reading import passage_of
+from ragassay.text.segmenter import segment
+from ragassay.text.words import tokenize, words_with_places
+
+Reader = Callable[[str], object]
+
+
+def record(text: str) -> Record:
+    source = Document(id="1", text=text, title=text[:200])
+    return Record(id="r", question="Q?", answer=text, sources=(source,))
+
+
+def reply(text: str) -> object:
+    try:
+        return read_reply(text, ("rating",))
+    except ValueError:
+        return None
+
+
+READERS: dict[str, Reader] = {
+    "segmenter": lambda text: segment(record(text), lambda _: None),
+    "listed citations": lambda text: (expand(text), is_list(text), bare(text), doi_of(text)),
+    "quantities": read_quantities,
+    "numbers": lambda text: (numbers_of(text), stated_numbers(text), spelled_numbers(text)),
+    "places of a number": lambda text: places_of(text, "1"),
+    "numbers of a paper": lambda text: answer_numbers("1, 2 and 10 h", SourceNumbers.of(text)),
+    "numbers of an answer": lambda text: answer_numbers(text, SourceNumbers.of("1, 2 and 10 h")),
+    "context marks": lambda text: (context_marks(text, ""), context_marks("Why?", text)),
+    "clauses": clauses_of,
+    "abbreviations": long_forms,
+    "words": lambda text: (tokenize(text), words_with_places(text)),
+    "passages": lambda text: (passages_of(text), windows(record(text).sources[0])),
+    "closest passage": lambda text: passage_of("It fell in 12 adults.", text),
+    "condensed": lambda text: condense(record(text).sources, "it fell", 500),
+    "ranking": lambda text: rank("it fell", [text, text]),
+    "quote": lambda text: (find_quote("it fell", text), find_quote(text, text[1:])),
+    "grounding": lambda text: is_carried(text, text[2:], text),
+    "difference": lambda text: difference_of("It fell by 12 days.", text),
+    "difference of a claim": lambda text: difference_of(text, "It fell by 12 days."),
+    "places of a difference": lambda text: places_of_difference(text, text, "here"),
+    "known answer": lambda text: (is_unanswered(text), is_known_answer(text, ["12", text[1:]])),
+    "questions": lambda text: (asked_for(text), is_one_question(text, text[1:])),
+    "flaws of a question": lambda text: question_flaws(text, [text[1:]]),
+    "question of a sentence": lambda text: rule_question(
+        text, is_known=lambda _: True, is_common=lambda _: True
+    ),
+    "question on its own": lambda text: (stands_alone(text, bool), lacks_article(text)),
+    "paper": lambda text: paper_sentences(Paper(id="p", title="T", abstract=text)),
+    "prose": lambda text: read_prose(text, may_have_title=True),
+    "signals": lambda text: (
+        register_features(text),
+        says_nothing(text),
+        definitions([text, text]),
+        names_of(text),
+    ),
+    "connectives": without_connectives,
+    "changes": lambda text: [
+        change(text, random.Random(0))
+        for change in (turn_negation, change_number, turn_direction, swap_population, remove_hedge)
+    ],
+    "damage": lambda text: damage_answers([record(text)]),
+    "search words": lambda text: list(word_choices(text)),
+    "reply of a model": reply,
+    "fence": lambda text: fence_mark([text]),
+    "shown": lambda text: (
+        visible(text),
+        one_line(text),
+        without_controls(text),
+        escape(text),
+        latex_escape(text),
+    ),
+}
+
+PIECES = (
+    *(
+        " ",
+        "\n",
+        "\t",
+        "a",
+        "1",
+        ".",
+        ",",
+        "-",
+        "(",
+        "[",
+        "[[",
+        "(((",
+        '"',
+        "'",
+        "\u201c",
+        "<",
+        "*",
+    ),
+    *("It grew [1]. ", "[1, ", "[1-1000000] ", "[1-50] ", "[1-", "[PMID ", "[PMID 1; ", "[1][2]"),
+    *("1. ", "1.1", "1,", "1, ", "1 ", "100,", "10^", "1-1", "1/2 ", "10.1000/", "[10.1000/a;b("),
+    *("(10.1000/[a]", "[doi: ", "https://doi.org/", "( ", ") ", "a) ", "[]", "[a](b) ", "?", "? "),
+    *(
+        "and ",
+        "and, ",
+        "However, ",
+        "however ",
+        "two hundred and ",
+        "fig. 1, ",
+        "m s ",
+        "not ",
+        "no ",
+    ),
+    *(
+        "the proposed ",
+        "bee this bee ",
+        "described ",
+        "does not ",
+        "may ",
+        "a, b, and c ",
+        "A.B.",
+        "Dr. ",
+    ),
+    *(
+        "e.g. ",
+        "A ",
+        "Ab ",
+        "AB (AB) ",
+        "(AB) ",
+        "is ",
+        "is because ",
+        "was 12 days ",
+        "by 5% ",
+        "12 mg ",
+    ),
+    *(
+        '{"',
+        '{"a": ',
+        '{"rating": ',
+        '{ "',
+        "\\",
+        "<data 00000000>",
+        "</data>",
+        "\x1b[31m",
+        "\u202e",
+    ),
+    *(
+        "\u00e9",
+        "\u0130",
+        "\u3002",
+        "\U0001f600",
+        "e\u0301",
+        "\u00bd",
+        "\u00b2",
+        "\u00d7 10",
+        "it fell ",
+    ),
+)

@@ -1,0 +1,186 @@
+"""No text of anyone steers the terminal that a command writes to."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from graded import passage, query, rated
+from hostile.poison import MARK, hostile, poison_answers
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.formats import BankItem, RubricBank, write_graded_paragraphs, write_test_banks
+from ragassay.terminal import open_console, safe_streams, visible
+
+DIRECTIONS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+MARKS_OF_DIRECTION = frozenset("\u061c\u200e\u200f")
+
+
+def steering(text: str) -> set[str]:
+    """The characters of a text that a terminal obeys, or that turn its lines round."""
+    return {
+        one
+        for one in text
+        if (unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") and one not in "\n\t")
+        or unicodedata.bidirectional(one) in DIRECTIONS
+        or one in MARKS_OF_DIRECTION
+    }
+
+
+def call(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", "{}/new"),
+        ("report", "{}/new", "--json"),
+        ("runs", "{}"),
+        ("runs", "{}", "--json"),
+        ("compare", "{}/old"),
+        ("compare", "{}/old", "{}/new"),
+        ("rationales", "{}/new"),
+        ("rationales", "{}/new", "--json"),
+    ],
+    ids=" ".join,
+)
+def test_a_hostile_run_is_shown_and_nothing_of_it_obeyed(hostile_runs, command):
+    code, shown = call(*(part.format(hostile_runs) for part in command))
+    assert code == 0
+    assert steering(shown) == set()
+    assert MARK in shown
+    if "--json" in command:
+        assert "\x1b[31m" in str(json.loads(shown))
+
+
+def bank(folder: Path) -> Path:
+    items = (
+        BankItem(hostile("Who began it, didn't they?"), "q1/aa", answers=(hostile("Buddy"),)),
+        BankItem(hostile("Why?"), "q1/bb"),
+    )
+    path = folder / "bank.jsonl.gz"
+    write_test_banks([RubricBank("q1", hostile("jazz"), "questions", items)], path)
+    return path
+
+
+def graded(folder: Path) -> Path:
+    path = folder / "graded.jsonl.gz"
+    ranks = {hostile("system"): 1, "other": 2}
+    found = [
+        passage(hostile(f"p{i}"), rated({"q1/aa": i, "q1/bb": 1}), judged=i % 2, ranks=ranks)
+        for i in range(4)
+    ]
+    write_graded_paragraphs([query(hostile("q1"), *found)], path)
+    return path
+
+
+def answers(folder: Path) -> Path:
+    path = folder / "answers.jsonl"
+    poison_answers(ROOT / "examples" / "sample" / "answers.jsonl", path, 2)
+    with path.open("a") as file:
+        file.write(json.dumps({"id": hostile("x"), "question": hostile("Q"), hostile("y"): 1}))
+    return path
+
+
+def articles(folder: Path) -> Path:
+    row = {
+        "id": "7",
+        "title": hostile("Fall"),
+        "text": hostile("It fell."),
+        "journal": hostile("J"),
+    }
+    path = folder / "articles.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps({hostile("id"): hostile("8")}) + "\n")
+    code, _ = call("corpus", "build", folder / "corpus", path)
+    assert code in (0, 3)
+    return folder / "corpus"
+
+
+def named(folder: Path) -> Path:
+    return folder / "\x1b[31m\u202eHOSTILE.jsonl"
+
+
+Made = Callable[[Path], Path]
+
+
+@pytest.mark.parametrize(
+    ("make", "command"),
+    [
+        (bank, ("testbank", "show", "{}")),
+        (bank, ("testbank", "show", "{}", "--json")),
+        (bank, ("testbank", "lint", "{}", "--no-meaning")),
+        (graded, ("grades", "cover", "{}")),
+        (graded, ("grades", "cover", "{}", "--json")),
+        (graded, ("grades", "leaderboard", "{}", "--min-relevant", "1")),
+        (graded, ("grades", "grid", "{}")),
+        (graded, ("grades", "spurious", "{}")),
+        (graded, ("grades", "missing", "{}")),
+        (graded, ("grades", "verify", "{}")),
+        (graded, ("grades", "annotators", "{}", "--min-relevant", "1")),
+        (articles, ("corpus", "get", "{}", "7")),
+        (articles, ("corpus", "search", "{}", "fell")),
+        (articles, ("corpus", "search", "{}", "fell", "--json")),
+        (articles, ("corpus", "info", "{}")),
+        (answers, ("convert", "{}", "{}.csv", "--to", "ragas")),
+        (answers, ("evaluate", "{}", "--plan", "--strict")),
+        (answers, ("qa", "read", "{}")),
+        (named, ("evaluate", "{}")),
+        (named, ("report", "{}")),
+        (named, ("compare", "{}")),
+        (named, ("runs", "{}")),
+        (named, ("testbank", "show", "{}")),
+        (named, ("corpus", "info", "{}")),
+        (named, ("evaluate", "/dev/null", "--rubric", "{}")),
+        (named, ("models", "show", "{}")),
+        (named, ("prompts", "show", "{}")),
+        (named, ("{}",)),
+        (named, ("report", "--{}")),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else value.__name__,
+)
+def test_a_hostile_text_of_any_kind_is_not_obeyed(tmp_path, make: Made, command):
+    path = make(tmp_path)
+    code, shown = call(*(part.format(path) for part in command))
+    assert steering(shown) == set()
+    print(code, shown[-1500:])
+    assert MARK in shown or "corpus info" in " ".join(command)
+
+
+def test_what_is_spelled_out_is_what_json_says():
+    every = "".join(map(chr, range(0x2100)))
+    assert steering(visible(every)) == set()
+    assert json.loads(f'"{visible("a" + chr(27) + chr(0x202E))}"') == "a\x1b\u202e"
+
+
+def test_a_console_writes_its_own_colours_and_nobody_elses(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with safe_streams():
+        open_console().print("a\x1b]0;b\x07[link=https://e.x]c[/link]\ud800", style="bold")
+        print("d\x1b[2J", file=sys.stderr)
+    shown = capsys.readouterr()
+    assert shown.out.startswith("\x1b[1m")
+    assert shown.out.count("\x1b") == shown.out.count("\x1b[")
+    assert "\x07" not in shown.out
+    assert "[link=https://e.x]" in shown.out.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    assert shown.err == "d\\u001b[2J\n"
+
+
+def test_only_one_place_opens_a_console():
+    offenders = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "ragassay").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Console"
+    ]
+    assert offenders == []
