@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 
 from ragassay.text.words import tokenize
 
 LEAST_OVERLAP = 0.7
 """Share of a nugget's content words that its own sentence must have."""
+
+MOST_CLAUSES = 50
+"""What has more, and is not the sentence itself, is no fact: each clause is compared with each."""
 
 _NUMBER = re.compile(
     r"(?:[<>=\u2264\u2265]\s*)?(?:(?<![^\s(<>=\u2264\u2265])-)?\d+(?:[.,\u00b7]\d+)*(?:\s?%)?"
@@ -76,11 +80,13 @@ def is_carried(nugget: str, sentence: str, answer: str) -> bool:
         return True
     if not _numbers(nugget) <= _numbers(sentence):
         return False
-    clauses = _clauses(sentence)
-    return _keeps_sides(nugget, clauses) and all(
-        _agrees(part, clauses, pattern)
-        for part in _clauses(nugget)
-        for pattern in (_NEGATION, _HEDGE)
+    clauses, parts = _clauses(sentence), _clauses(nugget)
+    return (
+        len(parts) <= MOST_CLAUSES
+        and _keeps_sides(parts, clauses)
+        and all(
+            _agrees(part, clauses, pattern) for part in parts for pattern in (_NEGATION, _HEDGE)
+        )
     )
 
 
@@ -106,7 +112,7 @@ def _numbers(text: str) -> set[str]:
 
 
 def _clauses(text: str) -> list[str]:
-    parts = [part for part in _CLAUSE.split(text) if part]
+    parts = [part for part in dict.fromkeys(_CLAUSE.split(text)) if part]
     return [p for p in parts if _words(p) or _NEGATION.search(p) or _HEDGE.search(p)] or [text]
 
 
@@ -140,13 +146,17 @@ def _closest(words: frozenset[str], clauses: list[str], pattern: re.Pattern[str]
     return [clause for clause, rank in ranked.items() if rank == best]
 
 
-def _keeps_sides(nugget: str, clauses: list[str]) -> bool:
+def _keeps_sides(parts: list[str], clauses: list[str]) -> bool:
     """Return whether the nugget compares with the same thing as the sentence."""
-    standards = {word for clause in clauses for tail in _compared(clause) for word in tail}
-    return all(tail[0] in standards for part in _clauses(nugget) for tail in _compared(part))
+    compared = [_COMPARATOR.split(clause, maxsplit=1)[1:] for clause in clauses]
+    standards = {word for tail in compared for text in tail for word in tokenize(text)}
+    return all(word in standards for part in parts for word in _next_words(part))
 
 
-def _compared(clause: str) -> list[list[str]]:
-    """Return the text after each comparator, up to the end of the clause."""
-    tails = [tokenize(clause[match.end() :]) for match in _COMPARATOR.finditer(clause)]
-    return [tail for tail in tails if tail]
+def _next_words(clause: str) -> Iterator[str]:
+    """Yield the first word after each comparator."""
+    word = ""
+    for text in reversed(_COMPARATOR.split(clause)[1:]):
+        word = next(iter(tokenize(text)), word)
+        if word:
+            yield word

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
 from graded import passage, query, rated
-from hostile.poison import MARK, hostile, poison_answers
+from hostile.poison import ESCAPES, MARK, hostile, poison_answers
 from typer.testing import CliRunner
 
 from ragassay.cli import app
@@ -34,6 +33,15 @@ def steering(text: str) -> set[str]:
     }
 
 
+def texts_of(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from (text for one in value.items() for text in texts_of(list(one)))
+    elif isinstance(value, list):
+        yield from (text for one in value for text in texts_of(one))
+    elif isinstance(value, str):
+        yield value
+
+
 def call(*arguments: object) -> tuple[int, str]:
     result = CliRunner().invoke(app, [str(one) for one in arguments])
     if result.exception and not isinstance(result.exception, SystemExit):
@@ -50,7 +58,6 @@ def call(*arguments: object) -> tuple[int, str]:
         ("runs", "{}", "--json"),
         ("compare", "{}/old"),
         ("compare", "{}/old", "{}/new"),
-        ("rationales", "{}/new"),
         ("rationales", "{}/new", "--json"),
     ],
     ids=" ".join,
@@ -61,7 +68,8 @@ def test_a_hostile_run_is_shown_and_nothing_of_it_obeyed(hostile_runs, command):
     assert steering(shown) == set()
     assert MARK in shown
     if "--json" in command:
-        assert "\x1b[31m" in str(json.loads(shown))
+        said, _ = json.JSONDecoder().raw_decode(shown)
+        assert ESCAPES in "".join(texts_of(said))
 
 
 def bank(folder: Path) -> Path:
@@ -102,7 +110,7 @@ def articles(folder: Path) -> Path:
     }
     path = folder / "articles.jsonl"
     path.write_text(json.dumps(row) + "\n" + json.dumps({hostile("id"): hostile("8")}) + "\n")
-    code, _ = call("corpus", "build", folder / "corpus", path)
+    code, _ = call("corpus", "build", path, "--out", folder / "corpus")
     assert code in (0, 3)
     return folder / "corpus"
 
@@ -119,21 +127,17 @@ Made = Callable[[Path], Path]
     [
         (bank, ("testbank", "show", "{}")),
         (bank, ("testbank", "show", "{}", "--json")),
-        (bank, ("testbank", "lint", "{}", "--no-meaning")),
         (graded, ("grades", "cover", "{}")),
         (graded, ("grades", "cover", "{}", "--json")),
-        (graded, ("grades", "leaderboard", "{}", "--min-relevant", "1")),
+        (graded, ("grades", "leaderboard", "{}")),
         (graded, ("grades", "grid", "{}")),
         (graded, ("grades", "spurious", "{}")),
-        (graded, ("grades", "missing", "{}")),
         (graded, ("grades", "verify", "{}")),
-        (graded, ("grades", "annotators", "{}", "--min-relevant", "1")),
         (articles, ("corpus", "get", "{}", "7")),
         (articles, ("corpus", "search", "{}", "fell")),
         (articles, ("corpus", "search", "{}", "fell", "--json")),
-        (articles, ("corpus", "info", "{}")),
         (answers, ("convert", "{}", "{}.csv", "--to", "ragas")),
-        (answers, ("evaluate", "{}", "--plan", "--strict")),
+        (answers, ("evaluate", "{}", "--dry-run")),
         (answers, ("qa", "read", "{}")),
         (named, ("evaluate", "{}")),
         (named, ("report", "{}")),
@@ -141,11 +145,11 @@ Made = Callable[[Path], Path]
         (named, ("runs", "{}")),
         (named, ("testbank", "show", "{}")),
         (named, ("corpus", "info", "{}")),
-        (named, ("evaluate", "/dev/null", "--rubric", "{}")),
+        (named, ("evaluate", str(ROOT / "examples/sample/answers.jsonl"), "--rubric", "{}")),
         (named, ("models", "show", "{}")),
         (named, ("prompts", "show", "{}")),
-        (named, ("{}",)),
-        (named, ("report", "--{}")),
+        (named, ("\x1b[31mHOSTILE",)),
+        (named, ("report", "--\x1b[31mHOSTILE")),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else value.__name__,
 )
@@ -153,8 +157,8 @@ def test_a_hostile_text_of_any_kind_is_not_obeyed(tmp_path, make: Made, command)
     path = make(tmp_path)
     code, shown = call(*(part.format(path) for part in command))
     assert steering(shown) == set()
-    print(code, shown[-1500:])
-    assert MARK in shown or "corpus info" in " ".join(command)
+    assert code in (0, 1, 2, 3)
+    assert MARK in shown
 
 
 def test_what_is_spelled_out_is_what_json_says():
@@ -177,10 +181,6 @@ def test_a_console_writes_its_own_colours_and_nobody_elses(capsys, monkeypatch):
 
 
 def test_only_one_place_opens_a_console():
-    offenders = [
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "ragassay").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Console"
-    ]
-    assert offenders == []
+    package = ROOT / "ragassay"
+    found = [path for path in package.rglob("*.py") if "import Console" in path.read_text()]
+    assert found == [package / "terminal.py"]
