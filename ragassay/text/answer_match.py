@@ -24,6 +24,9 @@ LEAST_RATIO = 80
 FEWEST_CHARS = 4
 """Shorter normalised texts are only compared exactly."""
 
+MOST_CHARS = 10_000
+"""Longer ones, too: the time of any other comparison grows with the square of it."""
+
 _TRUE = frozenset({"true", "yes", "correct", "right"})
 _FALSE = frozenset({"false", "no", "incorrect", "wrong"})
 _NEGATIONS = frozenset({"no", "not", "nor", "never", "none", "neither", "without", "cannot"})
@@ -158,7 +161,8 @@ def _is_alike(ours: str, theirs: str) -> bool:
     """Compare normalised texts."""
     if ours == theirs:
         return bool(ours)
-    if min(len(ours), len(theirs)) < FEWEST_CHARS or numbers_of(ours) != numbers_of(theirs):
+    shorter, longer = sorted((len(ours), len(theirs)))
+    if shorter < FEWEST_CHARS or longer > MOST_CHARS or numbers_of(ours) != numbers_of(theirs):
         return False
     if _negations(ours) != _negations(theirs):
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from pathlib import Path
 
 from ragassay.agents.context import fence_mark
 from ragassay.agents.replies import read_reply
@@ -18,6 +17,7 @@ from ragassay.perturbations.negation import turn_negation
 from ragassay.perturbations.numbers import change_number
 from ragassay.perturbations.swaps import remove_hedge, swap_population, turn_direction
 from ragassay.records import Document, Paper, Record
+from ragassay.records.papers import PaperSection
 from ragassay.reports.labels import one_line, without_controls
 from ragassay.reports.markdown import escape
 from ragassay.reports.tabular import latex_escape
@@ -53,6 +53,10 @@ def record(text: str) -> Record:
     return Record(id="r", question="Q?", answer=text, sources=(source,))
 
 
+def paper(text: str) -> Paper:
+    return Paper(id="p", title="T", sections=(PaperSection(text=text),))
+
+
 def reply(text: str) -> object:
     try:
         return read_reply(text, ("rating",))
@@ -78,8 +82,8 @@ READERS: dict[str, Reader] = {
     "ranking": lambda text: rank("it fell", [text, text]),
     "quote": lambda text: (find_quote("it fell", text), find_quote(text, text[1:])),
     "grounding": lambda text: is_carried(text, text[2:], text),
-    "difference": lambda text: difference_of("It fell by 12 days.", text),
-    "difference of a claim": lambda text: difference_of(text, "It fell by 12 days."),
+    "difference": lambda text: difference_of("It fell by 12 days.", [text], beside=[]),
+    "difference of a claim": lambda text: difference_of(text, ["It fell by 12 days."], beside=[]),
     "places of a difference": lambda text: places_of_difference(text, text, "here"),
     "known answer": lambda text: (is_unanswered(text), is_known_answer(text, ["12", text[1:]])),
     "questions": lambda text: (asked_for(text), is_one_question(text, text[1:])),
@@ -88,7 +92,7 @@ READERS: dict[str, Reader] = {
         text, is_known=lambda _: True, is_common=lambda _: True
     ),
     "question on its own": lambda text: (stands_alone(text, bool), lacks_article(text)),
-    "paper": lambda text: paper_sentences(Paper(id="p", title="T", abstract=text)),
+    "paper": lambda text: paper_sentences(paper(text)),
     "prose": lambda text: read_prose(text, may_have_title=True),
     "signals": lambda text: (
         register_features(text),

@@ -7,6 +7,8 @@ failed; a paper that was not measured, and one that is not at hand.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ragassay.metrics.qa.coverage import closest_sentences, covered_chunks
@@ -35,7 +37,11 @@ def rated(pair: str, low: int | None = None) -> list[RacarRating]:
 
 @pytest.fixture
 def report(texts) -> QAReport:
-    hostile = texts.hostile
+    return build_report(texts.hostile, texts)
+
+
+def build_report(hostile: str, texts: Any) -> QAReport:
+    """A report of which every text is hostile."""
     body = f"Iron was {hostile} found. " + " ".join(
         f"The steel of sample {i} held iron." for i in range(1, N_SENTENCES)
     )

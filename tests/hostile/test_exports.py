@@ -1,0 +1,218 @@
+"""What is written for others to open does nothing that a text in it asks for."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import chromium  # noqa: F401
+from hostile.poison import MARK, MARKUP, hostile
+from lxml import etree
+from reviewing import Server
+from typer.testing import CliRunner
+
+from ragassay.cli import app
+from ragassay.metrics.matrices import Matrix
+from ragassay.records import Audit, Score
+from ragassay.reports.audit import figures_csv, render_audit_html, render_audit_markdown
+from ragassay.reports.matrices import matrices_csv, matrices_latex, matrices_page, matrix_plot
+from ragassay.reports.qa import QAReport
+
+PAGES = ("report.html", "audit.html", "changes.html", "matrices.html", "qa.html")
+SPY = "window.nOwned = 0; window.owned = () => { window.nOwned += 1 };"
+CLICKABLE = "summary, button, tbody a, a[href^='#'], main a[href^='?']"
+MOST_CLICKS = 25
+
+
+def call(*arguments: object) -> None:
+    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    assert result.exit_code == 0, result.output
+
+
+def matrix() -> Matrix:
+    def score(value: float) -> Score:
+        return Score(value=value, n=8, scale=(1.0, 5.0), low=value - 0.5, high=value + 0.5)
+
+    names = (hostile("a"), hostile("b"))
+    cells = ((score(4.5), score(3.0)), (score(2.0), score(4.0)))
+    return Matrix(
+        key=hostile("all"), title=hostile("Mean"), rows=names, columns=names, cells=cells,
+        row_title=hostile("judge"), column_title=hostile("system"), unit=hostile("ratings"),
+        n_questions=4, own=frozenset({(0, 0)}),
+    )  # fmt: skip
+
+
+def qa_report() -> QAReport:
+    from types import SimpleNamespace
+
+    from reports.qa.conftest import build_report
+
+    texts = SimpleNamespace(right_to_left=hostile("r"), long=hostile("l"), markdown=hostile("m"))
+    return build_report(hostile("q"), texts)
+
+
+@pytest.fixture(scope="module")
+def exports(hostile_runs: Path) -> Path:
+    """Everything that is written of hostile runs."""
+    from ragassay.reports.qa.html import render_qa_html
+    from ragassay.reports.qa.markdown import render_qa_markdown
+    from ragassay.reports.qa.tables import pairs_csv, papers_csv
+
+    out = hostile_runs / "exports"
+    call("report", hostile_runs / "new")
+    call("compare", hostile_runs / "new", "--out", out)
+    call("compare", hostile_runs / "old", hostile_runs / "new", "--html", out / "changes.html")
+    audit = Audit.model_validate_json((hostile_runs / "new" / "audit.json").read_text())
+    qa, found = qa_report(), matrix()
+    plot = matrix_plot(found)
+    texts = {
+        "report.html": (hostile_runs / "new" / "report.html").read_text(),
+        "report.md": (hostile_runs / "new" / "report.md").read_text(),
+        "audit.html": render_audit_html(audit),
+        "audit.md": render_audit_markdown(audit),
+        "audit.csv": figures_csv(audit),
+        "matrices.html": matrices_page(hostile("title"), [(found, plot)], [hostile("line")]),
+        "matrices.csv": matrices_csv([found]),
+        "matrices.tex": matrices_latex([found]),
+        "matrices.svg": plot,
+        "qa.html": render_qa_html(qa),
+        "qa.md": render_qa_markdown(qa),
+        "qa-pairs.csv": pairs_csv(qa),
+        "qa-papers.csv": papers_csv(qa),
+    }
+    for name, text in texts.items():
+        (out / name).write_text(text, encoding="utf-8")
+    return out
+
+
+def files(folder: Path, ending: str) -> list[Path]:
+    found = sorted(folder.glob(f"*.{ending}"))
+    assert found
+    assert any(MARK in path.read_text(encoding="utf-8") for path in found)
+    return found
+
+
+def test_no_cell_of_a_table_is_a_formula(exports):
+    for path in files(exports, "csv"):
+        rows = list(csv.reader(path.read_text(encoding="utf-8").split("\n")))
+        cells = [cell for row in rows for cell in row]
+        active = [cell for cell in cells if re.match(r"\s*[=+@\t\r]|\s*-(?![0-9.])", cell)]
+        assert active == [], path.name
+
+
+def test_latex_has_no_command_but_a_tables_own(exports):
+    known = {"begin", "end", "caption", "label", "toprule", "midrule", "bottomrule"}
+    known |= {"textbackslash", "textasciitilde", "textasciicircum", "textbf", "textit"}
+    for path in files(exports, "tex"):
+        text = path.read_text(encoding="utf-8")
+        commands = set(re.findall(r"\\([A-Za-z]+)", text))
+        assert commands <= known, path.name
+        bare = re.sub(r"\\[\\&%$#_{}]", "", text)
+        assert not re.search(r"[#$%]", bare), path.name
+
+
+def test_a_drawing_holds_shapes_and_words_alone(exports):
+    for path in files(exports, "svg"):
+        tree = etree.fromstring(path.read_bytes(), etree.XMLParser(resolve_entities=False))
+        tags = {etree.QName(node).localname for node in tree.iter(etree.Element)}
+        names = {name for node in tree.iter(etree.Element) for name in node.attrib}
+        assert not tags & {"script", "foreignObject", "image", "use", "a", "iframe", "animate"}
+        assert not [name for name in names if name.startswith("on") or "href" in name]
+
+
+def test_markdown_has_no_element_image_or_link_of_a_text(exports):
+    markdown_it = pytest.importorskip("markdown_it")
+    for path in files(exports, "md"):
+        page = markdown_it.MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(
+            path.read_text(encoding="utf-8")
+        )
+        assert not re.search(r"<(?:script|img|svg|iframe|a href=\"(?!#))", page), path.name
+        assert "owned()" in page, path.name
+
+
+@pytest.fixture
+def opened(chromium: Any) -> Iterator[Callable[[str], Any]]:  # noqa: F811
+    """Open an address; what was asked for, run or refused is kept on the page object."""
+    contexts = []
+
+    def open_at(url: str) -> tuple[Any, list[str]]:
+        context = chromium.new_context()
+        contexts.append(context)
+        context.add_init_script(SPY)
+        page = context.new_page()
+        seen: list[str] = []
+        page.on("request", lambda request: seen.append(request.url))
+        page.on("pageerror", lambda error: seen.append(f"error: {error}"))
+        page.on("dialog", lambda shown: seen.append(f"dialog: {shown.message}"))
+        page.on(
+            "console",
+            lambda said: seen.append(said.text) if said.type == "error" else None,
+        )
+        page.goto(url)
+        page.wait_for_load_state("networkidle")
+        return page, seen
+
+    yield open_at
+    for context in contexts:
+        context.close()
+
+
+def click_around(page: Any) -> None:
+    """Click what can be clicked, so that what a script unpacks is shown, too."""
+    for place in range(min(page.locator(CLICKABLE).count(), MOST_CLICKS)):
+        one = page.locator(CLICKABLE).nth(place)
+        if one.is_visible():
+            one.dispatch_event("click")
+    page.wait_for_timeout(50)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_runs_and_asks_for_nothing(exports, opened, name):
+    url = (exports / name).as_uri()
+    page, seen = opened(url)
+    assert page.locator("meta[http-equiv=Content-Security-Policy]").count() == 1
+    assert "default-src 'none'" in page.content()
+    click_around(page)
+    assert page.evaluate("window.nOwned") == 0
+    assert (
+        page.locator("img, iframe, object, embed, [onerror], [onload], [onmouseover]").count() == 0
+    )
+    assert [one for one in seen if one.split("#")[0] != url and not one.startswith("data:")] == []
+    assert MARK in page.locator("body").inner_text()
+
+
+@pytest.mark.browser
+def test_a_drawing_on_its_own_runs_and_asks_for_nothing(exports, opened):
+    for path in files(exports, "svg"):
+        page, seen = opened(path.as_uri())
+        assert page.evaluate("window.nOwned") == 0
+        assert seen == [path.as_uri()]
+
+
+@pytest.mark.browser
+def test_the_review_page_runs_and_asks_for_nothing(hostile_runs, opened):
+    with Server(hostile_runs / "old", "--who", "<b>eve</b>") as server:
+        page, seen = opened(server.url)
+        page.wait_for_timeout(300)
+        for key in "jjjo":
+            page.keyboard.press(key)
+        click_around(page)
+        assert page.evaluate("window.nOwned") == 0
+        assert page.locator("main img, main svg[onload], [onerror]").count() == 0
+        own = f"http://127.0.0.1:{server.port}/"
+        assert [one for one in seen if not one.startswith(own)] == []
+        assert MARK in page.locator("body").inner_text()
+
+
+@pytest.mark.browser
+def test_what_is_not_escaped_is_caught(tmp_path, opened):
+    path = tmp_path / "page.html"
+    path.write_text(f"<p>{MARKUP}<img src=x onerror=owned()>")
+    page, seen = opened(path.as_uri())
+    assert page.evaluate("window.nOwned") > 0
+    assert len(seen) > 1
