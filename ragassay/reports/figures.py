@@ -122,8 +122,8 @@ def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
     columns, rows = [_name(name) for name in matrix.columns], [_name(name) for name in matrix.rows]
     axes.set_xticks(range(len(columns)), labels=columns, parse_math=False, rotation=30, ha="right")
     axes.set_yticks(range(len(rows)), labels=rows, parse_math=False)
-    axes.set_xlabel(matrix.column_title)
-    axes.set_ylabel(matrix.row_title)
+    axes.set_xlabel(_name(matrix.column_title), parse_math=False)
+    axes.set_ylabel(_name(matrix.row_title), parse_math=False)
     return _svg(figure, axes, matrix.title)
 
 
@@ -176,8 +176,8 @@ def curve_plot(
         spans = {x: score for x, score in known.items() if None not in (score.low, score.high)}
         lows, highs = ([getattr(s, end) for s in spans.values()] for end in ("low", "high"))
         axes.fill_between(list(spans), lows, highs, color=line.get_color(), alpha=0.12)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
+    axes.set_xlabel(_name(x_label), parse_math=False)
+    axes.set_ylabel(_name(y_label), parse_math=False)
     axes.set_ylim(-0.02, 1.02)
     axes.grid(color="#dddddd")
     if curves:
