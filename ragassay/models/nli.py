@@ -63,7 +63,11 @@ class NliModel:
             for row, (claim, passage) in enumerate(pairs):
                 # The passage is the premise: it comes first. One without a title opens a line.
                 tokens = tokenizer(
-                    passage.strip(), claim, truncation="only_first", return_tensors="pt"
+                    passage.strip(),
+                    claim,
+                    truncation="only_first",
+                    split_special_tokens=True,
+                    return_tensors="pt",
                 ).to(model.device)
                 shares = model(**tokens).logits[0].softmax(-1).tolist()
                 for column, share in enumerate(shares):

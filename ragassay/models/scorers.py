@@ -164,10 +164,12 @@ class AlignScore:
 
         with self._lock, torch.inference_mode():
             tokenizer, encoder, head = self._load()
-            n_said = len(tokenizer(said).input_ids)
+            n_said = len(tokenizer(said, split_special_tokens=True).input_ids)
             is_short = n_said < tokenizer.model_max_length // 2
             cut = "only_first" if is_short else "longest_first"
-            tokens = tokenizer(chunk, said, truncation=cut, return_tensors="pt")
+            tokens = tokenizer(
+                chunk, said, truncation=cut, split_special_tokens=True, return_tensors="pt"
+            )
             pooled = encoder(**tokens.to(encoder.device)).pooler_output
             return float(head(pooled)[0].softmax(-1)[0])
 
@@ -243,7 +245,13 @@ class AnswerEvidence:
         with self._lock, torch.inference_mode():
             tokenizer, model = self._load()
             longest = min(512, tokenizer.model_max_length)
-            tokens = tokenizer(text, truncation=True, max_length=longest, return_tensors="pt")
+            tokens = tokenizer(
+                text,
+                truncation=True,
+                max_length=longest,
+                split_special_tokens=True,
+                return_tensors="pt",
+            )
             return float(model(**tokens.to(model.device)).logits[0].softmax(-1)[1])
 
     def _load(self) -> tuple[Any, Any]:

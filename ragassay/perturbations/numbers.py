@@ -32,6 +32,9 @@ _NAMED = re.compile(
     r"|level|version|step|number|chapter|section|table|figure|factor|protein|receptor|interleukin"
     r"|paper|study|reference|hepatitis|no\.|fig\.|eq\.|PMID:?))\s$"
 )
+_LEFT_CHARS = 60
+"""How far before a number it is looked for what it counts."""
+
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _FACTORS = tuple(Decimal(f) for f in ("0.1", "0.5", "2", "3", "10"))
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve")
@@ -79,8 +82,11 @@ def _is_amount(match: re.Match[str]) -> bool:
     """Return whether a number without a unit is an amount: not "factor 21", "Paper 2", "(3)"."""
     if match["second"] or _YEAR.fullmatch(match["first"]):
         return False
-    left, right = match.string[: match.start()], match.string[match.end() :]
-    return bool(_AMOUNT.search(left)) or (not _NAMED.search(left) and bool(_COUNTED.match(right)))
+    text, start, end = match.string, match.start(), match.end()
+    left = text[max(0, start - _LEFT_CHARS) : start]
+    return bool(_AMOUNT.search(left)) or (
+        not _NAMED.search(left) and bool(_COUNTED.match(text, end))
+    )
 
 
 def _value(number: str) -> Decimal:
