@@ -21,7 +21,6 @@ from ragassay.records.papers import PaperSection
 from ragassay.reports.labels import one_line, without_controls
 from ragassay.reports.markdown import escape
 from ragassay.reports.tabular import latex_escape
-from ragassay.retrievers.hygiene import _names  # noqa: F401
 from ragassay.retrievers.passages import condense, windows
 from ragassay.retrievers.pubmed.query import word_choices
 from ragassay.terminal import visible
