@@ -26,7 +26,7 @@ _SYNONYM_SHARE = 0.7
 _SUBORDINATE = re.compile(
     r"(?P<main>[^,;]+?),? (?P<joint>because|although|while|whereas|when|if|since) (?P<side>[^,;]+)"
 )
-_LIST = re.compile(r"\b([\w-]+), ([\w-]+),? (and|or) ([\w-]+)(?=[.;,]|$)")
+_LIST = re.compile(r"(?<![\w-])([\w-]+), ([\w-]+),? (and|or) ([\w-]+)(?=[.;,]|$)")
 _ADJUNCT = re.compile(r"((?:in|by|with|for|during|after|among) [^,;]+), ([^,;]+)")
 _LINK = re.compile(
     r"^(?:However|Furthermore|Moreover|Additionally|In addition|Therefore|Thus|Overall|Similarly"

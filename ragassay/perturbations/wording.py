@@ -11,6 +11,7 @@ _FUNCTION_WORDS = frozenset(
 )
 _NAME = re.compile(r"[A-Z][a-z]+(?:'s)? [A-Z][a-z]|[A-Z][a-z]+'s ")
 _AN = re.compile(r"(?:[aeio]|u(?!ni|se|til))", re.IGNORECASE)
+_ARTICLE_CHARS = 16
 _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 
 
@@ -51,7 +52,7 @@ def replaced(text: str, start: int, end: int, other: str) -> str:
         'Shows a decrease.'
     """
     left = text[:start]
-    article = _ARTICLE.search(left)
+    article = _ARTICLE.search(left, max(0, start - _ARTICLE_CHARS))
     if article and other:
         fitting = like(article[1], "an" if _AN.match(other) else "a")
         left = left[: article.start()] + fitting + article[2]

@@ -23,6 +23,7 @@ ANYWHERE = ("search", "match", "fullmatch")
 TRIED_AT = {"match": "match", "fullmatch": "fullmatch"}
 """All other methods begin at every character, as `search` does."""
 LIKELY = " a1.\n[(\"'<"
+PAIRS = ("a-", "1-", "1.", "1,", "a ", "1 ", "A ", "a, ", "a. ", "(a ", "a/", "Aa", "a'")
 ORDINARY = "a1A0 \t\n.,;:-_/\\'\"()[]{}<>=+*#%@!?|&^~$x\u00e9\u0130\u2013\u2019\u3002\x00"
 
 
@@ -168,7 +169,7 @@ def attacks(one: Expression, seed: int = 0) -> list[Attack]:
     wholes = [sampler.of(tree) for sampler in samplers]
     repeated = [pair for sampler in samplers for pair in sampler.repeated]
     literals = sorted({chr(value) for kind, value in _nodes(tree) if kind is sre.LITERAL})
-    found = [("", character) for character in LIKELY]
+    found = [("", piece) for piece in (*LIKELY, *PAIRS)]
     found += [(before, body) for before, body in repeated]
     found += [("", before + body) for before, body in repeated]
     found += [("", body) for _, body in repeated]

@@ -27,7 +27,7 @@ VARIABLES = {
 """What a variable holds that is a whole pattern."""
 
 ALL = list(expressions(VARIABLES))
-N_FIRST = 30
+N_FIRST = 36
 """Attacks on each expression in the short run."""
 N = 2_000
 MEGABYTE = 1_000_000
