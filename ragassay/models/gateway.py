@@ -51,7 +51,8 @@ _LOCAL_BOUNDS = frozenset(
 """Schema bounds that the local judge enforces and that hosted strict modes refuse."""
 
 _NO_KEY = re.compile(
-    r"missing credentials|missing (?:(?!missing |api key)[\w ])*+api key|api_key client option must be set",
+    r"missing credentials|missing (?:(?!missing |api key)[\w ])*+api key"
+    r"|api_key client option must be set",
     re.IGNORECASE,
 )
 """Providers' messages for a missing key; LiteLLM passes them on as server errors."""
