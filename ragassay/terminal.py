@@ -1,4 +1,4 @@
-"""What is written to a terminal: no control character and no mark of direction of anyone's text.
+"""Keep control characters and marks of direction, in whoever's text, from the terminal.
 
 `safe_streams` stands around the whole command line: whatever is written to stdout or stderr by us,
 by Typer, by a library's warning, goes through `visible`. Only the consoles of `open_console` write

@@ -40,7 +40,7 @@ def without_connectives(text: str, *, first_only: bool = False) -> str:
     found = _find(text)[: 1 if first_only else None]
     for place in reversed(found):
         shorter = _removed(text, place)
-        text = shorter if re.search(r"\w", shorter) else text
+        text = shorter if re.search(r"[^\W\d_]", shorter) else text
     return text
 
 
