@@ -252,15 +252,15 @@ def traced_call(complete: F) -> F:
 
 def _reply(response: Any, has_content: bool) -> dict[str, Any]:
     """Return what a response says of itself, and of what it says."""
-    choice, usage = response.choices[0], getattr(response, "usage", None)
+    choice, usage = next(iter(response.choices), None), getattr(response, "usage", None)
     found = {
         "gen_ai.response.id": response.id,
         "gen_ai.response.model": response.model,
-        "gen_ai.response.finish_reasons": [choice.finish_reason],
+        "gen_ai.response.finish_reasons": [choice.finish_reason] if choice else None,
         "gen_ai.usage.input_tokens": getattr(usage, "prompt_tokens", None),
         "gen_ai.usage.output_tokens": getattr(usage, "completion_tokens", None),
     }
-    if has_content:
+    if has_content and choice:
         said = choice.message.content or ""
         found["gen_ai.output.messages"] = _messages([("assistant", said)], choice.finish_reason)
     return {name: value for name, value in found.items() if value is not None}

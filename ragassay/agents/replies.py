@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from ragassay.text.characters import with_whole_characters
+
 _OPENING = re.compile(r'\{(?=\s*")')
 _SPACE = re.compile(r"\s*")
 
@@ -63,7 +65,7 @@ def _read_object(text: str, position: int) -> tuple[dict[str, Field], int]:
         value, end = _DECODER.raw_decode(text, start)
         if key in fields:
             raise ValueError(f"field {key!r} twice")
-        fields[key] = Field(value, start, end)
+        fields[key] = Field(with_whole_characters(value), start, end)
         position = _skip(text, end)
         if text[position : position + 1] == "}":
             return fields, position + 1

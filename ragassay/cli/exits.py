@@ -47,7 +47,8 @@ class PlainGroup(typer.core.TyperGroup):
         try:
             return super().invoke(ctx)
         except Exception as error:  # a usage error of the click that Typer brings
-            if isinstance(getattr(error, "message", None), str):
+            is_group = isinstance(error, ExceptionGroup)
+            if not is_group and isinstance(getattr(error, "message", None), str):
                 error.message = plain_words(error.message)  # type: ignore[attr-defined]
             raise
 

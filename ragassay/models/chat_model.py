@@ -19,6 +19,7 @@ from pydantic import SkipValidation
 
 from ragassay.errors import ModelError
 from ragassay.models.gateway import JudgeLM
+from ragassay.text.characters import with_whole_characters
 
 
 class ToolCaller(BaseChatModel):
@@ -81,12 +82,12 @@ def _tool_calls(made: Sequence[Any]) -> tuple[list[ToolCall], list[InvalidToolCa
     calls: list[ToolCall] = []
     invalid: list[InvalidToolCall] = []
     for call in made:
-        raw = call.model_dump()
+        raw = with_whole_characters(call.model_dump())
         try:
             parsed = parse_tool_call(raw, return_id=True)
         except OutputParserException as error:
             invalid.append(make_invalid_tool_call(raw, str(error)))
         else:
             if parsed:
-                calls.append(ToolCall(**parsed))
+                calls.append(ToolCall(**with_whole_characters(parsed)))
     return calls, invalid

@@ -10,7 +10,6 @@ import asyncio
 import contextvars
 import importlib
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ import dspy
 from ragassay.errors import (
     FatalModelError,
     ModelError,
-    PromptTooLongError,
     RefusedError,
     SettingsError,
     TransientModelError,
@@ -30,9 +28,12 @@ from ragassay.errors import (
 )
 from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
+from ragassay.models.call_errors import lacks_key, retry_after_s, shortened, typed_error
 from ragassay.models.local.provider import register_provider
-from ragassay.models.probe import no_key, refusal, unreachable
+from ragassay.models.probe import PROVIDERS, no_key
+from ragassay.models.received import Arrival, arriving, bounded_client
 from ragassay.records import Usage
+from ragassay.text.characters import with_whole_characters
 from ragassay.tracing import traced_call
 
 if TYPE_CHECKING:
@@ -45,17 +46,16 @@ NEEDS_JUDGE = "this needs a judge: --model openai/gpt-4.1-mini, ragassay/judge o
 MOST_COOLDOWN_S = 120.0
 """Longest Retry-After that is waited for; beyond it the call counts as rate-limited."""
 
+BOUNDED = frozenset(PROVIDERS) - {"cohere"}
+"""Providers to which LiteLLM takes the client that it is given; other clients are of other kinds.
+
+Only their replies are read within bounds.
+"""
+
 _LOCAL_BOUNDS = frozenset(
     {"maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern"}
 )
 """Schema bounds that the local judge enforces and that hosted strict modes refuse."""
-
-_NO_KEY = re.compile(
-    r"missing credentials|missing (?:(?!missing |api key)[\w ])*+api key"
-    r"|api_key client option must be set",
-    re.IGNORECASE,
-)
-"""Providers' messages for a missing key; LiteLLM passes them on as server errors."""
 
 
 def import_litellm() -> Any:
@@ -163,60 +163,75 @@ class JudgeLM(dspy.LM):
                 self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
             if self.fatal is not None:
                 raise self.fatal
-            try:
-                response = await self._acompletion(
-                    model=self.model,
-                    messages=messages or [{"role": "user", "content": prompt}],
-                    drop_params=True,
-                    **options,
-                )
-            except Exception as error:  # each provider has its own errors; all are typed here
-                raise self._typed(error) from error
+            with arriving() as arrival:
+                try:
+                    response = await self._complete(
+                        messages or [{"role": "user", "content": prompt}], options
+                    )
+                except Exception as error:  # each provider has its own errors; all are typed here
+                    raise self._typed(error, arrival) from error
         meter = _METER.get()
         if meter is not None:
             meter.usage = meter.usage + _usage(response, is_local(self.model))
         return [self._reply(response)]
+
+    async def _complete(self, messages: Any, options: dict[str, Any]) -> ModelResponse:
+        if is_local(self.model):
+            return await self._acompletion(
+                model=self.model, messages=messages, drop_params=True, **options
+            )
+        provider = provider_of(self.model)
+        if provider in BOUNDED:
+            options["client"] = bounded_client(provider)
+        # LiteLLM bounds each wait for more; a server may send a byte at a time, for ever.
+        async with asyncio.timeout(options.get("timeout")):
+            return await self._acompletion(
+                model=self.model, messages=messages, drop_params=True, **options
+            )
 
     async def _cool_down(self) -> None:
         while (wait := self._not_before - time.monotonic()) > 0:
             await asyncio.sleep(wait)
 
     def _reply(self, response: ModelResponse) -> dict[str, Any]:
+        if not response.choices:
+            raise UnparsableReplyError("the reply has no choices")
         choice: Any = response.choices[0]
         message = choice.message
-        refusal = refusal_in(message)
+        refusal = with_whole_characters(refusal_in(message))
         if refusal or choice.finish_reason == "content_filter":
             raise RefusedError(f"{self.model} refused: {refusal or 'content filter'}")
         return {
-            "text": message.content or "",
+            "text": with_whole_characters(message.content or ""),
             "logprobs": getattr(choice, "logprobs", None),
             "tool_calls": message.tool_calls or (),
         }
 
-    def _typed(self, error: Exception) -> ModelError:
+    def _typed(self, error: Exception, arrival: Arrival) -> ModelError:
         """Return ragassay's error for an error of LiteLLM or of the local engine."""
-        if isinstance(error, ModelError):
-            return error
         cause = error.__cause__ or error.__context__
-        if isinstance(cause, ModelError):
-            return cause
-        if isinstance(cause, SettingsError):  # a local model can never be loaded
+        ours = next((e for e in (error, cause, arrival.error) if isinstance(e, ModelError)), None)
+        if ours and not isinstance(ours, FatalModelError):
+            return ours
+        if ours:
+            typed = FatalModelError(str(ours).removeprefix(f"{self.model}: "))
+        elif isinstance(cause, SettingsError):  # a local model can never be loaded
             typed = FatalModelError(str(cause))
         elif is_local(self.model):
             # LiteLLM reports any error in our own provider as a lost connection.
-            return ModelError(_shortened(cause or error))
+            return ModelError(shortened(cause or error))
         else:
             base = self.kwargs.get("api_base") or ""
             typed = (
                 FatalModelError(_wanted_key(self.model))
-                if _has_no_key(error)
-                else _typed(error, self.model, base)
+                if lacks_key(error)
+                else typed_error(error, self.model, base, arrival.start)
             )
         if isinstance(typed, FatalModelError):
             # With several judges, the user must know which one.
             typed = self.fatal = FatalModelError(f"{self.model}: {typed}")
-        if isinstance(typed, TransientModelError) and typed.reason == "rate_limit":
-            wait = _retry_after_s(error)
+        if isinstance(typed, TransientModelError):
+            wait = retry_after_s(error)
             if wait is not None and wait <= MOST_COOLDOWN_S:
                 self._not_before = max(self._not_before, time.monotonic() + wait)
         return typed
@@ -228,10 +243,6 @@ def refusal_in(message: Any) -> str | None:
     return getattr(message, "refusal", None) or fields.get("refusal")
 
 
-def _has_no_key(error: Exception) -> bool:
-    return _NO_KEY.search(str(error)) is not None
-
-
 def _has_key(model: str) -> bool:
     return bool(import_litellm().validate_environment(model)["keys_in_environment"])
 
@@ -240,48 +251,6 @@ def _wanted_key(model: str) -> str:
     """Return the environment variable that a user has to set."""
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
     return no_key(sorted(name for name in missing if name.endswith("_KEY")))
-
-
-def _typed(error: Exception, model: str, base: str) -> ModelError:
-    litellm = import_litellm()
-    kinds = litellm.exceptions
-    message = _shortened(error)
-    status = getattr(error, "status_code", None)
-    if isinstance(error, kinds.ContextWindowExceededError):
-        return PromptTooLongError(message)
-    if isinstance(error, kinds.ContentPolicyViolationError):
-        return RefusedError(message)
-    if isinstance(error, kinds.RateLimitError):
-        return TransientModelError(message, "rate_limit")
-    if isinstance(error, kinds.Timeout | TimeoutError):
-        return TransientModelError(message, "timeout")
-    if isinstance(
-        error, kinds.AuthenticationError | kinds.PermissionDeniedError | kinds.NotFoundError
-    ) or status in (401, 403, 404):
-        return FatalModelError(refusal(int(status or 401), message, model, base))
-    if isinstance(error, kinds.APIConnectionError | ConnectionError):
-        return TransientModelError(unreachable(error, base) or message, "connection")
-    if status is not None and int(status) >= 500:
-        return TransientModelError(message, "server_error")
-    if isinstance(error, kinds.JSONSchemaValidationError | kinds.APIResponseValidationError):
-        return UnparsableReplyError(message)
-    if isinstance(error, kinds.BadRequestError):
-        return RefusedError(message)
-    return ModelError(message)
-
-
-def _retry_after_s(error: Exception) -> float | None:
-    response = getattr(error, "response", None)
-    headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
-    try:
-        return float((headers or {})["retry-after"])
-    except (KeyError, ValueError):
-        return None
-
-
-def _shortened(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= 300 else text[:297] + "..."
 
 
 def _usage(response: ModelResponse, local: bool) -> Usage:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import ssl
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import FatalModelError, ModelError
 from ragassay.model_names import is_local, provider_of
+from ragassay.models.received import refuse_elsewhere
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
@@ -105,17 +107,26 @@ def _check_by_http(model: str, base: str, known: Provider) -> None:
 
     key = next((os.environ[name] for name in known.keys if os.environ.get(name)), "")
     body = {"model": model.partition("/")[2], "messages": PROBE, "max_tokens": 1}
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    headers = {"Accept-Encoding": "identity"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
     try:
-        found = httpx.post(
-            f"{base}/chat/completions", json=body, headers=headers, timeout=TIMEOUT_S
-        )
+        with httpx.stream(
+            "POST", f"{base}/chat/completions", json=body, headers=headers, timeout=TIMEOUT_S
+        ) as found:
+            refuse_elsewhere(found)
+            status = found.status_code
+            # An error's words stand at its start; of anything else, nothing is read.
+            said = next(found.iter_raw(), b"") if status in (401, 403, 404) else b""
+    except FatalModelError as error:
+        raise FatalModelError(f"{model}: {error}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         if why := unreachable(error, base):
             raise FatalModelError(f"{model}: {why}") from error
         return
-    if found.status_code in (401, 403, 404):
-        raise FatalModelError(f"{model}: {refusal(found.status_code, found.text, model, base)}")
+    if status in (401, 403, 404):
+        words = said.decode("utf-8", "replace")
+        raise FatalModelError(f"{model}: {refusal(status, words, model, base)}")
 
 
 def _check_by_litellm(judge: Settings) -> None:
@@ -184,17 +195,35 @@ def refusal(status: int, said: str, model: str, base: str) -> str:
 def unreachable(error: BaseException, base: str = "") -> str:
     """Return what to do about an endpoint that is not there; empty for any other error."""
     at = f" at {base}" if base else ""
-    for cause in _causes(error):
+    for cause in causes_of(error):
         if isinstance(cause, ConnectionRefusedError):
             return f"connection refused{at}: start the server, or check --api-base"
         if isinstance(cause, socket.gaierror):
             return f"the host is not known{at}: check --api-base and the network"
+        if isinstance(cause, ssl.SSLCertVerificationError) and hasattr(cause, "verify_message"):
+            return (
+                f"the certificate of {base or 'its endpoint'} is not valid "
+                f"({cause.verify_message}): name the authority's certificates in SSL_CERT_FILE, or "
+                "check --api-base"
+            )
         if isinstance(cause, _wrong_addresses()):
             return f"{base or 'its endpoint'} is no address: --api-base is like http://HOST:PORT/v1"
     return ""
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def lost(error: BaseException) -> str:
+    """Return how a connection broke off; empty for any other error."""
+    import httpx
+
+    for cause in causes_of(error):
+        if isinstance(cause, httpx.NetworkError | httpx.RemoteProtocolError | ConnectionError):
+            words = " ".join(str(cause).split())[:100]
+            return f"the connection broke off: {words or type(cause).__name__}"
+    return ""
+
+
+def causes_of(error: BaseException) -> Iterator[BaseException]:
+    """Return an error and all that led to it."""
     seen: set[int] = set()
     waiting: list[Any] = [error]
     while waiting:
@@ -203,7 +232,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(found))
         yield found
-        waiting += [found.__cause__, found.__context__, getattr(found, "os_error", None)]
+        inner = (getattr(found, name, None) for name in ("os_error", "certificate_error"))
+        waiting += [found.__cause__, found.__context__, *inner]
 
 
 def _wrong_addresses() -> tuple[type[Exception], ...]:

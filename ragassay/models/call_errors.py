@@ -1,0 +1,95 @@
+"""Turn an error of LiteLLM into ragassay's own, with its cause in words."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from ragassay.errors import (
+    FatalModelError,
+    ModelError,
+    PromptTooLongError,
+    RefusedError,
+    TransientModelError,
+    UnparsableReplyError,
+)
+from ragassay.models.probe import lost, refusal, unreachable
+from ragassay.models.received import no_completion
+from ragassay.text.characters import with_whole_characters
+
+_NO_KEY = re.compile(
+    r"missing credentials|missing (?:(?!missing |api key)[\w ])*+api key"
+    r"|api_key client option must be set",
+    re.IGNORECASE,
+)
+"""Providers' messages for a missing key; LiteLLM passes them on as server errors."""
+
+
+def lacks_key(error: Exception) -> bool:
+    """Return whether a provider says that no key was sent."""
+    return _NO_KEY.search(str(error)) is not None
+
+
+def typed_error(error: Exception, model: str, base: str, arrived: bytes | None) -> ModelError:
+    """Return ragassay's error for one of LiteLLM's.
+
+    Args:
+        error: What LiteLLM raised.
+        model: LiteLLM name of the model.
+        base: Address of its API; empty where it is the provider's own.
+        arrived: The start of a reply that reported success; None where none came.
+    """
+    from litellm import exceptions as kinds
+
+    message = shortened(error)
+    status = getattr(error, "status_code", None)
+    if arrived is not None and isinstance(error, kinds.APIError | kinds.APIConnectionError):
+        # LiteLLM calls what it cannot read a server's error, or a lost connection.
+        return UnparsableReplyError(no_completion(arrived))
+    if isinstance(error, kinds.ContextWindowExceededError):
+        return PromptTooLongError(message)
+    if isinstance(error, kinds.ContentPolicyViolationError):
+        return RefusedError(message)
+    if isinstance(error, kinds.RateLimitError):
+        return TransientModelError(message, "rate_limit")
+    if isinstance(error, kinds.Timeout | TimeoutError):
+        return TransientModelError(message or "no whole reply within timeout_s", "timeout")
+    if isinstance(
+        error, kinds.AuthenticationError | kinds.PermissionDeniedError | kinds.NotFoundError
+    ) or status in (401, 403, 404):
+        return FatalModelError(refusal(int(status or 401), message, model, base))
+    broken = unreachable(error, base) or lost(error)
+    if broken or isinstance(error, kinds.APIConnectionError | ConnectionError):
+        return TransientModelError(broken or message, "connection")
+    if isinstance(error, kinds.JSONSchemaValidationError | kinds.APIResponseValidationError):
+        return UnparsableReplyError(message)
+    return _typed_by_status(int(status or 0), message)
+
+
+def _typed_by_status(status: int, message: str) -> ModelError:
+    if status >= 500:
+        return TransientModelError(message, "server_error")
+    return RefusedError(message) if status >= 400 else ModelError(message)
+
+
+def retry_after_s(error: Exception) -> float | None:
+    """Return the seconds that a provider asks to wait: it names them, or a date."""
+    response = getattr(error, "response", None)
+    headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
+    asked = str((headers or {}).get("retry-after", ""))
+    try:
+        return float(asked)
+    except ValueError:
+        pass
+    try:
+        until = parsedate_to_datetime(asked)
+    except ValueError:
+        return None
+    return (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+
+
+def shortened(error: BaseException) -> str:
+    """Return an error's words in one line."""
+    text = with_whole_characters(" ".join(str(error).split()))
+    return text if len(text) <= 300 else text[:297] + "..."
