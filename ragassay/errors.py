@@ -26,13 +26,17 @@ import re
 from typing import TYPE_CHECKING
 
 from ragassay.records import FailureReason, Rejection
+from ragassay.redaction import without_secrets
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
 
 class RagassayError(Exception):
-    """Base of all errors of ragassay."""
+    """Base of all errors of ragassay; its words hold no secret of this process."""
+
+    def __init__(self, *words: object) -> None:
+        super().__init__(*(without_secrets(w) if isinstance(w, str) else w for w in words))
 
 
 class InputError(RagassayError, ValueError):

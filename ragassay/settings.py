@@ -30,6 +30,7 @@ from ragassay.model_names import (
 )
 from ragassay.prompts import RubricSet, Strategy
 from ragassay.records import PARTS, GradeWay
+from ragassay.redaction import keep_address, keep_secret
 from ragassay.small_files import read_small
 
 SOURCE_CHARS_LOCAL = 9_000
@@ -317,6 +318,16 @@ class Settings(BaseSettings):
         default=None,
         description="The key that clients of `ragassay serve` must send; by default a new one.",
     )
+
+    @model_validator(mode="after")
+    def _hide_secrets(self) -> Settings:
+        for secret in (self.cluster_password, self.ncbi_api_key, self.server_key):
+            keep_secret(secret.get_secret_value() if secret else None)
+        named = (self.escalate, *self.panel)
+        addresses = (split_endpoint(judge)[1] for judge in named)
+        for address in (self.api_base, self.chroma_url, *addresses):
+            keep_address(address)
+        return self
 
     @model_validator(mode="after")
     def _seated_once(self) -> Settings:

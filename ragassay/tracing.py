@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import is_local, provider_of
+from ragassay.redaction import without_known, without_secrets
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer, TracerProvider
@@ -104,7 +105,8 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
         logger.removeFilter(complaints)
         if complaints.are_final:
             where = getattr(exporter, "_endpoint", "the collector")
-            logger.warning("tracing: spans were lost: %s: %s", where, complaints.first)
+            why = without_secrets(f"{where}: {complaints.first}")
+            logger.warning("tracing: spans were lost: %s", why)
 
     return provider, close
 
@@ -144,8 +146,8 @@ def _span(
             yield span
         except BaseException as error:
             span.set_attribute("error.type", type(error).__name__)
-            told = f"{type(error).__name__}: {error}" if tracing.has_content else None
-            span.set_status(Status(StatusCode.ERROR, told))
+            told = without_secrets(f"{type(error).__name__}: {error}")
+            span.set_status(Status(StatusCode.ERROR, told if tracing.has_content else None))
             raise
 
 
@@ -261,7 +263,7 @@ def _reply(response: Any, has_content: bool) -> dict[str, Any]:
         "gen_ai.usage.output_tokens": getattr(usage, "completion_tokens", None),
     }
     if has_content and choice:
-        said = choice.message.content or ""
+        said = without_known(choice.message.content or "")
         found["gen_ai.output.messages"] = _messages([("assistant", said)], choice.finish_reason)
     return {name: value for name, value in found.items() if value is not None}
 

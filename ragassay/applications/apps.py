@@ -16,6 +16,7 @@ from uuid import uuid4
 from ragassay.errors import InputError
 from ragassay.models.prices import listed_price_usd
 from ragassay.records import Usage
+from ragassay.redaction import without_secrets
 
 App = Any
 """An async or plain callable, a Runnable of LangChain, a compiled graph of LangGraph, a query
@@ -47,9 +48,9 @@ def is_url(app: App) -> bool:
 
 
 def app_name(app: App) -> str:
-    """Return a name that stays the same from one start to the next."""
+    """Return a name that stays the same from one start to the next, and holds no password."""
     if isinstance(app, str):
-        return app
+        return without_secrets(app)
     if hasattr(app, "__qualname__"):
         return f"{app.__module__}:{app.__qualname__}"
     kind = type(app)

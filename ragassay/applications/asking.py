@@ -14,6 +14,7 @@ from ragassay.applications.replies import Answered, read_reply
 from ragassay.errors import InputError, RunMismatchError
 from ragassay.formats.answered import empty_answer
 from ragassay.records import ApplicationUse, Failure, FailureReason, Record, RecordFailure
+from ragassay.redaction import without_secrets
 from ragassay.runs.folder import RunFolder, append_line, read_lines
 
 ANSWERS_FILE = "answers.jsonl"
@@ -168,7 +169,9 @@ def _record(
 def _failure(error: Exception, expired_s: float | None) -> Failure:
     if expired_s is not None:
         return Failure(reason="timeout", detail=f"no answer within {expired_s:g} s")
-    return Failure(reason=_reason(error), detail=f"{type(error).__name__}: {error}"[:400])
+    return Failure(
+        reason=_reason(error), detail=without_secrets(f"{type(error).__name__}: {error}")[:400]
+    )
 
 
 def _reason(error: Exception) -> FailureReason:

@@ -25,6 +25,7 @@ from ragassay.graphs.evidence_state import Draft, QueryTask, Report
 from ragassay.graphs.files import opened_file
 from ragassay.graphs.nodes import filed
 from ragassay.records import Failure
+from ragassay.redaction import without_secrets
 
 
 def retry_policies(max_attempts: int) -> list[RetryPolicy]:
@@ -114,7 +115,7 @@ def failure_of(error: NodeError) -> Failure:
     if isinstance(error.error, FatalModelError | InputError | CorpusError):
         raise error.error
     reason = error.error.reason if isinstance(error.error, ModelError) else "error"
-    told = str(error.error)
+    told = without_secrets(str(error.error))
     if not isinstance(error.error, RagassayError):
         told = f"{type(error.error).__name__}: {told}"
     return Failure(reason=reason, detail=told[:400])

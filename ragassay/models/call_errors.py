@@ -16,6 +16,7 @@ from ragassay.errors import (
 )
 from ragassay.models.probe import lost, refusal, unreachable
 from ragassay.models.received import no_completion
+from ragassay.redaction import without_secrets
 from ragassay.text.characters import with_whole_characters
 
 _NO_KEY = re.compile(
@@ -91,5 +92,6 @@ def retry_after_s(error: Exception) -> float | None:
 
 def shortened(error: BaseException) -> str:
     """Return an error's words in one line."""
-    text = with_whole_characters(" ".join(str(error).split()))
+    # Before it is cut: half a key is still half a key.
+    text = without_secrets(with_whole_characters(" ".join(str(error).split())))
     return text if len(text) <= 300 else text[:297] + "..."

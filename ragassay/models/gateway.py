@@ -33,6 +33,7 @@ from ragassay.models.local.provider import register_provider
 from ragassay.models.probe import PROVIDERS, no_key
 from ragassay.models.received import Arrival, arriving, bounded_client
 from ragassay.records import Usage
+from ragassay.redaction import without_known
 from ragassay.text.characters import with_whole_characters
 from ragassay.tracing import traced_call
 
@@ -169,7 +170,9 @@ class JudgeLM(dspy.LM):
                         messages or [{"role": "user", "content": prompt}], options
                     )
                 except Exception as error:  # each provider has its own errors; all are typed here
-                    raise self._typed(error, arrival) from error
+                    # What a hosted one says may quote the key: it is not chained to a traceback.
+                    shown = error if is_local(self.model) else None
+                    raise self._typed(error, arrival) from shown
         meter = _METER.get()
         if meter is not None:
             meter.usage = meter.usage + _usage(response, is_local(self.model))
@@ -202,7 +205,7 @@ class JudgeLM(dspy.LM):
         if refusal or choice.finish_reason == "content_filter":
             raise RefusedError(f"{self.model} refused: {refusal or 'content filter'}")
         return {
-            "text": with_whole_characters(message.content or ""),
+            "text": without_known(with_whole_characters(message.content or "")),
             "logprobs": getattr(choice, "logprobs", None),
             "tool_calls": message.tool_calls or (),
         }

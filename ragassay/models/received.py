@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import FatalModelError, ModelError, UnparsableReplyError
+from ragassay.redaction import without_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -28,7 +29,8 @@ MOST_ERROR_BYTES = 64 * 2**10
 MOST_UNCHECKED_BYTES = 64 * 2**10
 """A longer reply is not given to LiteLLM before it is known to be JSON."""
 
-QUOTED_BYTES = 100
+N_BYTES_KEPT, N_CHARS_QUOTED = 500, 100
+"""Of a reply that cannot be read: more is kept than shown, so that no key is shown by half."""
 
 PLAIN, PACKED = frozenset({"", "identity"}), frozenset({"gzip", "x-gzip", "deflate"})
 """Encodings of a reply that are read."""
@@ -36,7 +38,7 @@ PLAIN, PACKED = frozenset({"", "identity"}), frozenset({"gzip", "x-gzip", "defla
 
 @dataclass
 class Arrival:
-    """What has arrived of one call.
+    """The part of a reply that has arrived.
 
     Attributes:
         start: The first bytes of a reply that reports success, once all of it is here.
@@ -87,22 +89,27 @@ async def receive(response: httpx.Response) -> None:
     response.headers.pop("content-encoding", None)
     response.stream = ByteStream(body)
     if response.is_success:
-        arrival.start = body[:QUOTED_BYTES]
+        arrival.start = body[:N_BYTES_KEPT]
 
 
-async def ask_readable(request: httpx.Request) -> None:
-    """Ask for no packing but those that are read; a hook of httpx."""
+async def prepare(request: httpx.Request) -> None:
+    """Ask for no packing but those that are read; a hook of httpx.
+
+    The user and password of an address stand in a header by now, and aiohttp wants them but once.
+    """
     request.headers["accept-encoding"] = "gzip, deflate"
+    request.url = request.url.copy_with(userinfo=b"")
 
 
-_HOOKS = {"request": [ask_readable], "response": [receive]}
+_HOOKS = {"request": [prepare], "response": [receive]}
 
 
 def no_completion(start: bytes) -> str:
     """Return what is wrong with a reply, by its first bytes."""
     if not start.strip():
         return "the reply is empty"
-    return f"the reply is no chat completion: {start.decode('utf-8', 'replace')!r}"
+    told = without_secrets(start.decode("utf-8", "replace"))
+    return f"the reply is no chat completion: {told[:N_CHARS_QUOTED]!r}"
 
 
 def refuse_elsewhere(response: httpx.Response) -> None:
@@ -146,7 +153,7 @@ async def _body_of(response: httpx.Response) -> bytes:
     if n_bytes > most:
         raise UnparsableReplyError(f"the reply is longer than {most // 2**20} MiB")
     if n_bytes > MOST_UNCHECKED_BYTES and not _is_json(body):
-        raise UnparsableReplyError(no_completion(body[:QUOTED_BYTES]))
+        raise UnparsableReplyError(no_completion(body[:N_BYTES_KEPT]))
     return body
 
 

@@ -26,6 +26,7 @@ from ragassay.records import (
     Record,
     RecordFailure,
 )
+from ragassay.redaction import without_secrets
 from ragassay.results import Result
 from ragassay.runs.evaluate import Job, RunResult, manifest_of, run
 from ragassay.runs.folder import append_line, read_lines, write_whole
@@ -103,7 +104,9 @@ class Answers:
             if found.failures:
                 raise RagassayError(found.failures[0].failure.detail)
         except RagassayError as error:
-            failure = Failure(reason=getattr(error, "reason", "error"), detail=str(error)[:400])
+            failure = Failure(
+                reason=getattr(error, "reason", "error"), detail=without_secrets(str(error))[:400]
+            )
             failed = RecordFailure(record_id=name, stage="evaluate", failure=failure)
             append_line(self._notes / f"failures.{os.getpid()}.jsonl", failed)
             raise

@@ -21,6 +21,7 @@ from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
 from ragassay.graphs.state import Input
 from ragassay.model_names import is_ours
 from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
+from ragassay.redaction import without_secrets
 from ragassay.runs.folder import RunFolder, append_line
 from ragassay.tracing import traced_answer, traced_run
 
@@ -215,7 +216,7 @@ def _event(chunk: dict[str, Any], answer: str) -> Event:
 
 def _failure(record: Record, error: Exception) -> RecordFailure:
     reason = error.reason if isinstance(error, ModelError) else "error"
-    detail = str(error)[:400]
+    detail = without_secrets(str(error))[:400]
     if not isinstance(error, RagassayError):
         where = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {detail} ({where.name}, line {where.lineno})"

@@ -176,7 +176,7 @@ READ: dict[str, tuple[Callable[[Exchange], None], float]] = {
     "half a character": (reply(rated("4", r"\ud800 \u0000 fine")), 4),
     "log-probabilities of nan": (reply(logprobs(float("nan"))), 4),
     "log-probabilities beyond 1": (reply(logprobs(1e308)), 4),
-    "a rationale of 1 MB": (reply(rated("4", "x" * 1_000_000)), 4),
+    "a rationale of 100 kB": (reply(rated("4", "x" * 100_000)), 4),
 }
 """What is odd and can be read: how it is sent, and its score."""
 

@@ -1,0 +1,325 @@
+"""Planted keys and passwords are in nothing that a command writes, however it ends.
+
+Each case is a command; after it, all of its output and every file that it left are searched for the
+plants as they are, quoted as in an address, and in base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from collector import collecting
+from conftest import ROOT
+from fakes import WordEmbedder
+from raw_judge import Exchange, completion, error, judging, rated
+from typer.testing import CliRunner
+
+import ragassay
+from ragassay.cli import app
+from ragassay.errors import FatalModelError
+from ragassay.redaction import without_known, without_secrets
+
+pytestmark = pytest.mark.integration
+
+KEY = "pl4nted+Key/of-the-judge"
+USER, PASSWORD = "ann", "pl4nted:p@ss/word"
+SECRETS = {
+    "OPENAI_API_KEY": KEY,
+    "RAGASSAY_NCBI_API_KEY": "pl4nted-ncbi-key",
+    "RAGASSAY_SERVER_KEY": "pl4nted-server-key-of-many-letters",
+    "RAGASSAY_CLUSTER_USER": "ann",
+    "RAGASSAY_CLUSTER_PASSWORD": "pl4nted-cluster-password",
+    "OTEL_EXPORTER_OTLP_HEADERS": "authorization=pl4nted-otel-token",
+}
+LOGIN = f"{USER}:{quote(PASSWORD, safe='')}"
+NOWHERE = f"http://{LOGIN}@127.0.0.1:9"
+PROXY = "http://ann:pl4nted-proxy@127.0.0.1:9"
+
+
+def forms(secret: str) -> set[bytes]:
+    plain = secret.encode()
+    return {plain, quote(secret, safe="").encode(), base64.b64encode(plain)}
+
+
+PLANTS = set[bytes]().union(
+    *(forms(one.removeprefix("authorization=")) for one in SECRETS.values() if one != USER),
+    *(forms(one) for one in (PASSWORD, f"{USER}:{PASSWORD}", "pl4nted-proxy")),
+)
+
+
+@pytest.fixture(autouse=True)
+def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("RAGASSAY_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv("RAGASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
+
+
+def well(exchange: Exchange) -> None:
+    exchange.send(rated("4"))
+
+
+def echoed(exchange: Exchange) -> str:
+    """What a server may know, and repeat: the key, and the header that it came in."""
+    return f"not this: {exchange.headers['Authorization']} or {KEY}"
+
+
+def echo(status: int) -> Callable[[Exchange], None]:
+    return lambda exchange: exchange.send(error(echoed(exchange)), status)
+
+
+def echo_in_turn(exchange: Exchange) -> None:
+    """Repeat the key in an error of each kind, in junk, in prose, in a refusal and in a reason."""
+    said, n = echoed(exchange), len(exchange.judge.asked)
+    message = {"role": "assistant", "content": None, "refusal": said}
+    ways: list[Callable[[], None]] = [
+        *(lambda status=status: exchange.send(error(said), status) for status in STATUSES),
+        lambda: exchange.send(error(said)),
+        lambda: exchange.send(said.encode()),
+        # At the end of what is quoted of a reply, a key would be cut in half.
+        lambda: exchange.send(b"x" * 90 + KEY.encode()),
+        lambda: exchange.send(completion(said)),
+        lambda: exchange.send(completion(None, choices=[{"index": 0, "message": message}])),
+        lambda: exchange.send(rated("4", said)),
+    ]
+    ways[n % len(ways)]()
+
+
+STATUSES = (400, 402, 413, 429, 500, 503)
+
+
+@dataclass
+class Try:
+    """A command that is tried.
+
+    Attributes:
+        words: The command; `{url}` is the judge with a user and password, `{plain}` without,
+            `{folder}` a folder with answers.
+        code: Its exit code.
+        told: A part of what it says.
+        answer: What the judge answers.
+        environment: Besides the planted one.
+    """
+
+    words: str
+    code: int = 1
+    told: str = ""
+    answer: Callable[[Exchange], None] = well
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+EVALUATE = "evaluate {folder}/answers.jsonl --out {folder}/run --only rubrics --rubric cohesion"
+OF_URL = f"{EVALUATE} --model openai/a --api-base {{url}}"
+OF_PLAIN = "--model openai/a --api-base {plain}"
+TRACED = {"RAGASSAY_TRACING": "true", "RAGASSAY_TRACING_CONTENT": "true"}
+SAMPLE = ROOT / "examples"
+TRIES = {
+    "a run": Try(OF_URL, 0),
+    "a run without a login": Try(f"{EVALUATE} {OF_PLAIN}", 0),
+    "a plan": Try(f"{OF_URL} --dry-run --json", 0),
+    "a judge that repeats the key": Try(f"{EVALUATE} {OF_PLAIN}", 3, answer=echo_in_turn),
+    "a judge that repeats the login": Try(OF_URL, 3, answer=echo_in_turn),
+    "a wrong key": Try(OF_URL, 1, "http://***@127.0.0.1", echo(401)),
+    "a forbidden key": Try(f"{EVALUATE} {OF_PLAIN}", 1, "refuses the key (403)", echo(403)),
+    "an unknown path": Try(OF_URL, 1, "(404): check", echo(404)),
+    "nobody there": Try(
+        f"{EVALUATE} --model openai/a --api-base {NOWHERE}/v1",
+        1,
+        "connection refused at http://***@127.0.0.1:9/v1",
+    ),
+    "no scheme": Try(
+        f"{EVALUATE} --model openai/a --api-base {LOGIN}@127.0.0.1:9/v1", 1, "is no address"
+    ),
+    "a panel": Try(f"{EVALUATE} --judge openai/a@{{url}} --judge openai/b@{{url}}", 0),
+    "a panel with nobody there": Try(
+        f"{EVALUATE} --judge openai/a@{{url}} --judge openai/b@{NOWHERE}", 1, "***@127.0.0.1:9"
+    ),
+    "a panel of one endpoint": Try(
+        f"{EVALUATE} --judge openai/a@{{url}} --judge openai/b", 1, "name its endpoint too"
+    ),
+    "a second judge": Try(f"{OF_URL} --escalate openai/b@{{url}}", 0),
+    "a second judge that is the first": Try(
+        f"{OF_URL} --escalate openai/a@{{url}}", 1, "is not a second judge"
+    ),
+    "a login for a cluster": Try(
+        f"{OF_URL} --corpus http://{LOGIN}@127.0.0.1:9/index", 1, "must have no secret"
+    ),
+    "a cluster that is not there": Try(f"{OF_URL} --corpus http://127.0.0.1:9/index", 1, "127.0.0"),
+    "a login for Chroma": Try(
+        "corpus embed {folder}/corpus",
+        1,
+        "without user and password",
+        environment={"RAGASSAY_CHROMA_URL": NOWHERE},
+    ),
+    "a collector that is not there": Try(
+        OF_URL,
+        0,
+        environment={
+            **TRACED,
+            "OTEL_EXPORTER_OTLP_ENDPOINT": NOWHERE,
+            "OTEL_EXPORTER_OTLP_TIMEOUT": "1",
+        },
+    ),
+    "a proxy that is not there": Try(
+        f"{EVALUATE} --model openai/a --api-base http://judge.invalid/v1",
+        1,
+        "connection refused",
+        environment={"HTTP_PROXY": PROXY, "http_proxy": PROXY},
+    ),
+    "an application": Try(
+        f"run {{url}} {{folder}}/answers.jsonl --out {{folder}}/run --only rubrics {OF_PLAIN}",
+        3,
+        "http://***@127.0.0.1",
+        echo(500),
+    ),
+    "an application that is not there": Try(
+        f"run {NOWHERE} {{folder}}/answers.jsonl --out {{folder}}/run --only rubrics {OF_PLAIN}", 3
+    ),
+    "an application of another kind": Try(
+        f"run ftp://{LOGIN}@127.0.0.1 {{folder}}/answers.jsonl {OF_PLAIN}", 1, "cannot be imported"
+    ),
+    "an audit": Try(
+        "audit {folder}/answers.jsonl --out {folder}/run --only rubrics --rubric cohesion "
+        f"--limit 1 {OF_PLAIN}",
+        3,
+        answer=echo(402),
+    ),
+    "grades": Try(
+        f"grade {{folder}}/answers.jsonl --grade thomas --out {{folder}}/run {OF_PLAIN}",
+        3,
+        answer=echo(500),
+    ),
+    "nuggets": Try(
+        "nuggets create {folder}/answers.jsonl --from answer --accept-all "
+        f"--out {{folder}}/n.jsonl {OF_PLAIN}",
+        3,
+        "server_error",
+        echo(500),
+    ),
+    "pairs": Try(
+        f"qa generate {SAMPLE}/sciqag/paper.xml --n 1 --out {{folder}}/p.jsonl {OF_PLAIN}",
+        3,
+        "***",
+        echo(500),
+    ),
+    "a test bank": Try(
+        f"testbank create {SAMPLE}/workbench/queries.json --out {{folder}}/b.jsonl {OF_PLAIN}",
+        3,
+        "***",
+        echo(500),
+    ),
+    "a weak key of the server": Try(
+        "serve --port 0", 1, "setting 'server_key'", environment={"RAGASSAY_SERVER_KEY": f"{KEY} 1"}
+    ),
+    "the models": Try("models list", 0, environment={"RAGASSAY_API_BASE": NOWHERE}),
+}
+
+
+@pytest.mark.parametrize("name", TRIES)
+def test_no_secret_is_in_what_a_command_writes(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    tried = TRIES[name]
+    for variable, value in tried.environment.items():
+        monkeypatch.setenv(variable, value)
+    lines = [{"id": f"a{n}", "question": "Why?", "answer": f"Due to {n}."} for n in range(12)]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if "corpus embed" in tried.words:
+        (tmp_path / "docs.jsonl").write_text('{"id": "1", "text": "Aspirin thins blood."}\n')
+        build = ["corpus", "build", str(tmp_path / "docs.jsonl"), "--out", str(tmp_path / "corpus")]
+        assert CliRunner().invoke(app, build).exit_code == 0
+    with judging(tried.answer) as judge:
+        url = judge.base_url.replace("http://", f"http://{LOGIN}@")
+        names = {"url": url, "plain": judge.base_url, "folder": str(tmp_path)}
+        found = CliRunner().invoke(app, tried.words.format(**names).split())
+    assert isinstance(found.exception, SystemExit | None), traceback.format_exception(
+        found.exception
+    )
+    assert found.exit_code == tried.code, found.output
+    assert tried.told in found.output
+    assert dict(leaks(tmp_path, found.output + caplog.text)) == {}
+
+
+def leaks(folder: Path, said: str) -> Iterator[tuple[str, set[bytes]]]:
+    """Yield where a plant is, and which."""
+    places = {"output": said.encode()}
+    for path in folder.rglob("*"):
+        if path.is_file():
+            held = path.read_bytes()
+            is_packed = held.startswith(b"\x1f\x8b")
+            places[str(path)] = gzip.decompress(held) if is_packed else held
+    for place, held in places.items():
+        if found := {plant for plant in PLANTS if plant in held}:
+            yield place, found
+
+
+def test_the_search_would_find_a_plant(tmp_path: Path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a.gz").write_bytes(gzip.compress(base64.b64encode(KEY.encode())))
+    found = dict(leaks(tmp_path, quote(PASSWORD, safe="")))
+    assert found.keys() == {str(tmp_path / "deep" / "a.gz"), "output"}
+
+
+def test_no_secret_is_in_a_span(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name, value in TRACED.items():
+        monkeypatch.setenv(name, value)
+    rows = [{"id": f"a{n}", "question": "Why?", "answer": f"Due to {n}."} for n in range(12)]
+    with collecting() as collector, judging(echo_in_turn) as judge:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        url = judge.base_url.replace("http://", f"http://{LOGIN}@")
+        found = ragassay.evaluate(
+            rows, model="openai/a", api_base=url, only=["rubrics"], rubrics=["cohesion"]
+        )
+    assert any("***" in span.told for span in collector.spans), "a collector sees what was wrong"
+    assert not any(plant in body for body in collector.bodies for plant in PLANTS)
+    assert not any(plant in repr(found).encode() for plant in PLANTS)
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_no_secret_is_in_an_exception_or_its_traceback(status: int):
+    row = {"question": "Why?", "answer": "Due to aspirin."}
+    with judging(well) as judge:
+        judge.answer = echo(status)
+        url = judge.base_url.replace("http://", f"http://{LOGIN}@")
+        with pytest.raises(FatalModelError) as raised:
+            ragassay.evaluate([row], model="openai/a", api_base=url, only=["rubrics"])
+    told = "".join(traceback.format_exception(raised.value)).encode()
+    assert b"FatalModelError" in told
+    assert not any(plant in told for plant in PLANTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("at http://ann:pw@host:1/v1, twice", "at http://***@host:1/v1, twice"),
+        ("at http://ann@host/v1", "at http://***@host/v1"),
+        ("at https:/ann:p@w/d@host/x", "at https:/***@host/x"),
+        ("ann:pw@host:9 is no address", "***@host:9 is no address"),
+        ("openai/a@http://ann:pw@host/v1", "openai/a@http://***@host/v1"),
+        ("write to ann@host", "write to ann@host"),
+        ("a/model@2025 at http://host/a?b=c@d", "a/model@2025 at http://host/a?b=c@d"),
+        (f"key {KEY}", "key ***"),
+        (f"key {quote(KEY, safe='')}", "key ***"),
+    ],
+)
+def test_what_is_hidden_of_a_text(text: str, shown: str):
+    assert without_secrets(text) == shown
+
+
+def test_a_key_that_is_a_word_hides_no_word(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "anything")
+    assert without_known("It supports anything.") == "It supports anything."
+    assert os.environ["OPENAI_API_KEY"] == "anything"
