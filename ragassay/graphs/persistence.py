@@ -33,6 +33,18 @@ from ragassay.graphs import (
 )
 
 
+class _Serializer(JsonPlusSerializer):
+    """Reads what it writes: no JSON that names a class to build, no pickle."""
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        if data[0] not in ("msgpack", "null", "bytes"):
+            raise errors.RunMismatchError(
+                f"a kept state is of the kind {data[0][:20]!r}, which ragassay never writes: delete "
+                "the run folder, which somebody has changed"
+            )
+        return super().loads_typed(data)
+
+
 def serializer() -> JsonPlusSerializer:
     """Return a serializer for our records, states and errors that builds no other type."""
     known = [
@@ -49,7 +61,7 @@ def serializer() -> JsonPlusSerializer:
         )
         if isinstance(kind, type)
     ]
-    return JsonPlusSerializer(allowed_msgpack_modules=sorted(set(known)))
+    return _Serializer(allowed_msgpack_modules=sorted(set(known)))
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def local_grader(name: str) -> ExamInstrument:
     from transformers import AutoConfig
 
     with loading(name):
-        config: Any = AutoConfig.from_pretrained(name)
+        config: Any = AutoConfig.from_pretrained(name, trust_remote_code=False)
     if config.is_encoder_decoder:
         return Text2TextGrader(Text2Text(name))
     kinds = config.architectures or ()

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from ragassay.models.cores import cores
-from ragassay.models.quiet import quiet_loading
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
 
 if TYPE_CHECKING:
@@ -125,11 +124,12 @@ class Embedder:
         if self._model is None:
             from sentence_transformers import SentenceTransformer
 
+            from ragassay.models.hub import loading
             from ragassay.models.packed import pack
 
             source = str(minilm_folder()) if self.name == EMBEDDED else self.name
-            with quiet_loading():
-                model = SentenceTransformer(source, device="cpu")
+            with loading(source):
+                model = SentenceTransformer(source, device="cpu", trust_remote_code=False)
             if self.name == EMBEDDED:
                 pack(model)
             # Sets the tokenizer's limits: two threads must not do it at once.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,13 +71,31 @@ def folder_digest(name: str) -> str:
     return hashlib.sha256("".join(digests).encode()).hexdigest() if digests else ""
 
 
+def _refuse_code(name: str) -> None:
+    """Refuse a folder whose modules are its own: some sentence-transformers would import them."""
+    try:
+        parts = json.loads((Path(name) / "modules.json").read_text(encoding="utf-8"))
+        kinds = [str(part["type"]) for part in parts]
+    except OSError:
+        return
+    except (ValueError, TypeError, KeyError) as error:
+        raise SettingsError(
+            f"the model {name} is unavailable: its modules.json is broken"
+        ) from error
+    for kind in kinds:
+        if not kind.startswith("sentence_transformers."):
+            raise SettingsError(f"the model {name} brings code of its own, {kind}: it is not run")
+
+
 @contextmanager
 def loading(name: str) -> Iterator[None]:
     """Load a model without log output, and report in one line why it is unavailable.
 
     Raises:
-        SettingsError: There is no such model, here or on the hub, or its format is unknown.
+        SettingsError: There is no such model, here or on the hub, its format is unknown, or it
+            brings code of its own.
     """
+    _refuse_code(name)
     if name not in (SMOLLM2, MINILM):
         check_hub(name)
     try:

@@ -61,8 +61,10 @@ def merge(folder: Path, cache_dir: Path) -> Merged:
     base = read_note(folder).base
     source = source_of(base, cache_dir)
     with loading(base):
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        below = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32).eval()
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        below = AutoModelForCausalLM.from_pretrained(
+            source, dtype=torch.float32, trust_remote_code=False
+        ).eval()
         tuned = PeftModel.from_pretrained(below, str(folder))
         changed = tuple(sorted(tuned.targeted_module_names))
         whole: Any = tuned.merge_and_unload(safe_merge=True)

@@ -40,7 +40,7 @@ class NliModel:
 
         check_hub(name)
         with quiet_loading():
-            config: Any = AutoConfig.from_pretrained(name)
+            config: Any = AutoConfig.from_pretrained(name, trust_remote_code=False)
         labels: Mapping[int, str] = config.id2label
         self.name, self.digest = name, ""
         self._columns = entailment_columns(labels)
@@ -80,8 +80,10 @@ class NliModel:
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
             with quiet_loading():
-                model = AutoModelForSequenceClassification.from_pretrained(self.name).eval()
-                tokenizer = AutoTokenizer.from_pretrained(self.name)
+                model = AutoModelForSequenceClassification.from_pretrained(
+                    self.name, trust_remote_code=False
+                ).eval()
+                tokenizer = AutoTokenizer.from_pretrained(self.name, trust_remote_code=False)
             self._loaded = tokenizer, model.to("cuda" if torch.cuda.is_available() else "cpu")
         return self._loaded
 

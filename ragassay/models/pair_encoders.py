@@ -51,7 +51,7 @@ def _loaded(name: str, source: str, dtype: torch.dtype) -> PairEncoder:
     from ragassay.models.causal_encoder import READ, CausalEncoder
 
     with loading(name):
-        config: Any = AutoConfig.from_pretrained(source)
+        config: Any = AutoConfig.from_pretrained(source, trust_remote_code=False)
     if config.is_encoder_decoder or not hasattr(config, "num_hidden_layers"):
         raise SettingsError(
             f"{name} cannot be a cross-encoder: name an encoder or a decoder of text"
@@ -59,8 +59,8 @@ def _loaded(name: str, source: str, dtype: torch.dtype) -> PairEncoder:
     with loading(name):
         reads_both_ways = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
         read = {} if reads_both_ways else _lower_layers(config, READ)
-        base = AutoModel.from_pretrained(source, dtype=dtype, **read)
-        tokenizer = AutoTokenizer.from_pretrained(source)
+        base = AutoModel.from_pretrained(source, dtype=dtype, **read, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
     kind = BidirectionalEncoder if reads_both_ways else CausalEncoder
     return kind(base, tokenizer, name, PACKAGED.get(name, ""))
 

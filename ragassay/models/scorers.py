@@ -143,7 +143,7 @@ class AlignScore:
         from ragassay.models.quiet import quiet_loading
 
         with quiet_loading():
-            self._config: Any = AutoConfig.from_pretrained(base)
+            self._config: Any = AutoConfig.from_pretrained(base, trust_remote_code=False)
         self.name = f"alignscore of {checkpoint.name}"
         self.digest = sha256_of(checkpoint)
         self._checkpoint, self._base = checkpoint, base
@@ -188,7 +188,7 @@ class AlignScore:
                 for name in ("base_model", "tri_layer")
             }
             with loading(self._base):
-                tokenizer = AutoTokenizer.from_pretrained(self._base)
+                tokenizer = AutoTokenizer.from_pretrained(self._base, trust_remote_code=False)
                 encoder = AutoModel.from_config(self._config)
             head = torch.nn.Linear(self._config.hidden_size, 3)
             try:
@@ -229,7 +229,7 @@ class AnswerEvidence:
         from ragassay.models.quiet import quiet_loading
 
         with quiet_loading():
-            config: Any = AutoConfig.from_pretrained(name)
+            config: Any = AutoConfig.from_pretrained(name, trust_remote_code=False)
         if config.num_labels != 2:
             raise SettingsError(f"{name} has {config.num_labels} classes: two are read here")
         self.name, self.digest = f"bioace-correctness by {name}", folder_digest(name)
@@ -260,8 +260,10 @@ class AnswerEvidence:
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
             with loading(self._source):
-                tokenizer = AutoTokenizer.from_pretrained(self._source)
-                model: Any = AutoModelForSequenceClassification.from_pretrained(self._source)
+                tokenizer = AutoTokenizer.from_pretrained(self._source, trust_remote_code=False)
+                model: Any = AutoModelForSequenceClassification.from_pretrained(
+                    self._source, trust_remote_code=False
+                )
             device = "cuda" if torch.cuda.is_available() else "cpu"
             self._loaded = tokenizer, model.eval().to(device)
         return self._loaded

@@ -88,9 +88,9 @@ class SpanReader:
             from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
             with loading(self.name):
-                tokenizer = AutoTokenizer.from_pretrained(self.name)
+                tokenizer = AutoTokenizer.from_pretrained(self.name, trust_remote_code=False)
                 model = AutoModelForQuestionAnswering.from_pretrained(
-                    self.name, dtype=torch.float32
+                    self.name, dtype=torch.float32, trust_remote_code=False
                 )
             device = "cuda" if torch.cuda.is_available() else "cpu"
             self._loaded = tokenizer, model.eval().to(device)

@@ -94,8 +94,10 @@ class Text2Text:
             device = "cuda" if torch.cuda.is_available() else "cpu"
             dtype = torch.bfloat16 if self._is_halved and device == "cuda" else torch.float32
             with loading(self.name):
-                tokenizer = AutoTokenizer.from_pretrained(self.name)
-                model = AutoModelForSeq2SeqLM.from_pretrained(self.name, dtype=dtype)
+                tokenizer = AutoTokenizer.from_pretrained(self.name, trust_remote_code=False)
+                model = AutoModelForSeq2SeqLM.from_pretrained(
+                    self.name, dtype=dtype, trust_remote_code=False
+                )
             self._loaded = tokenizer, model.eval().to(device)
         return self._loaded
 

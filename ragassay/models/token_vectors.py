@@ -155,8 +155,8 @@ class TokenEncoder:
 
             source = str(minilm_folder()) if self.name == EMBEDDED else self.name
             with loading(self.name):
-                tokenizer = AutoTokenizer.from_pretrained(source)
-                model = AutoModel.from_pretrained(source).eval()
+                tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+                model = AutoModel.from_pretrained(source, trust_remote_code=False).eval()
             if tokenizer.model_max_length > 1_000_000:
                 known = getattr(model.config, "max_position_embeddings", MOST_TOKENS)
                 # A tokenizer published without a limit; RoBERTa's positions start at 2.

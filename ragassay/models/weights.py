@@ -137,12 +137,15 @@ def _write_converted(gguf: Path, folder: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     with quiet_loading():
-        AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name).save_pretrained(folder)
+        AutoTokenizer.from_pretrained(
+            gguf.parent, gguf_file=gguf.name, trust_remote_code=False
+        ).save_pretrained(folder)
         AutoModelForCausalLM.from_pretrained(
             gguf.parent,
             gguf_file=gguf.name,
             quantization_config=GgufConfig(dequantize=True),
             dtype=torch.bfloat16,
+            trust_remote_code=False,
         ).save_pretrained(folder)
 
 

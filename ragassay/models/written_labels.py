@@ -90,7 +90,7 @@ def open_writer(name: str, kind: WriterKind) -> Writer:
     from ragassay.models.quiet import quiet_loading
 
     with quiet_loading():
-        config = AutoConfig.from_pretrained(name)
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
     if getattr(config, "is_encoder_decoder", False):
         return Text2Text(name, kind.n_tokens, is_halved=True)
     return CausalText(name, kind.n_tokens)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ragassay.models.cores import cores
 from ragassay.models.embeddings import Encoded
-from ragassay.models.quiet import quiet_loading
+from ragassay.models.hub import loading
 from ragassay.records import Document
 from ragassay.retrievers.literature import Hit
 from ragassay.retrievers.passages import windows
@@ -250,8 +250,8 @@ class CrossEncoderReranker:
             if self._model is None:
                 from sentence_transformers import CrossEncoder
 
-                with quiet_loading():
-                    self._model = CrossEncoder(self.name, device="cpu")
+                with loading(self.name):
+                    self._model = CrossEncoder(self.name, device="cpu", trust_remote_code=False)
             scores = self._model.predict(pairs, show_progress_bar=False, convert_to_numpy=True)
         return _best(hits, scores, k)
 

@@ -115,8 +115,10 @@ def _loaded_base(
     source = source_of(name, cache_dir)
     chosen = best_dtype() if dtype == "auto" else getattr(torch, dtype)
     with loading(name):
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=chosen).eval()
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        model = AutoModelForCausalLM.from_pretrained(
+            source, dtype=chosen, trust_remote_code=False
+        ).eval()
     if model.config.model_type not in ARCHITECTURES:
         raise SettingsError(
             f"model {name!r} is a {model.config.model_type!r}; in-process judging knows "

@@ -207,5 +207,7 @@ def trainable_base(
                 bnb_4bit_compute_dtype=torch.bfloat16,
             )
     with loading(base):
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        return AutoModelForCausalLM.from_pretrained(source, **options), tokenizer
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        return AutoModelForCausalLM.from_pretrained(
+            source, **options, trust_remote_code=False
+        ), tokenizer

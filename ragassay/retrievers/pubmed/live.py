@@ -228,8 +228,17 @@ class LivePubMed:
 def _open_cache(folder: Path) -> Cache:
     import diskcache
 
+    class Plain(diskcache.Disk):
+        """Reads texts and bytes, and nothing that could run code."""
+
+        def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
+            """Return a stored value; None for a pickled one, which is none of ours."""
+            if mode == diskcache.core.MODE_PICKLE:
+                return None
+            return super().fetch(mode, filename, value, read)
+
     try:
-        return diskcache.Cache(str(folder))
+        return diskcache.Cache(str(folder), disk=Plain)
     except (OSError, sqlite3.Error) as error:
         raise CorpusError(
             f"cannot keep PubMed's answers in {folder}: {error}; choose another folder"
