@@ -39,7 +39,7 @@ class _Serializer(JsonPlusSerializer):
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         if data[0] not in ("msgpack", "null", "bytes"):
             raise errors.RunMismatchError(
-                f"a kept state is of the kind {data[0][:20]!r}, which ragassay never writes: delete "
+                f"a kept state is of kind {data[0][:20]!r}, which ragassay never writes: delete "
                 "the run folder, which somebody has changed"
             )
         return super().loads_typed(data)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import SMOLLM2
@@ -101,6 +102,10 @@ def loading(name: str) -> Iterator[None]:
     try:
         with quiet_loading():
             yield
+    except UnpicklingError as error:
+        raise SettingsError(
+            f"the model {name} is unavailable: its weights hold more than tensors, which is not run"
+        ) from error
     except (OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise SettingsError(f"the model {name} is unavailable: {reason}") from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import SettingsError
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, Pair
-from ragassay.models.hub import check_hub
+from ragassay.models.hub import check_hub, loading
 from ragassay.models.quiet import quiet_loading
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class NliModel:
             import torch
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-            with quiet_loading():
+            with loading(self.name):
                 model = AutoModelForSequenceClassification.from_pretrained(
                     self.name, trust_remote_code=False
                 ).eval()

@@ -275,13 +275,17 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     Raises:
         SettingsError: It cannot be read, or holds more than tensors and plain values.
     """
-    import pickle
+    from pickle import UnpicklingError
 
     import torch
 
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, pickle.UnpicklingError, EOFError) as error:
+    except UnpicklingError as error:
+        raise SettingsError(
+            f"{path} is no checkpoint of tensors: it holds more than tensors, which is not run"
+        ) from error
+    except (OSError, RuntimeError, EOFError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise SettingsError(f"{path} is no checkpoint of tensors: {reason}") from error
     return found.get("state_dict", found)

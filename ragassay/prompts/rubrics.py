@@ -174,7 +174,7 @@ def _read_file(file: Path) -> list[Rubric | Criteria]:
         read = read_yaml(file)
     except OSError as error:
         raise SettingsError(f"rubrics {file} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
+    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise SettingsError(f"rubrics {file}: {' '.join(str(error).split())}") from error
     rubrics = read.get("rubrics") if isinstance(read, dict) else None
     if not isinstance(rubrics, dict) or not rubrics:

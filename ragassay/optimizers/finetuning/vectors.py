@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -36,7 +38,9 @@ class CachedEncoder:
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self._n_unsaved = 0
         if path is not None and path.is_file():
-            with np.load(path) as stored:
+            # What cannot be read, or would be unpickled, is computed again.
+            with suppress(ValueError, OSError, KeyError, EOFError, BadZipFile):
+                stored = np.load(path, allow_pickle=False)
                 self._vectors = dict(zip(stored["keys"].tolist(), stored["vectors"], strict=True))
 
     def __enter__(self) -> Self:

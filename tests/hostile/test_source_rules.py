@@ -1,0 +1,132 @@
+"""The source has no way to run what it reads: a walk over every module of the package."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+from conftest import ROOT
+
+PLACES = ("ragassay", "training")
+
+PICKLES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
+"""Modules that build what a file names; the name of their error is no way to read one."""
+
+BUILTINS = {"eval", "exec", "compile", "__import__"}
+
+CALLS = {
+    ("yaml", "load"),
+    ("yaml", "load_all"),
+    ("yaml", "full_load"),
+    ("yaml", "unsafe_load"),
+    ("os", "system"),
+    ("os", "popen"),
+    ("jinja2", "Template"),
+}
+ATTRIBUTES = {"from_string", "set_default_unsafe", "add_safe_globals"}
+"""Methods that make a template of a text, or trust what a file names."""
+
+WANTED = {"torch.load": ("weights_only", True), "from_pretrained": ("trust_remote_code", False)}
+FORBIDDEN = {
+    "trust_remote_code": True,
+    "allow_pickle": True,
+    "pickle_fallback": True,
+    "shell": True,
+    "weights_only": False,
+    "autoescape": False,
+}
+
+
+def breaches(source: str) -> Iterator[str]:
+    """Yield what a module does that could run code of others."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = {alias.name.partition(".")[0] for alias in node.names}
+            yield from (f"imports {name}" for name in names & PICKLES)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in PICKLES:
+            names = {alias.name for alias in node.names} - {"UnpicklingError"}
+            yield from (f"imports {name}" for name in names)
+        elif isinstance(node, ast.Call):
+            yield from _calls(node)
+
+
+def _calls(call: ast.Call) -> Iterator[str]:
+    given = {one.arg: one.value for one in call.keywords if one.arg}
+    for name, value in FORBIDDEN.items():
+        if isinstance(one := given.get(name), ast.Constant) and one.value is value:
+            yield f"calls with {name}={value}"
+    if isinstance(call.func, ast.Name) and call.func.id in BUILTINS:
+        yield f"calls {call.func.id}"
+    if not isinstance(call.func, ast.Attribute):
+        return
+    owner = call.func.value.id if isinstance(call.func.value, ast.Name) else ""
+    if (owner, call.func.attr) in CALLS or call.func.attr in ATTRIBUTES:
+        yield f"calls {owner}.{call.func.attr}"
+    for asked, (name, value) in WANTED.items():
+        is_asked = asked in (f"{owner}.{call.func.attr}", call.func.attr)
+        # An adapter's weights are safetensors, and its configuration names no code.
+        if is_asked and owner != "PeftModel":
+            found = given.get(name)
+            if not (isinstance(found, ast.Constant) and found.value is value):
+                yield f"calls {asked} without {name}={value}"
+
+
+MODULES = [path for place in PLACES for path in sorted((ROOT / place).rglob("*.py"))]
+
+
+def test_no_module_can_run_what_it_reads():
+    found = {
+        f"{path.relative_to(ROOT)}: {breach}"
+        for path in MODULES
+        for breach in breaches(path.read_text(encoding="utf-8"))
+    }
+    assert len(MODULES) > 500
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pickle",
+        "import joblib.numpy_pickle",
+        "from pickle import loads",
+        "from dill import load",
+        "yaml.load(text)",
+        "yaml.load(text, Loader=yaml.Loader)",
+        "torch.load(path)",
+        "torch.load(path, weights_only=False)",
+        "AutoModel.from_pretrained(name)",
+        "AutoModel.from_pretrained(name, trust_remote_code=True)",
+        "SentenceTransformer(name, trust_remote_code=True)",
+        "np.load(path, allow_pickle=True)",
+        "JsonPlusSerializer(pickle_fallback=True)",
+        "eval(text)",
+        "exec(text)",
+        "os.system(text)",
+        "subprocess.run(text, shell=True)",
+        "environment.from_string(text)",
+        "Environment(autoescape=False)",
+    ],
+)
+def test_the_walk_finds_each_way(source: str):
+    assert list(breaches(source)) != []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from pickle import UnpicklingError",
+        "re.compile(x)",
+        "yaml.safe_load(x)",
+        "torch.load(p, weights_only=True)",
+    ],
+)
+def test_the_walk_lets_the_others_pass(source: str):
+    assert list(breaches(source)) == []
+
+
+def test_the_wheel_has_no_file_of_a_pickle():
+    suffixes = {".pkl", ".pickle", ".joblib", ".bin", ".pt", ".pth", ".ckpt", ".dill"}
+    found = [path for path in (ROOT / "ragassay").rglob("*") if path.suffix in suffixes]
+    assert found == []
