@@ -21,8 +21,11 @@ N_CHARS_LEAST = 8
 _SECRET_NAME = re.compile(r"(key|token|secret|password|passwd|credentials|headers)$", re.IGNORECASE)
 """Environment variables whose value is a secret."""
 
-_USERINFO = re.compile(r"(?<=:/)(/?)[^\s'\"<>?#]*@")
-_BARE_USERINFO = re.compile(r"[^\s'\"<>/@=]+:[^\s'\"<>/@]+@(?=[\w\[])")
+# Bounded, so that a long text takes time in proportion to its length.
+_USERINFO = re.compile(r"(?<=:/)(/?)[^\s'\"<>?#]{0,500}@")
+_BARE_USERINFO = re.compile(
+    r"(?<![^\s'\"<>/@=])[^\s'\"<>/@=:]{1,200}:[^\s'\"<>/@]{1,300}@(?=[\w\[])"
+)
 
 _KEPT: set[str] = set()
 

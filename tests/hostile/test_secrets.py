@@ -10,6 +10,7 @@ import base64
 import gzip
 import json
 import os
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from typer.testing import CliRunner
 import ragassay
 from ragassay.cli import app
 from ragassay.errors import FatalModelError
+from ragassay.models.call_errors import lacks_key
 from ragassay.redaction import without_known, without_secrets
 
 pytestmark = pytest.mark.integration
@@ -317,6 +319,15 @@ def test_no_secret_is_in_an_exception_or_its_traceback(status: int):
 )
 def test_what_is_hidden_of_a_text(text: str, shown: str):
     assert without_secrets(text) == shown
+
+
+@pytest.mark.parametrize("unit", [":/", "a:", "://a", "missing ", "a:a@", "x", "http://a:b@"])
+def test_a_long_text_takes_no_long_time(unit: str):
+    text = unit * (200_000 // len(unit))
+    start = time.monotonic()
+    without_secrets(text)
+    lacks_key(ValueError(text))
+    assert time.monotonic() - start < 20
 
 
 def test_a_key_that_is_a_word_hides_no_word(monkeypatch: pytest.MonkeyPatch):
