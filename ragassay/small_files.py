@@ -58,7 +58,7 @@ def read_yaml(path: Path) -> object:
 
     text = read_small(path, MAX_YAML_BYTES).decode("utf-8-sig")
     try:
-        return yaml.load(text, Loader=_plain_loader())
+        return _plain_loader()(text).get_single_data()
     except (RecursionError, ValueError) as error:
         why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise yaml.YAMLError(why) from error
