@@ -77,7 +77,7 @@ class CorpusError(RagassayError, RuntimeError):
 
 
 class StorageError(RagassayError, RuntimeError):
-    """What a run keeps cannot be written or read, so the run stops; what is on disk is kept."""
+    """A file of a run cannot be written or read, so the run stops; what is on disk is kept."""
 
 
 class BudgetError(RagassayError, RuntimeError):

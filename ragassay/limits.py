@@ -1,4 +1,4 @@
-"""What a file may demand of the machine: the longest line, wherever files are read."""
+"""The longest line that a file may have, wherever files are read."""
 
 from __future__ import annotations
 

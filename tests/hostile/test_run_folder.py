@@ -29,7 +29,7 @@ HARM: dict[str, Callable[[Path], object]] = {
 }
 FILES = (
     *("run.json", "evaluations.jsonl", "state.sqlite", "verdicts.sqlite", "summary.json"),
-    *("report.md", "report.html", ".lock"),
+    *("report.html", ".lock"),
 )
 ASIDE = "is damaged.*set aside as {}.damaged: the same command goes on without it"
 SAID = {
