@@ -485,6 +485,7 @@ from ragassay.retrievers.dense.embed import embed_corpus
 
 def listen(event):
     if event.n_embedded >= 128:
+        print(event.n_embedded, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
 
 embed_corpus(DiskCorpus(Path(sys.argv[1])), WordEmbedder(), listen=listen)
@@ -497,10 +498,12 @@ def test_a_build_that_was_killed_goes_on(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     build_corpus([tmp_path / "a.jsonl"], tmp_path / "corpus")
     tests = Path(__file__).parents[2]
-    killed = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "corpus", tests], check=False)
+    command = [sys.executable, "-c", KILLED, tmp_path / "corpus", tests]
+    killed = subprocess.run(command, check=False, stdout=subprocess.PIPE)
     assert killed.returncode == -signal.SIGKILL
     corpus, embedder = DiskCorpus(tmp_path / "corpus"), WordEmbedder()
     assert vectors_status(corpus, embedder) == "unfinished"
     embed_corpus(corpus, embedder)
-    assert len(embedder.asked) == 300 - 128, "what was stored before the kill is not embedded again"
+    n_before = int(killed.stdout)
+    assert len(embedder.asked) == 300 - n_before, "what was stored before is not embedded again"
     assert len(DenseIndex(corpus, WordEmbedder()).nearest("aspirin", 400)) == 300
