@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.formats.items import JunkCount, Place, shown
+from ragassay.formats.items import Place, shown
 from ragassay.formats.json_values import find_bad_value
+from ragassay.formats.junk import JunkCount
 from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.output import whole_file
 from ragassay.formats.problems import Problem

@@ -19,6 +19,7 @@ from ragassay.formats.documents import (
     row_list,
 )
 from ragassay.formats.json_values import MAX_DEPTH, find_bad_value, parse_json
+from ragassay.formats.junk import until_junk
 from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.plain import plain_row
 from ragassay.formats.problems import Problem, found
@@ -28,9 +29,6 @@ from ragassay.records import Rejection
 
 MAX_CONTENT = 2_000
 MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024
-MAX_JUNK = 10_000
-MAX_JUNK_SHARE = 0.9
-"""Of a file that has more unreadable lines than `MAX_JUNK` and this share, the rest is not read."""
 
 ROWS_NAME = "rows"
 METADATA_FIELDS = ("metadata", "meta_data")
@@ -97,28 +95,6 @@ class Item:
         return frozenset((*self.fields, *self.around, *nested))
 
 
-@dataclass
-class JunkCount:
-    """Counts the lines of a file that cannot be read, and ends one that is all junk.
-
-    Without it, millions of rejections would fill the memory.
-    """
-
-    path: Path
-    n_bad: int = 0
-    n_lines: int = 0
-
-    def end(self, line: int, is_bad: bool) -> Rejection | None:
-        """Count a line; return the last rejection of a file that is not to be read further."""
-        self.n_lines += 1
-        self.n_bad += is_bad
-        if not is_bad or self.n_bad < MAX_JUNK or self.n_bad <= MAX_JUNK_SHARE * self.n_lines:
-            return None
-        text = f"{self.n_bad:,} of {self.n_lines:,} lines cannot be read: the rest is left unread"
-        place = Place(str(self.path), line + 1, f"line-{line + 1}", "")
-        return place.reject(Problem("", text, "a file of records"))
-
-
 def iter_items(path: Path) -> Iterator[Item | Rejection]:
     """Read JSON lines, a JSON array, a JSON document with a list of rows, or a table.
 
@@ -128,17 +104,6 @@ def iter_items(path: Path) -> Iterator[Item | Rejection]:
         InputError: the file does not exist, is a folder or may not be opened.
     """
     yield from until_junk(_iter_all(path), path)
-
-
-def until_junk(items: Iterable[Item | Rejection], path: Path) -> Iterator[Item | Rejection]:
-    """Return the items of a file, up to where it turns out to be all junk."""
-    junk = JunkCount(path)
-    for item in items:
-        yield item
-        line = item.line if isinstance(item, Rejection) else 0
-        if end := junk.end(line, isinstance(item, Rejection)):
-            yield end
-            return
 
 
 def _iter_all(path: Path) -> Iterator[Item | Rejection]:

@@ -25,9 +25,9 @@ from ragassay.formats.items import (
     iter_items,
     read_once,
     shown,
-    until_junk,
 )
 from ragassay.formats.json_values import parse_json
+from ragassay.formats.junk import until_junk
 from ragassay.formats.lines import iter_lines
 from ragassay.formats.problems import Problem, dotted, found, found_text, validate
 from ragassay.formats.rows import IdText, Row

@@ -15,7 +15,7 @@ from hostile.hostile_files import GOOD
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.formats import read_records
-from ragassay.formats.items import MAX_JUNK
+from ragassay.formats.junk import MAX_JUNK
 from ragassay.formats.lines import iter_lines
 from ragassay.formats.opening import open_binary
 from ragassay.limits import MAX_LINE_BYTES, line_limit, max_line_bytes

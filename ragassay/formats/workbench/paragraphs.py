@@ -28,8 +28,9 @@ from pydantic import (
 )
 
 from ragassay.errors import InputError
-from ragassay.formats.items import JunkCount, Place, content_of, shown
+from ragassay.formats.items import Place, content_of, shown
 from ragassay.formats.json_values import find_bad_value, parse_json
+from ragassay.formats.junk import JunkCount
 from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import Problem, found, found_text, validate

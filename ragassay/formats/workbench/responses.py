@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ragassay.formats.items import Item, JunkCount, Place, shown
+from ragassay.formats.items import Item, Place, shown
+from ragassay.formats.junk import JunkCount
 from ragassay.formats.lines import iter_lines
 from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import IdText, Row
