@@ -30,7 +30,7 @@ from ragassay.model_names import (
 )
 from ragassay.prompts import RubricSet, Strategy
 from ragassay.records import PARTS, GradeWay
-from ragassay.redaction import keep_address, keep_secret
+from ragassay.redaction import keep_address, keep_secret, without_secrets
 from ragassay.small_files import read_small
 
 SOURCE_CHARS_LOCAL = 9_000
@@ -328,6 +328,12 @@ class Settings(BaseSettings):
         for address in (self.api_base, self.chroma_url, *addresses):
             keep_address(address)
         return self
+
+    def __repr__(self) -> str:
+        """Return the settings without the users and passwords of addresses."""
+        return without_secrets(super().__repr__())
+
+    __str__ = __repr__
 
     @model_validator(mode="after")
     def _seated_once(self) -> Settings:

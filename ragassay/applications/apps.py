@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -14,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from ragassay.errors import InputError
+from ragassay.limits import max_line_bytes
 from ragassay.models.prices import listed_price_usd
 from ragassay.records import Usage
 from ragassay.redaction import without_secrets
@@ -107,10 +109,16 @@ async def opened_app(app: App, n_at_once: int) -> AsyncIterator[Caller]:
 
 
 async def _post(client: Any, url: str, question: str) -> Reply:
-    response = await client.post(url, json={"question": question})
-    response.raise_for_status()
+    body, most = bytearray(), max_line_bytes()
+    async with client.stream("POST", url, json={"question": question}) as response:
+        response.raise_for_status()
+        async for part in response.aiter_bytes():
+            body += part
+            if len(body) > most:
+                raise InputError(f"the reply is longer than {most:,} bytes")
     is_json = "json" in response.headers.get("content-type", "")
-    return Reply(response.json() if is_json else response.text)
+    text = body.decode(response.encoding or "utf-8", "replace")
+    return Reply(json.loads(text) if is_json else text)
 
 
 async def _awaited(app: Callable[[str], Awaitable[Any]], question: str) -> Reply:

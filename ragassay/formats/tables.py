@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from itertools import count, islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from zipfile import BadZipFile, ZipFile
 
 from ragassay.errors import InputError
@@ -235,11 +235,21 @@ def _parquet_rows(path: Path) -> Iterator[TableRow]:
     numbers = count(1)
     try:
         with parquet.ParquetFile(path) as file:
+            _refuse_parquet_bomb(path, file.metadata)
             for batch in file.iter_batches(batch_size=1_000):
                 for row in batch.to_pylist():
                     yield TableRow(next(numbers), cells_of(row))
     except (arrow.ArrowException, OSError) as error:
         raise InputError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def _refuse_parquet_bomb(path: Path, about: Any) -> None:
+    """Refuse a file one of whose columns unpacks, by its own account, to far more than it takes."""
+    for group in map(about.row_group, range(about.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            n_in, n_out = column.total_compressed_size, column.total_uncompressed_size
+            if n_out > max(LARGE_BYTES, MAX_RATIO * n_in):
+                raise InputError(f"{path} is refused: {n_in:,} bytes of it unpack to {n_out:,}")
 
 
 def _excel_rows(path: Path) -> Iterator[TableRow]:

@@ -31,6 +31,7 @@ from ragassay.graphs import (
     state,
     synthesis_state,
 )
+from ragassay.storage import storing
 
 
 class _Serializer(JsonPlusSerializer):
@@ -65,21 +66,10 @@ def serializer() -> JsonPlusSerializer:
 
 
 @contextmanager
-def _kept_in(path: Path) -> Iterator[None]:
-    """Turn an error of SQLite, such as a full disk, into one that stops the run."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise errors.StorageError(
-            f"{path}: {error}; what is on disk is kept, and the same command goes on from there"
-        ) from error
-
-
-@contextmanager
 def _opened_first(path: Path) -> Iterator[None]:
     """Set a damaged file aside: whether to pay again for what it held is the user's to decide."""
     try:
-        with _kept_in(path):
+        with storing(path):
             yield
     except errors.StorageError as error:
         if isinstance(error.__cause__, sqlite3.OperationalError):
@@ -110,12 +100,12 @@ class Saver(AsyncSqliteSaver):
 
     async def setup(self) -> None:
         """Make the tables."""
-        with _kept_in(self._path):
+        with storing(self._path):
             await super().setup()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the latest state."""
-        with _kept_in(self._path):
+        with storing(self._path):
             return await super().aget_tuple(config)
 
     async def aput(
@@ -126,12 +116,12 @@ class Saver(AsyncSqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a state."""
-        with _kept_in(self._path):
+        with storing(self._path):
             return await super().aput(config, checkpoint, metadata, new_versions)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete the states of an evaluation."""
-        with _kept_in(self._path):
+        with storing(self._path):
             await super().adelete_thread(thread_id)
 
     async def aput_writes(
@@ -143,7 +133,7 @@ class Saver(AsyncSqliteSaver):
     ) -> None:
         """Store the writes of a finished task."""
         if not any(channel == ERROR for channel, _ in writes):
-            with _kept_in(self._path):
+            with storing(self._path):
                 await super().aput_writes(config, writes, task_id, task_path)
 
 
@@ -209,7 +199,7 @@ class VerdictCache(BaseCache[Any]):
     def get(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
         """Return the stored verdicts."""
         wanted = "SELECT encoding, val FROM cache WHERE ns = ? AND key = ?"
-        with _kept_in(self._path):
+        with storing(self._path):
             rows = {key: self._file.execute(wanted, _row_key(key)).fetchone() for key in keys}
         return {key: self.serde.loads_typed(row) for key, row in rows.items() if row}
 
@@ -220,7 +210,7 @@ class VerdictCache(BaseCache[Any]):
     def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
         """Store verdicts."""
         kept = "INSERT OR REPLACE INTO cache (ns, key, encoding, val) VALUES (?, ?, ?, ?)"
-        with _kept_in(self._path):
+        with storing(self._path):
             for key, (value, _) in pairs.items():
                 self._file.execute(kept, (*_row_key(key), *self.serde.dumps_typed(value)))
 
@@ -230,7 +220,7 @@ class VerdictCache(BaseCache[Any]):
 
     def clear(self, namespaces: Sequence[Namespace] | None = None) -> None:
         """Delete the verdicts of some nodes; of all without names."""
-        with _kept_in(self._path):
+        with storing(self._path):
             if namespaces is None:
                 self._file.execute("DELETE FROM cache")
             for namespace in namespaces or ():

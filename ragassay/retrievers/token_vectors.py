@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.models.embeddings import Encoded
 from ragassay.retrievers.rerank import encoded
+from ragassay.storage import storing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,12 +55,16 @@ class TokenStore:
         return found
 
     def add(self, texts: Sequence[str], vectors: Sequence[Encoded]) -> None:
-        """Store the vectors of texts."""
+        """Store the vectors of texts.
+
+        Raises:
+            StorageError: They cannot be written.
+        """
         rows = [
             (self._key(text), len(one.vector), _packed(one))
             for text, one in zip(texts, vectors, strict=True)
         ]
-        with self._lock, self._connection() as connection:
+        with storing(self._path), self._lock, self._connection() as connection:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ragassay.errors import InputError, RunMismatchError, StorageError, first_problem
+from ragassay.errors import InputError, RunMismatchError, first_problem
 from ragassay.models.weights import sha256_of
 from ragassay.records import (
     UNSCORED_KINDS,
@@ -34,6 +34,7 @@ from ragassay.records import (
     Summary,
 )
 from ragassay.reports import render_html, render_markdown
+from ragassay.storage import storing
 
 M = TypeVar("M", bound=BaseModel)
 Setting = str | int | float | bool | None
@@ -262,16 +263,10 @@ def append_line(path: Path, record: BaseModel) -> None:
     Raises:
         StorageError: The disk is full, or the file cannot be written.
     """
-    try:
-        with path.open("ab") as file:
-            file.write(record.model_dump_json().encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise StorageError(
-            f"{path}: {error.strerror}; what is on disk is kept, and the same command goes on "
-            "from there"
-        ) from error
+    with storing(path), path.open("ab") as file:
+        file.write(record.model_dump_json().encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def read_lines(path: Path, kind: type[M]) -> list[M]:

@@ -24,14 +24,15 @@ from typing_extensions import TypedDict
 from ragassay.applications.apps import app_name, found_app, opened_app
 from ragassay.applications.replies import read_reply
 from ragassay.errors import InputError
+from ragassay.limits import line_limit
 from ragassay.records import Document, Record
 
 Q = "Does drug A work?"
 
 
-async def reply_of(app: Any) -> Any:
+async def reply_of(app: Any, question: str = Q) -> Any:
     async with opened_app(found_app(app), 2) as caller:
-        return await caller(Q)
+        return await caller(question)
 
 
 class Async:
@@ -156,6 +157,14 @@ def endpoint() -> Iterator[str]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.mark.integration
+async def test_an_endless_reply_is_refused(endpoint):
+    with line_limit(1_000):
+        assert (await reply_of(f"{endpoint}/text", "x" * 999)).value == "x" * 999
+        with pytest.raises(InputError, match="longer than 1,000 bytes"):
+            await reply_of(f"{endpoint}/text", "x" * 1_001)
 
 
 @pytest.mark.integration

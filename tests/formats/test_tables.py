@@ -10,8 +10,9 @@ import zipfile
 import pytest
 
 from ragassay.errors import ExtraError, InputError
-from ragassay.formats import read_labels, read_records, records_from_rows
+from ragassay.formats import read_labels, read_records, records_from_rows, tables
 from ragassay.formats.column_map import column_map
+from ragassay.formats.tables import iter_table
 
 ROWS = [
     {"query": "Q1?", "output": "A, one.", "passages": "['p1', 'p2']", "n": 1},
@@ -44,6 +45,16 @@ def test_a_packed_table_with_a_byte_order_mark_is_read(tmp_path):
     path = tmp_path / "answers.csv.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + TEXT.encode()))
     assert shape(read_records(path, columns=MAP)) == WANTED
+
+
+def test_a_parquet_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(tables, "LARGE_BYTES", 100_000)
+    path = tmp_path / "answers.parquet"
+    column = arrow.table({"question": ["Why? " * 100] * 1_000})
+    parquet.write_table(column, path, compression="zstd", use_dictionary=False)
+    with pytest.raises(InputError, match=r"is refused: [\d,]+ bytes of it unpack to 50\d,"):
+        list(iter_table(path, "parquet"))
 
 
 def test_a_parquet_file_keeps_its_types(tmp_path):

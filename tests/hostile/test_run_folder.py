@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-import resource
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -112,34 +110,34 @@ def test_evaluations_are_made_again_from_the_verdicts_that_are_kept(
     assert judged(folder) == judged(finished)
 
 
-def test_a_disk_that_fills_is_said_and_the_run_goes_on_when_there_is_room(
-    finished: Path, tmp_path: Path
-):
-    folder = tmp_path / "run"
-    with ScriptedModel() as model:
-        command = [sys.executable, "-m", "ragassay", *arguments(model, folder)]
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, 120_000)),
-        )
-        assert done.returncode == 1
-        (line,) = done.stderr.splitlines()
-        assert "sqlite: " in line and "the same command goes on from there" in line
-        assert not (folder / "failures.jsonl").exists()
-        n_stored = len(list(stored(folder)))
-        n_before = model.n_requests
-        assert evaluate(model, folder).exit_code == 0
-        assert 0 < n_stored and model.n_requests - n_before <= n_before - n_stored
-    assert judged(folder) == judged(finished)
+BRIEF = ("evaluate", "optimize", "corpus-build")
+LONG = ("audit", "grade", "corpus-embed")
+
+
+@pytest.mark.parametrize(
+    "command", [*BRIEF, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
+)
+def test_a_disk_that_fills_is_said_and_the_command_goes_on_when_there_is_room(command: str):
+    done = stopped(command, "--full-disk")
+    assert done["said in one line"] is True
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", [*BRIEF, *LONG])
+def test_a_command_that_is_killed_ends_as_if_it_had_not_been(command: str):
+    assert stopped(command, "--kills", "3")["kills"]
+
+
+def stopped(command: str, *how: str) -> dict[str, object]:
+    """Stop a command and give it again; the script fails where the result is another."""
+    script = ROOT / "benchmarks" / "kill_resume.py"
+    words = [sys.executable, str(script), command, "--answers", "4", *how]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=400)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    assert found["equal"] and not found["finished_and_asked_again"]
+    return found
 
 
 def judged(folder: Path) -> list[str]:
     return sorted((folder / "evaluations.jsonl").read_text("utf-8").splitlines())
-
-
-def stored(folder: Path) -> Iterator[tuple[str]]:
-    with closing(sqlite3.connect(folder / "verdicts.sqlite")) as file:
-        yield from file.execute("SELECT key FROM cache")

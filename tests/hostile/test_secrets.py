@@ -29,6 +29,7 @@ from ragassay.cli import app
 from ragassay.errors import FatalModelError
 from ragassay.models.call_errors import lacks_key
 from ragassay.redaction import without_known, without_secrets
+from ragassay.settings import load_settings
 
 pytestmark = pytest.mark.integration
 
@@ -301,6 +302,15 @@ def test_no_secret_is_in_an_exception_or_its_traceback(status: int):
     told = "".join(traceback.format_exception(raised.value)).encode()
     assert b"FatalModelError" in told
     assert not any(plant in told for plant in PLANTS)
+
+
+def test_settings_are_shown_without_the_users_of_addresses():
+    shown = load_settings(
+        api_base=f"http://{LOGIN}@host/v1", panel=(f"openai/a@http://{LOGIN}@host/v1",)
+    )
+    for told in (repr(shown), str(shown)):
+        assert "http://***@host/v1" in told
+        assert not any(plant in told.encode() for plant in PLANTS)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from ragassay.errors import InputError
 from ragassay.records import FailureReason, Usage
 from ragassay.records.base import Frozen
+from ragassay.storage import storing
 
 
 class StoredReply(Frozen):
@@ -117,8 +118,12 @@ class Memory:
         return found
 
     def keep(self, reply: StoredReply) -> None:
-        """Write a reply to disk before it is used."""
-        with self._file.open("ab") as file:
+        """Write a reply to disk before it is used.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        with storing(self._file), self._file.open("ab") as file:
             file.write(reply.model_dump_json(exclude_defaults=True).encode() + b"\n")
         self._known[reply.key] = reply
         self.n_asked += 1

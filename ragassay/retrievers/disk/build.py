@@ -23,6 +23,7 @@ from ragassay.retrievers.disk.ledger import (
     write_ledger,
 )
 from ragassay.retrievers.disk.sources import find_sources, iter_source, pubmed_number
+from ragassay.storage import storing
 
 if TYPE_CHECKING:
     import tantivy
@@ -76,6 +77,7 @@ def build_corpus(
     Raises:
         InputError: A file is unusable, or older than the corpus' content.
         CorpusError: The folder contains something else, or another process is building it.
+        StorageError: The disk is full.
     """
     files = find_sources(sources)
     with _locked(folder):
@@ -198,7 +200,8 @@ class _Writer:
             self._writer.delete_documents_by_term("id", item.id)
         if not isinstance(item, Document):
             return "n_deleted"
-        self._writer.add_document(row_of(item))
+        with storing(self._folder / INDEX, ValueError):  # tantivy's way of saying it
+            self._writer.add_document(row_of(item))
         self._fresh.add(item.id)
         return "n_articles"
 
@@ -207,9 +210,11 @@ class _Writer:
 
         After a kill between the two, some items are read again and replace themselves.
         """
-        self._writer.commit()
+        with storing(self._folder / INDEX, ValueError):
+            self._writer.commit()
         if self._rejections:
-            with (self._folder / REJECTED).open("a", encoding="utf-8") as lines:
+            rejected = self._folder / REJECTED
+            with storing(rejected), rejected.open("a", encoding="utf-8") as lines:
                 lines.writelines(f"{r.model_dump_json()}\n" for r in self._rejections)
         self.ledger = self.ledger.with_file(file)
         write_ledger(self._folder, self.ledger)

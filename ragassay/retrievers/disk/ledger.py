@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 
 from ragassay.errors import CorpusError
 from ragassay.records import Frozen
+from ragassay.storage import storing
 
 LEDGER = "corpus.json"
 VERSION = 1
@@ -78,7 +79,7 @@ def read_ledger(folder: Path) -> Ledger:
 def write_ledger(folder: Path, ledger: Ledger) -> None:
     """Replace the ledger in one step."""
     partial = folder / f".{LEDGER}.partial"
-    with partial.open("w", encoding="utf-8") as file:
+    with storing(partial), partial.open("w", encoding="utf-8") as file:
         file.write(ledger.model_dump_json(indent=2))
         file.flush()
         os.fsync(file.fileno())

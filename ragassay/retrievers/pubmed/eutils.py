@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 _ATTEMPTS = 5
 _ATTEMPTS_UNREACHABLE = 2
 _LONGEST_WAIT_S = 120.0
+_MOST_REPLY_BYTES = 256 * 1024 * 1024
+"""Longest response that is read, unpacked; two hundred articles take a few megabytes."""
+
 _WHOLE_SET = re.compile(rb"(?:</PubmedArticleSet\s*>|<PubmedArticleSet\s*/>)\s*\Z")
 _XML_ERROR = re.compile(rb"<ERROR>((?:(?!</?ERROR>).)*+)</ERROR>", re.DOTALL)
 _NO_SUCH_ID = re.compile(rb"(?:<ERROR>|\A)\s*(?:ID[ +]list[ +]is[ +]empty|Empty id list)", re.I)
@@ -98,18 +102,21 @@ class Eutils:
             if keyed:
                 # Never in the address: httpx, proxies and servers log addresses.
                 secret = {"api_key": self._api_key} if self._api_key else {}
-                response = self._client.post(url, data=asked | secret)
+                sent = self._client.build_request("POST", url, data=asked | secret)
             else:
-                response = self._client.get(url, params=asked, follow_redirects=True)
+                sent = self._client.build_request("GET", url, params=asked)
+            response = self._client.send(sent, stream=True, follow_redirects=not keyed)
+            with closing(response):
+                body = _body_of(response)
         except httpx.RequestError as error:
             no_way = httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError
             unreachable = isinstance(error, no_way)
             words = f"{type(error).__name__}: {error}"
             raise _PassingError(words, unreachable=unreachable) from error
-        return self._usable(response)
+        return self._usable(response, body)
 
-    def _usable(self, response: httpx.Response) -> bytes:
-        status, body = response.status_code, response.content
+    def _usable(self, response: httpx.Response, body: bytes) -> bytes:
+        status = response.status_code
         if _NO_SUCH_ID.search(body[:2000]):
             return b""
         # NCBI's error messages quote the key; it is masked before anything is cut out of them.
@@ -153,6 +160,15 @@ class Pace:
         """Let no thread start a request for a number of seconds."""
         with self._lock:
             self._next = max(self._next, self._clock() + wait_s)
+
+
+def _body_of(response: httpx.Response) -> bytes:
+    body = bytearray()
+    for part in response.iter_bytes():
+        body += part
+        if len(body) > _MOST_REPLY_BYTES:
+            raise CorpusError(f"PubMed's response is longer than {_MOST_REPLY_BYTES:,} bytes")
+    return bytes(body)
 
 
 def _problem(body: bytes) -> str:

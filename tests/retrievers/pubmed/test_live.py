@@ -18,6 +18,7 @@ import pytest
 from ragassay.errors import CorpusError, InputError
 from ragassay.records import Article, ArticleLink
 from ragassay.retrievers.literature import Filters, Literature
+from ragassay.retrievers.pubmed import eutils
 from ragassay.retrievers.pubmed.eutils import Pace, retry_after_seconds
 from ragassay.retrievers.pubmed.live import NCBI, LivePubMed
 from ragassay.retrievers.pubmed.query import filter_term, word_choices
@@ -372,6 +373,14 @@ def test_retry_after_is_honoured(
     entrez.fail(kind, retry_after_s=7)
     assert pubmed.get("101") == ASPIRIN
     assert fake_time.slept == [7]
+
+
+def test_an_endless_response_is_refused(
+    pubmed: LivePubMed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(eutils, "_MOST_REPLY_BYTES", 100)
+    with pytest.raises(CorpusError, match="PubMed's response is longer than 100 bytes"):
+        pubmed.get("101")
 
 
 def test_a_wait_that_is_too_long_is_an_error(

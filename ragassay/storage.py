@@ -1,0 +1,31 @@
+"""Say that a file cannot be written, wherever finished work is kept."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ragassay.errors import StorageError
+
+
+@contextmanager
+def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
+    """Turn a failure to write a file, as of a full disk, into an error that stops the work.
+
+    Args:
+        path: The file.
+        failures: What a library raises then, besides errors of the system and of SQLite.
+
+    Raises:
+        StorageError: There was one.
+    """
+    try:
+        yield
+    except (OSError, sqlite3.Error, *failures) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        raise StorageError(
+            f"{path}: {why or error}; what is on disk is kept, and the same command goes on from "
+            "there"
+        ) from error
