@@ -12,6 +12,7 @@ from ragassay.evaluators.nuggets import matched_nuggets, nuggets_of
 from ragassay.records import (
     NO_FAULT,
     CitationVerdict,
+    Document,
     Evaluation,
     EvidenceSearch,
     Failure,
@@ -23,9 +24,14 @@ from ragassay.records import (
     Usage,
     VerdictBase,
 )
+from ragassay.text.pleas import speaks_to_judge
+from ragassay.text.sentences import sentences_of
 
 if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox
+
+N_PLEA_CHARS = 160
+"""How much of a sentence that speaks to a judge is shown."""
 
 V = TypeVar("V", bound=VerdictBase)
 
@@ -155,6 +161,7 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Findi
             f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."
         )
         found.append(Finding(kind="sources_cut", message=message))
+    found += _pleas(case.sources)
     n_extractive = sum(1 for n in nuggets if n.method == "extractive")
     if n_extractive:
         message = (
@@ -163,6 +170,21 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Findi
         )
         found.append(Finding(kind="extractive_nugget", message=message))
     return [*found, *_search_remarks(searches), *_unscored_remarks(outcome)]
+
+
+def _pleas(sources: Sequence[Document]) -> list[Finding]:
+    """Return which sentences of the sources speak to a judge."""
+    return [
+        Finding(
+            kind="source_speaks_to_judge",
+            message=f"Source {source.id} speaks to a judge: \u201c{line[:N_PLEA_CHARS]}\u201d "
+            "No signal is measured on this sentence; a language model still reads it.",
+            level="look",
+        )
+        for source in sources
+        for line in (source.title, *sentences_of(source.text))
+        if speaks_to_judge(line)
+    ]
 
 
 def _unscored_remarks(outcome: Outcome) -> list[Finding]:

@@ -117,6 +117,9 @@ FINDINGS: dict[str, FindingWording] = {
         "note",
     ),
     "empty_answer": FindingWording("Empty answer", "Empty answers", "caution"),
+    "source_speaks_to_judge": FindingWording(
+        "Source that speaks to a judge", "Sources that speak to a judge", "caution"
+    ),
     "sources_cut": FindingWording("Cut source list", "Cut source lists", "caution"),
     "extractive_nugget": FindingWording("Extractive nugget", "Extractive nuggets", "note"),
 }

@@ -33,9 +33,6 @@ EVIL = (
 TOLERANCE = 0.1
 """Of a rating from 1 to 5: to a model, a source with one sentence more is another source."""
 
-LIFTED = "no judge-0-source"
-"""The one case that fails: by signals, correctness rises from 4.29 to 4.43."""
-
 
 @pytest.fixture(scope="module", params=["no judge", "the fine-tuned judge"])
 def evaluate(request: pytest.FixtureRequest) -> Any:
@@ -72,9 +69,7 @@ def verdicts(found: Evaluation) -> dict[tuple[str, str], str]:
 
 @pytest.mark.parametrize("place", ["answer", "source", "other source"])
 @pytest.mark.parametrize("evil", EVIL, ids=range(len(EVIL)))
-def test_a_plea_lifts_no_rubric_and_turns_no_verdict(evaluate, plain, evil, place, request):
-    if request.node.callspec.id == LIFTED:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="signals take it for support"))
+def test_a_plea_lifts_no_rubric_and_turns_no_verdict(evaluate, plain, evil, place):
     answer, sources = ANSWER, SOURCES
     if place == "answer":
         answer = f"{ANSWER} {evil}"

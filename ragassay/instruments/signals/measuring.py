@@ -18,6 +18,7 @@ from ragassay.instruments.signals.style import (
 )
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS
 from ragassay.records import AnswerSentence, Case, Document, SourceGap
+from ragassay.text.pleas import speaks_to_judge
 from ragassay.text.sentences import sentences_of
 
 if TYPE_CHECKING:
@@ -68,7 +69,11 @@ class Measured:
 
 
 def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Measured:
-    """Measure an answer of at least one sentence."""
+    """Measure an answer of at least one sentence.
+
+    Sentences of sources that speak to a judge are no evidence: they are left out.
+    """
+    case = case.model_copy(update={"sources": tuple(map(_without_pleas, case.sources))})
     texts = [sentence.text for sentence in case.sentences]
     lines, owner = _source_lines(case.sources)
     placed = _placed(case, texts, lines, owner, embedder)
@@ -90,6 +95,15 @@ def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Measur
         twins=tuple(twins(placed)),
         gaps=_gaps(case.sources, placed, lines),
     )
+
+
+def _without_pleas(source: Document) -> Document:
+    lines = sentences_of(source.text)
+    kept = [line for line in lines if not speaks_to_judge(line)]
+    title = "" if speaks_to_judge(source.title) else source.title
+    if (title, len(kept)) == (source.title, len(lines)):
+        return source
+    return source.model_copy(update={"title": title, "text": " ".join(kept)})
 
 
 def _source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:

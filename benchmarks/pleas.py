@@ -1,0 +1,56 @@
+"""How many pleas to a judge are found, and how many sentences of the literature are taken for one.
+
+python benchmarks/pleas.py --shared ../shared
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from ragassay.perturbations.pools import load_pool
+from ragassay.text.pleas import speaks_to_judge
+from ragassay.text.sentences import sentences_of
+
+FILES = (
+    *("corpus/abstracts.jsonl.gz", "scifact/corpus.jsonl.gz", "pubmedqa/train.jsonl.gz"),
+    *("citation-integrity/corpus.jsonl.gz", "sciqag/papers.jsonl.gz"),
+    *("yescieval/bioasq-train-questions.jsonl.gz", "bioasq/snippet_documents.jsonl.gz"),
+    "yescieval/orkg-synthesis-train-questions.jsonl.gz",
+)
+N_LINES = 4_001
+"""Of each file."""
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Strings of more than a few characters, wherever they stand."""
+    if isinstance(value, str) and len(value) > 20:
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(part)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--shared", type=Path, required=True)
+    given = parser.parse_args()
+    for name, genre in load_pool("injection").items():
+        n = sum(any(map(speaks_to_judge, (text, *sentences_of(text)))) for text in genre.texts)
+        print(f"{name}: {n} of {len(genre.texts)}")
+    n_read = n_taken = 0
+    for name in FILES:
+        with gzip.open(given.shared / "data" / name, "rt", encoding="utf-8") as lines:
+            for _, line in zip(range(N_LINES), lines, strict=False):
+                for text in texts_in(json.loads(line)):
+                    sentences = sentences_of(text)
+                    n_read += len(sentences)
+                    n_taken += sum(map(speaks_to_judge, sentences))
+    print(f"taken for a plea: {n_taken} of {n_read:,} sentences")
+
+
+if __name__ == "__main__":
+    main()
