@@ -305,9 +305,8 @@ def test_no_secret_is_in_an_exception_or_its_traceback(status: int):
 
 
 def test_settings_are_shown_without_the_users_of_addresses():
-    shown = load_settings(
-        api_base=f"http://{LOGIN}@host/v1", panel=(f"openai/a@http://{LOGIN}@host/v1",)
-    )
+    url = f"http://{LOGIN}@host/v1"
+    shown = load_settings(model="openai/b", api_base=url, panel=(f"openai/a@{url}",))
     for told in (repr(shown), str(shown)):
         assert "http://***@host/v1" in told
         assert not any(plant in told.encode() for plant in PLANTS)
