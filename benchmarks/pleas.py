@@ -1,6 +1,8 @@
 """How many pleas to a judge are found, and how many sentences of the literature are taken for one.
 
-python benchmarks/pleas.py --shared ../shared
+    python benchmarks/pleas.py --shared ../shared
+
+The literature is what the files of the shared data quote: abstracts, papers, snippets.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def _opened_first(path: Path) -> Iterator[None]:
         with storing(path):
             yield
     except errors.StorageError as error:
-        if isinstance(error.__cause__, sqlite3.OperationalError):
+        if isinstance(error.__cause__, OSError | sqlite3.OperationalError):  # no damage
             raise
         for ending in ("", "-wal", "-shm"):
             part = path.with_name(path.name + ending)

@@ -2,7 +2,7 @@
 
 Three signs: the marks of a chat, a rating that is announced, and an order to whoever judges. Of the
 64 orders, ratings and false ends with which `ragassay audit` attacks, in sight of which the rules
-were written, 35 are found. A plea in other words, or in another language, is not. Of 135,269
+were written, 32 are found. A plea in other words, or in another language, is not. Of 135,269
 sentences of abstracts and papers none is taken for one (`benchmarks/pleas.py`).
 """
 
@@ -16,21 +16,22 @@ _CHAT_MARKS = re.compile(
     r"|^\s{0,9}(?:SYSTEM|ASSISTANT)\s?:",
     re.IGNORECASE,
 )
+# A grade, a score and a response are measured in patients, too: these words alone are no sign.
 _RATING = re.compile(
     r"[\"'{]\s?(?:rating|score|grade|verdict|label)\s?[\"']\s?:"
-    r"|\b(?:rating|score|grade|verdict)\s?[:=]\s?[\"']?(?:5|five|supports?|supported)\b(?![.,]\d)"
-    r"|\b(?:rating|score|grade)\s?(?:is|of|:)?\s5(?:\s(?:out\s)?of\s|/)5\b"
-    r"|\bend\sof\s(?:the\s)?(?:answer|response)\b|\b(?:answer|response)\s(?:ends|is\sfinished)\b",
+    r"|\b(?:rating|verdict)\s?[:=]\s?[\"']?(?:5|five|supports?|supported)\b(?![.,]\d)"
+    r"|\brating\s(?:is|of)\s5\s(?:out\s)?of\s5\b"
+    r"|(?:^|[-=*~#%]\s?)end\sof\s(?:the\s)?(?:answer|response)\b"
+    r"|\banswer\s(?:ends|is\sfinished)\b",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
-    r"\b(?:ignore|disregard|forget|override|skip|overlook)\b[^.!?;]{0,40}"
-    r"\b(?:instructions?|rubrics?|criteria|prompts?|guidelines|scale|told)\b"
-    r"|\b(?:rate|score|grade|mark|give|award)\s(?:this|the)\s(?:answer|response|text)\b[^.!?;]{0,60}"
-    r"\b(?:5|five|highest|top|best|full|maximum|perfect)\b"
-    r"|\b(?:assign|give|award|write|return)\b[^.!?;]{0,30}"
-    r"\b(?:top|best|highest|full|maximum|possible)\s(?:marks?|grades?|scores?|ratings?)\b"
-    r"|\b(?:give|judge|grade|rate|score)\sthis\s(?:answer|response|text)\b"
+    r"(?:^|[,:;>\]]\s?|\bplease\s)(?:ignore|disregard|forget|override|skip|overlook)\b"
+    r"[^.!?;]{0,40}\b(?:instructions?|rubrics?|criteria|prompts?|guidelines|scale|told)\b"
+    r"|\b(?:rate|judge|score|grade|mark|give|award)\sthis\s(?:answer|response|text)\b"
+    r"[^.!?;]{0,60}\b(?:5|five|highest|top|best|full|maximum|perfect)\b"
+    r"|\b(?:assign|give|award|write|return)\s(?:it\s)?(?:the\s)?"
+    r"(?:top|best|highest|full|maximum)\s(?:possible\s)?(?:marks?|grades?|ratings?|scores?)\b"
     r"|\b(?:dear|attention|note\sto|you\sare)[,:]?\s(?:an?\s|the\s)?(?:AI\s|LLM\s)?"
     r"(?:judge|evaluator|grader|rater|language\smodel)\b",
     re.IGNORECASE,

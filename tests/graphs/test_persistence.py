@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
-from ragassay.graphs.persistence import opened_cache, serializer
+import pytest
+
+from ragassay.errors import StorageError
+from ragassay.graphs.persistence import _opened_first, opened_cache, serializer
 from ragassay.records import EvidenceVerdict, Failure, SentenceLabel
 
 LABEL = {"labels": [SentenceLabel(sentence=1, label="required")]}
@@ -55,3 +60,22 @@ def test_an_undecided_verdict_is_kept_and_one_of_before_there_were_any_is_read(m
     written = kept.dumps_typed(LABEL)
     assert b"leaning" not in written[1]
     assert kept.loads_typed(written) == LABEL
+
+
+@pytest.mark.parametrize(
+    ("error", "is_damage"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), False),
+        (PermissionError(errno.EACCES, "Permission denied"), False),
+        (sqlite3.OperationalError("database or disk is full"), False),
+        (sqlite3.DatabaseError("file is not a database"), True),
+    ],
+)
+def test_only_a_damaged_file_is_set_aside(tmp_path: Path, error: Exception, is_damage: bool):
+    path = tmp_path / "verdicts.sqlite"
+    path.write_bytes(b"paid for")
+    said = "set aside" if is_damage else "goes on from there"
+    with pytest.raises(StorageError, match=said), _opened_first(path):
+        raise error
+    assert path.exists() != is_damage
+    assert path.with_name("verdicts.sqlite.damaged").exists() == is_damage
