@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ragassay.errors import CorpusError, InputError
 from ragassay.extras import need
+from ragassay.rebuilt import Rebuilt
 from ragassay.records import Article
 from ragassay.retrievers.cluster.schema import INDEX_BODY, article_of, query_body, source_of
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
@@ -26,7 +27,7 @@ _N_A_BATCH = 500
 _CHUNK_BYTES = 10 * 2**20
 
 
-class ClusterCorpus:
+class ClusterCorpus(Rebuilt):
     """Articles in an index of OpenSearch or Elasticsearch. Safe across threads.
 
     Args:
