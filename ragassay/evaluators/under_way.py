@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+KEPT_S = 1.0
+"""An answer is kept for so long after it came: by then the cache of verdicts has it."""
+
 
 class UnderWay:
     """The questions that are being asked, by the key of their verdicts.
@@ -14,6 +17,7 @@ class UnderWay:
     """
 
     def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._answers: dict[str, asyncio.Future[Any]] = {}
 
     async def once(self, key: str, ask: Callable[[], Awaitable[Any]]) -> tuple[Any, bool]:
@@ -25,19 +29,29 @@ class UnderWay:
             key: What the answer depends on; an empty one is no other's.
             ask: Asks the question.
         """
-        while key in self._answers:
-            waited = self._answers[key]
+        if not key:
+            return await ask(), True
+        answers = self._of_loop()
+        while key in answers:
+            waited = answers[key]
             await asyncio.wait([waited])
             if not waited.cancelled():
                 return waited.result(), False
-        if not key:
-            return await ask(), True
-        answer = self._answers[key] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        answer = answers[key] = loop.create_future()
         try:
             found = await ask()
-            answer.set_result(found)
-        finally:
-            del self._answers[key]
-            if not answer.done():  # a waiter asks then, with tries of its own
-                answer.cancel()
+        except BaseException:
+            del answers[key]
+            answer.cancel()  # a waiter asks then, with tries of its own
+            raise
+        answer.set_result(found)
+        loop.call_later(KEPT_S, answers.pop, key, None)
         return found, True
+
+    def _of_loop(self) -> dict[str, asyncio.Future[Any]]:
+        """Return the questions of the running loop; those of one that has ended are forgotten."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._answers = loop, {}
+        return self._answers

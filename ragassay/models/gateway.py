@@ -129,7 +129,8 @@ class JudgeLM(dspy.LM):
             timeout=settings.timeout_s,
             **options,
         )
-        self._slots = asyncio.Semaphore(settings.n_slots)
+        self._n_slots = settings.n_slots
+        self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
         self._endpoint = settings.api_base or provider_of(settings.model)
         self._own_limiter = RunLimiter.of(settings)
         self.fatal: FatalModelError | None = None
@@ -158,7 +159,7 @@ class JudgeLM(dspy.LM):
         options = {k: v for k, v in (self.kwargs | kwargs).items() if v is not None}
         if "response_format" in options and not is_ours(self.model):
             options["response_format"] = _portable(options["response_format"])
-        async with self._slots, self._admitted() as paid:
+        async with self._slot, self._admitted() as paid:
             if self._lacks_key:  # LiteLLM's own client would ask without one.
                 self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
             if self.fatal is not None:
@@ -192,6 +193,14 @@ class JudgeLM(dspy.LM):
             return await self._acompletion(
                 model=self.model, messages=messages, drop_params=True, **options
             )
+
+    @property
+    def _slot(self) -> asyncio.Semaphore:
+        """The places of calls under way; a new event loop, of a second run, has its own."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._slots:
+            self._slots = {loop: asyncio.Semaphore(self._n_slots)}
+        return self._slots[loop]
 
     @asynccontextmanager
     async def _admitted(self) -> AsyncIterator[Meter]:
