@@ -44,6 +44,7 @@ from ragassay.runs.qa.evaluate import JudgedPairs, judge_pairs, pairs_settings
 from ragassay.runs.qa.generate import Generated, make_pairs
 from ragassay.runs.qa.inputs import papers_of, read_paper_pairs
 from ragassay.runs.ready import check_ready
+from ragassay.runs.stored import stores
 from ragassay.runs.thresholds import thresholds_of
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
@@ -159,6 +160,7 @@ async def aevaluate(
     **options: Unpack[RunKeywords],
 ) -> Results: ...
 @shows(RunKeywords)
+@stores
 async def aevaluate(
     answers: Answers | None = None,
     *,
@@ -276,6 +278,7 @@ def audit(
 
 
 @shows(AuditKeywords)
+@stores
 async def aaudit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
@@ -336,6 +339,7 @@ def grade(
 
 
 @shows(EvaluateKeywords)
+@stores
 async def agrade(
     responses: str | Path | Sequence[str | Path],
     *,
@@ -384,6 +388,7 @@ def evaluate_pairs(
 
 
 @shows(EvaluateKeywords)
+@stores
 async def aevaluate_pairs(
     pairs: str | Path | Sequence[QAPair],
     papers: str | Path | Sequence[Paper] | None = None,

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from ragassay.settings import Settings
 
 
+HEADROOM = 0.98
+"""Share of a bound that is used: at the bound itself, calls that come a moment late break it."""
+
+
 class Limiter(Protocol):
     """Admits model calls; each admitted call is settled."""
 
@@ -39,7 +43,8 @@ class RunLimiter:
     """The bounds of a run in one process.
 
     Args:
-        max_rpm: Most calls a minute to each endpoint, evenly spaced; 0 for no bound.
+        max_rpm: Most calls a minute to each endpoint, evenly spaced; 0 for no bound. `HEADROOM` of
+            it is used.
         max_usd: Most cost; None for no bound.
 
     Attributes:
@@ -48,7 +53,7 @@ class RunLimiter:
 
     def __init__(self, max_rpm: int = 0, max_usd: float | None = None) -> None:
         self.spent_usd: float | None = 0.0
-        self._gap_s = 60 / max_rpm if max_rpm else 0.0
+        self._gap_s = 60 / (HEADROOM * max_rpm) if max_rpm else 0.0
         self._max_usd = max_usd
         self._n_settled = self._n_under_way = 0
         self._next: dict[str, float] = {}
