@@ -77,6 +77,16 @@ class ScriptedOpenSearch:
             self._server.server_close()
             self._server = self._thread = None
 
+    def documents(self, index: str) -> dict[str, dict[str, Any]]:
+        """Return an index's documents by id, whether or not a search sees them yet."""
+        with self._lock:
+            return dict(self._indices[index].documents)
+
+    def settings(self, index: str) -> dict[str, str]:
+        """Return an index's settings."""
+        with self._lock:
+            return dict(self._indices[index].settings)
+
     def _answer(self, method: str, path: str, body: str) -> tuple[int, Any]:
         with self._lock:
             self.requests.append((method, path, body))

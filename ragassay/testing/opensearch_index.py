@@ -30,7 +30,7 @@ class ScriptedIndex:
         self.settings = dict(_DEFAULTS)
         self.change_settings(body.get("settings", {}))
         self.failed_shards = 0
-        self._documents: dict[str, dict[str, Any]] = {}
+        self.documents: dict[str, dict[str, Any]] = {}
         self._searchable: dict[str, dict[str, Any]] = {}
         self._places: dict[str, int] = {}
         self._n_changes = 0
@@ -61,7 +61,7 @@ class ScriptedIndex:
             self.change_settings(json.loads(body))
             return 200, {"acknowledged": True}
         if rest == "_refresh":
-            self._searchable = dict(self._documents)
+            self._searchable = dict(self.documents)
             return 200, {"_shards": {"total": 1, "successful": 1, "failed": 0}}
         answers = {
             "": lambda: {},
@@ -81,9 +81,9 @@ class ScriptedIndex:
         """Store a document, or delete it where there is no source; return the outcome."""
         if source is not None and (problem := self._problem(source)):
             return {"status": 400, "error": problem}
-        was_there = self._documents.pop(key, None) is not None
+        was_there = self.documents.pop(key, None) is not None
         if source is not None:
-            self._documents[key] = source
+            self.documents[key] = source
         self._places[key] = self._n_changes
         self._n_changes += 1
         numbers = {"_seq_no": self._places[key], "_primary_term": 1}
@@ -105,13 +105,13 @@ class ScriptedIndex:
         return None
 
     def _got(self, key: str) -> Answer:
-        found = {"_index": self.name, "_id": key, "found": key in self._documents}
+        found = {"_index": self.name, "_id": key, "found": key in self.documents}
         if not found["found"]:
             return 404, found
-        return 200, found | {"_source": self._shown(self._documents[key])}
+        return 200, found | {"_source": self._shown(self.documents[key])}
 
     def _put(self, key: str, given: dict[str, str], body: str) -> Answer:
-        is_there = key in self._documents
+        is_there = key in self.documents
         asked = given.get("if_seq_no")
         is_late = asked is not None and int(asked) != self._places.get(key)
         if is_late or (given.get("op_type") == "create" and is_there):

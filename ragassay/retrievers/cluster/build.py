@@ -136,7 +136,8 @@ class _Loading:
             rejections = [item for item in batch if isinstance(item, Rejection)]
             items = [_loadable(item) for item in batch if not isinstance(item, Rejection)]
             send(self._cluster, items, file.n_articles, self._embedder)
-            rejected = [*rejected, *map(rejection_line, rejections)][:N_NAMED]
+            named = (one.model_copy(update={"file": path.name}) for one in rejections)
+            rejected = [*rejected, *map(rejection_line, named)][:N_NAMED]
             file = counted(file, Counter(map(_kind, batch)))
             listen(file.n_items)
             if n_batches % N_BATCHES_A_COMMIT == 0:

@@ -62,7 +62,7 @@ class LoadedFile(Frozen):
 
 @dataclass
 class ClusterLedger:
-    """The ledger of an index; reads once, then writes through.
+    """The ledger of an index; reads once, then writes through; made at the first write.
 
     Another process that loads at the same time is noticed at its first write: each write names the
     version that it replaces.
@@ -83,11 +83,11 @@ class ClusterLedger:
         self._uuid: str = self.cluster.settings()["uuid"]
         self._versions: dict[str, tuple[int, int]] = {}
         with self.cluster.explained():
-            if not self._client.indices.exists(index=self._name):
-                self._client.indices.create(index=self._name, body=LEDGER_BODY)
-            self._client.indices.refresh(index=self._name)
-            for hit in self._entries():
-                self._take(hit)
+            self._is_made = bool(self._client.indices.exists(index=self._name))
+            if self._is_made:
+                self._client.indices.refresh(index=self._name)
+                for hit in self._entries():
+                    self._take(hit)
 
     @property
     def ledger(self) -> Ledger:
@@ -158,6 +158,9 @@ class ClusterLedger:
         }
         options = params or {"op_type": "create"}
         with self.cluster.explained():
+            if not self._is_made:
+                self._client.indices.create(index=self._name, body=LEDGER_BODY)
+                self._is_made = True
             try:
                 reply = self._client.index(index=self._name, id=key, body=body, params=options)
             except ConflictError as error:
