@@ -1,9 +1,9 @@
-"""A vector store at size: a Chroma server's load rate, memory, disk, and latency by 1 and 64 clients.
+"""A vector store at size: a Chroma server's load rate, memory, disk and latencies.
 
     python benchmarks/vectors.py --shared ../shared --sizes 100000 1000000 --limit-s 3000
 
-Vectors of 384 dimensions: those of 8,000 titles of the real data by the embedded MiniLM; beyond these,
-one of them plus half of another plus noise of length .3, made unit vectors again, seeded.
+Vectors of 384 dimensions: those of 8,000 titles of the real data by the embedded MiniLM; beyond
+these, one of them plus half of another plus noise of length .3, made unit vectors again, seeded.
 They are stored with the facts that `ragassay corpus embed` stores, in a graph of its width. Queries
 are made in the same way. A size that is not reached within the limit is reported as far as it came.
 

@@ -58,7 +58,7 @@ class ScriptedOpenSearch:
         class Handler(_Handler):
             cluster = scripted
 
-        self._server = ThreadingHTTPServer((_HOST, 0), Handler)
+        self._server = _Server((_HOST, 0), Handler)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.01,), name="scripted-cluster", daemon=True
         )
@@ -131,6 +131,10 @@ class ScriptedOpenSearch:
         self.n_busy -= 1
         problem = {"type": "rejected_execution_exception", "reason": "queue is full"}
         return {"status": 429, "error": problem}
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # Many clients connect at once.
 
 
 class _Handler(BaseHTTPRequestHandler):

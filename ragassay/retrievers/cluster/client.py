@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from opensearchpy import OpenSearch
 
 
+_N_CONNECTIONS = 64
+"""Kept open to each host: as many as an evaluation may search at once."""
+
+
 @dataclass(frozen=True)
 class Cluster:
     """An index of a cluster, and the client that reaches it. Safe across threads.
@@ -94,6 +98,7 @@ def connect(
             hosts=[hosts] if isinstance(hosts, str) else list(hosts),
             http_auth=auth,
             timeout=timeout_s,
+            pool_maxsize=_N_CONNECTIONS,
             **options,
         )
     except (ImproperlyConfigured, ValueError) as error:
