@@ -10,6 +10,7 @@ import typer
 
 from ragassay.cli.exits import FAILED, PARTIAL, errors_as_lines
 from ragassay.cli.options import Json, Quiet, SkipEmpty, takes
+from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.options import Keywords, settings_of
 from ragassay.settings import load_settings
@@ -43,19 +44,35 @@ Rerank = Annotated[
 
 
 @app.command()
+@takes(Keywords, "embedder")
 def build(
     sources: Annotated[
         list[Path],
         typer.Argument(help="PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML."),
     ],
-    out: Annotated[Path, typer.Option(help="The corpus: a folder, made if need be.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="The corpus: a folder, or an index in a cluster (https://HOST:PORT/INDEX); made "
+            "if need be."
+        ),
+    ],
+    vectors: Annotated[
+        bool,
+        typer.Option(
+            "--vectors",
+            help="In a cluster: make a vector of each article as well, for a search by meaning.",
+        ),
+    ] = False,
     quiet: Quiet = False,
+    **options: Any,
 ) -> None:
     """Build a corpus, or add files to it.
 
     PubMed's baseline and update files go in by their numbers: revisions replace, deletions remove.
     Files that are in the corpus already are skipped, so that the same command, with the new update
-    files in the folder, brings it up to date. A stopped build is resumed.
+    files in the folder, brings it up to date. A stopped build is resumed; one in a cluster, from
+    any machine.
 
     For example:
 
@@ -63,21 +80,27 @@ def build(
 
       ragassay corpus build abstracts.jsonl export.nbib --out my-corpus
 
-    Exit codes: 0 done; 1 error; 3 some records could not be read (see rejected.jsonl).
+      ragassay corpus build ftp/baseline --out https://node1.example.org:9200/pubmed --vectors
+
+    Exit codes: 0 done; 1 error; 3 some records could not be read (see rejected.jsonl; those of a
+    cluster are named).
     """
     with errors_as_lines():
-        from ragassay.cli.output import print_corpus
-        from ragassay.retrievers.disk.build import REJECTED, build_corpus
-        from ragassay.runs.progress import shown_build
+        from ragassay.cli.corpus_built import build_in_folder, build_in_index
+        from ragassay.retrievers.cluster.opening import is_address
 
-        need("tantivy")
-        with shown_build(enabled=not quiet) as listen:
-            ledger = build_corpus(sources, out, listen)
-        n_rejected = sum(file.n_rejected for file in ledger.files)
-        print_corpus(out)
+        settings = settings_of(options, spelled="flag")
+        if is_address(out):
+            n_rejected, where = build_in_index(sources, out, settings, vectors, quiet), ""
+        elif vectors:
+            raise InputError(
+                f"--vectors is for a cluster: `ragassay corpus embed {out}` makes them"
+            )
+        else:
+            n_rejected, where = build_in_folder(sources, out, quiet)
     if n_rejected:
         records = "1 record" if n_rejected == 1 else f"{n_rejected:,} records"
-        typer.echo(f"{records} could not be read: see {out / REJECTED}", err=True)
+        typer.echo(f"{records} could not be read{where}", err=True)
         raise typer.Exit(PARTIAL)
 
 
@@ -113,12 +136,15 @@ def embed(
       ragassay corpus search my-corpus "drugs that keep the heart from failing" --by hybrid
     """
     with errors_as_lines():
-        from ragassay.cli.output import print_vectors
+        from ragassay.cli.corpus_shown import print_vectors
         from ragassay.models.embeddings import Embedder
+        from ragassay.retrievers.cluster.opening import is_address
         from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
         from ragassay.retrievers.disk.corpus import DiskCorpus
         from ragassay.runs.progress import shown_embedding
 
+        if is_address(corpus):
+            raise InputError("in a cluster, `ragassay corpus build --vectors` makes the vectors")
         need("chromadb")
         settings = settings_of(options, spelled="flag")
         opened = DiskCorpus(corpus)
@@ -133,17 +159,26 @@ def embed(
 
 @app.command()
 def info(
-    corpus: Annotated[Path, typer.Argument(help="A built corpus.")],
+    corpus: Annotated[
+        Path,
+        typer.Argument(help="A built corpus, or an index in a cluster (https://HOST:PORT/INDEX)."),
+    ],
     as_json: Json = False,
 ) -> None:
     """Show a corpus's contents, its source files, and whether it has vectors."""
     with errors_as_lines():
-        from ragassay.cli.output import print_corpus, print_vectors
+        from ragassay.cli.corpus_shown import print_corpus, print_index, print_vectors
+        from ragassay.retrievers.cluster.ledger import ClusterLedger
+        from ragassay.retrievers.cluster.opening import host_and_index, is_address, open_index
         from ragassay.retrievers.disk.corpus import DiskCorpus
         from ragassay.retrievers.disk.ledger import read_ledger
 
+        index = open_index(corpus, load_settings()) if is_address(corpus) else None
+        ledger = ClusterLedger(index.cluster).ledger if index else read_ledger(corpus)
         if as_json:
-            typer.echo(read_ledger(corpus).model_dump_json(indent=2))
+            typer.echo(ledger.model_dump_json(indent=2))
+        elif index:
+            print_index("/".join(host_and_index(corpus)), index, ledger)
         else:
             print_corpus(corpus)
             print_vectors(DiskCorpus(corpus), load_settings().chroma_url)
@@ -199,7 +234,7 @@ def search(
       ragassay corpus search my-corpus "does aspirin prevent polyps?" --by hybrid --rerank embedded
     """
     with errors_as_lines():
-        from ragassay.cli.output import print_hits
+        from ragassay.cli.corpus_shown import print_hits
         from ragassay.retrievers.literature import Filters
 
         literature = _opened(corpus, rerank, options)

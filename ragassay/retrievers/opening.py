@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
-from ragassay.errors import InputError, SettingsError
+from ragassay.errors import SettingsError
 from ragassay.formats import read_corpus
 from ragassay.models.embeddings import Embedder
 from ragassay.models.weights import sha256_of
 from ragassay.records import FileStamp, Rejection
+from ragassay.retrievers.cluster.opening import (
+    by_the_way_set,
+    host_and_index,
+    is_address,
+    open_index,
+)
 from ragassay.retrievers.disk.corpus import DiskCorpus
 from ragassay.retrievers.disk.ledger import LEDGER
 from ragassay.retrievers.literature import Literature
@@ -24,8 +28,6 @@ if TYPE_CHECKING:
 
 LIVE = "pubmed"
 """The name of PubMed itself, over the network."""
-
-_URL = re.compile(r"^(https?):/+(?=[^/])", re.IGNORECASE)
 
 Way = Literal["bm25", "dense", "hybrid"]
 
@@ -55,12 +57,14 @@ def open_literature(
     Args:
         where: A built corpus (a folder), a file of documents, PubMed itself ("pubmed"), or an
             index in a cluster ("https://host:9200/index").
-        settings: `search` selects how a built corpus is searched; others are searched by words.
+        settings: `search` selects how a built corpus or an index is searched; others are
+            searched by words.
         embedder: Encodes queries instead of the settings' embedder, so that its model is loaded
             once.
 
     Raises:
-        InputError: The file is missing or has no documents, or the address names no index.
+        InputError: The file is missing or has no documents, or the address names no index or has a
+            password.
         SettingsError: Vectors are requested where there can be none.
         CorpusError: The folder is not a corpus, the vectors that the settings require are missing,
             unfinished or stale, or a server cannot be reached.
@@ -68,14 +72,14 @@ def open_literature(
     path = Path(where)
     if path.is_dir() or (path / LEDGER).exists():
         return _built(path, settings, embedder or Embedder(settings.embedder))
-    is_url, is_live = bool(_URL.match(str(where))), str(where) == LIVE and not path.exists()
-    if settings.search in ("dense", "hybrid") and (is_url or is_live or path.exists()):
+    if is_address(where):
+        return _cluster(str(where), settings, embedder or Embedder(settings.embedder))
+    is_live = str(where) == LIVE and not path.exists()
+    if settings.search in ("dense", "hybrid") and (is_live or path.exists()):
         raise SettingsError(
-            f"setting 'search' is {settings.search!r}, but {shown(where)!r} has no vectors: only a "
+            f"setting 'search' is {settings.search!r}, but {str(where)!r} has no vectors: only a "
             "built corpus does (`ragassay corpus build`, then `ragassay corpus embed`)"
         )
-    if is_url:
-        return _cluster(str(where), settings)
     if is_live:
         return _live(settings)
     found = read_corpus(path)
@@ -83,11 +87,6 @@ def open_literature(
         name=path.name, sha256=sha256_of(path), n_items=len(found.documents), format="jsonl"
     )
     return Opened(Corpus(found.documents), stamp, found.rejections)
-
-
-def shown(where: str | Path) -> str:
-    """Return a name without the user and password that an address may have."""
-    return re.sub(r"(?<=:/).*@", "/***@", str(where))
 
 
 def _built(path: Path, settings: Settings, embedder: NamedEncoder) -> Opened:
@@ -139,40 +138,14 @@ def _live(settings: Settings) -> Opened:
     return Opened(live, FileStamp(name=LIVE, sha256=live.sha256, n_items=0, format="live"))
 
 
-def _cluster(where: str, settings: Settings) -> Opened:
-    from ragassay.retrievers.cluster.corpus import ClusterCorpus
-
-    host, index = _address(where)
-    corpus = ClusterCorpus(host, index, auth=_credentials(settings))
+def _cluster(where: str, settings: Settings, embedder: NamedEncoder) -> Opened:
+    corpus = open_index(where, settings)
+    literature, way, note = by_the_way_set(corpus, settings, embedder)
+    host, index = host_and_index(where)
     stamp = FileStamp(
-        name=f"{host}/{index}", sha256=corpus.sha256, n_items=corpus.count(), format="cluster"
+        name=f"{host}/{index}",
+        sha256=literature.sha256,
+        n_items=corpus.count(),
+        format="cluster" if way == "bm25" else f"cluster, {way}",
     )
-    return Opened(corpus, stamp)
-
-
-def _address(where: str) -> tuple[str, str]:
-    """Return host and index of an address; a path, in which "//" has become "/", will do."""
-    try:
-        parts = urlsplit(_URL.sub(r"\1://", where))
-        host = f"{parts.scheme}://{parts.netloc}"
-        port = parts.port
-    except ValueError:
-        raise InputError(f"{shown(where)}: a cluster is named https://HOST:PORT/INDEX") from None
-    if "@" in where:
-        raise InputError(
-            f"{shown(where)}: an address in a report must have no secret; give user and password "
-            "as RAGASSAY_CLUSTER_USER and RAGASSAY_CLUSTER_PASSWORD"
-        )
-    index = parts.path.strip("/")
-    if not index or "/" in index or parts.query or parts.fragment:
-        raise InputError(f"{where} names no index: a cluster is named https://HOST:PORT/INDEX")
-    if port is None:
-        host += ":443" if parts.scheme == "https" else ":80"
-    return host, index
-
-
-def _credentials(settings: Settings) -> tuple[str, str] | None:
-    password = settings.cluster_password
-    if bool(settings.cluster_user) != (password is not None):
-        raise SettingsError("give both settings, 'cluster_user' and 'cluster_password', or neither")
-    return (settings.cluster_user, password.get_secret_value()) if password else None
+    return Opened(literature, stamp, note=note)

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
+from urllib.parse import parse_qsl
 
 from ragassay.errors import InputError
+from ragassay.testing.opensearch_index import ScriptedIndex, error_body
 
 _HOST = "127.0.0.1"
-_RESULTS = {True: "deleted", False: "not_found"}
-
-
-@dataclass
-class _Index:
-    properties: dict[str, Any]
-    documents: dict[str, dict[str, Any]] = field(default_factory=dict)
-    searchable: dict[str, dict[str, Any]] = field(default_factory=dict)
-    n_changes: int = 0
 
 
 class ScriptedOpenSearch:
     """A one-node cluster on loopback, in memory.
 
     It creates indices, accepts bulk loads and deletions under a strict mapping, returns documents
-    by id at once and by search and count after a refresh, and uses the statuses and error bodies of
-    the real one. A score is the sum of the boosts of the fields that contain a word of the query,
-    word by word; words are compared in lower case, without stemming.
+    by id at once and by search and count after a refresh, changes settings, refuses writes that
+    name an old version, and uses the statuses and error bodies of the real one. A score is the sum
+    of the boosts of the fields that contain a word of the query, word by word; words are compared
+    in lower case, without stemming. The nearest vectors are the true ones.
 
     Attributes:
         requests: Method, path and body of each request, in order of arrival.
@@ -43,7 +35,7 @@ class ScriptedOpenSearch:
         self.statuses: list[int] = []
         self.n_busy = 0
         self.failed_shards = 0
-        self._indices: dict[str, _Index] = {}
+        self._indices: dict[str, ScriptedIndex] = {}
         self._lock = threading.Lock()
         self._server: ThreadingHTTPServer | None = None
         self._thread: threading.Thread | None = None
@@ -66,7 +58,7 @@ class ScriptedOpenSearch:
         class Handler(_Handler):
             cluster = scripted
 
-        self._server = ThreadingHTTPServer((_HOST, 0), Handler)
+        self._server = _Server((_HOST, 0), Handler)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.01,), name="scripted-cluster", daemon=True
         )
@@ -85,93 +77,71 @@ class ScriptedOpenSearch:
             self._server.server_close()
             self._server = self._thread = None
 
+    def documents(self, index: str) -> dict[str, dict[str, Any]]:
+        """Return an index's documents by id, whether or not a search sees them yet."""
+        with self._lock:
+            return dict(self._indices[index].documents)
+
+    def settings(self, index: str) -> dict[str, str]:
+        """Return an index's settings."""
+        with self._lock:
+            return dict(self._indices[index].settings)
+
     def _answer(self, method: str, path: str, body: str) -> tuple[int, Any]:
         with self._lock:
             self.requests.append((method, path, body))
             if self.statuses:
                 status = self.statuses.pop(0)
-                return status, _error(status, "made_up_exception", f"scripted {status}")
-            name, _, rest = path.partition("?")[0].strip("/").partition("/")
-            if name == "_bulk":
-                return 200, self._bulk(body, "")
-            if rest == "_bulk":
-                return 200, self._bulk(body, name)
+                return status, error_body(status, "made_up_exception", f"scripted {status}")
+            where, _, query = path.partition("?")
+            name, _, rest = where.strip("/").partition("/")
+            if rest == "_bulk" or name == "_bulk":
+                return 200, self._bulk(body, "" if name == "_bulk" else name)
             if method == "PUT" and not rest:
-                self._indices[name] = _Index(json.loads(body)["mappings"]["properties"])
+                self._indices[name] = ScriptedIndex(name, json.loads(body))
                 return 200, {"acknowledged": True, "index": name}
-            if name not in self._indices:
+            index = self._indices.get(name)
+            if index is None:
                 reason = f"no such index [{name}]"
-                return 404, _error(404, "index_not_found_exception", reason)
-            return self._of_index(name, self._indices[name], rest, body)
-
-    def _of_index(self, name: str, index: _Index, rest: str, body: str) -> tuple[int, Any]:
-        if not rest:
-            return 200, {}
-        if rest.startswith("_doc/"):
-            key = rest.removeprefix("_doc/")
-            found = {"_index": name, "_id": key, "found": key in index.documents}
-            if not found["found"]:
-                return 404, found
-            return 200, found | {"_source": index.documents[key]}
-        if rest == "_refresh":
-            index.searchable = dict(index.documents)
-            return 200, {"_shards": {"total": 1, "successful": 1, "failed": 0}}
-        if rest == "_count":
-            return 200, {"count": len(index.searchable)}
-        if rest == "_stats":
-            shard = {"routing": {"primary": True}, "seq_no": {"max_seq_no": index.n_changes - 1}}
-            return 200, {"indices": {name: {"uuid": f"uuid-{name}", "shards": {"0": [shard]}}}}
-        if rest == "_search":
-            return 200, self._search(index, json.loads(body))
-        return 400, _error(400, "illegal_argument_exception", f"unknown request [{rest}]")
+                return 404, error_body(404, "index_not_found_exception", reason)
+            if method == "DELETE" and not rest:
+                del self._indices[name]
+                return 200, {"acknowledged": True}
+            index.failed_shards = self.failed_shards
+            return index.answer(method, rest, dict(parse_qsl(query)), body)
 
     def _bulk(self, body: str, name: str) -> dict[str, Any]:
         if not body.endswith("\n"):
             raise InputError("a bulk body must end with a line end")
         items: list[dict[str, Any]] = []
-        lines = iter(body.splitlines())
+        # Not `splitlines`: a text may hold other line ends.
+        lines = iter(body.split("\n")[:-1])
         for line in lines:
             ((action, about),) = json.loads(line).items()
-            index = self._indices[about.get("_index", name)]
             source = json.loads(next(lines)) if action == "index" else None
-            items.append({action: {"_id": about["_id"], **self._change(index, about, source)}})
+            index = self._indices[about.get("_index", name)]
+            outcome = self._busy() or index.change(about["_id"], source)
+            items.append({action: {"_id": about["_id"], **outcome}})
         failed = any("error" in result for item in items for result in item.values())
         return {"took": 1, "errors": failed, "items": items}
 
-    def _change(
-        self, index: _Index, about: dict[str, Any], source: dict[str, Any] | None
-    ) -> dict[str, Any]:
-        """Add a document, or delete it where there is no source; return the outcome."""
-        if self.n_busy:
-            self.n_busy -= 1
-            problem = {"type": "rejected_execution_exception", "reason": "queue is full"}
-            return {"status": 429, "error": problem}
-        if source is None:
-            was_there = index.documents.pop(about["_id"], None) is not None
-            index.n_changes += 1
-            return {"status": 200 if was_there else 404, "result": _RESULTS[was_there]}
-        if unknown := source.keys() - index.properties.keys():
-            reason = f"dynamic introduction of {sorted(unknown)} is not allowed"
-            problem = {"type": "strict_dynamic_mapping_exception", "reason": reason}
-            return {"status": 400, "error": problem}
-        index.documents[about["_id"]] = source
-        index.n_changes += 1
-        return {"status": 201, "result": "created"}
+    def _busy(self) -> dict[str, Any] | None:
+        if not self.n_busy:
+            return None
+        self.n_busy -= 1
+        problem = {"type": "rejected_execution_exception", "reason": "queue is full"}
+        return {"status": 429, "error": problem}
 
-    def _search(self, index: _Index, body: dict[str, Any]) -> dict[str, Any]:
-        scored = [
-            (score, key)
-            for key, source in index.searchable.items()
-            if (score := _score(body["query"], source, index.properties))
-        ]
-        best = sorted(scored, key=lambda found: -found[0])[: body["size"]]
-        hits = [{"_id": k, "_score": s, "_source": index.searchable[k]} for s, k in best]
-        shards = {"total": 2, "successful": 2 - self.failed_shards, "failed": self.failed_shards}
-        return {"took": 1, "timed_out": False, "_shards": shards, "hits": {"hits": hits}}
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # Many clients connect at once.
 
 
 class _Handler(BaseHTTPRequestHandler):
     cluster: ScriptedOpenSearch
+
+    def do_DELETE(self) -> None:
+        self._serve()
 
     def do_GET(self) -> None:
         self._serve()
@@ -198,41 +168,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)
-
-
-def _error(status: int, kind: str, reason: str) -> dict[str, Any]:
-    cause = {"type": kind, "reason": reason}
-    return {"error": cause | {"root_cause": [cause]}, "status": status}
-
-
-def _score(query: dict[str, Any], source: dict[str, Any], properties: dict[str, Any]) -> float:
-    """Return how well a document matches; 0 where it does not."""
-    ((kind, asked),) = query.items()
-    if kind == "bool":
-        barred = any(_score(one, source, properties) for one in asked.get("must_not", ()))
-        kept = all(_score(one, source, properties) for one in asked.get("filter", ()))
-        scores = [_score(one, source, properties) for one in asked.get("must", ())]
-        return sum(scores) if kept and not barred and all(scores) else 0.0
-    if kind == "multi_match":
-        words = set(re.findall(r"\w+", asked["query"].lower()))
-        return sum(_field_score(one, words, source, properties) for one in asked["fields"])
-    ((name, wanted),) = asked.items()
-    if kind == "range":
-        value = source.get(name)
-        return float(value is not None and wanted.get("gte", 0) <= value <= wanted.get("lte", 1e9))
-    folds = "normalizer" in properties[name]
-    given = source.get(name, [])
-    had = set(given if isinstance(given, list) else [given])
-    want = set(wanted if kind == "terms" else [wanted])
-    if folds:
-        had, want = {value.lower() for value in had}, {value.lower() for value in want}
-    return float(bool(had & want))
-
-
-def _field_score(
-    boosted: str, words: set[str], source: dict[str, Any], properties: dict[str, Any]
-) -> float:
-    name, _, boost = boosted.partition("^")
-    parts = [key for key, about in properties.items() if about.get("copy_to") == name] or [name]
-    text = " ".join(source.get(key, "") for key in parts).lower()
-    return float(boost or 1) * len(words & set(re.findall(r"\w+", text)))

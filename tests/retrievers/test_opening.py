@@ -13,6 +13,7 @@ from opensearchpy import Urllib3HttpConnection
 from ragassay.errors import CorpusError, InputError, SettingsError
 from ragassay.records import Article
 from ragassay.retrievers.cluster.corpus import ClusterCorpus
+from ragassay.retrievers.cluster.vectors import ClusterVectors
 from ragassay.retrievers.dense.embed import embed_corpus
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
@@ -117,7 +118,7 @@ def test_a_chroma_server_is_asked_only_of_a_corpus_that_has_vectors(folder: Path
 
 
 @pytest.mark.parametrize("search", ["dense", "hybrid"])
-@pytest.mark.parametrize("where", ["pubmed", "a.jsonl", "https://localhost:9200/pubmed"])
+@pytest.mark.parametrize("where", ["pubmed", "a.jsonl"])
 def test_vectors_need_a_built_corpus(folder: Path, where: str, search: str) -> None:
     place = folder.parent / where if where.endswith("jsonl") else where
     with pytest.raises(SettingsError, match=r"no vectors: only a built corpus does \(`ragassay"):
@@ -188,13 +189,11 @@ def test_a_password_in_the_address_is_refused_unseen(
     kind: type[str] | type[Path], secret: str
 ) -> None:
     where = kind(f"https://{secret}@localhost:9200/pubmed")
-    with pytest.raises(InputError, match=r"HOST:PORT|RAGASSAY_CLUSTER_PASSWORD") as caught:
-        opened(where)
-    with pytest.raises(SettingsError) as refused:
-        opened(where, search="dense")
-    for error in (caught, refused):
-        assert "***@localhost:9200" in str(error.value)
-        assert "hu" not in str(error.value)
+    for way in ("auto", "dense"):
+        with pytest.raises(InputError, match=r"HOST:PORT|RAGASSAY_CLUSTER_PASSWORD") as caught:
+            opened(where, search=way)
+        assert "***@localhost:9200" in str(caught.value)
+        assert "hu" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -210,6 +209,40 @@ def test_an_address_without_an_index_is_refused(where: str) -> None:
 def test_half_of_the_credentials_is_refused(half: dict[str, str]) -> None:
     with pytest.raises(SettingsError, match="both settings"):
         opened("https://localhost:9200/pubmed", **half)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("way", "kind", "named"),
+    [
+        ("auto", HybridCorpus, "cluster, hybrid"),
+        ("hybrid", HybridCorpus, "cluster, hybrid"),
+        ("dense", ClusterVectors, "cluster, dense"),
+        ("bm25", ClusterCorpus, "cluster"),
+    ],
+)
+def test_an_index_with_vectors_is_searched_as_the_settings_say(
+    cluster: ScriptedOpenSearch, way: str, kind: type, named: str
+) -> None:
+    with ClusterCorpus(cluster.url, "both") as corpus:
+        corpus.load([Article.model_validate(ROW)], WordEmbedder())
+    found = opened(f"{cluster.url}/both", search=way)
+    assert type(found.literature) is kind
+    assert (found.stamp.format, found.note) == (named, "")
+    assert [hit.document.id for hit in found.literature.search("aspirin")] == ["1"]
+
+
+@pytest.mark.integration
+def test_vectors_by_another_model_are_left_alone_with_a_note(cluster: ScriptedOpenSearch) -> None:
+    with ClusterCorpus(cluster.url, "both") as corpus:
+        corpus.load([Article.model_validate(ROW)], WordEmbedder("other"))
+    found = opened(f"{cluster.url}/both")
+    assert found.stamp.format == "cluster"
+    assert "vectors by other (`--embedder other` searches them too)" in found.note
+    with pytest.raises(CorpusError, match=r"has vectors by other, not by words.*--vectors"):
+        opened(f"{cluster.url}/both", search="dense")
+    with pytest.raises(CorpusError, match=r"was made without vectors, not by words.*--vectors"):
+        opened(f"{cluster.url}/pubmed", search="hybrid")
 
 
 @pytest.mark.integration

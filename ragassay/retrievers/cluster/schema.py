@@ -49,8 +49,8 @@ as a number (20200309; 20200000 for "2020") and `notices` the article's `Article
 for filtering. An article's own fields are returned as they were stored.
 """
 
-_DERIVED = ("notices", "day")
-_MOST_HITS = 10_000
+_DERIVED = ("notices", "day", "vector")
+MOST_HITS = 10_000
 """`index.max_result_window`, by default."""
 
 _MOST_WORDS = 400
@@ -97,9 +97,14 @@ def query_body(query: str, k: int, filters: Filters) -> dict[str, Any]:
     """
     words = " ".join(query.split()[:_MOST_WORDS])
     fields = ["words", f"title^{TITLE_BOOST}"]
-    asked: dict[str, list[dict[str, Any]]] = {
-        "must": [{"multi_match": {"query": words, "type": "most_fields", "fields": fields}}]
-    }
+    match = {"multi_match": {"query": words, "type": "most_fields", "fields": fields}}
+    asked = {"must": [match], **filter_clauses(filters)}
+    return {"query": {"bool": asked}, "size": min(k, MOST_HITS), "track_total_hits": False}
+
+
+def filter_clauses(filters: Filters) -> dict[str, list[dict[str, Any]]]:
+    """Return the clauses of a `bool` query that keep what passes; empty where all does."""
+    clauses: dict[str, list[dict[str, Any]]] = {}
     days: dict[str, int] = {}
     if filters.since:
         days["gte"] = day_number(filters.since)
@@ -109,7 +114,7 @@ def query_body(query: str, k: int, filters: Filters) -> dict[str, Any]:
     if filters.types:
         kept.append({"terms": {"publication_types": list(filters.types)}})
     if kept:
-        asked["filter"] = kept
+        clauses["filter"] = kept
     if filters.no_retracted:
-        asked["must_not"] = [{"term": {"notices": "retracted"}}]
-    return {"query": {"bool": asked}, "size": min(k, _MOST_HITS), "track_total_hits": False}
+        clauses["must_not"] = [{"term": {"notices": "retracted"}}]
+    return clauses

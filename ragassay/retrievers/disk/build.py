@@ -11,18 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.errors import CorpusError, InputError
-from ragassay.models.weights import sha256_of
+from ragassay.errors import CorpusError
 from ragassay.records import Document, Rejection
 from ragassay.retrievers.disk.corpus import INDEX
 from ragassay.retrievers.disk.ledger import (
     LEDGER,
     Ledger,
     SourceFile,
+    check_order,
+    counted,
     read_ledger,
+    stamp_of,
     write_ledger,
 )
-from ragassay.retrievers.disk.sources import find_sources, iter_source, pubmed_number
+from ragassay.retrievers.disk.sources import find_sources, iter_source
 from ragassay.storage import storing
 
 if TYPE_CHECKING:
@@ -82,8 +84,8 @@ def build_corpus(
     files = find_sources(sources)
     with _locked(folder):
         ledger = _opened_ledger(folder)
-        new = [stamp for path in files if (stamp := _stamp(path, ledger))]
-        _check_order([stamp for _, stamp in new], ledger)
+        new = [stamp for path in files if (stamp := stamp_of(path, ledger))]
+        check_order([stamp for _, stamp in new], ledger)
         _truncate_rejections(folder, sum(file.n_rejected for file in ledger.files))
         if not new:
             return ledger
@@ -117,31 +119,6 @@ def _opened_ledger(folder: Path) -> Ledger:
     ledger = Ledger()
     write_ledger(folder, ledger)
     return ledger
-
-
-def _stamp(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
-    """Return the ledger's entry of a file to read; None where the corpus has all of it."""
-    known, digest = ledger.find(path.name), sha256_of(path)
-    if known is None:
-        return path, SourceFile(name=path.name, sha256=digest)
-    if known.sha256 != digest:
-        raise InputError(
-            f"{path} differs from the file of this name that is in the corpus; "
-            "give it another name, or rebuild the corpus"
-        )
-    return None if known.is_complete else (path, known)
-
-
-def _check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
-    """Check the order of PubMed's files: an older one would undo the revisions of a newer one."""
-    done = [n for file in ledger.files if file.is_complete and (n := pubmed_number(file.name))]
-    for file in new:
-        number = pubmed_number(file.name)
-        if number and done and number < max(done):
-            raise InputError(
-                f"{file.name} is older than files that are in the corpus, which may revise it; "
-                "rebuild the corpus with all of them"
-            )
 
 
 def _truncate_rejections(folder: Path, n_lines: int) -> None:
@@ -185,8 +162,8 @@ class _Writer:
             if n_new % 1000 == 0:
                 listen(n_before + n_new)
             if n_new % N_ITEMS_A_COMMIT == 0:
-                self._commit(_counted(file, counts))
-        self._commit(_counted(file, counts).model_copy(update={"is_complete": True}))
+                self._commit(counted(file, counts))
+        self._commit(counted(file, counts).model_copy(update={"is_complete": True}))
         listen(n_before + counts.total())
 
     def _add(self, item: Document | Deletion | Rejection) -> str:
@@ -226,8 +203,3 @@ class _Writer:
         self._searcher = self._index.searcher()
         self._fresh: set[str] = set()
         self._rejections: list[Rejection] = []
-
-
-def _counted(file: SourceFile, counts: Counter[str]) -> SourceFile:
-    added = {name: getattr(file, name) + n for name, n in counts.items()}
-    return file.model_copy(update={**added, "n_items": file.n_items + counts.total()})

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from ragassay.errors import CorpusError
+from ragassay.errors import CorpusError, InputError
+from ragassay.models.weights import sha256_of
 from ragassay.records import Frozen
+from ragassay.retrievers.disk.sources import pubmed_number
 from ragassay.storage import storing
 
 LEDGER = "corpus.json"
@@ -84,3 +88,42 @@ def write_ledger(folder: Path, ledger: Ledger) -> None:
         file.flush()
         os.fsync(file.fileno())
     partial.replace(folder / LEDGER)
+
+
+def stamp_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
+    """Return a file to read with its entry in the ledger; None where the corpus has all of it.
+
+    Raises:
+        InputError: The corpus has another file of this name.
+    """
+    known, digest = ledger.find(path.name), sha256_of(path)
+    if known is None:
+        return path, SourceFile(name=path.name, sha256=digest)
+    if known.sha256 != digest:
+        raise InputError(
+            f"{path} differs from the file of this name that is in the corpus; "
+            "give it another name, or rebuild the corpus"
+        )
+    return None if known.is_complete else (path, known)
+
+
+def check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
+    """Check the order of PubMed's files: an older one would undo the revisions of a newer one.
+
+    Raises:
+        InputError: A file is older than one that the corpus has.
+    """
+    done = [n for file in ledger.files if file.is_complete and (n := pubmed_number(file.name))]
+    for file in new:
+        number = pubmed_number(file.name)
+        if number and done and number < max(done):
+            raise InputError(
+                f"{file.name} is older than files that are in the corpus, which may revise it; "
+                "rebuild the corpus with all of them"
+            )
+
+
+def counted(file: SourceFile, counts: Counter[str]) -> SourceFile:
+    """Return a file's entry with further items counted, by the names of its fields."""
+    added = {name: getattr(file, name) + n for name, n in counts.items()}
+    return file.model_copy(update={**added, "n_items": file.n_items + counts.total()})

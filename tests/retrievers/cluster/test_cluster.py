@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from opensearchpy import OpenSearch
@@ -138,6 +139,12 @@ def test_nothing_asked_is_nothing_sent(
 
 def test_k_is_the_most(corpus: ClusterCorpus) -> None:
     assert len(corpus.search("aspirin", 2)) == 2
+
+
+def test_many_clients_search_at_once(corpus: ClusterCorpus) -> None:
+    with ThreadPoolExecutor(64) as clients:
+        found = list(clients.map(corpus.search, ["aspirin stroke"] * 256))
+    assert all(hits == found[0] for hits in found) and len(found[0]) == 3
 
 
 def test_a_query_is_text_and_bounded() -> None:

@@ -1,0 +1,126 @@
+"""Many clients at once: BM25's 1,000 best, then reranked, by 1 and by 64 clients; p50 and p99.
+
+    python benchmarks/corpus_clients.py --shared ../shared --sizes 100000 1000000
+    python benchmarks/corpus_clients.py --shared ../shared --sizes 100000 --cluster http://HOST:9200/bench
+
+The articles are those of benchmarks/corpus.py: abstracts of the lengths of real ones, their
+sentences sampled from 31,932 real ones, seeded. The queries are SciFact train claims, each asked
+once. Clients are threads of one process, as those of an evaluation are. The embedded reranker looks
+at the best 50 of the 1,000; what it needs of these is stored before, as by `ragassay corpus embed
+--tokens`: vectors in the right number, but made up, for computing them takes long, and the time of
+reranking does not depend on what they are. Without --cluster the corpus on disk is asked; with it,
+the same articles are loaded into the index INDEX-SIZE of that cluster, and that is asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from corpus import SEED, abstracts, claims, sampled
+
+from ragassay.models.embeddings import Embedder, Encoded
+from ragassay.retrievers.cluster.build import build_in_cluster
+from ragassay.retrievers.cluster.opening import open_index
+from ragassay.retrievers.disk.build import build_corpus
+from ragassay.retrievers.disk.corpus import DiskCorpus
+from ragassay.retrievers.literature import Literature
+from ragassay.retrievers.rerank import DEPTH, EmbeddedReranker, reranked_texts
+from ragassay.retrievers.reranked import RerankedLiterature
+from ragassay.retrievers.token_vectors import STORE, StoredEncoder, TokenStore
+from ragassay.settings import load_settings
+
+K = 1000
+N_CLIENTS = 64
+
+
+def opened(args: argparse.Namespace, folder: Path, n: int) -> tuple[Literature, float]:
+    """The literature of so many articles, and the seconds that building it took."""
+    file = folder / f"{n}.jsonl"
+    with file.open("w") as lines:
+        lines.writelines(json.dumps(row) + "\n" for row in sampled(abstracts(args.shared), n))
+    start = time.perf_counter()
+    if args.cluster:
+        index = open_index(f"{args.cluster}-{n}", load_settings())
+        build_in_cluster([file], index.cluster)
+        literature: Literature = index
+    else:
+        build_corpus([file], folder / f"corpus-{n}")
+        literature = DiskCorpus(folder / f"corpus-{n}")
+    took = time.perf_counter() - start
+    file.unlink()
+    return literature, took
+
+
+def asked(search: Callable[[str, int], object], queries: Sequence[str], n: int) -> dict[str, float]:
+    """Latencies of `n` clients that share the queries."""
+
+    def ask(query: str) -> float:
+        start = time.perf_counter()
+        search(query, K)
+        return 1000 * (time.perf_counter() - start)
+
+    start = time.perf_counter()
+    with ThreadPoolExecutor(n) as clients:
+        times = sorted(clients.map(ask, queries))
+    return {
+        "p50_ms": round(times[len(times) // 2], 1),
+        "p99_ms": round(times[int(len(times) * 0.99)], 1),
+        "queries_per_s": round(len(times) / (time.perf_counter() - start), 1),
+    }
+
+
+def store_tokens(literature: Literature, queries: Sequence[str], store: TokenStore) -> None:
+    """Store vectors for the best hits of the queries: made up, one for each four letters."""
+    rng = np.random.default_rng(SEED)
+    hits = {h.document.id: h.document for q in queries for h in literature.search(q, DEPTH)}
+    for document in hits.values():
+        texts = reranked_texts(document)
+        made = [rng.standard_normal((1 + min(len(t) // 4, 254), 384), np.float32) for t in texts]
+        units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in made]
+        store.add(texts, [Encoded(rows[0], rows[1:]) for rows in units])
+
+
+def measured(args: argparse.Namespace, folder: Path, n: int) -> dict[str, Any]:
+    literature, build_s = opened(args, folder, n)
+    texts = claims(args.shared)
+    plain, reranking = texts[: args.queries], texts[-args.reranked :]
+    for query in texts[args.queries : args.queries + 20]:
+        literature.search(query, K)
+    row: dict[str, Any] = {"documents": n, "build_s": round(build_s, 1), "cores": os.cpu_count()}
+    for n_clients in (1, N_CLIENTS):
+        row[f"bm25_{n_clients}"] = asked(literature.search, plain, n_clients)
+    store = TokenStore(folder / f"{n}-{STORE}", Embedder())
+    store_tokens(literature, reranking, store)
+    for n_clients in (1, N_CLIENTS):
+        # A new embedder: no query's vector is kept from before.
+        reranker = EmbeddedReranker(StoredEncoder(Embedder(), store))
+        both = RerankedLiterature(literature, reranker, "embedded")
+        both.search("warm up", K)
+        row[f"reranked_{n_clients}"] = asked(both.search, reranking, n_clients)
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--shared", type=Path, required=True)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000])
+    parser.add_argument("--cluster", default="", help="https://HOST:PORT/INDEX")
+    parser.add_argument("--queries", type=int, default=640, help="by words alone")
+    parser.add_argument("--reranked", type=int, default=128, help="reranked")
+    given = parser.parse_args()
+    for n in given.sizes:
+        with tempfile.TemporaryDirectory() as name:
+            print(json.dumps(measured(given, Path(name), n)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
