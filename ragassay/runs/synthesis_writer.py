@@ -146,14 +146,14 @@ class _Writer:
         config: RunnableConfig = {"configurable": {"thread_id": thread}}
         before = await self._graph.aget_state(config)
         retries = self._how.retry_failed and thread not in self._done
-        if retries and before.values.get("failures") and not before.values.get("text"):
+        if retries and _has_failed(before.values):
             await self._saver.adelete_thread(thread)
             before = await self._graph.aget_state(config)
-        if before.next or not before.values:
+        if not before.values.get("text") and not _has_failed(before.values):
             most = self._how.max_tokens
             if most and self._n_tokens >= most:
                 return replace(found, problem=f"not begun: {most} tokens used")
-            await self._run(job if not before.next else None, config)
+            await self._run(None if before.next else job, config)
         values = (await self._graph.aget_state(config)).values
         problems = [f"{one.reason}: {one.detail}" for one in values.get("failures", ())]
         text = values.get("text", "")
@@ -177,6 +177,10 @@ class _Writer:
     def _thread(self, job: SynthesisJob) -> str:
         """Return a hash of everything that a synthesis depends on: not of its question's id."""
         return hash_of(self._identity, job.question, str(job.words), source_lines(job.sources))
+
+
+def _has_failed(values: dict[str, Any]) -> bool:
+    return bool(values.get("failures")) and not values.get("text")
 
 
 def _identity(tools: Toolbox) -> str:
