@@ -19,7 +19,8 @@ from ragassay.runs.qa.generate import Generated, make_pairs
 from ragassay.runs.qa.inputs import papers_of
 from ragassay.runs.ready import check_ready
 from ragassay.runs.syntheses import Syntheses, make_syntheses, writing_settings
-from ragassay.runs.synthesis_questions import N_PAPERS, Queries
+from ragassay.runs.synthesis_papers import N_PAPERS
+from ragassay.runs.synthesis_questions import Queries
 from ragassay.runs.synthesis_writer import Writing
 from ragassay.settings import Settings
 from ragassay.threads import in_thread

@@ -18,14 +18,12 @@ from ragassay.model_names import split_endpoint
 from ragassay.options import EvaluateKeywords, Spelling, settings_of, several
 from ragassay.records import Record, Usage
 from ragassay.runs.progress import Bar
+from ragassay.runs.synthesis_papers import N_PAPERS, PaperSearch, has_text, with_papers
 from ragassay.runs.synthesis_questions import (
-    N_PAPERS,
-    PaperSearch,
     Queries,
     Questions,
     first_ids,
     read_synthesis_questions,
-    with_papers,
 )
 from ragassay.runs.synthesis_writer import Synthesis, Writing, write_syntheses
 from ragassay.settings import Settings
@@ -178,7 +176,7 @@ async def prepared_questions(
     search: PaperSearch | None = None
     if corpus is not None:
         search = await in_thread(PaperSearch.of, corpus, settings, n_papers)
-    n_searched = sum(not record.sources for record in found.records[:limit]) if search else 0
+    n_searched = sum(not has_text(one.sources) for one in found.records[:limit]) if search else 0
     with bar(n_searched, "finding papers") as listen:
         return await with_papers(found, search, limit=limit, states=states, listen=listen)
 

@@ -12,12 +12,8 @@ from ragassay.errors import InputError
 from ragassay.records import Article, Document, Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.evaluate import run_sync
-from ragassay.runs.synthesis_questions import (
-    PaperSearch,
-    Questions,
-    read_synthesis_questions,
-    with_papers,
-)
+from ragassay.runs.synthesis_papers import PaperSearch, with_papers
+from ragassay.runs.synthesis_questions import Questions, read_synthesis_questions
 from ragassay.settings import load_settings
 
 COUGH = Document(id="31452104", title="Safety", text="Cough was seen in patients on drug A.")
@@ -44,7 +40,7 @@ def kept(questions: Questions, search: PaperSearch | None = None, **more: Any) -
 @pytest.fixture
 def search(monkeypatch: pytest.MonkeyPatch) -> PaperSearch:
     """Words first, then reranked by an embedder without a model."""
-    monkeypatch.setattr("ragassay.runs.synthesis_questions.Embedder", WordEmbedder)
+    monkeypatch.setattr("ragassay.runs.synthesis_papers.Embedder", WordEmbedder)
     return PaperSearch.of(CORPUS, load_settings(), 2)
 
 
