@@ -17,11 +17,11 @@ from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.qrels import read_qrels
 from ragassay.options import Answers, RunKeywords, check_options, own_of, several, shows
-from ragassay.records import FileStamp, Record, Rejection
+from ragassay.records import FileStamp, Rejection
 from ragassay.results import Results
 from ragassay.runs.engine import Event
 from ragassay.runs.evaluate import Job, manifest_of, run_sync
-from ragassay.runs.job import prepared
+from ragassay.runs.job import prepared, question_rows
 from ragassay.runs.progress import shown_steps
 from ragassay.settings import Settings
 
@@ -120,7 +120,7 @@ async def _run(
     own = [*several(options.get("evaluators")), RetrievalEvaluator(grades)]
     given = cast("RunKeywords", {**options, "evaluators": own})
     job, chosen = prepared(
-        _rows(queries), given, limit=options.get("limit"), settings=settings, answered=False
+        question_rows(queries), given, limit=options.get("limit"), settings=settings, answered=False
     )
     job = _stamped(replace(job, rejections=(*job.rejections, *rejected)), name)
     tools = Toolbox.of(chosen, job.corpus, *own_of(given))
@@ -140,14 +140,6 @@ async def _run(
     )
     given.pop("retry_failed", None)  # what failed was forgotten above
     return await judged(job, tools, given, progress)
-
-
-def _rows(queries: Any) -> Any:
-    """Return texts as records without an answer, anything else as it is."""
-    is_list = isinstance(queries, Sequence) and not isinstance(queries, str)
-    if not (is_list and queries and all(isinstance(one, str) for one in queries)):
-        return queries
-    return [Record(id=f"q{n}", question=text, answer="") for n, text in enumerate(queries, 1)]
 
 
 def _stamped(job: Job, name: str) -> Job:

@@ -38,6 +38,22 @@ SkipEmpty = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, no tables.")]
+Words = Annotated[int, typer.Option(min=20, help="About how many words a synthesis has.")]
+Papers = Annotated[
+    int,
+    typer.Option(
+        "--papers",
+        min=1,
+        max=100,
+        help="Of --corpus: how many papers are found for a question that brings none.",
+    ),
+]
+MaxTokens = Annotated[
+    int,
+    typer.Option(
+        min=0, help="Tokens of a model after which it begins no synthesis in this start; 0: any."
+    ),
+]
 RunFolderArgument = Annotated[
     Path, typer.Argument(help="Run folder, as written by `ragassay evaluate`.")
 ]
