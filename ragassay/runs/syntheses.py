@@ -36,7 +36,7 @@ TOKENS_A_WORD = 4
 
 @dataclass(frozen=True)
 class Syntheses:
-    """What several models wrote.
+    """The syntheses of several models.
 
     Attributes:
         questions: The questions with their papers, and those that had none.

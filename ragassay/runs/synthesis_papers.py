@@ -39,7 +39,7 @@ NO_PAPERS = (
 
 @dataclass(frozen=True)
 class PaperSearch:
-    """Where the papers of a question without sources are looked for.
+    """A search for the papers of questions without sources.
 
     Attributes:
         literature: Searched by words, or as the settings say, its best hits reranked.

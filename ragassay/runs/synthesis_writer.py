@@ -30,7 +30,7 @@ WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
 
 @dataclass(frozen=True)
 class Writing:
-    """How syntheses are written.
+    """The settings of writing that are no model's.
 
     Attributes:
         words: About how many words one has.
