@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from ragassay.settings import Settings
 
 
-@takes(EvaluateKeywords, "corpus", "api_base", "limit", "concurrency", "retry_failed")
+@takes(
+    EvaluateKeywords,
+    *("corpus", "api_base", "limit", "concurrency", "retry_failed"),
+    *("max_rpm", "max_usd", "engine", "address", "workers"),
+)
 def matrix(
     runs: Annotated[
         list[Path] | None,

@@ -153,7 +153,7 @@ def cosine_of(score: float) -> float:
     return score - 1.0 if score > 1.0 else 1.0 - 1.0 / score
 
 
-class ClusterVectors:
+class ClusterVectors(Rebuilt):
     """A corpus in a cluster searched by the cosine of query and article. Safe across threads.
 
     Nearest neighbours are looked up in HNSW graphs: nearly always the true ones, not always.
