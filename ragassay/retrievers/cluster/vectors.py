@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from ragassay.errors import CorpusError
+from ragassay.rebuilt import Rebuilt
 from ragassay.records import Document, Frozen
 from ragassay.retrievers.cluster.client import Cluster
 from ragassay.retrievers.cluster.schema import INDEX_BODY, MOST_HITS, filter_clauses
