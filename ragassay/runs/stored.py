@@ -13,7 +13,7 @@ import re
 import shutil
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -69,7 +69,7 @@ def stored(options: Any) -> Iterator[None]:
         place.copy()
 
 
-def stores(function: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+def stores(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
     """Let a function of Python's interface take an address as `out`."""
 
     @functools.wraps(function)
