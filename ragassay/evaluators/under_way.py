@@ -41,11 +41,11 @@ class UnderWay:
         answer = answers[key] = loop.create_future()
         try:
             found = await ask()
-        except BaseException:
-            del answers[key]
-            answer.cancel()  # a waiter asks then, with tries of its own
-            raise
-        answer.set_result(found)
+            answer.set_result(found)
+        finally:
+            if not answer.done():
+                del answers[key]
+                answer.cancel()  # a waiter asks then, with tries of its own
         loop.call_later(KEPT_S, answers.pop, key, None)
         return found, True
 

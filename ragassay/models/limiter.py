@@ -73,11 +73,12 @@ class RunLimiter:
         """Wait until a call to an endpoint may begin, and count it as under way."""
         self._check_budget()
         self._n_under_way += 1
+        is_admitted = False
         try:
             await self._turn(endpoint)
-        except BaseException:
-            self._n_under_way -= 1
-            raise
+            is_admitted = True
+        finally:
+            self._n_under_way -= not is_admitted
 
     async def settle(self, cost_usd: float | None) -> None:
         """Count what an admitted call has cost."""

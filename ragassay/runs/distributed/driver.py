@@ -126,7 +126,7 @@ class _Run:
                 news = self._collecting()
             for ended in [future for future in self.running if future.done()]:
                 await self._end(ended)
-        news.cancel()
+        self._take(_result_of_hub(await _ended(news)))  # it may have parcels that came last
         self._take(await self.hub.collect.remote(0.0))
 
     def _collecting(self) -> asyncio.Future[list[Parcel]]:
@@ -196,7 +196,15 @@ def given_of(tools: Toolbox) -> Any:
 
 
 def _future(reference: Any) -> asyncio.Future[Any]:
-    return asyncio.wrap_future(reference.future())
+    """Return the future of a reference; where nobody waits for it any more, its error is nobody's."""
+    future = asyncio.wrap_future(reference.future())
+    future.add_done_callback(lambda one: one.cancelled() or one.exception())
+    return future
+
+
+async def _ended(future: asyncio.Future[Any]) -> asyncio.Future[Any]:
+    await asyncio.wait([future])
+    return future
 
 
 def _result_of_hub(news: asyncio.Future[list[Parcel]]) -> list[Parcel]:
