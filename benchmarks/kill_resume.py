@@ -4,7 +4,8 @@
     python benchmarks/kill_resume.py --kills 20
     python benchmarks/kill_resume.py --full-disk
 
-Without a name each command is killed: evaluate, audit, grade, optimize, corpus build, corpus embed.
+Without a name each command is killed: evaluate, audit, grade, synthesize, optimize, corpus build,
+corpus embed.
 With --full-disk it is not killed: first its files may only grow to half of the largest, and it must
 say so in one line. Checked, with a non-zero exit code where it fails:
 

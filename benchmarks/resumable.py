@@ -57,6 +57,18 @@ def grade(inputs: Path, n_answers: int, only: Sequence[str]) -> Job:
     return Job("grade", asking(words), files("graded.jsonl.gz"), n_verdicts)
 
 
+def synthesize(inputs: Path, n_answers: int, only: Sequence[str]) -> Job:
+    questions = write_answers(inputs / "questions.jsonl", n_answers * 4)
+    words = ["synthesize", str(questions), "--corpus", str(SAMPLE / "abstracts.jsonl")]
+
+    def asked(folder: Path, url: str) -> Sequence[str]:
+        models = [word for name in "ab" for word in ("--model", f"openai/{name}@{url}")]
+        file = str(folder / "answers.jsonl")
+        return [*words, *models, "--concurrency", "8", "--out", file, "--quiet"]
+
+    return Job("synthesize", asked, files("answers.jsonl"), n_syntheses)
+
+
 def optimize(inputs: Path, n_answers: int, only: Sequence[str]) -> Job:
     train = write_claims(inputs / "train.jsonl", 0, n_answers)
     dev = write_claims(inputs / "dev.jsonl", n_answers, n_answers)
@@ -99,6 +111,7 @@ COMMANDS: dict[str, Callable[[Path, int, Sequence[str]], Job]] = {
     "evaluate": evaluate,
     "audit": audit,
     "grade": grade,
+    "synthesize": synthesize,
     "optimize": optimize,
     "corpus-build": corpus_build,
     "corpus-embed": corpus_embed,
@@ -140,6 +153,19 @@ def n_verdicts(out: Path) -> int:
         if tables.fetchone() is None:
             return 0
         wanted = "SELECT count(*) FROM cache WHERE ns NOT LIKE '%ask_correctness%'"
+        return int(connection.execute(wanted).fetchone()[0])
+
+
+def n_syntheses(out: Path) -> int:
+    """Syntheses that are kept beside a file of answers."""
+    file = out / "answers.jsonl.state.sqlite"
+    if not file.exists():
+        return 0
+    with sqlite3.connect(file) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'writes'")
+        if tables.fetchone() is None:
+            return 0
+        wanted = "SELECT count(DISTINCT thread_id) FROM writes WHERE channel = 'text'"
         return int(connection.execute(wanted).fetchone()[0])
 
 

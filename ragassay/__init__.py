@@ -13,12 +13,10 @@ if TYPE_CHECKING:
         aaudit,
         aevaluate,
         aevaluate_pairs,
-        agenerate_pairs,
         agrade,
         audit,
         evaluate,
         evaluate_pairs,
-        generate_pairs,
         grade,
         plan,
     )
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from ragassay.runs.engine import Event
     from ragassay.runs.meta_evaluate import meta_evaluate
     from ragassay.settings import Settings
+    from ragassay.writing import agenerate_pairs, asynthesize, generate_pairs, synthesize
 
 __version__ = "0.1.0"
 
@@ -65,19 +64,21 @@ _HOMES = {
     "aaudit": "ragassay.api",
     "aevaluate": "ragassay.api",
     "aevaluate_pairs": "ragassay.api",
-    "agenerate_pairs": "ragassay.api",
+    "agenerate_pairs": "ragassay.writing",
     "agrade": "ragassay.api",
     "arun": "ragassay.applications.run",
+    "asynthesize": "ragassay.writing",
     "audit": "ragassay.api",
     "compare": "ragassay.runs.compare",
     "evaluate": "ragassay.api",
     "evaluate_pairs": "ragassay.api",
     "evaluator": "ragassay.evaluators.own",
-    "generate_pairs": "ragassay.api",
+    "generate_pairs": "ragassay.writing",
     "grade": "ragassay.api",
     "meta_evaluate": "ragassay.runs.meta_evaluate",
     "plan": "ragassay.api",
     "run": "ragassay.applications.run",
+    "synthesize": "ragassay.writing",
 }
 
 __all__ = [
@@ -106,6 +107,7 @@ __all__ = [
     "agenerate_pairs",
     "agrade",
     "arun",
+    "asynthesize",
     "audit",
     "compare",
     "evaluate",
@@ -116,6 +118,7 @@ __all__ = [
     "meta_evaluate",
     "plan",
     "run",
+    "synthesize",
 ]
 
 

@@ -1,8 +1,7 @@
-"""`evaluate`, `audit`, `grade`, `evaluate_pairs`, `generate_pairs`, and their async versions."""
+"""`evaluate`, `audit`, `grade`, `evaluate_pairs`, `plan`, and their async versions."""
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any, Unpack, overload
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.objects import response_parts
-from ragassay.graphs.qa_state import QAJob
 from ragassay.limits import line_limit
 from ragassay.options import (
     AnswerLike,
@@ -41,9 +39,9 @@ from ragassay.runs.job import documents_of, prepared
 from ragassay.runs.paraphrasing import forget_failed_paraphrases
 from ragassay.runs.progress import shown_progress
 from ragassay.runs.qa.evaluate import JudgedPairs, judge_pairs, pairs_settings
-from ragassay.runs.qa.generate import Generated, make_pairs
-from ragassay.runs.qa.inputs import papers_of, read_paper_pairs
+from ragassay.runs.qa.inputs import read_paper_pairs
 from ragassay.runs.ready import check_ready
+from ragassay.runs.stored import stores
 from ragassay.runs.thresholds import thresholds_of
 from ragassay.settings import Settings
 from ragassay.text.cutting import PASSAGE_WORDS
@@ -57,12 +55,10 @@ __all__ = [
     "aaudit",
     "aevaluate",
     "aevaluate_pairs",
-    "agenerate_pairs",
     "agrade",
     "audit",
     "evaluate",
     "evaluate_pairs",
-    "generate_pairs",
     "grade",
     "plan",
 ]
@@ -159,6 +155,7 @@ async def aevaluate(
     **options: Unpack[RunKeywords],
 ) -> Results: ...
 @shows(RunKeywords)
+@stores
 async def aevaluate(
     answers: Answers | None = None,
     *,
@@ -276,6 +273,7 @@ def audit(
 
 
 @shows(AuditKeywords)
+@stores
 async def aaudit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
@@ -336,6 +334,7 @@ def grade(
 
 
 @shows(EvaluateKeywords)
+@stores
 async def agrade(
     responses: str | Path | Sequence[str | Path],
     *,
@@ -384,6 +383,7 @@ def evaluate_pairs(
 
 
 @shows(EvaluateKeywords)
+@stores
 async def aevaluate_pairs(
     pairs: str | Path | Sequence[QAPair],
     papers: str | Path | Sequence[Paper] | None = None,
@@ -398,58 +398,6 @@ async def aevaluate_pairs(
     with line_limit(tools.settings.max_line_bytes):
         given = read_paper_pairs(pairs, papers).first(options.get("limit"))
     return await judge_pairs(given, tools, _folder(options))
-
-
-@shows(EvaluateKeywords)
-def generate_pairs(
-    papers: str | Path | Sequence[Paper],
-    file: str | Path,
-    *,
-    plan: QAJob | None = None,
-    evaluator: str = "",
-    settings: Settings | None = None,
-    **options: Unpack[EvaluateKeywords],
-) -> Generated:
-    """Write question-answer pairs from papers (SciQAG).
-
-    Args:
-        papers: A file or folder of papers, or papers.
-        file: The file of pairs to write; the same call again resumes a stopped one.
-        plan: How many pairs, and how they are written; by default ten a paper.
-        evaluator: LiteLLM name of a second model, which rates each pair; empty: rules alone check.
-        settings: As for `evaluate`.
-        options: See below; `model` writes. Without it, rules make pairs of sentences.
-
-    Returns:
-        The pairs by paper, with what was repaired, left out, and why.
-
-    Raises:
-        InputError: The papers cannot be read, or the file cannot be written.
-        SettingsError: A setting is wrong.
-        FatalModelError: A model is unavailable.
-    """
-    return run_sync(
-        agenerate_pairs(papers, file, plan=plan, evaluator=evaluator, settings=settings, **options)
-    )
-
-
-@shows(EvaluateKeywords)
-async def agenerate_pairs(
-    papers: str | Path | Sequence[Paper],
-    file: str | Path,
-    *,
-    plan: QAJob | None = None,
-    evaluator: str = "",
-    settings: Settings | None = None,
-    **options: Unpack[EvaluateKeywords],
-) -> Generated:
-    """Run `generate_pairs` inside a running event loop; same arguments, result and errors."""
-    check_options(options, EvaluateKeywords)
-    chosen, others = settings_of(options, settings), (evaluator,)
-    await in_thread(functools.partial(check_ready, others=others, file=Path(file)), chosen, options)
-    with line_limit(chosen.max_line_bytes):
-        known = papers_of(papers)[: options.get("limit")]
-    return await make_pairs(known, plan or QAJob(), chosen, Path(file), evaluator)
 
 
 def folder_at(out: str | Path, options: Keywords) -> RunFolder:

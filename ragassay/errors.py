@@ -11,13 +11,13 @@ RagassayError
 ├── BelowError (AssertionError)       in ragassay.results: a mean is less than `fail_under`
 ├── UnmeasuredError (RuntimeError)    in ragassay.results: a mean that is asked for is unknown
 ├── CorpusError (RuntimeError)       a corpus is missing, damaged, or cannot be reached
-├── BudgetError (RuntimeError)       the money that a job may cost is spent
 └── ModelError (RuntimeError)        a model call gave no usable reply
     ├── TransientModelError          rate limit, time-out, 5xx, lost connection: worth a retry
     ├── UnparsableReplyError         the reply does not fit the schema: worth one retry
     ├── RefusedError                 the model refused, or the request was refused
     ├── PromptTooLongError           the prompt does not fit into the model's context
     └── FatalModelError              a wrong key, an unknown model: every further call fails too
+        └── BudgetError              the money that a run or a job may cost is spent
 """
 
 from __future__ import annotations
@@ -80,10 +80,6 @@ class StorageError(RagassayError, RuntimeError):
     """A file of a run cannot be written or read, so the run stops; what is on disk is kept."""
 
 
-class BudgetError(RagassayError, RuntimeError):
-    """The money that a job may cost is spent; replies so far are kept."""
-
-
 class ModelError(RagassayError, RuntimeError):
     """A model call gave no usable reply.
 
@@ -127,6 +123,10 @@ class PromptTooLongError(ModelError):
 
 class FatalModelError(ModelError):
     """A wrong key or an unknown model: no further call can succeed, so the run stops."""
+
+
+class BudgetError(FatalModelError):
+    """The money that a run or a job may cost is spent; replies so far are kept."""
 
 
 _PLAIN = (

@@ -31,6 +31,7 @@ from ragassay.prompts import Criteria, Rubric, RubricSet, Strategy, is_rubric_fi
 from ragassay.records import PARTS, Document, ExamItem, Nugget, Record
 from ragassay.settings import (
     CitationEvidence,
+    EngineName,
     Look,
     Search,
     Settings,
@@ -122,8 +123,9 @@ class Keywords(TypedDict, total=False):
         str | Path | None,
         Option(
             "Folder of the run: finished work is kept there and not done again. The command line "
-            "makes one in runs/ that is named as the file of answers.",
-            kind=Path,
+            "makes one in runs/ that is named as the file of answers. An address of storage "
+            "(s3://BUCKET/RUN, gs://BUCKET/RUN) keeps a copy of it.",
+            metavar="PATH",
         ),
     ]
     model: Annotated[
@@ -196,6 +198,11 @@ class Keywords(TypedDict, total=False):
     items_per_call: int | None
     pairs_per_call: int | None
     concurrency: int | None
+    max_rpm: int | None
+    max_usd: float | None
+    engine: EngineName | None
+    address: Annotated[str | None, Option(metavar="ADDRESS")]
+    workers: int | None
     tracing: bool | None
     tracing_content: bool | None
     retry_failed: Annotated[

@@ -41,6 +41,7 @@ SOURCE_CHARS_HOSTED = 200_000
 
 Look = Literal["search", "agent"]
 Search = Literal["auto", "bm25", "dense", "hybrid"]
+EngineName = Literal["local", "ray"]
 VerdictLabels = Literal[2, 3, 4]
 CitationEvidence = Literal["passage", "document", "sentence", "nuggets", "nugget-lists"]
 
@@ -185,6 +186,35 @@ class Settings(BaseSettings):
         le=4096,
         description="Most concurrent model calls of each judge; 0 chooses by the judge: 64 for the "
         "embedded one, which answers them in one batch, else 16.",
+    )
+    max_rpm: int = Field(
+        default=0,
+        ge=0,
+        description="Most model calls a minute to each endpoint, evenly spaced, over all workers "
+        "together; 0 for no bound but what the endpoint itself asks for.",
+    )
+    max_usd: float | None = Field(
+        default=None,
+        gt=0,
+        description="Stop before the run costs more, by LiteLLM's price list; what is judged is "
+        "kept, and the same command with more goes on from there.",
+    )
+    engine: EngineName = Field(
+        default="local",
+        description="Where answers are judged: in this process (local), or by the workers of a Ray "
+        "cluster (ray).",
+    )
+    address: str = Field(
+        default="local",
+        min_length=1,
+        description="The Ray cluster: local starts one on this machine, auto joins the one that "
+        "this machine is part of, ray://HOST:10001 asks one elsewhere.",
+    )
+    workers: int = Field(
+        default=0,
+        ge=0,
+        description="Processes of a Ray cluster that judge answers; 0 takes one for each of its "
+        "cores. They share the concurrent calls of a judge among them.",
     )
     timeout_s: float = Field(default=600.0, gt=0, description="Longest wait for one call.")
     max_attempts: int = Field(

@@ -148,6 +148,18 @@ def test_python_has_all_that_the_terminal_has():
     assert keywords - flags - OF_PYTHON == {"raise_on_failure"}  # exit code 3 of the terminal
 
 
+def test_answers_are_written_with_the_same_options():
+    flags = {p.name for p in commands()["synthesize"].params} - {"help", "as_json", "quiet"}
+    spelled = {"models": "model", "endpoint": "api_base", "target": "file"}
+    wanted = {spelled.get(name, name) for name in flags - {"dry_run"}}
+    for function in (ragassay.synthesize, ragassay.asynthesize):
+        assert wanted <= set(inspect.signature(function).parameters)
+        own = {"queries", "file", "papers", "words", "max_tokens", "settings", "progress"}
+        assert set(inspect.signature(function).parameters) == own | set(
+            options_of(EvaluateKeywords)
+        )
+
+
 def test_an_application_is_run_with_the_same_options():
     flags = {p.name for p in commands()["run"].params} - {"help", "as_json", "quiet"}
     for function in (ragassay.run, ragassay.arun):
@@ -389,8 +401,9 @@ def test_no_option_is_documented_twice():
                 places.setdefault(sentence.strip(" ."), []).append(place)
     assert len(places) > 100
     assert {text: found for text, found in places.items() if len(found) > 1} == {}
-    source = ast.parse((ROOT / "ragassay/api.py").read_text(encoding="utf-8"))
-    functions = [n for n in source.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    sources = [(ROOT / f"ragassay/{name}.py").read_text("utf-8") for name in ("api", "writing")]
+    nodes = [node for source in sources for node in ast.parse(source).body]
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     written = [Settings.__doc__ or "", *(ast.get_docstring(node) or "" for node in functions)]
     for option in Settings.model_fields | options_of(EvaluateKeywords) | options_of(AuditKeywords):
         assert not any(f"    {option}:" in text for text in written), option

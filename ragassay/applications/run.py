@@ -17,12 +17,13 @@ from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.qrels import read_qrels
 from ragassay.options import Answers, RunKeywords, check_options, own_of, several, shows
-from ragassay.records import FileStamp, Record, Rejection
+from ragassay.records import FileStamp, Rejection
 from ragassay.results import Results
 from ragassay.runs.engine import Event
 from ragassay.runs.evaluate import Job, manifest_of, run_sync
-from ragassay.runs.job import prepared
+from ragassay.runs.job import prepared, question_rows
 from ragassay.runs.progress import shown_steps
+from ragassay.runs.stored import stored, stores
 from ragassay.settings import Settings
 
 if TYPE_CHECKING:
@@ -83,10 +84,12 @@ def run(
             `evaluate`.
     """
     how = Asking(parse, at_once, retries, timeout_s)
-    return run_sync(_run(app, queries, how, qrels, settings, progress, options))
+    with stored(options):
+        return run_sync(_run(app, queries, how, qrels, settings, progress, options))
 
 
 @shows(RunKeywords)
+@stores
 async def arun(
     app: App,
     queries: Queries,
@@ -120,7 +123,7 @@ async def _run(
     own = [*several(options.get("evaluators")), RetrievalEvaluator(grades)]
     given = cast("RunKeywords", {**options, "evaluators": own})
     job, chosen = prepared(
-        _rows(queries), given, limit=options.get("limit"), settings=settings, answered=False
+        question_rows(queries), given, limit=options.get("limit"), settings=settings, answered=False
     )
     job = _stamped(replace(job, rejections=(*job.rejections, *rejected)), name)
     tools = Toolbox.of(chosen, job.corpus, *own_of(given))
@@ -140,14 +143,6 @@ async def _run(
     )
     given.pop("retry_failed", None)  # what failed was forgotten above
     return await judged(job, tools, given, progress)
-
-
-def _rows(queries: Any) -> Any:
-    """Return texts as records without an answer, anything else as it is."""
-    is_list = isinstance(queries, Sequence) and not isinstance(queries, str)
-    if not (is_list and queries and all(isinstance(one, str) for one in queries)):
-        return queries
-    return [Record(id=f"q{n}", question=text, answer="") for n, text in enumerate(queries, 1)]
 
 
 def _stamped(job: Job, name: str) -> Job:

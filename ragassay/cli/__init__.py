@@ -32,6 +32,7 @@ from ragassay.cli.runs import app as runs_app
 from ragassay.cli.serve import serve
 from ragassay.cli.similarity import similarity
 from ragassay.cli.strategies import strategies
+from ragassay.cli.synthesize import synthesize
 from ragassay.cli.testbank import app as testbank_app
 from ragassay.cli.verifiers import app as verifiers_app
 from ragassay.garbage import patient_collector
@@ -59,6 +60,7 @@ app.command()(report)
 app.command()(review)
 app.command()(compare)
 app.command()(meta_evaluate)
+app.command()(synthesize)
 app.command()(matrix)
 app.command()(similarity)
 app.command()(strategies)

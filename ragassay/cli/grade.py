@@ -17,6 +17,7 @@ from ragassay.options import EvaluateKeywords
     EvaluateKeywords,
     *("testbank", "grades", "grader", "items_per_call", "model", "api_base", "escalate", "when"),
     *("corpus", "questions", "out", "embedder", "prompts", "concurrency", "retry_failed"),
+    *("max_rpm", "max_usd", "engine", "address", "workers"),
     "column_map",
     ending="-graded",
 )

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from ragassay.cli.exits import PARTIAL, errors_as_lines
-from ragassay.cli.options import DryRun, Json, OnlyWhere, Quiet, takes
+from ragassay.cli.options import (
+    DryRun,
+    Json,
+    MaxTokens,
+    OnlyWhere,
+    Papers,
+    Quiet,
+    Words,
+    takes,
+)
 from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, settings_of
@@ -22,7 +31,11 @@ if TYPE_CHECKING:
     from ragassay.settings import Settings
 
 
-@takes(EvaluateKeywords, "api_base", "limit", "concurrency")
+@takes(
+    EvaluateKeywords,
+    *("corpus", "api_base", "limit", "concurrency", "retry_failed"),
+    *("max_rpm", "max_usd", "engine", "address", "workers"),
+)
 def matrix(
     runs: Annotated[
         list[Path] | None,
@@ -62,8 +75,8 @@ def matrix(
         Path | None,
         typer.Option(
             metavar="QUESTIONS",
-            help="Have models answer these research questions first, from their papers: "
-            "YESciEval's questions file, or any file of answers that brings sources.",
+            help="Have models answer these research questions first, from their papers, as "
+            "`ragassay synthesize` does.",
         ),
     ] = None,
     generator: Annotated[
@@ -82,16 +95,9 @@ def matrix(
             "for more. By default the generators judge each other and themselves.",
         ),
     ] = None,
-    words: Annotated[
-        int, typer.Option(min=20, help="Of --generate: about how many words a synthesis has.")
-    ] = 200,
-    max_tokens: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Of --generate: tokens of a generator after which it begins no synthesis; 0: any.",
-        ),
-    ] = 0,
+    papers: Papers = 5,
+    words: Words = 200,
+    max_tokens: MaxTokens = 0,
     dry_run: DryRun = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -118,7 +124,8 @@ def matrix(
     With --generate the answers are written first: every generator writes one synthesis for each
     question, a paragraph with citations from the abstracts of its papers, and every judge rates
     all of them. answers.jsonl in the folder has the syntheses. The same command again goes on where
-    it stopped: nothing is written or rated twice, what failed is tried again.
+    it stopped: nothing is written or rated twice. Answers that were written before are judged with
+    `ragassay evaluate`, once by each judge, whose run folders are compared.
 
       ragassay matrix --generate bioasq-train-questions.jsonl.gz --limit 20
       --generator openai/gpt-4.1-mini --generator mistral/mistral-large-latest
@@ -134,16 +141,18 @@ def matrix(
         if generate or target:
             need("matplotlib")
         made: GeneratedAnswers | None = None
-        if generate is None and (generator or judge or dry_run):
-            raise InputError("--generator, --judge and --dry-run go with --generate QUESTIONS")
+        if generate is None and (generator or judge or dry_run or options.get("corpus")):
+            raise InputError(
+                "--generator, --judge, --corpus and --dry-run go with --generate QUESTIONS"
+            )
         if generate is not None:
             target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
             given = generator or [], judge or generator or []
-            asked = _Asked(generate, *given, words, max_tokens, target)
+            asked = _Asked(generate, *given, papers, words, max_tokens, target)
             made = _generated(asked, options, dry_run, as_json, quiet)
             if made is None:
                 return
-            runs, answers = [*(runs or ()), *made.runs], answers or made.answers
+            runs, answers = [*(runs or ()), *made.runs], answers or made.written.file
         found = judge_matrix(
             runs or (),
             ratings,
@@ -153,11 +162,11 @@ def matrix(
             rubrics=rubric or (),
         )
         if made is not None:
-            found = replace(found, warnings=(*made.warnings, *found.warnings))
+            found = replace(found, warnings=(*made.written.warnings, *found.warnings))
         _print(found, as_json)
         for path in write_judge_matrix(found, target) if target else ():
             typer.echo(f"wrote {path}", err=True)
-    if found.rejections or found.warnings:
+    if found.rejections or found.warnings or (made and made.written.is_partial):
         raise typer.Exit(PARTIAL)
 
 
@@ -166,6 +175,7 @@ class _Asked:
     questions: Path
     generators: Sequence[str]
     judges: Sequence[str]
+    papers: int
     words: int
     max_tokens: int
     out: Path
@@ -175,35 +185,35 @@ def _generated(
     asked: _Asked, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
 ) -> GeneratedAnswers | None:
     """Write and rate the syntheses; None where it was only asked what that would take."""
-    from ragassay.cli.output import print_rejections
+    from ragassay.cli.synthesize import note_questions
 
     if len(asked.generators) < 2:
         raise InputError("a matrix compares models that write: --generator NAME, twice or more")
     if not dry_run:
         _check(asked, options)
-    from ragassay.runs.generated_matrix import generate_and_judge, planned
-    from ragassay.runs.progress import shown_progress
-    from ragassay.runs.syntheses import generator_settings, read_synthesis_jobs
+    from ragassay.runs.evaluate import run_sync
+    from ragassay.runs.generated_matrix import ANSWERS, generate_and_judge, planned
+    from ragassay.runs.progress import bars
+    from ragassay.runs.syntheses import prepared_questions, states_of, writers_of, writing_settings
+    from ragassay.runs.synthesis_writer import Writing
 
-    questions = read_synthesis_jobs(asked.questions, limit=options.get("limit"), words=asked.words)
-    print_rejections(questions.rejections)
-    if questions.n_bare:
-        typer.echo(f"questions without a paper, left out: {questions.n_bare}", err=True)
-    writers = [generator_settings(_settings(name, options)) for name in asked.generators]
+    named: EvaluateKeywords = {**options, "model": asked.generators}
+    settings = writing_settings(named, spelled="flag")
+    writers = writers_of(settings, asked.words)
     judges = [_settings(name, options, only=["rubrics"]) for name in asked.judges]
-    if dry_run:
-        _print_plan(planned(questions, writers, judges), asked, as_json)
-        return None
-    made = generate_and_judge(
-        questions,
-        writers,
-        judges,
-        asked.out,
-        max_tokens=asked.max_tokens,
-        bar=lambda n, what: shown_progress(n, not quiet, what),
+    states = None if dry_run else states_of(asked.out / ANSWERS)
+    bar = bars(not quiet)
+    questions = run_sync(
+        prepared_questions(asked.questions, options, settings, asked.papers, states=states, bar=bar)
     )
-    n_asked = len(made.syntheses)
-    typer.echo(f"{made.answers}: {made.n_written} of {n_asked} syntheses", err=True)
+    note_questions(questions)
+    if dry_run:
+        _print_plan(planned(questions, writers, judges, asked.words), asked, as_json)
+        return None
+    how = Writing(asked.words, asked.max_tokens, bool(options.get("retry_failed")))
+    made = generate_and_judge(questions, writers, judges, asked.out, how, bar)
+    n_asked, n_written = len(made.written.syntheses), len(made.written.records)
+    typer.echo(f"{made.written.file}: {n_written} of {n_asked} syntheses", err=True)
     return made
 
 

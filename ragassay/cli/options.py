@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
@@ -37,6 +38,22 @@ SkipEmpty = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, no tables.")]
+Words = Annotated[int, typer.Option(min=20, help="About how many words a synthesis has.")]
+Papers = Annotated[
+    int,
+    typer.Option(
+        "--papers",
+        min=1,
+        max=100,
+        help="Of --corpus: how many papers are found for a question that brings none.",
+    ),
+]
+MaxTokens = Annotated[
+    int,
+    typer.Option(
+        min=0, help="Tokens of a model after which it begins no synthesis in this start; 0: any."
+    ),
+]
 RunFolderArgument = Annotated[
     Path, typer.Argument(help="Run folder, as written by `ragassay evaluate`.")
 ]
@@ -99,8 +116,11 @@ def takes(
             if any(o.name == "model" for o in chosen) and not kept.get("dry_run"):
                 first = next(iter(inspect.signature(command).parameters))
                 default = None if ending is None else _default_folder(given[first], ending)
-                _check(kept, default, is_whole=not names)
-            command(**kept)
+                with _stored(kept):
+                    _check(kept, default, is_whole=not names)
+                    command(**kept)
+            else:
+                command(**kept)
 
         signature = signature_with(command, map(_parameter, chosen))
         last = {p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
@@ -110,6 +130,18 @@ def takes(
         return called
 
     return decorate
+
+
+@contextmanager
+def _stored(options: dict[str, Any]) -> Iterator[None]:
+    """Have the command work in a folder: its own, or that of an address."""
+    from ragassay.runs.stored import stored
+
+    with errors_as_lines(), ExitStack() as stack:
+        stack.enter_context(stored(options))
+        if options.get("out"):
+            options["out"] = Path(options["out"])
+        yield
 
 
 def _check(given: Mapping[str, Any], default: Path | None, *, is_whole: bool) -> None:

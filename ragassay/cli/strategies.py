@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @takes(
     EvaluateKeywords,
     *("model", "api_base", "rubric_set", "rubrics", "questions", "limit", "out", "concurrency"),
-    "column_map",
+    *("column_map", "max_rpm", "max_usd", "engine", "address", "workers"),
     ending="-strategies",
 )
 def strategies(

@@ -25,8 +25,10 @@ from ragassay.evaluators.jury import Jury
 from ragassay.evaluators.models import Models, Retrieval
 from ragassay.evaluators.own import OwnEvaluator
 from ragassay.evaluators.registry import OURS
+from ragassay.evaluators.under_way import UnderWay
 from ragassay.metrics.cascade import joint_name
 from ragassay.models.gateway import NEEDS_JUDGE
+from ragassay.models.limiter import RunLimiter
 from ragassay.models.tuned import note_of
 from ragassay.prompts import (
     Criteria,
@@ -46,6 +48,21 @@ from ragassay.settings import RESULT_FIELDS, Settings, load_settings
 
 
 @dataclass(frozen=True)
+class Given:
+    """What a toolbox is built from, besides the corpus: it can be sent to another machine.
+
+    Attributes:
+        settings: The settings.
+        evaluators: The user's own evaluators that the settings do not name.
+        rubrics: The user's own rubrics and criteria that the settings do not name.
+    """
+
+    settings: Settings
+    evaluators: tuple[OwnEvaluator, ...] = ()
+    rubrics: tuple[Rubric | Criteria, ...] = ()
+
+
+@dataclass(frozen=True)
 class Toolbox:
     """The graph's run-time context. Build it with `Toolbox.of`.
 
@@ -60,6 +77,9 @@ class Toolbox:
         second: What the second judge of a cascade works with; None without one.
         registered: The evaluators that there are, each behind those whose verdicts it needs.
         files: The cases that are being judged.
+        under_way: The questions that are being asked.
+        given: What it was built from; None where somebody put it together.
+        limiter: Bounds all model calls of the run together.
     """
 
     settings: Settings
@@ -72,6 +92,9 @@ class Toolbox:
     second: Toolbox | None = None
     registered: tuple[Evaluator[Any], ...] = OURS
     files: OpenFiles = field(default_factory=OpenFiles, compare=False, repr=False)
+    under_way: UnderWay = field(default_factory=UnderWay, compare=False, repr=False)
+    given: Given | None = field(default=None, compare=False, repr=False)
+    limiter: RunLimiter = field(default_factory=RunLimiter, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Have the agents say what was compiled for them, also those that were replaced."""
@@ -180,6 +203,8 @@ class Toolbox:
             compiled=read_all_compiled(settings.prompts),
             second=second,
             registered=asked,
+            given=Given(settings, tuple(evaluators), tuple(rubrics)),
+            limiter=RunLimiter.of(settings),
         )
 
     @property

@@ -18,7 +18,7 @@ from ragassay.graphs.escalation import decided, unsure_tasks
 from ragassay.graphs.files import open_file, opened_file, updated_file
 from ragassay.graphs.keys import task_key
 from ragassay.graphs.state import Input, State
-from ragassay.records import Case, Reading, Record, VerdictBase
+from ragassay.records import Case, Reading, Record, Usage, VerdictBase
 from ragassay.retrievers.hygiene import citation_findings
 from ragassay.threads import in_thread
 from ragassay.tracing import traced_step
@@ -95,8 +95,11 @@ async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
     is_second = task.turn == "second" and tools.second is not None
     asked = tools.second if is_second and tools.second else tools
     runtime.stream_writer({"phase": f"judging {evaluator.part}"})
-    verdicts = await evaluator.ask(subject, task, file, asked)
-    runtime.stream_writer({"done": 1, "usage": total_usage(verdicts)})
+    verdicts, is_asked_here = await tools.under_way.once(
+        task.key, lambda: evaluator.ask(subject, task, file, asked)
+    )
+    usage = total_usage(verdicts) if is_asked_here else Usage()
+    runtime.stream_writer({"done": 1, "usage": usage})
     return filed(task, decided(verdicts, file, tools) if is_second else verdicts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
 )
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -173,6 +174,10 @@ async def _check_form(connection: aiosqlite.Connection, path: Path) -> None:
     await connection.execute(f"PRAGMA user_version = {STATE_FORM}")
 
 
+Row = tuple[str, str, str, bytes]
+"""A stored verdict: the node's namespace, its key, how it is encoded, its bytes."""
+
+
 class VerdictCache(BaseCache[Any]):
     """A permanent cache of verdicts that works in the calling thread: handing over costs more.
 
@@ -196,12 +201,37 @@ class VerdictCache(BaseCache[Any]):
                 "val BLOB NOT NULL, PRIMARY KEY (ns, key))"
             )
 
+    def rows(self, keys: Sequence[FullKey]) -> list[Row]:
+        """Return the stored verdicts as they are stored."""
+        wanted = "SELECT ns, key, encoding, val FROM cache WHERE ns = ? AND key = ?"
+        with storing(self._path):
+            found = (self._file.execute(wanted, row_key(key)).fetchone() for key in keys)
+            return [row for row in found if row]
+
+    def all_rows(self) -> Iterator[Row]:
+        """Return all stored verdicts as they are stored."""
+        with storing(self._path):
+            yield from self._file.execute("SELECT ns, key, encoding, val FROM cache")
+
+    def add_rows(self, rows: Iterable[Row]) -> None:
+        """Store verdicts that another cache has stored."""
+        kept = "INSERT OR REPLACE INTO cache (ns, key, encoding, val) VALUES (?, ?, ?, ?)"
+        with storing(self._path):
+            self._file.executemany(kept, rows)
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is no verdict yet."""
+        with storing(self._path):
+            return self._file.execute("SELECT 1 FROM cache LIMIT 1").fetchone() is None
+
     def get(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
         """Return the stored verdicts."""
-        wanted = "SELECT encoding, val FROM cache WHERE ns = ? AND key = ?"
-        with storing(self._path):
-            rows = {key: self._file.execute(wanted, _row_key(key)).fetchone() for key in keys}
-        return {key: self.serde.loads_typed(row) for key, row in rows.items() if row}
+        by_row = {row_key(key): key for key in keys}
+        return {
+            by_row[ns, key]: self.serde.loads_typed((encoding, value))
+            for ns, key, encoding, value in self.rows(keys)
+        }
 
     async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
         """Return the stored verdicts."""
@@ -209,10 +239,7 @@ class VerdictCache(BaseCache[Any]):
 
     def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
         """Store verdicts."""
-        kept = "INSERT OR REPLACE INTO cache (ns, key, encoding, val) VALUES (?, ?, ?, ?)"
-        with storing(self._path):
-            for key, (value, _) in pairs.items():
-                self._file.execute(kept, (*_row_key(key), *self.serde.dumps_typed(value)))
+        self.add_rows(rows_of(pairs, self.serde))
 
     async def aset(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
         """Store verdicts."""
@@ -235,7 +262,15 @@ class VerdictCache(BaseCache[Any]):
         self._file.close()
 
 
-def _row_key(key: FullKey) -> tuple[str, str]:
+def rows_of(
+    pairs: Mapping[FullKey, tuple[Any, int | None]], serde: SerializerProtocol
+) -> list[Row]:
+    """Return verdicts as a cache stores them."""
+    return [(*row_key(key), *serde.dumps_typed(value)) for key, (value, _) in pairs.items()]
+
+
+def row_key(key: FullKey) -> tuple[str, str]:
+    """Return namespace and key as a cache stores them."""
     namespace, name = key
     return ",".join(namespace), name
 

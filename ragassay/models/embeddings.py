@@ -10,7 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from ragassay.models.cores import cores
+from ragassay.models.hosting import current_host
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
+from ragassay.rebuilt import Rebuilt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +47,7 @@ class Encoded:
     tokens: NDArray[np.float32]
 
 
-class Embedder:
+class Embedder(Rebuilt):
     """Turns texts into unit vectors. Loads its model at the first call; safe across threads.
 
     Args:
@@ -69,7 +71,7 @@ class Embedder:
             return np.zeros((0, 0), dtype=np.float32)
         with self._lock:
             new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-            fresh = {t: e.vector for t, e in zip(new, self._compute(new), strict=True)}
+            fresh = dict(zip(new, self._compute_vectors(new), strict=True))
             vectors = [fresh[t] if t in fresh else self._vectors[t] for t in texts]
             self._keep_vectors(fresh, texts)
         return np.stack(vectors)
@@ -102,7 +104,7 @@ class Embedder:
         """
         with self._lock:
             new = [text for text in dict.fromkeys(texts) if text not in self._encoded]
-            fresh = dict(zip(new, self._compute(new), strict=True))
+            fresh = dict(zip(new, self._compute_tokens(new), strict=True))
             found = [fresh[t] if t in fresh else self._encoded[t] for t in texts]
             self._keep_vectors({text: encoded.vector for text, encoded in fresh.items()}, ())
             self._encoded.update(fresh)
@@ -136,6 +138,16 @@ class Embedder:
             model.encode([""], show_progress_bar=False)
             self._model = model
         return self._model
+
+    def _compute_vectors(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        host = current_host() if texts else None
+        if host is not None:
+            return host.encode(self.name, texts)
+        return [encoded.vector for encoded in self._compute(texts)]
+
+    def _compute_tokens(self, texts: Sequence[str]) -> list[Encoded]:
+        host = current_host() if texts else None
+        return host.encode_tokens(self.name, texts) if host else self._compute(texts)
 
     def _compute(self, texts: Sequence[str]) -> list[Encoded]:
         """Encode each text by itself: the last bits of a vector do not depend on the others."""

@@ -10,9 +10,8 @@ import asyncio
 import contextvars
 import importlib
 import os
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +22,12 @@ from ragassay.errors import (
     ModelError,
     RefusedError,
     SettingsError,
-    TransientModelError,
     UnparsableReplyError,
 )
 from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.call_errors import lacks_key, retry_after_s, shortened, typed_error
+from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
 from ragassay.models.probe import PROVIDERS, no_key
 from ragassay.models.received import Arrival, arriving, bounded_client
@@ -130,8 +129,10 @@ class JudgeLM(dspy.LM):
             timeout=settings.timeout_s,
             **options,
         )
-        self._slots = asyncio.Semaphore(settings.n_slots)
-        self._not_before = 0.0
+        self._n_slots = settings.n_slots
+        self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
+        self._endpoint = settings.api_base or provider_of(settings.model)
+        self._own_limiter = RunLimiter.of(settings)
         self.fatal: FatalModelError | None = None
         """The error that dooms all further calls; each of them fails with it at once."""
         self._acompletion = traced_call(litellm.acompletion)
@@ -158,8 +159,7 @@ class JudgeLM(dspy.LM):
         options = {k: v for k, v in (self.kwargs | kwargs).items() if v is not None}
         if "response_format" in options and not is_ours(self.model):
             options["response_format"] = _portable(options["response_format"])
-        async with self._slots:
-            await self._cool_down()
+        async with self._slot, self._admitted() as paid:
             if self._lacks_key:  # LiteLLM's own client would ask without one.
                 self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
             if self.fatal is not None:
@@ -170,12 +170,14 @@ class JudgeLM(dspy.LM):
                         messages or [{"role": "user", "content": prompt}], options
                     )
                 except Exception as error:  # each provider has its own errors; all are typed here
+                    await self._hold(error)
                     # What a hosted one says may quote the key: it is not chained to a traceback.
                     shown = error if is_local(self.model) else None
                     raise self._typed(error, arrival) from shown
+            paid.usage = _usage(response, is_local(self.model))
         meter = _METER.get()
         if meter is not None:
-            meter.usage = meter.usage + _usage(response, is_local(self.model))
+            meter.usage = meter.usage + paid.usage
         return [self._reply(response)]
 
     async def _complete(self, messages: Any, options: dict[str, Any]) -> ModelResponse:
@@ -192,9 +194,33 @@ class JudgeLM(dspy.LM):
                 model=self.model, messages=messages, drop_params=True, **options
             )
 
-    async def _cool_down(self) -> None:
-        while (wait := self._not_before - time.monotonic()) > 0:
-            await asyncio.sleep(wait)
+    @property
+    def _slot(self) -> asyncio.Semaphore:
+        """The places of calls under way; a new event loop, of a second run, has its own."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._slots:
+            self._slots = {loop: asyncio.Semaphore(self._n_slots)}
+        return self._slots[loop]
+
+    @asynccontextmanager
+    async def _admitted(self) -> AsyncIterator[Meter]:
+        """Wait for the call's turn; yield where its usage is noted, which then counts."""
+        limiter, paid = limiter_or(self._own_limiter), Meter()
+        try:
+            await limiter.admit(self._endpoint)
+        except FatalModelError as error:
+            self.fatal = error
+            raise
+        try:
+            yield paid
+        finally:
+            await limiter.settle(paid.usage.cost_usd)
+
+    async def _hold(self, error: Exception) -> None:
+        """Pause all calls to the endpoint for as long as it asks."""
+        wait_s = retry_after_s(error)
+        if wait_s is not None and wait_s <= MOST_COOLDOWN_S:
+            await limiter_or(self._own_limiter).hold(self._endpoint, wait_s)
 
     def _reply(self, response: ModelResponse) -> dict[str, Any]:
         if not response.choices:
@@ -233,10 +259,6 @@ class JudgeLM(dspy.LM):
         if isinstance(typed, FatalModelError):
             # With several judges, the user must know which one.
             typed = self.fatal = FatalModelError(f"{self.model}: {typed}")
-        if isinstance(typed, TransientModelError):
-            wait = retry_after_s(error)
-            if wait is not None and wait <= MOST_COOLDOWN_S:
-                self._not_before = max(self._not_before, time.monotonic() + wait)
         return typed
 
 

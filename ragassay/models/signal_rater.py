@@ -142,7 +142,7 @@ class SignalRater(Frozen):
     scholarly: LinearScorer
     rubrics: dict[str, RubricRater] = Field(default_factory=dict)
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of all models."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,9 +25,9 @@ from ragassay.model_names import (
     SHIPPED_VERIFIERS,
 )
 from ragassay.models import adapters
-from ragassay.models.embeddings import EMBEDDED as MINILM
 from ragassay.models.entailment import EntailmentModel, Pair, Remembered
 from ragassay.models.fitted_verifier import FittedThresholds, FittedVerifier
+from ragassay.models.hosting import current_host
 from ragassay.models.nli import NliModel
 from ragassay.models.pair_encoders import PACKAGED, pair_encoder
 from ragassay.models.scorers import (
@@ -54,14 +54,14 @@ class AdaptedVerifier:
 
     Args:
         adapter: The adapter.
-        load_base: Loads the base model that it was trained on.
+        cache_dir: The folder of converted weights.
     """
 
-    def __init__(self, adapter: adapters.Adapter, load_base: Callable[[], PairEncoder]) -> None:
+    def __init__(self, adapter: adapters.Adapter, cache_dir: Path) -> None:
         self.name = adapter.model
         self.digest = adapters.adapter_digest(adapter)
         self.bounds = adapters.read_shape(adapter.folder).bounds
-        self._adapter, self._load_base = adapter, load_base
+        self._adapter, self._cache_dir = adapter, cache_dir
         self._encoder: CrossEncoder | None = None
         self._lock = threading.Lock()
 
@@ -71,11 +71,15 @@ class AdaptedVerifier:
         Raises:
             SettingsError: The base model is not installed, or its weights differ.
         """
+        host = current_host()
+        if host is not None:
+            return host.compare(self._adapter, self._cache_dir, pairs)
         with self._lock:
             if self._encoder is None:
                 from ragassay.models.cross_encoder import CrossEncoder
 
-                self._encoder = CrossEncoder.load(self._adapter, self._load_base())
+                base = _base_below(self._adapter, self._cache_dir)
+                self._encoder = CrossEncoder.load(self._adapter, base)
         return self._encoder.probabilities(pairs)
 
 
@@ -112,25 +116,21 @@ def _base_below(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
 @functools.cache
 def minilm_verifier() -> Remembered:
     """Load one a process: verdicts and correctness share its weights and what it found."""
-    parts = (_on_minilm(adapters.WHOLE), _on_minilm(adapters.CLOSEST))
+    parts = tuple(adapted_verifier(one, Path()) for one in (adapters.WHOLE, adapters.CLOSEST))
     return Remembered(MeanVerifier(MINILM_VERIFIER, parts))
 
 
 @functools.cache
 def signals_verifier() -> AdaptedVerifier:
     """Load the one that signals are measured with, one a process."""
-    return _on_minilm(adapters.SIGNALS)
-
-
-def _on_minilm(adapter: adapters.Adapter) -> AdaptedVerifier:
     # Its base is in its installed package, not in a folder of converted weights.
-    return AdaptedVerifier(adapter, lambda: pair_encoder(MINILM, Path()))
+    return adapted_verifier(adapters.SIGNALS, Path())
 
 
 @functools.cache
 def adapted_verifier(adapter: adapters.Adapter, cache_dir: Path) -> AdaptedVerifier:
     """Load one a process, an adapter and a folder of converted weights."""
-    return AdaptedVerifier(adapter, lambda: _base_below(adapter, cache_dir))
+    return AdaptedVerifier(adapter, cache_dir)
 
 
 class StandIn:

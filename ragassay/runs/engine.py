@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.cache.base import BaseCache
 
 from ragassay.errors import FatalModelError, ModelError, RagassayError, StorageError
 from ragassay.evaluators.toolbox import Toolbox
@@ -20,6 +21,7 @@ from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
 from ragassay.graphs.state import Input
 from ragassay.model_names import is_ours
+from ragassay.models.limiter import Limiter, limited
 from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
 from ragassay.redaction import without_secrets
 from ragassay.runs.folder import RunFolder, append_line
@@ -49,6 +51,18 @@ class Event:
     phase: str = ""
     answer: str = ""
 
+    def __add__(self, other: Event) -> Event:
+        """Return the sum of two events, with the phase that has begun last."""
+        last = other if other.phase else self
+        return Event(
+            self.n_expected + other.n_expected,
+            self.n_calls + other.n_calls,
+            self.n_records + other.n_records,
+            self.usage + other.usage,
+            last.phase,
+            last.answer,
+        )
+
 
 Listener = Callable[[Event], None]
 
@@ -60,6 +74,17 @@ class RunOutcome:
     evaluations: dict[str, Evaluation] = field(default_factory=dict)
     failures: dict[str, RecordFailure] = field(default_factory=dict)
 
+    def add(self, result: Evaluation | RecordFailure) -> None:
+        """Add the result of a record."""
+        if isinstance(result, Evaluation):
+            self.evaluations[result.record_id] = result
+        else:
+            self.failures[result.record_id] = result
+
+
+Keep = Callable[[Evaluation | RecordFailure], None]
+"""Keeps the result of a record as soon as there is one."""
+
 
 async def run_records(
     records: Sequence[Record],
@@ -67,7 +92,7 @@ async def run_records(
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
 ) -> RunOutcome:
-    """Evaluate records.
+    """Evaluate records, here or in a cluster, as the settings say.
 
     Args:
         records: Records with distinct ids.
@@ -76,29 +101,70 @@ async def run_records(
         listen: Receives progress events.
 
     Raises:
-        FatalModelError: The judge is unavailable; finished work is kept.
+        FatalModelError: The judge is unavailable, or the money is spent; finished work is kept.
         StorageError: The disk is full, or a file of the folder is damaged; finished work is kept.
     """
     outcome = _finished(records, tools, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
+    for evaluation in outcome.evaluations.values():
+        tools.limiter.count(evaluation.usage.cost_usd)
     listen(Event(n_records=len(records) - len(waiting), phase="loading models"))
-    with patient_collector():
-        is_traced, has_content = tools.settings.tracing, tools.settings.tracing_content
-        async with (
-            traced_run(is_traced, has_content),
-            _opened_runner(tools, folder, outcome, listen) as runner,
-        ):
+
+    def keep(result: Evaluation | RecordFailure) -> None:
+        outcome.add(result)
+        if folder is not None:
+            is_evaluation = isinstance(result, Evaluation)
+            append_line(folder.evaluations_file if is_evaluation else folder.failures_file, result)
+
+    if tools.settings.engine == "ray":
+        from ragassay.runs.distributed.driver import judge_in_cluster
+
+        await judge_in_cluster(waiting, tools, folder, keep, listen)
+        return outcome
+    async with _opened_storage(folder) as (cache, checkpointer):
+        await judge_here(waiting, tools, keep, listen, cache, checkpointer)
+    return outcome
+
+
+async def judge_here(
+    records: Sequence[Record],
+    tools: Toolbox,
+    keep: Keep,
+    listen: Listener,
+    cache: BaseCache[Any] | None = None,
+    checkpointer: Saver | None = None,
+    limiter: Limiter | None = None,
+) -> None:
+    """Evaluate records in this process.
+
+    Args:
+        records: Records with distinct ids.
+        tools: The graph's tools.
+        keep: Receives each result.
+        listen: Receives progress events.
+        cache: Finished verdicts.
+        checkpointer: States of unfinished evaluations.
+        limiter: Bounds the model calls; by default the toolbox's.
+
+    Raises:
+        FatalModelError: The judge is unavailable, or the money is spent.
+        StorageError: What is finished cannot be stored.
+    """
+    graph = build_evaluate_graph(tools.settings.max_attempts, cache, checkpointer, tools.registered)
+    runner = _Runner(tools, graph, checkpointer, keep, listen)
+    is_traced, has_content = tools.settings.tracing, tools.settings.tracing_content
+    with patient_collector(), limited(limiter or tools.limiter):
+        async with traced_run(is_traced, has_content):
             try:
                 async with asyncio.TaskGroup() as group:
-                    for record in waiting:
+                    for record in records:
                         group.create_task(runner.run(record))
             except* FatalModelError as errors:
-                for record in waiting:
+                for record in records:
                     await runner.forget(record)
                 raise first_error(errors) from None
             except* StorageError as errors:
                 raise first_error(errors) from None
-    return outcome
 
 
 def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | None) -> RunOutcome:
@@ -113,19 +179,16 @@ def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | Non
 
 
 @asynccontextmanager
-async def _opened_runner(
-    tools: Toolbox, folder: RunFolder | None, outcome: RunOutcome, listen: Listener
-) -> AsyncIterator[_Runner]:
-    attempts = tools.settings.max_attempts
-    asked = tools.registered
+async def _opened_storage(
+    folder: RunFolder | None,
+) -> AsyncIterator[tuple[BaseCache[Any] | None, Saver | None]]:
+    """Open the verdicts and the states of a folder; without one, nothing is kept."""
     if folder is None:
-        graph = build_evaluate_graph(attempts, evaluators=asked)
-        yield _Runner(tools, graph, None, None, outcome, listen)
+        yield None, None
         return
     async with opened_checkpointer(folder.state_file) as checkpointer:
         with opened_cache(folder.verdicts_file) as cache:
-            graph = build_evaluate_graph(attempts, cache, checkpointer, asked)
-            yield _Runner(tools, graph, checkpointer, folder, outcome, listen)
+            yield cache, checkpointer
 
 
 class _Runner:
@@ -136,12 +199,11 @@ class _Runner:
         tools: Toolbox,
         graph: EvaluateGraph,
         checkpointer: Saver | None,
-        folder: RunFolder | None,
-        outcome: RunOutcome,
+        keep: Keep,
         listen: Listener,
     ) -> None:
         self._tools, self._graph, self._checkpointer = tools, graph, checkpointer
-        self._folder, self._outcome, self._listen = folder, outcome, listen
+        self._keep, self._listen = keep, listen
         has_local = any(map(is_ours, tools.settings.judges))
         limit = N_LOCAL_IN_FLIGHT if has_local else tools.settings.n_slots
         self._slots = asyncio.Semaphore(max(2, limit))
@@ -156,11 +218,9 @@ class _Runner:
             except Exception as error:
                 if self._tools.fatal is not None:
                     raise self._tools.fatal from error
-                self._keep_failure(_failure(record, error))
+                self._keep(_failure(record, error))
             else:
-                self._outcome.evaluations[record.id] = evaluation
-                if self._folder is not None:
-                    append_line(self._folder.evaluations_file, evaluation)
+                self._keep(evaluation)
             await self.forget(record)
             self._listen(Event(n_records=1))
 
@@ -169,11 +229,6 @@ class _Runner:
         self._tools.files.close(fingerprint(self._tools, record))
         if self._checkpointer is not None:
             await self._checkpointer.adelete_thread(fingerprint(self._tools, record))
-
-    def _keep_failure(self, failure: RecordFailure) -> None:
-        self._outcome.failures[failure.record_id] = failure
-        if self._folder is not None:
-            append_line(self._folder.failures_file, failure)
 
     @traced_answer
     async def _evaluate(self, record: Record) -> Evaluation:

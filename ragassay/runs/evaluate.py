@@ -183,7 +183,7 @@ async def run(
         write_lines(folder.failures_file, result.failures)
         write_whole(folder.summary_file, result.summary.model_dump_json(indent=2))
         if has_reports:
-            folder.write_reports(result.summary)
+            folder.write_reports(result.summary, result.evaluations)
     return result
 
 

@@ -180,6 +180,14 @@ def job_of(
     return Job(tuple(records), tuple(rejections), stamp, corpus)
 
 
+def question_rows(queries: Any) -> Any:
+    """Return texts as records without an answer, anything else as it is."""
+    is_list = isinstance(queries, Sequence) and not isinstance(queries, str)
+    if not (is_list and queries and all(isinstance(one, str) for one in queries)):
+        return queries
+    return [Record(id=f"q{n}", question=text, answer="") for n, text in enumerate(queries, 1)]
+
+
 def documents_of(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
     """Return documents from documents (LangChain's too), dictionaries or texts, numbered from 1.
 

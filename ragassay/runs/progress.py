@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from ragassay.records import Usage
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ragassay.retrievers.disk.build import BuildEvent
 
 T = TypeVar("T")
+
+Bar = Callable[[int, str], AbstractContextManager[Listener]]
+"""Opens a progress bar for so many answers or questions under a description."""
 
 
 @contextmanager
@@ -58,6 +61,26 @@ def shown_progress(
             )
 
         yield listen
+
+
+def bars(progress: bool | Listener) -> Bar:
+    """Return what opens one bar after another.
+
+    Args:
+        progress: Whether they are shown; or who is told of all events, and shows them.
+    """
+
+    @contextmanager
+    def opened(n_records: int, description: str) -> Iterator[Listener]:
+        if callable(progress):
+            if n_records:
+                progress(Event(phase=description))
+            yield progress
+            return
+        with shown_progress(n_records, progress and n_records > 0, description) as listen:
+            yield listen
+
+    return opened
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def test_evaluations_are_made_again_from_the_verdicts_that_are_kept(
 
 
 BRIEF = ("evaluate", "optimize", "corpus-build")
-LONG = ("audit", "grade", "corpus-embed")
+LONG = ("audit", "grade", "synthesize", "corpus-embed")
 
 
 @pytest.mark.parametrize(

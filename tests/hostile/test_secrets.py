@@ -215,6 +215,12 @@ TRIES = {
         "***",
         echo(500),
     ),
+    "answers of models": Try(
+        f"synthesize {SAMPLE}/sample/answers.jsonl --out {{folder}}/a.jsonl --limit 1 {OF_PLAIN}",
+        1,
+        "***",
+        echo(500),
+    ),
     "a test bank": Try(
         f"testbank create {SAMPLE}/workbench/queries.json --out {{folder}}/b.jsonl {OF_PLAIN}",
         3,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
-from ragassay.errors import FatalModelError
+from ragassay.errors import BudgetError, FatalModelError
 from ragassay.models.gateway import JudgeLM
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
@@ -42,3 +43,25 @@ async def test_a_local_model_that_cannot_be_had_is_final_and_is_named():
     with pytest.raises(FatalModelError, match="the model /nowhere/judge is unavailable"):
         await lm.acall("Does it help?")
     assert lm.fatal is not None
+
+
+@pytest.mark.integration
+def test_a_judge_that_was_busy_in_one_event_loop_answers_in_the_next(model):
+    settings = load_settings(model="openai/scripted", api_base=model.base_url, concurrency=1)
+    lm = JudgeLM(settings)
+
+    async def ask_three() -> int:
+        return len(await asyncio.gather(*(lm.acall("Does it help?") for _ in range(3))))
+
+    assert [asyncio.run(ask_three()), asyncio.run(ask_three())] == [3, 3]
+
+
+@pytest.mark.integration
+async def test_spent_money_is_final(model):
+    settings = load_settings(model="openai/gpt-4.1-mini", api_base=model.base_url, max_usd=1e-9)
+    lm = JudgeLM(settings)
+    await lm.acall("Does it help?")
+    with pytest.raises(BudgetError):
+        await lm.acall("Does it help?")
+    assert isinstance(lm.fatal, BudgetError)
+    assert model.n_requests == 1

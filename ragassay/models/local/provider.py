@@ -15,14 +15,15 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ragassay.errors import SettingsError
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import PROVIDER
+from ragassay.models.hosting import OwnModels, current_host
 from ragassay.models.hub import loading, source_of
-from ragassay.models.local.batcher import Batcher
 from ragassay.models.quiet import quiet_loading
 from ragassay.models.tuned import adapter_folder, read_note
 from ragassay.models.verifiers import is_pair_verifier
@@ -148,22 +149,17 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
         def __init__(self, cache_dir: Path, dtype: str) -> None:
             super().__init__()
             self._settings = (cache_dir, dtype)
-            self._batchers: dict[str, Batcher] = {}
 
-        def _batcher(self, model: str) -> Batcher:
-            if model not in self._batchers:
-                build = functools.partial(load_engine, model, *self._settings)
-                self._batchers[model] = Batcher(build)
-            return self._batchers[model]
+        def _submit(self, kwargs: Mapping[str, Any]) -> Future[Reply]:
+            host = current_host() or OwnModels()
+            prompt = _prompt(kwargs["messages"], kwargs["optional_params"])
+            return host.reply(kwargs["model"], *self._settings, prompt)
 
         def completion(self, *args: Any, **kwargs: Any) -> ModelResponse:
-            model, prompt = kwargs["model"], _prompt(kwargs["messages"], kwargs["optional_params"])
-            return _response(model, self._batcher(model).submit(prompt).result())
+            return _response(kwargs["model"], self._submit(kwargs).result())
 
         async def acompletion(self, *args: Any, **kwargs: Any) -> ModelResponse:
-            model, prompt = kwargs["model"], _prompt(kwargs["messages"], kwargs["optional_params"])
-            future = self._batcher(model).submit(prompt)
-            return _response(model, await asyncio.wrap_future(future))
+            return _response(kwargs["model"], await asyncio.wrap_future(self._submit(kwargs)))
 
     return LocalJudge
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ragassay.errors import CorpusError
+from ragassay.rebuilt import Rebuilt
 from ragassay.records import Article
 from ragassay.retrievers.cluster.bulk import batches, send
 from ragassay.retrievers.cluster.client import connect
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ragassay.retrievers.pubmed.xml import Deletion
 
 
-class ClusterCorpus:
+class ClusterCorpus(Rebuilt):
     """Articles in an index of OpenSearch or Elasticsearch. Safe across threads.
 
     Args:

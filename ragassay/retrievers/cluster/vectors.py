@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from ragassay.errors import CorpusError
+from ragassay.rebuilt import Rebuilt
 from ragassay.records import Document, Frozen
 from ragassay.retrievers.cluster.client import Cluster
 from ragassay.retrievers.cluster.schema import INDEX_BODY, MOST_HITS, filter_clauses
@@ -153,7 +154,7 @@ def cosine_of(score: float) -> float:
     return score - 1.0 if score > 1.0 else 1.0 - 1.0 / score
 
 
-class ClusterVectors:
+class ClusterVectors(Rebuilt):
     """A corpus in a cluster searched by the cosine of query and article. Safe across threads.
 
     Nearest neighbours are looked up in HNSW graphs: nearly always the true ones, not always.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from pydantic import ValidationError
 
 from ragassay.errors import CorpusError
+from ragassay.rebuilt import Rebuilt
 from ragassay.records import Frozen
 from ragassay.retrievers.dense.chroma import MEND, VECTORS, connect, explained, where_of
 from ragassay.retrievers.disk.corpus import DiskCorpus
@@ -144,7 +145,7 @@ def state_of(collection: Collection) -> VectorState:
     )
 
 
-class DenseIndex:
+class DenseIndex(Rebuilt):
     """The vectors of a built corpus by one embedder. Safe across threads; never written to.
 
     Nearest neighbours are looked up in an HNSW graph: nearly always the true ones, not always.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragassay.errors import CorpusError
 from ragassay.extras import need
+from ragassay.rebuilt import Rebuilt
 from ragassay.records import Article
 from ragassay.retrievers.disk.ledger import Ledger, read_ledger
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
@@ -23,7 +24,7 @@ N_A_PAGE = 500
 """Articles that `DiskCorpus.pages` keeps in memory at a time."""
 
 
-class DiskCorpus:
+class DiskCorpus(Rebuilt):
     """A corpus written by `ragassay corpus build`. Safe across threads; never written to.
 
     Args:

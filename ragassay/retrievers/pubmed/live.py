@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from ragassay.errors import CorpusError, InputError
+from ragassay.rebuilt import Rebuilt
 from ragassay.records import Article, Rejection
 from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
 from ragassay.retrievers.pubmed.eutils import Eutils
@@ -41,7 +42,7 @@ _DOI = re.compile(r"10\.\d{4,9}/\S+")
 _PMCID = re.compile(r"(?:pmcid:?\s*)?(pmc[1-9]\d*)(?:\.\d+)?", re.IGNORECASE)
 
 
-class LivePubMed:
+class LivePubMed(Rebuilt):
     """PubMed over the network. Safe across threads; close it, or use it in a with statement.
 
     A live corpus is not repeatable: PubMed grows by thousands of articles a day, its ranking

@@ -1,0 +1,179 @@
+"""`ragassay synthesize`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import typer
+
+from ragassay.cli.exits import PARTIAL, errors_as_lines
+from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, takes
+from ragassay.options import EvaluateKeywords
+
+if TYPE_CHECKING:
+    from ragassay.runs.syntheses import Syntheses
+    from ragassay.runs.synthesis_questions import Questions
+    from ragassay.settings import Settings
+
+
+@takes(
+    EvaluateKeywords,
+    *("corpus", "search", "embedder", "questions", "column_map"),
+    *("limit", "concurrency", "retry_failed"),
+)
+def synthesize(
+    queries: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUESTIONS",
+            help="YESciEval's file of questions, or questions, answers or topics in any format.",
+        ),
+    ],
+    *,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="A model that writes, by its LiteLLM name; ragassay/ORG/NAME is loaded into this "
+            "process. With @URL behind it, it has an endpoint of its own. Repeat for more.",
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--api-base",
+            metavar="URL",
+            help="Endpoint of the first --model, and of others of its provider.",
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="The file of answers to write; end it in .jsonl.gz to pack it. By default "
+            "runs/QUESTIONS-answers.jsonl.",
+        ),
+    ] = None,
+    papers: Papers = 5,
+    words: Words = 200,
+    max_tokens: MaxTokens = 0,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    **options: Unpack[EvaluateKeywords],
+) -> None:
+    """Have several models answer questions from papers, to compare them.
+
+    Each --model writes one paragraph for each question, with citations by number, from the same
+    papers (YESciEval's LLMgen): those that QUESTIONS brings as sources; for a question that brings
+    none, the best that a search of --corpus finds, retracted ones left out. NAME@URL gives a model
+    an endpoint of its own. Gold nuggets and reference answers of QUESTIONS are kept.
+
+    OUT has one answer a line, with the model as its system and the papers as its sources:
+    `ragassay evaluate`, `similarity` and, after evaluations by several judges, `matrix` take it as
+    it is.
+
+    The same command again goes on where it stopped; its state is in OUT.state.sqlite. What was
+    written is not paid for again when models or questions are added. What failed is named, and
+    tried again with --retry-failed.
+
+    For example:
+
+      ragassay synthesize questions.jsonl --model openai/gpt-4.1-mini --model mistral/mistral-small
+      --out answers.jsonl
+
+      ragassay synthesize topics.json --corpus pubmed --papers 5 --model openai/gpt-4.1-mini
+
+      ragassay synthesize questions.jsonl --model hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
+      --model openai/gpt-4.1-mini --limit 20 --dry-run
+
+      ragassay similarity answers.jsonl
+
+    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, some question has no
+    paper, or some answer could not be written.
+    """
+    with errors_as_lines():
+        from ragassay.runs.evaluate import run_sync
+        from ragassay.runs.progress import bars
+        from ragassay.runs.ready import check_ready
+        from ragassay.runs.syntheses import make_syntheses, writing_settings
+        from ragassay.runs.synthesis_writer import Writing
+
+        named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
+        settings = writing_settings(named, spelled="flag")
+        file = target or Path("runs") / f"{queries.name.split('.')[0]}-answers.jsonl"
+        how = Writing(words, max_tokens, bool(options.get("retry_failed")))
+        if dry_run:
+            _print_plan(queries, options, settings, papers, words, as_json, quiet)
+            return
+        check_ready(settings, options, file=file)
+        making = make_syntheses(queries, file, settings, options, how, papers, bars(not quiet))
+        found = run_sync(making)
+        _print(found, as_json, quiet)
+    if found.is_partial:
+        raise typer.Exit(PARTIAL)
+
+
+def note_questions(questions: Questions) -> None:
+    """Print what could not be read, which questions have no paper, and how was searched."""
+    from ragassay.cli.output import print_rejections
+
+    print_rejections(questions.rejections)
+    for note in (*questions.notes, *questions.warnings):
+        typer.echo(note, err=True)
+
+
+def _print_plan(
+    queries: Path,
+    options: EvaluateKeywords,
+    settings: Settings,
+    papers: int,
+    words: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    import json
+    from dataclasses import asdict
+
+    from ragassay.reports.text import count_text
+    from ragassay.runs.evaluate import run_sync
+    from ragassay.runs.generated_matrix import planned
+    from ragassay.runs.progress import bars
+    from ragassay.runs.syntheses import prepared_questions, writers_of
+
+    writers = writers_of(settings, words)
+    preparing = prepared_questions(queries, options, settings, papers, bar=bars(not quiet))
+    questions = run_sync(preparing)
+    note_questions(questions)
+    plan = planned(questions, writers)
+    if as_json:
+        typer.echo(json.dumps(asdict(plan), indent=2))
+        return
+    typer.echo(
+        f"{count_text(plan.n_questions, 'question')}, {count_text(len(writers), 'model')}: at most "
+        f"{count_text(plan.n_syntheses, 'call')}, about {plan.n_prompt_tokens:,} tokens sent. What "
+        "is written already is not asked for again."
+    )
+
+
+def _print(found: Syntheses, as_json: bool, quiet: bool) -> None:
+    import json
+
+    from ragassay.reports.labels import one_line
+    from ragassay.reports.provenance import usage_text
+    from ragassay.reports.text import count_text
+
+    note_questions(found.questions)
+    for warning in found.warnings:
+        typer.echo(one_line(warning), err=True)
+    if as_json:
+        typer.echo(json.dumps(found.fields, indent=2))
+    elif not quiet:
+        n_questions = len(found.questions.records)
+        typer.echo(
+            f"{found.file}: {count_text(len(found.records), 'answer')} to "
+            f"{count_text(n_questions, 'question')} by {count_text(len(found.models), 'model')}"
+        )
+        typer.echo(usage_text(found.usage))

@@ -1,0 +1,147 @@
+"""Bounds of all model calls of a run together: calls a minute by endpoint, and money."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from ragassay.errors import BudgetError
+
+if TYPE_CHECKING:
+    from ragassay.settings import Settings
+
+
+HEADROOM = 0.98
+"""Share of a bound that is used: at the bound itself, calls that come a moment late break it."""
+
+
+class Limiter(Protocol):
+    """Admits model calls; each admitted call is settled."""
+
+    async def admit(self, endpoint: str) -> None:
+        """Wait until a call to an endpoint may begin.
+
+        Raises:
+            BudgetError: The money is spent, or nobody knows what is spent.
+        """
+        ...
+
+    async def settle(self, cost_usd: float | None) -> None:
+        """Count what an admitted call has cost; None where its price is unknown."""
+        ...
+
+    async def hold(self, endpoint: str, wait_s: float) -> None:
+        """Admit no call to an endpoint for so many seconds: it has asked for the pause."""
+        ...
+
+
+class RunLimiter:
+    """The bounds of a run in one process.
+
+    Args:
+        max_rpm: Most calls a minute to each endpoint, evenly spaced; 0 for no bound. `HEADROOM` of
+            it is used.
+        max_usd: Most cost; None for no bound.
+
+    Attributes:
+        spent_usd: What the run has spent; None where a price is unknown.
+    """
+
+    def __init__(self, max_rpm: int = 0, max_usd: float | None = None) -> None:
+        self.spent_usd: float | None = 0.0
+        self._gap_s = 60 / (HEADROOM * max_rpm) if max_rpm else 0.0
+        self._max_usd = max_usd
+        self._n_settled = self._n_under_way = 0
+        self._next: dict[str, float] = {}
+        self._paused: dict[str, float] = {}
+
+    @classmethod
+    def of(cls, settings: Settings) -> RunLimiter:
+        """Return the bounds that the settings name."""
+        return cls(settings.max_rpm, settings.max_usd)
+
+    def count(self, cost_usd: float | None) -> None:
+        """Count what was spent in another process, or by an earlier start of the run."""
+        unknown = self.spent_usd is None or cost_usd is None
+        self.spent_usd = None if unknown else (self.spent_usd or 0.0) + (cost_usd or 0.0)
+
+    async def admit(self, endpoint: str) -> None:
+        """Wait until a call to an endpoint may begin, and count it as under way."""
+        self._check_budget()
+        self._n_under_way += 1
+        try:
+            await self._turn(endpoint)
+        except BaseException:
+            self._n_under_way -= 1
+            raise
+
+    async def settle(self, cost_usd: float | None) -> None:
+        """Count what an admitted call has cost."""
+        self._n_under_way -= 1
+        self._n_settled += cost_usd != 0.0  # what failed, or runs here, says nothing of a price
+        self.count(cost_usd)
+
+    async def hold(self, endpoint: str, wait_s: float) -> None:
+        """Admit no call to an endpoint for so many seconds."""
+        self.pause(endpoint, wait_s)
+
+    def pauses(self) -> dict[str, float]:
+        """Return for how many seconds no call is admitted, by endpoint that asked for it."""
+        now = time.monotonic()
+        return {name: until - now for name, until in self._paused.items() if until > now}
+
+    def pause(self, endpoint: str, wait_s: float) -> None:
+        """Admit no call to an endpoint for so many seconds."""
+        until = time.monotonic() + wait_s
+        if until > self._paused.get(endpoint, 0.0):
+            self._paused[endpoint] = until
+            self._next[endpoint] = max(until, self._next.get(endpoint, 0.0))
+
+    async def _turn(self, endpoint: str) -> None:
+        """Wait for the call's place in the row; take a new one where a pause came between."""
+        while True:
+            now, until = time.monotonic(), self._paused.get(endpoint, 0.0)
+            at = max(now, until, self._next.get(endpoint, 0.0) if self._gap_s else 0.0)
+            if self._gap_s:
+                self._next[endpoint] = at + self._gap_s
+            if at > now:
+                await asyncio.sleep(at - now)
+            if self._paused.get(endpoint, 0.0) == until:
+                return
+
+    def _check_budget(self) -> None:
+        """Refuse a call that the money cannot cover, if it costs as much as the others did."""
+        if self._max_usd is None:
+            return
+        if self.spent_usd is None:
+            raise BudgetError("max_usd: the price of a judge is not known; leave the bound out")
+        mean = self.spent_usd / self._n_settled if self._n_settled else 0.0
+        if self.spent_usd + mean * (self._n_under_way + 1) > self._max_usd:
+            raise BudgetError(
+                f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent; nothing is "
+                "lost, and the same command with more goes on from here"
+            )
+
+
+_LIMITER: contextvars.ContextVar[Limiter | None] = contextvars.ContextVar(
+    "ragassay_limiter", default=None
+)
+
+
+@contextmanager
+def limited(limiter: Limiter) -> Iterator[None]:
+    """Bound the model calls of the enclosed code, including those of tasks that it starts."""
+    token = _LIMITER.set(limiter)
+    try:
+        yield
+    finally:
+        _LIMITER.reset(token)
+
+
+def limiter_or(own: Limiter) -> Limiter:
+    """Return the limiter of the run that calls; outside of one, a model's own."""
+    return _LIMITER.get() or own

@@ -1,0 +1,201 @@
+"""A Ray cluster, joined or started; its workers, its hub, and the models of its nodes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragassay.errors import SettingsError
+from ragassay.extras import EXTRAS, need
+from ragassay.model_names import is_local
+from ragassay.models.hosting import OwnModels
+from ragassay.models.limiter import RunLimiter
+from ragassay.runs.distributed.hub import Hub
+from ragassay.runs.distributed.worker import Work, judge_shard
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragassay.models.adapters import Adapter
+    from ragassay.models.embeddings import Encoded
+    from ragassay.models.entailment import Pair
+    from ragassay.models.local.engine import Prompt, Reply
+    from ragassay.records import Record
+
+N_HUB_CALLS = 10_000
+"""Calls that may wait in the hub at a time: each waits for its turn at an endpoint."""
+
+N_MODEL_CALLS = 128
+"""Calls of a node's models at a time: the prompts of one batch of the local judge and more."""
+
+
+@contextmanager
+def opened_cluster(address: str, n_workers: int) -> Iterator[Cluster]:
+    """Join a cluster or start one, and leave it or stop it at the end.
+
+    Args:
+        address: `local` to start one, `auto`, or an address; one that the process has joined
+            already is used as it is.
+        n_workers: Workers at a time; 0 for one a core.
+
+    Raises:
+        ExtraError: Ray is not installed.
+        SettingsError: There is no cluster at the address.
+    """
+    need(*EXTRAS["ray"])
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    import ray
+
+    is_ours = not ray.is_initialized()
+    if is_ours:
+        _connect(ray, address, n_workers)
+    try:
+        yield Cluster(n_workers or max(1, int(ray.cluster_resources().get("CPU", 1))))
+    finally:
+        if is_ours:
+            ray.shutdown()
+
+
+def _connect(ray: Any, address: str, n_workers: int) -> None:
+    given: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "error"}
+    if address == "local":
+        given |= {"num_cpus": n_workers or None, "include_dashboard": False}
+    try:
+        ray.init(**given)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise SettingsError(f"address: there is no Ray cluster at {address}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster that this process has joined.
+
+    Attributes:
+        n_workers: Workers that judge at the same time.
+    """
+
+    n_workers: int
+
+    def start_hub(self, path: Path | None, limiter: RunLimiter) -> Any:
+        """Start the hub, beside the driver where the cluster has its machine.
+
+        Args:
+            path: The file of verdicts; None where there is no folder.
+            limiter: Bounds the calls of all workers.
+        """
+        import ray
+
+        options: dict[str, Any] = {"num_cpus": 0, "max_concurrency": N_HUB_CALLS}
+        if not self.is_remote:
+            options["scheduling_strategy"] = _on_node(ray.get_runtime_context().get_node_id())
+        return ray.remote(Hub).options(**options).remote(None if self.is_remote else path, limiter)
+
+    @property
+    def is_remote(self) -> bool:
+        """Return whether the driver's files are out of reach: it is no machine of the cluster."""
+        from ray.util import client
+
+        return client.ray.is_connected()
+
+    def start_models(self) -> ClusterModels:
+        """Start the process of each node that holds models for the node's workers."""
+        import ray
+
+        host = ray.remote(OwnModels)
+        options: dict[str, Any] = {
+            "num_cpus": 0,
+            "max_concurrency": N_MODEL_CALLS,
+            "max_restarts": -1,
+            "max_task_retries": -1,
+        }
+        nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+        return ClusterModels(
+            {
+                node: host.options(**options, scheduling_strategy=_on_node(node)).remote()
+                for node in nodes
+            }
+        )
+
+    def send(self, work: Any, records: Sequence[Record], hub: Any, *, is_repeated: bool) -> Any:
+        """Have a worker judge records; return the reference to its end."""
+        import ray
+
+        task: Any = ray.remote
+        judge = task(judge_shard).options(num_cpus=1, max_retries=0)
+        return judge.remote(work, records, hub, is_repeated=is_repeated)
+
+    def stop(self, references: Sequence[Any], actors: Sequence[Any]) -> None:
+        """Stop workers and actors of a run."""
+        import ray
+
+        for reference in references:
+            ray.cancel(reference, force=True)
+        for actor in actors:
+            ray.kill(actor)
+
+
+def _on_node(node: str) -> Any:
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    return NodeAffinitySchedulingStrategy(node_id=node, soft=False)
+
+
+@dataclass(frozen=True)
+class ClusterModels:
+    """The models of a worker's node; of another one where its own node has none yet.
+
+    Attributes:
+        by_node: The process that holds models, by node.
+    """
+
+    by_node: dict[str, Any]
+
+    @property
+    def _host(self) -> Any:
+        import ray
+
+        node = ray.get_runtime_context().get_node_id()
+        return self.by_node.get(node) or next(iter(self.by_node.values()))
+
+    def encode(self, embedder: str, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """Return a vector for each text."""
+        import ray
+
+        return ray.get(self._host.encode.remote(embedder, texts))
+
+    def encode_tokens(self, embedder: str, texts: Sequence[str]) -> list[Encoded]:
+        """Return each text's vector and those of its tokens."""
+        import ray
+
+        return ray.get(self._host.encode_tokens.remote(embedder, texts))
+
+    def compare(
+        self, adapter: Adapter, cache_dir: Path, pairs: Sequence[Pair]
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of an adapted verifier, shape (n_pairs, 3)."""
+        import ray
+
+        return ray.get(self._host.compare.remote(adapter, cache_dir, pairs))
+
+    def reply(self, model: str, cache_dir: Path, dtype: str, prompt: Prompt) -> Future[Reply]:
+        """Return what the local judge will reply."""
+        return self._host.answer.remote(model, cache_dir, dtype, prompt).future()
+
+
+def work_settings(work: Work, n_workers: int) -> Work:
+    """Share the calls that a judge may have under way among the workers."""
+
+    def shared(settings: Any) -> Any:
+        if is_local(settings.model):
+            return settings
+        return settings.model_copy(update={"concurrency": -(-settings.n_slots // n_workers)})
+
+    given = replace(work.given, settings=shared(work.given.settings))
+    return replace(work, given=given, settings=shared(work.settings))

@@ -1,0 +1,227 @@
+"""Judge records in a Ray cluster: send out shards, keep what comes back, send out what was lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ragassay.errors import RagassayError, SettingsError, StorageError
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.graphs.persistence import opened_cache
+from ragassay.records import Failure, Record, RecordFailure
+from ragassay.runs.distributed.cluster import Cluster, opened_cluster, work_settings
+from ragassay.runs.distributed.hub import Parcel
+from ragassay.runs.distributed.shards import Shard, shards_of
+from ragassay.runs.distributed.worker import Work
+from ragassay.runs.engine import Event, Keep, Listener
+from ragassay.runs.folder import RunFolder
+
+COLLECT_S = 1.0
+"""Longest wait for news of the workers."""
+
+N_ROWS = 500
+"""Verdicts that are sent to a hub, or from it, at once."""
+
+
+async def judge_in_cluster(
+    records: Sequence[Record],
+    tools: Toolbox,
+    folder: RunFolder | None,
+    keep: Keep,
+    listen: Listener,
+) -> None:
+    """Evaluate records by the workers of a cluster, with the results of a local run.
+
+    A worker that is lost costs what it had under way: its finished verdicts are in the hub, and its
+    records go to the others.
+
+    Args:
+        records: Records with distinct ids.
+        tools: The toolbox; workers build the same.
+        folder: The folder of finished work.
+        keep: Receives each result.
+        listen: Receives progress events.
+
+    Raises:
+        ExtraError: Ray is not installed.
+        SettingsError: There is no such cluster, or a worker has another ragassay.
+        FatalModelError: The judge is unavailable, or the money is spent.
+        StorageError: What is finished cannot be stored, or the hub was lost.
+    """
+    if not records:
+        return
+    settings = tools.settings
+    with opened_cluster(settings.address, settings.workers) as cluster:
+        run = _Run(cluster, tools, folder, keep, listen)
+        try:
+            await run.start(records)
+            await run.judge()
+        finally:
+            run.stop()
+
+
+@dataclass
+class _Run:
+    """A run in a cluster.
+
+    Attributes:
+        running: The shards that are being judged, by the future of their end.
+    """
+
+    cluster: Cluster
+    tools: Toolbox
+    folder: RunFolder | None
+    keep: Keep
+    listen: Listener
+    waiting: deque[Shard] = field(default_factory=deque)
+    running: dict[asyncio.Future[None], tuple[Shard, Any]] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
+    actors: list[Any] = field(default_factory=list)
+    hub: Any = None
+    work: Any = None
+
+    async def start(self, records: Sequence[Record]) -> None:
+        """Start the hub and the models, and send the verdicts of an earlier start to the hub."""
+        import ray
+
+        self.listen(Event(phase="starting workers"))
+        path = self.folder.verdicts_file.resolve() if self.folder else None
+        self.hub = self.cluster.start_hub(path, self.tools.limiter)
+        models = self.cluster.start_models()
+        self.actors = [self.hub, *models.by_node.values()]
+        self.waiting.extend(shards_of(records, self.cluster.n_workers))
+        if self.cluster.is_remote and path and path.exists():
+            await self._send_verdicts(path)
+        settings = self.tools.settings
+        work = Work(
+            given=given_of(self.tools),
+            settings=settings,
+            corpus=self.tools.retrieval.corpus,
+            identity=self.tools.identity,
+            is_bounded=bool(settings.max_rpm or settings.max_usd),
+            has_verdicts=await self.hub.has_verdicts.remote(),
+            host=models,
+        )
+        self.work = ray.put(work_settings(work, self.cluster.n_workers))
+
+    async def _send_verdicts(self, path: Path) -> None:
+        with opened_cache(path) as cache:
+            rows = cache.all_rows()
+            while some := [row for row, _ in zip(rows, range(N_ROWS), strict=False)]:
+                await self.hub.add_verdicts.remote(some)
+
+    async def judge(self) -> None:
+        """Judge all shards."""
+        news = self._collecting()
+        while self.waiting or self.running:
+            while self.waiting and len(self.running) < self.cluster.n_workers:
+                self._send(self.waiting.popleft())
+            await asyncio.wait([news, *self.running], return_when=asyncio.FIRST_COMPLETED)
+            if news.done():
+                self._take(_result_of_hub(news))
+                news = self._collecting()
+            for ended in [future for future in self.running if future.done()]:
+                await self._end(ended)
+        news.cancel()
+        self._take(await self.hub.collect.remote(0.0))
+
+    def _collecting(self) -> asyncio.Future[list[Parcel]]:
+        return _future(self.hub.collect.remote(COLLECT_S))
+
+    def _send(self, shard: Shard) -> None:
+        left = shard.without(self.done)
+        if left.groups:
+            reference = self.cluster.send(
+                self.work, left.records, self.hub, is_repeated=shard.is_repeated
+            )
+            self.running[_future(reference)] = (left, reference)
+
+    def _take(self, parcels: Sequence[Parcel]) -> None:
+        """Keep what the workers have delivered."""
+        for parcel in parcels:
+            if parcel.rows and self.folder is not None:
+                with opened_cache(self.folder.verdicts_file) as cache:
+                    cache.add_rows(parcel.rows)
+            for result in parcel.results:
+                if result.record_id not in self.done:
+                    self.done.add(result.record_id)
+                    self.keep(result)
+            self.listen(parcel.event)
+            self.tools.limiter.count(parcel.event.usage.cost_usd)
+
+    async def _end(self, ended: asyncio.Future[None]) -> None:
+        """Take the end of a shard: its records are judged, or its worker was lost."""
+        from ray.exceptions import RayError, RayTaskError
+
+        shard, _ = self.running.pop(ended)
+        try:
+            ended.result()
+        except RayTaskError as error:
+            raise _cause(error) from error
+        except RayError as error:
+            self._take(await self.hub.collect.remote(0.0))
+            for left in shard.without(self.done).after_loss():
+                if left.is_given_up:
+                    self._give_up(left, error)
+                elif left.groups:
+                    self.waiting.appendleft(left)
+
+    def _give_up(self, shard: Shard, error: Exception) -> None:
+        detail = f"its worker was lost {shard.n_lost} times: {type(error).__name__}"
+        failure = Failure(reason="error", detail=detail)
+        failed = [
+            RecordFailure(record_id=record.id, stage="evaluate", failure=failure)
+            for record in shard.records
+        ]
+        self._take([Parcel(results=tuple(failed), event=Event(n_records=len(failed)))])
+
+    def stop(self) -> None:
+        """Stop the workers and the actors; what was delivered is kept."""
+        self.cluster.stop([reference for _, reference in self.running.values()], self.actors)
+
+
+def given_of(tools: Toolbox) -> Any:
+    """Return what workers build the toolbox from.
+
+    Raises:
+        SettingsError: Somebody put it together by hand.
+    """
+    if tools.given is None:
+        raise SettingsError("engine: a toolbox that was not built by `Toolbox.of` stays local")
+    return tools.given
+
+
+def _future(reference: Any) -> asyncio.Future[Any]:
+    return asyncio.wrap_future(reference.future())
+
+
+def _result_of_hub(news: asyncio.Future[list[Parcel]]) -> list[Parcel]:
+    from ray.exceptions import RayActorError
+
+    try:
+        return news.result()
+    except RayActorError as error:
+        raise _lost_hub() from error
+
+
+def _cause(error: Any) -> BaseException:
+    """Return the error of ours that a worker ended with; else what Ray says of it."""
+    from ray.exceptions import RayActorError, RayTaskError
+
+    found = error
+    while isinstance(found, RayTaskError):
+        found: Any = found.cause
+    if isinstance(found, RayActorError):
+        return _lost_hub()
+    return found if isinstance(found, RagassayError) else error
+
+
+def _lost_hub() -> StorageError:
+    return StorageError(
+        "the process that the workers' verdicts go to was lost: what is on disk is kept, and the "
+        "same command goes on from there"
+    )

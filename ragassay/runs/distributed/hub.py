@@ -1,0 +1,114 @@
+"""What the workers of a cluster share: finished verdicts, results, bounds of calls and money."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from langgraph.cache.base import FullKey
+
+from ragassay.graphs.persistence import Row, VerdictCache
+from ragassay.models.limiter import RunLimiter
+from ragassay.records import Evaluation, RecordFailure
+from ragassay.runs.engine import Event
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """What a worker has done since its last parcel.
+
+    Attributes:
+        results: Evaluations and failures of records.
+        rows: Finished verdicts.
+        event: What has happened.
+    """
+
+    results: tuple[Evaluation | RecordFailure, ...] = ()
+    rows: tuple[Row, ...] = ()
+    event: Event = field(default_factory=Event)
+
+
+class Hub:
+    """The one place of a run that all of its workers talk to; an actor of the cluster.
+
+    A verdict is on disk when its parcel has been delivered: no loss of a worker takes it back.
+
+    Args:
+        path: The file of verdicts; None where the driver's files are out of reach: then the hub
+            keeps its own, and the driver gets a copy of each.
+        limiter: Bounds the calls of all workers together.
+    """
+
+    def __init__(self, path: Path | None, limiter: RunLimiter) -> None:
+        self._path, self._limiter = path, limiter
+        self._cache: VerdictCache | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._parcels: list[Parcel] = []
+        self._has_news = asyncio.Event()
+
+    async def deliver(self, parcel: Parcel) -> dict[str, float]:
+        """Take a worker's parcel; return the pauses that endpoints have asked for, in seconds.
+
+        Raises:
+            StorageError: The verdicts cannot be stored.
+        """
+        self._verdicts.add_rows(parcel.rows)
+        self._parcels.append(parcel if self._path is None else replace(parcel, rows=()))
+        self._has_news.set()
+        return self._limiter.pauses()
+
+    async def collect(self, wait_s: float) -> list[Parcel]:
+        """Return the parcels since the last call, after at most so many seconds without any."""
+        try:
+            await asyncio.wait_for(self._has_news.wait(), wait_s)
+        except TimeoutError:
+            return []
+        found, self._parcels = self._parcels, []
+        self._has_news.clear()
+        return found
+
+    async def add_verdicts(self, rows: Sequence[Row]) -> None:
+        """Store verdicts of an earlier start.
+
+        Raises:
+            StorageError: They cannot be stored.
+        """
+        self._verdicts.add_rows(rows)
+
+    async def has_verdicts(self) -> bool:
+        """Return whether any verdict is stored."""
+        return not self._verdicts.is_empty
+
+    async def verdicts(self, keys: Sequence[FullKey]) -> list[Row]:
+        """Return the stored ones of some verdicts."""
+        return self._verdicts.rows(keys)
+
+    async def admit(self, endpoint: str) -> None:
+        """Wait until a call to an endpoint may begin.
+
+        Raises:
+            BudgetError: The money is spent.
+        """
+        await self._limiter.admit(endpoint)
+
+    async def settle(self, cost_usd: float | None) -> None:
+        """Count what an admitted call has cost."""
+        await self._limiter.settle(cost_usd)
+
+    async def hold(self, endpoint: str, wait_s: float) -> None:
+        """Admit no call to an endpoint for so many seconds."""
+        await self._limiter.hold(endpoint, wait_s)
+
+    @property
+    def _verdicts(self) -> VerdictCache:
+        """The file, opened by the thread that uses it."""
+        if self._cache is None:
+            path = self._path
+            if path is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="ragassay-hub-")
+                path = Path(self._folder.name) / "verdicts.sqlite"
+            self._cache = VerdictCache(path)
+        return self._cache

@@ -1,0 +1,157 @@
+"""A worker's side of what it shares with the others, by way of the hub."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from langgraph.cache.base import FullKey
+from langgraph.cache.memory import InMemoryCache
+
+from ragassay.errors import RagassayError
+from ragassay.graphs.persistence import Row, row_key, rows_of, serializer
+from ragassay.models.limiter import RunLimiter
+from ragassay.records import Evaluation, RecordFailure
+from ragassay.runs.distributed.hub import Parcel
+from ragassay.runs.engine import Event, first_error
+
+DELIVERY_S = 0.1
+"""Pause between two parcels: so much work at most is done again when a worker is lost."""
+
+
+class Outbox:
+    """What a worker has done and not yet delivered.
+
+    Args:
+        hub: The actor of the hub.
+
+    Attributes:
+        limiter: Keeps the pauses that an endpoint has asked another worker for.
+    """
+
+    def __init__(self, hub: Any) -> None:
+        self.limiter = PausedLimiter(hub)
+        self._hub = hub
+        self._rows: list[Row] = []
+        self._results: list[Evaluation | RecordFailure] = []
+        self._event = Event()
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Deliver while it is open, and what is left at the end, also of a run that broke off.
+
+        Raises:
+            StorageError: The hub cannot store it.
+        """
+        try:
+            async with asyncio.TaskGroup() as group:
+                delivering = group.create_task(self._deliver_on())
+                yield
+                delivering.cancel()
+        except* RagassayError as errors:
+            raise first_error(errors) from None
+        finally:
+            await self._deliver()
+
+    def keep(self, result: Evaluation | RecordFailure) -> None:
+        """Put the result of a record into the next parcel."""
+        self._results.append(result)
+
+    def listen(self, event: Event) -> None:
+        """Put an event into the next parcel."""
+        self._event += event
+
+    def add_rows(self, rows: Sequence[Row]) -> None:
+        """Put finished verdicts into the next parcel."""
+        self._rows += rows
+
+    async def _deliver_on(self) -> None:
+        while True:
+            await asyncio.sleep(DELIVERY_S)
+            await self._deliver()
+
+    async def _deliver(self) -> None:
+        parcel = Parcel(tuple(self._results), tuple(self._rows), self._event)
+        if parcel == Parcel():
+            return
+        self._results, self._rows, self._event = [], [], Event()
+        self.limiter.heed(await self._hub.deliver.remote(parcel))
+
+
+class SharedCache(InMemoryCache[Any]):
+    """The verdicts of a shard, and those of other workers.
+
+    Args:
+        hub: The actor of the hub.
+        outbox: Takes new verdicts.
+        asks: Whether the hub may have verdicts for this shard.
+    """
+
+    def __init__(self, hub: Any, outbox: Outbox, *, asks: bool) -> None:
+        super().__init__(serde=serializer())
+        self._hub, self._outbox, self._asks = hub, outbox, asks
+
+    async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
+        """Return the stored verdicts."""
+        found = await super().aget(keys)
+        missing = {row_key(key): key for key in keys if key not in found}
+        if missing and self._asks:
+            rows: list[Row] = await self._hub.verdicts.remote(list(missing.values()))
+            found |= {missing[row[0], row[1]]: self.serde.loads_typed(row[2:]) for row in rows}
+        return found
+
+    async def aset(self, keys: Mapping[FullKey, tuple[Any, int | None]]) -> None:
+        """Store verdicts, and put them into the next parcel."""
+        await super().aset(keys)
+        self._outbox.add_rows(rows_of(keys, self.serde))
+
+
+class PausedLimiter(RunLimiter):
+    """Bounds nothing, but pauses where an endpoint has asked any worker to.
+
+    Args:
+        hub: The actor of the hub.
+    """
+
+    def __init__(self, hub: Any) -> None:
+        super().__init__()
+        self._hub = hub
+
+    async def hold(self, endpoint: str, wait_s: float) -> None:
+        """Admit no call to an endpoint for so many seconds, here and in the other workers."""
+        await super().hold(endpoint, wait_s)
+        self._hub.hold.remote(endpoint, wait_s)
+
+    def heed(self, pauses: Mapping[str, float]) -> None:
+        """Admit no call for as long as endpoints have asked the others to wait, in seconds."""
+        for endpoint, wait_s in pauses.items():
+            self.pause(endpoint, wait_s)
+
+
+class SharedLimiter:
+    """Asks the hub before each call.
+
+    Args:
+        hub: The actor of the hub.
+    """
+
+    def __init__(self, hub: Any) -> None:
+        self._hub = hub
+
+    async def admit(self, endpoint: str) -> None:
+        """Wait until a call to an endpoint may begin.
+
+        Raises:
+            BudgetError: The money is spent.
+        """
+        await self._hub.admit.remote(endpoint)
+
+    async def settle(self, cost_usd: float | None) -> None:
+        """Count what an admitted call has cost."""
+        self._hub.settle.remote(cost_usd)
+
+    async def hold(self, endpoint: str, wait_s: float) -> None:
+        """Admit no call to an endpoint for so many seconds."""
+        await self._hub.hold.remote(endpoint, wait_s)

@@ -1,0 +1,153 @@
+"""`generate_pairs` and `synthesize`, which have models write, and their async versions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Unpack
+
+from ragassay.api import Progress
+from ragassay.graphs.qa_state import QAJob
+from ragassay.graphs.synthesis_state import WORDS
+from ragassay.limits import line_limit
+from ragassay.options import EvaluateKeywords, check_options, settings_of, shows
+from ragassay.records import Paper
+from ragassay.runs.evaluate import run_sync
+from ragassay.runs.progress import bars
+from ragassay.runs.qa.generate import Generated, make_pairs
+from ragassay.runs.qa.inputs import papers_of
+from ragassay.runs.ready import check_ready
+from ragassay.runs.syntheses import Syntheses, make_syntheses, writing_settings
+from ragassay.runs.synthesis_papers import N_PAPERS
+from ragassay.runs.synthesis_questions import Queries
+from ragassay.runs.synthesis_writer import Writing
+from ragassay.settings import Settings
+from ragassay.threads import in_thread
+
+__all__ = ["agenerate_pairs", "asynthesize", "generate_pairs", "synthesize"]
+
+
+@shows(EvaluateKeywords)
+def generate_pairs(
+    papers: str | Path | Sequence[Paper],
+    file: str | Path,
+    *,
+    plan: QAJob | None = None,
+    evaluator: str = "",
+    settings: Settings | None = None,
+    **options: Unpack[EvaluateKeywords],
+) -> Generated:
+    """Write question-answer pairs from papers (SciQAG).
+
+    Args:
+        papers: A file or folder of papers, or papers.
+        file: The file of pairs to write; the same call again resumes a stopped one.
+        plan: How many pairs, and how they are written; by default ten a paper.
+        evaluator: LiteLLM name of a second model, which rates each pair; empty: rules alone check.
+        settings: As for `evaluate`.
+        options: See below; `model` writes. Without it, rules make pairs of sentences.
+
+    Returns:
+        The pairs by paper, with what was repaired, left out, and why.
+
+    Raises:
+        InputError: The papers cannot be read, or the file cannot be written.
+        SettingsError: A setting is wrong.
+        FatalModelError: A model is unavailable.
+    """
+    return run_sync(
+        agenerate_pairs(papers, file, plan=plan, evaluator=evaluator, settings=settings, **options)
+    )
+
+
+@shows(EvaluateKeywords)
+async def agenerate_pairs(
+    papers: str | Path | Sequence[Paper],
+    file: str | Path,
+    *,
+    plan: QAJob | None = None,
+    evaluator: str = "",
+    settings: Settings | None = None,
+    **options: Unpack[EvaluateKeywords],
+) -> Generated:
+    """Run `generate_pairs` inside a running event loop; same arguments, result and errors."""
+    check_options(options, EvaluateKeywords)
+    chosen, others = settings_of(options, settings), (evaluator,)
+    await in_thread(functools.partial(check_ready, others=others, file=Path(file)), chosen, options)
+    with line_limit(chosen.max_line_bytes):
+        known = papers_of(papers)[: options.get("limit")]
+    return await make_pairs(known, plan or QAJob(), chosen, Path(file), evaluator)
+
+
+@shows(EvaluateKeywords)
+def synthesize(
+    queries: Queries,
+    file: str | Path,
+    *,
+    papers: int = N_PAPERS,
+    words: int = WORDS,
+    max_tokens: int = 0,
+    settings: Settings | None = None,
+    progress: Progress = False,
+    **options: Unpack[EvaluateKeywords],
+) -> Syntheses:
+    """Have several models answer questions from papers, to compare them (YESciEval's LLMgen).
+
+    Args:
+        queries: Texts; rows or records, of which the sources are the papers; or a file: questions,
+            answers or topics in any format.
+        file: The file of answers to write, which `evaluate` takes. The same call again resumes a
+            stopped one, and asks nothing again that is kept beside the file.
+        papers: How many papers are searched for in `corpus` for a question that brings none.
+        words: About how many words an answer has.
+        max_tokens: Tokens of a model after which it begins no answer; 0 for no bound.
+        settings: As for `evaluate`.
+        progress: As for `evaluate`.
+        options: See below; each `model` writes an answer to each question. What failed before is
+            tried again with `retry_failed`.
+
+    Returns:
+        The answers as records, what failed and why, questions without a paper, and the cost.
+
+    Raises:
+        InputError: The questions cannot be read, none has a paper, a model is named twice, or
+            nothing could be written.
+        SettingsError: No model is named, or a setting is wrong.
+        FatalModelError: A model is unavailable.
+    """
+    how = Writing(words, max_tokens, bool(options.get("retry_failed")))
+    return run_sync(_synthesized(queries, Path(file), how, papers, settings, progress, options))
+
+
+@shows(EvaluateKeywords)
+async def asynthesize(
+    queries: Queries,
+    file: str | Path,
+    *,
+    papers: int = N_PAPERS,
+    words: int = WORDS,
+    max_tokens: int = 0,
+    settings: Settings | None = None,
+    progress: Progress = False,
+    **options: Unpack[EvaluateKeywords],
+) -> Syntheses:
+    """Run `synthesize` inside a running event loop; same arguments, result and errors."""
+    how = Writing(words, max_tokens, bool(options.get("retry_failed")))
+    return await _synthesized(queries, Path(file), how, papers, settings, progress, options)
+
+
+async def _synthesized(
+    queries: Queries,
+    file: Path,
+    how: Writing,
+    n_papers: int,
+    settings: Settings | None,
+    progress: Progress,
+    options: EvaluateKeywords,
+) -> Syntheses:
+    check_options(options, EvaluateKeywords)
+    chosen = writing_settings(options, settings)
+    await in_thread(functools.partial(check_ready, file=file), chosen, options)
+    bar = bars(progress)
+    return await make_syntheses(queries, file, chosen, options, how, n_papers, bar)

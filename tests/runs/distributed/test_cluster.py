@@ -1,0 +1,176 @@
+"""Runs in a Ray cluster on this machine: the files of a local run, whatever happens to a worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+import ragassay
+from ragassay.errors import BudgetError, FatalModelError
+from ragassay.evaluators.toolbox import Toolbox
+from ragassay.records import Evaluation, Record
+from ragassay.runs.engine import Event
+from ragassay.runs.evaluate import Job, RunResult, job_of, read_job, run
+from ragassay.runs.folder import RunFolder
+from ragassay.settings import load_settings
+from ragassay.testing import Fault, ScriptedModel
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+
+SAME = ("evaluations.jsonl", "summary.json", "run.json", "report.html", "report.md")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    """One cluster for all tests: it takes seconds to start."""
+    ray = pytest.importorskip("ray", reason="ragassay[ray] is not installed")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def job() -> Job:
+    folder = ROOT / "examples" / "sample"
+    return read_job(folder / "answers.jsonl", folder / "abstracts.jsonl", limit=4)
+
+
+def tools_for(model: ScriptedModel, job: Job, engine: str = "ray", **options: object) -> Toolbox:
+    settings = load_settings(
+        model=model.model_name, api_base=model.base_url, engine=engine, workers=2, **options
+    )
+    return Toolbox.of(settings, job.corpus)
+
+
+async def judged(job: Job, tools: Toolbox, out: Path) -> RunResult:
+    return await run(job, tools, RunFolder(out))
+
+
+async def test_the_files_are_those_of_a_local_run(job, tmp_path):
+    for engine in ("local", "ray"):
+        with ScriptedModel() as model:
+            await judged(job, tools_for(model, job, engine), tmp_path / engine)
+    for name in SAME:
+        here, there = (tmp_path / engine / name for engine in ("local", "ray"))
+        assert here.read_bytes() == there.read_bytes(), name
+
+
+async def test_measured_and_verified_by_the_models_of_the_node_it_is_the_same(job, tmp_path):
+    found, two = [], job_of(job.records[:2], job.corpus)
+    for engine in ("local", "ray"):
+        tools = Toolbox.of(load_settings(engine=engine, workers=2, signals=True), job.corpus)
+        result = await judged(two, tools, tmp_path / engine)
+        found.append([e.model_dump_json() for e in result.evaluations])
+    assert found[0] == found[1]
+
+
+async def test_equal_answers_are_judged_once_by_all_workers_together(job, tmp_path):
+    records = [
+        record.model_copy(update={"id": f"{record.id}-{copy}"})
+        for copy in range(4)
+        for record in job.records
+    ]
+    counts = []
+    for chosen in (job.records, records):
+        with ScriptedModel() as model:
+            tools = tools_for(model, job, only=("rubrics",))
+            result = await judged(job_of(chosen, job.corpus), tools, tmp_path / str(len(chosen)))
+            assert len(result.evaluations) == len(chosen)
+            counts.append(model.n_requests)
+    assert counts[0] == counts[1]
+
+
+async def test_a_run_goes_on_where_it_was_left_and_asks_only_what_is_new(job, tmp_path):
+    with ScriptedModel() as model:
+        short = job_of(job.records[:2], job.corpus)
+        await judged(short, tools_for(model, job, only=("rubrics",)), tmp_path / "run")
+        n_asked = model.n_requests
+        await judged(short, tools_for(model, job, only=("rubrics",)), tmp_path / "run")
+        assert model.n_requests == n_asked
+        (tmp_path / "run" / "evaluations.jsonl").unlink()
+        await judged(short, tools_for(model, job, only=("rubrics",)), tmp_path / "run")
+        assert model.n_requests == n_asked, "the verdicts are in the folder"
+
+
+async def test_a_run_changes_its_engine_and_asks_nothing_twice(job, tmp_path):
+    with ScriptedModel() as model:
+        await judged(job, tools_for(model, job, "local", only=("rubrics",)), tmp_path / "run")
+        n_asked = model.n_requests
+        (tmp_path / "run" / "evaluations.jsonl").unlink()
+        await judged(job, tools_for(model, job, "ray", only=("rubrics",)), tmp_path / "run")
+        assert model.n_requests == n_asked
+
+
+async def test_a_lost_worker_costs_what_it_had_under_way(job, tmp_path):
+    mark = tmp_path / "once"
+    mark.touch()
+    tools = deadly_tools(job, job.records[1], mark, is_always=False)
+    result = await judged(job, tools, tmp_path / "run")
+    assert not mark.exists(), "a worker was lost"
+    assert [e.record_id for e in result.evaluations] == [r.id for r in job.records]
+    assert not result.failures
+
+
+async def test_a_record_that_costs_every_worker_its_life_fails_alone(job, tmp_path):
+    mark = tmp_path / "always"
+    mark.touch()
+    tools = deadly_tools(job, job.records[1], mark, is_always=True)
+    result = await judged(job, tools, tmp_path / "run")
+    (failure,) = result.failures
+    assert failure.record_id == job.records[1].id
+    assert "its worker was lost 3 times" in failure.failure.detail
+    assert len(result.evaluations) == len(job.records) - 1
+
+
+async def test_a_wrong_key_ends_the_run_with_its_error(job, tmp_path):
+    with ScriptedModel(faults=[Fault("unauthorized")]) as model:
+        with pytest.raises(FatalModelError, match="openai/scripted"):
+            await judged(job, tools_for(model, job, only=("rubrics",)), tmp_path / "run")
+
+
+async def test_money_is_bounded_over_all_workers(job, tmp_path):
+    with ScriptedModel() as model:
+        tools = tools_for(model, job, only=("rubrics",), max_usd=1e-9)
+        with pytest.raises(BudgetError, match="max_usd"):
+            await judged(job, tools, tmp_path / "run")
+        assert model.n_requests < 9 * len(job.records)
+
+
+async def test_progress_adds_up_to_what_a_local_run_tells(job, tmp_path):
+    totals = []
+    for engine in ("local", "ray"):
+        events: list[Event] = []
+        with ScriptedModel() as model:
+            tools = tools_for(model, job, engine, only=("rubrics",))
+            await run(job, tools, RunFolder(tmp_path / engine), events.append)
+        total = sum(events, Event())
+        totals.append((total.n_expected, total.n_calls, total.n_records, total.usage))
+    assert totals[0] == totals[1]
+
+
+async def test_a_run_without_a_folder_keeps_its_results_in_memory(job):
+    with ScriptedModel() as model:
+        result = await run(job, tools_for(model, job, only=("rubrics",)), None)
+    assert [type(e) for e in result.evaluations] == [Evaluation] * len(job.records)
+
+
+def deadly_tools(job: Job, deadly: Record, mark: Path, *, is_always: bool) -> Toolbox:
+    """An evaluator that kills its worker at one record: always, or where it takes away the mark."""
+
+    @ragassay.evaluator(labels=("fine", "poor"))
+    async def is_fine(case):
+        if case.record_id == deadly.id and mark.exists():
+            if not is_always:
+                mark.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "fine"
+
+    settings = load_settings(engine="ray", workers=2, only=("is_fine",))
+    return Toolbox.of(settings, job.corpus, evaluators=[is_fine])

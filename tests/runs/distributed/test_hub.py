@@ -1,0 +1,52 @@
+"""The hub keeps what workers deliver, and says what they must know."""
+
+from __future__ import annotations
+
+from ragassay.graphs.persistence import VerdictCache
+from ragassay.models.limiter import RunLimiter
+from ragassay.records import Failure, RecordFailure
+from ragassay.runs.distributed.hub import Hub, Parcel
+from ragassay.runs.engine import Event
+
+ROW = ("ask_rubric", "key", "msgpack", b"\x80")
+FAILED = RecordFailure(record_id="r1", stage="evaluate", failure=Failure(reason="error"))
+
+
+async def test_a_delivered_verdict_is_on_disk_and_is_found(tmp_path):
+    hub = Hub(tmp_path / "verdicts.sqlite", RunLimiter())
+    assert not await hub.has_verdicts()
+    await hub.deliver(Parcel(rows=(ROW,)))
+    assert await hub.has_verdicts()
+    assert await hub.verdicts([(("ask_rubric",), "key"), (("ask_rubric",), "none")]) == [ROW]
+    assert VerdictCache(tmp_path / "verdicts.sqlite").rows([(("ask_rubric",), "key")]) == [ROW]
+
+
+async def test_results_and_events_are_collected_once(tmp_path):
+    hub = Hub(tmp_path / "verdicts.sqlite", RunLimiter())
+    await hub.deliver(Parcel(results=(FAILED,), rows=(ROW,), event=Event(n_records=1)))
+    (parcel,) = await hub.collect(60.0)
+    assert parcel == Parcel(results=(FAILED,), event=Event(n_records=1)), "the rows are here"
+    assert await hub.collect(0.0) == []
+
+
+async def test_a_driver_that_cannot_see_the_file_gets_the_verdicts_too():
+    hub = Hub(None, RunLimiter())
+    await hub.deliver(Parcel(rows=(ROW,)))
+    (parcel,) = await hub.collect(60.0)
+    assert parcel.rows == (ROW,)
+    assert await hub.verdicts([(("ask_rubric",), "key")]) == [ROW]
+
+
+async def test_the_verdicts_of_an_earlier_start_are_known():
+    hub = Hub(None, RunLimiter())
+    await hub.add_verdicts([ROW])
+    assert await hub.has_verdicts()
+    assert await hub.collect(0.0) == [], "the driver has sent them"
+
+
+async def test_a_worker_that_delivers_hears_of_pauses_that_others_were_asked_for(tmp_path):
+    hub = Hub(tmp_path / "verdicts.sqlite", RunLimiter())
+    assert await hub.deliver(Parcel()) == {}
+    await hub.hold("openai", 1000.0)
+    pauses = await hub.deliver(Parcel())
+    assert 0 < pauses["openai"] <= 1000.0

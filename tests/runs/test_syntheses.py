@@ -1,0 +1,252 @@
+"""Several models write answers: what is kept, what is asked again, what is in the file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthesizing import n_written, write_questions, write_rows, writer
+
+from ragassay.errors import FatalModelError, InputError, SettingsError, StorageError
+from ragassay.formats import read_records
+from ragassay.graphs.persistence import Saver
+from ragassay.records import Usage
+from ragassay.runs.engine import Event
+from ragassay.runs.evaluate import run_sync
+from ragassay.runs.progress import bars
+from ragassay.runs.syntheses import (
+    Syntheses,
+    make_syntheses,
+    states_of,
+    writers_of,
+    writing_settings,
+)
+from ragassay.runs.synthesis_writer import Writing
+from ragassay.settings import load_settings
+from ragassay.testing import Fault, ScriptedModel
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def alpha() -> Iterator[ScriptedModel]:
+    with ScriptedModel(reply=writer("alpha")) as started:
+        yield started
+
+
+@pytest.fixture
+def beta() -> Iterator[ScriptedModel]:
+    with ScriptedModel(reply=writer("beta")) as started:
+        yield started
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    return write_questions(tmp_path / "questions.jsonl")
+
+
+def made(queries: Any, file: Path, *models: ScriptedModel, **given: Any) -> Syntheses:
+    """Have models, named alpha, beta, ..., write into a file."""
+    names = ("alpha", "beta")[: len(models)]
+    named = [f"openai/{name}@{m.base_url}" for name, m in zip(names, models, strict=True)]
+    base = load_settings(max_attempts=1, concurrency=given.pop("concurrency", 0))
+    options: Any = {key: given.pop(key) for key in ("limit", "corpus") if key in given}
+    settings = writing_settings({"model": named}, base)
+    how = Writing(**given)
+    return run_sync(make_syntheses(queries, file, settings, options, how, 5, bars(False)))
+
+
+def test_an_answer_has_its_papers_as_sources_and_its_model_as_system(alpha, questions, tmp_path):
+    file = tmp_path / "out" / "answers.jsonl"
+    found = made(questions, file, alpha, words=120)
+    assert [one.text for one in found.syntheses] == 3 * [
+        "By alpha: drug A helps [1]. Some patients cough [2]."
+    ]
+    assert all(one.usage.n_calls == 1 for one in found.syntheses)
+    assert (found.failed, found.questions.bare, found.is_partial) == ((), ("q4",), True)
+    first, *_ = read = read_records(file).records
+    assert read == found.records
+    assert (first.id, first.topic, first.system) == ("q1/openai/alpha", "q1", "openai/alpha")
+    assert [source.title for source in first.sources] == ["Trial", "Safety"]
+    sent = str(alpha.requests[0].messages)
+    assert "[2] Safety. Cough was seen" in sent and "words: 120" in sent
+    assert alpha.requests[0].body["max_tokens"] == 480
+
+
+def test_what_a_question_is_scored_by_stays_with_its_answers(alpha, tmp_path):
+    row = {"id": "a", "question": "Q?", "sources": ["One."], "reference": "R.", "kind": "list"}
+    queries = write_rows(tmp_path / "questions.jsonl", [row | {"nuggets": ["A fact."]}])
+    made(queries, tmp_path / "answers.jsonl.gz", alpha)
+    (record,) = read_records(tmp_path / "answers.jsonl.gz").records
+    assert (record.reference, record.metadata) == ("R.", {"kind": "list"})
+    assert [nugget.text for nugget in record.nuggets] == ["A fact."]
+
+
+def test_the_same_again_asks_nothing_and_writes_the_same_bytes(alpha, beta, questions, tmp_path):
+    file = tmp_path / "answers.jsonl"
+    first = made(questions, file, alpha, beta)
+    whole = file.read_bytes()
+    file.unlink()
+    assert made(questions, file, alpha, beta) == first
+    assert file.read_bytes() == whole
+    assert (n_written(alpha), n_written(beta)) == (3, 3)
+
+
+def test_a_model_or_a_question_that_comes_later_is_all_that_is_paid(
+    alpha, beta, questions, tmp_path
+):
+    file = tmp_path / "answers.jsonl"
+    made(questions, file, alpha, limit=2)
+    assert n_written(alpha) == 2
+    made(questions, file, alpha, beta, limit=2)
+    assert (n_written(alpha), n_written(beta)) == (2, 2)
+    found = made(questions, file, alpha, beta)
+    assert (n_written(alpha), n_written(beta)) == (3, 3)
+    assert [(r.system, r.topic) for r in found.records] == [
+        (f"openai/{name}", topic) for name in ("alpha", "beta") for topic in ("q1", "q2", "q3")
+    ]
+    assert found.usage.n_calls == 6
+
+
+def test_the_same_question_and_papers_are_paid_once_whatever_their_ids(alpha, tmp_path):
+    row = {"question": "Q?", "sources": [{"id": "31452104", "text": "One."}]}
+    other = {"question": "Q?", "sources": [{"id": "31452105", "text": "One."}]}
+    queries = write_rows(
+        tmp_path / "questions.jsonl", [row | {"id": "a"}, other | {"id": "b"}, row | {"id": "c"}]
+    )
+    found = made(queries, tmp_path / "answers.jsonl", alpha)
+    assert n_written(alpha) == 1
+    assert [one.text for one in found.syntheses] == 3 * [found.syntheses[0].text]
+    assert [one.sources[0].id for one in found.records] == ["31452104", "31452105", "31452104"]
+    assert found.usage.n_calls == 1
+
+
+@pytest.mark.parametrize("change", ["question", "paper", "words", "model"])
+def test_what_a_synthesis_depends_on_is_asked_again(change, alpha, tmp_path):
+    row = {"id": "a", "question": "Q?", "sources": ["One."]}
+    queries, file = tmp_path / "questions.jsonl", tmp_path / "answers.jsonl"
+    made(write_rows(queries, [row]), file, alpha)
+    changed = {"question": row | {"question": "R?"}, "paper": row | {"sources": ["Two."]}}
+    words = 50 if change == "words" else 200
+    write_rows(queries, [changed.get(change, row)])
+    if change == "model":
+        with ScriptedModel(reply=writer("beta")) as beta:
+            found = made(queries, file, alpha, beta)
+            assert (n_written(alpha), n_written(beta), len(found.records)) == (1, 1, 2)
+        return
+    made(queries, file, alpha, words=words)
+    assert n_written(alpha) == 2
+
+
+def test_what_failed_is_named_and_asked_again_only_if_that_is_wanted(questions, tmp_path):
+    file, fault = tmp_path / "answers.jsonl", Fault("junk", contains="help? 2")
+    with ScriptedModel(reply=writer("alpha"), faults=[fault]) as broken:
+        first = made(questions, file, broken)
+        n_asked = broken.n_requests
+        assert made(questions, file, broken) == first
+        assert broken.n_requests == n_asked
+    (lost,) = first.failed
+    assert (lost.question.id, lost.generator) == ("q2", "openai/alpha")
+    assert lost.problem.startswith("unparsable")
+    (told,) = first.warnings
+    assert told.startswith("openai/alpha has no synthesis for 1 of 3 questions (q2): unparsable")
+    assert [record.topic for record in read_records(file).records] == ["q1", "q3"]
+    with ScriptedModel(reply=writer("alpha")) as whole:
+        second = made(questions, file, whole, retry_failed=True)
+        assert n_written(whole) == 1
+    assert second.failed == ()
+    assert second.syntheses[0] == first.syntheses[0]
+
+
+def test_the_others_are_written_where_one_model_fails_altogether(beta, questions, tmp_path):
+    file = tmp_path / "answers.jsonl"
+    with ScriptedModel(reply=writer("alpha"), faults=[Fault("junk")]) as broken:
+        found = made(questions, file, broken, beta)
+        assert len(found.failed) == 3
+        assert {record.system for record in found.records} == {"openai/beta"}
+        with pytest.raises(InputError, match="no synthesis could be written: unparsable"):
+            made(questions, tmp_path / "none.jsonl", broken)
+    assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_tokens_bound_what_is_begun(alpha, questions, tmp_path):
+    file = tmp_path / "answers.jsonl"
+    found = made(questions, file, alpha, max_tokens=1, concurrency=1)
+    problems = [one.problem for one in found.syntheses]
+    assert problems == ["", *2 * ["not begun: 1 tokens used"]]
+    assert n_written(alpha) == 1
+    assert made(questions, file, alpha).failed == ()  # What was not begun has not failed.
+    assert n_written(alpha) == 3
+
+
+def test_papers_come_from_the_corpus_where_a_question_brings_none(alpha, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAGASSAY_RERANKER", "none")
+    corpus = write_rows(
+        tmp_path / "corpus.jsonl",
+        [{"id": "31452104", "text": "Drug A causes cough."}, {"id": "9", "text": "Statins."}],
+    )
+    found = made(["Does drug A cause cough?"], tmp_path / "answers.jsonl", alpha, corpus=corpus)
+    assert [source.id for source in found.records[0].sources] == ["31452104"]
+    assert "[1] Drug A causes cough." in str(alpha.requests[0].messages)
+
+
+def test_a_model_that_cannot_be_asked_ends_it_and_the_next_start_goes_on(
+    alpha, questions, tmp_path
+):
+    file = tmp_path / "answers.jsonl"
+    with ScriptedModel(faults=[Fault("unauthorized")]) as refusing:
+        with pytest.raises(FatalModelError):
+            made(questions, file, alpha, refusing)
+    assert not file.exists() and n_written(alpha) == 3
+    with ScriptedModel(reply=writer("beta")) as beta:
+        assert len(made(questions, file, alpha, beta).records) == 6
+    assert n_written(alpha) == 3
+
+
+def test_a_full_disk_ends_it_in_one_line_and_what_was_written_is_kept(
+    alpha, questions, tmp_path, monkeypatch
+):
+    file, put = tmp_path / "answers.jsonl", Saver.__bases__[0].aput
+
+    async def full(self, config, checkpoint, *rest):
+        if checkpoint["channel_values"].get("text"):
+            raise sqlite3.OperationalError("database or disk is full")
+        return await put(self, config, checkpoint, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Saver.__bases__[0], "aput", full)
+        with pytest.raises(StorageError, match="disk is full; what is on disk is kept") as caught:
+            made(questions, file, alpha, concurrency=1)
+    assert "\n" not in str(caught.value)
+    assert not file.exists()
+    assert len(made(questions, file, alpha).records) == 3
+    assert n_written(alpha) <= 4
+
+
+def test_models_are_named_once_and_at_least_one(monkeypatch):
+    monkeypatch.delenv("RAGASSAY_MODEL", raising=False)
+    with pytest.raises(SettingsError, match="name one or more, `model=`"):
+        writing_settings({})
+    with pytest.raises(InputError, match="the model openai/a is named twice"):
+        writing_settings({"model": ["openai/a@http://x/v1", "openai/a@http://y/v1"]})
+    named = writing_settings({"model": ["openai/a@http://x/v1", "mistral/b"]})
+    first, second = writers_of(named, 100)
+    assert (first.model, first.api_base, first.panel) == ("openai/a", "http://x/v1", ())
+    assert (second.model, second.api_base) == ("mistral/b", None)
+    assert first.max_reply_tokens == 400
+
+
+def test_a_listener_hears_what_is_under_way_and_what_it_costs(alpha, questions, tmp_path):
+    heard: list[Event] = []
+    settings = writing_settings({"model": f"openai/alpha@{alpha.base_url}"})
+    making = make_syntheses(
+        questions, tmp_path / "a.jsonl", settings, {}, Writing(), 5, bars(heard.append)
+    )
+    found = run_sync(making)
+    assert [event.phase for event in heard if event.phase] == ["openai/alpha writes"]
+    assert sum(event.n_records for event in heard) == 3
+    assert sum((event.usage for event in heard), Usage()) == found.usage
+    assert states_of(tmp_path / "a.jsonl").name == "a.jsonl.state.sqlite"

@@ -1,0 +1,47 @@
+"""A model that writes syntheses and rates them, and questions with papers, for several tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ragassay.prompts import load_prompts
+from ragassay.testing import Reply, ScriptedModel
+
+TASK = load_prompts().agents["synthesizer"].task
+PAPERS = [
+    {"title": "Trial", "abstract": "Drug A lowered blood pressure by 5 mmHg in adults."},
+    {"title": "Safety", "abstract": "Cough was seen in some patients."},
+]
+
+
+def writer(name: str) -> Reply:
+    """Writes a synthesis where it is asked for one, else rates: its own with 5, others' with 3."""
+
+    def reply(messages: Sequence[object], schema: object) -> dict[str, object]:
+        text = "\n".join(str(m["content"]) for m in messages)  # type: ignore[index]
+        if TASK[:40] in text:
+            return {"synthesis": f"By {name}: drug A helps [1].\n\nSome patients cough [2]."}
+        reason = "The answer names both findings of the papers."
+        return {"rating": 5 if f"By {name}:" in text else 3, "rationale": reason}
+
+    return reply
+
+
+def n_written(model: ScriptedModel) -> int:
+    """How many syntheses a model was asked for."""
+    return sum(TASK[:40] in str(request.messages) for request in model.requests)
+
+
+def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    """Write JSON lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def write_questions(path: Path) -> Path:
+    """Write YESciEval's file of questions: three with papers, one without."""
+    rows = [{"id": f"q{n}", "question": f"Does drug A help? {n}", "papers": PAPERS} for n in "123"]
+    return write_rows(path, [*rows, {"id": "q4", "question": "And drug B?", "papers": []}])
