@@ -49,7 +49,7 @@ from ragassay.settings import RESULT_FIELDS, Settings, load_settings
 
 @dataclass(frozen=True)
 class Given:
-    """What a toolbox is built from, besides the corpus: it can be sent to another machine.
+    """The arguments of a toolbox, besides the corpus: they can be sent to another machine.
 
     Attributes:
         settings: The settings.

@@ -88,7 +88,7 @@ class Syntheses:
 
     @property
     def fields(self) -> dict[str, object]:
-        """What came out, for a JSON object."""
+        """The outcome, for a JSON object."""
         return {
             "file": str(self.file),
             "n_questions": len(self.questions.records),

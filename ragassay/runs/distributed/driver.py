@@ -196,7 +196,7 @@ def given_of(tools: Toolbox) -> Any:
 
 
 def _future(reference: Any) -> asyncio.Future[Any]:
-    """Return the future of a reference; where nobody waits for it any more, its error is nobody's."""
+    """Return the future of a reference, whose error is nobody's once nobody waits for it."""
     future = asyncio.wrap_future(reference.future())
     future.add_done_callback(lambda one: one.cancelled() or one.exception())
     return future

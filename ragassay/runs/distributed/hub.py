@@ -1,4 +1,4 @@
-"""What the workers of a cluster share: finished verdicts, results, bounds of calls and money."""
+"""The hub of a cluster's workers: finished verdicts, results, bounds of calls and money."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragassay.runs.engine import Event
 
 @dataclass(frozen=True)
 class Parcel:
-    """What a worker has done since its last parcel.
+    """The work of a worker since its last parcel.
 
     Attributes:
         results: Evaluations and failures of records.

@@ -22,7 +22,7 @@ DELIVERY_S = 0.1
 
 
 class Outbox:
-    """What a worker has done and not yet delivered.
+    """The work of a worker that is not delivered yet.
 
     Args:
         hub: The actor of the hub.

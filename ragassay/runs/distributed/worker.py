@@ -19,7 +19,7 @@ from ragassay.settings import Settings
 
 @dataclass(frozen=True)
 class Work:
-    """What all shards of a run have in common.
+    """The common part of all shards of a run.
 
     Attributes:
         given: What the toolbox is built from.
