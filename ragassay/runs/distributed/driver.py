@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -111,23 +112,25 @@ class _Run:
     async def _send_verdicts(self, path: Path) -> None:
         with opened_cache(path) as cache:
             rows = cache.all_rows()
-            while some := [row for row, _ in zip(rows, range(N_ROWS), strict=False)]:
+            while some := list(itertools.islice(rows, N_ROWS)):
                 await self.hub.add_verdicts.remote(some)
 
     async def judge(self) -> None:
-        """Judge all shards."""
+        """Judge all shards; what was delivered is kept, also where that breaks off."""
         news = self._collecting()
-        while self.waiting or self.running:
-            while self.waiting and len(self.running) < self.cluster.n_workers:
-                self._send(self.waiting.popleft())
-            await asyncio.wait([news, *self.running], return_when=asyncio.FIRST_COMPLETED)
-            if news.done():
-                self._take(_result_of_hub(news))
-                news = self._collecting()
-            for ended in [future for future in self.running if future.done()]:
-                await self._end(ended)
-        self._take(_result_of_hub(await _ended(news)))  # it may have parcels that came last
-        self._take(await self.hub.collect.remote(0.0))
+        try:
+            while self.waiting or self.running:
+                while self.waiting and len(self.running) < self.cluster.n_workers:
+                    self._send(self.waiting.popleft())
+                await asyncio.wait([news, *self.running], return_when=asyncio.FIRST_COMPLETED)
+                if news.done():
+                    self._take(_result_of_hub(news))
+                    news = self._collecting()
+                for ended in [future for future in self.running if future.done()]:
+                    await self._end(ended)
+        finally:
+            self._take(_result_of_hub(await _ended(news)))  # it may have parcels that came last
+            self._take(await self.hub.collect.remote(0.0))
 
     def _collecting(self) -> asyncio.Future[list[Parcel]]:
         return _future(self.hub.collect.remote(COLLECT_S))

@@ -35,19 +35,19 @@ def n_verdicts(out: Path) -> int:
 def test_ctrl_c_ends_in_one_line_and_the_same_command_goes_on(tmp_path):
     pytest.importorskip("ray", reason="ragassay[ray] is not installed")
     out = tmp_path / "run"
-    with ScriptedModel(latency_s=0.3) as model:
+    with ScriptedModel(latency_s=1.0) as model:
         with subprocess.Popen(
             command(model, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as started:
             until = time.monotonic() + 300
-            while n_verdicts(out) < 8 and time.monotonic() < until:
-                time.sleep(0.2)
+            while model.n_requests < 12 and time.monotonic() < until:
+                time.sleep(0.1)
             os.kill(started.pid, signal.SIGINT)
             _, told = started.communicate(timeout=120)
         assert started.returncode == 130
         assert told.strip() == "stopped; the same command goes on from here"
         n_kept, n_asked = n_verdicts(out), model.n_requests
-        assert n_kept >= 8
+        assert n_kept >= 1
         done = subprocess.run(command(model, out), capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         n_all = 9 * len(SAMPLE.read_text(encoding="utf-8").splitlines())
