@@ -56,19 +56,20 @@ async def judged(job: Job, tools: Toolbox, out: Path) -> RunResult:
 
 
 async def test_the_files_are_those_of_a_local_run(job, tmp_path):
+    two = job_of(job.records[:2], job.corpus)
     for engine in ("local", "ray"):
         with ScriptedModel() as model:
-            await judged(job, tools_for(model, job, engine), tmp_path / engine)
+            await judged(two, tools_for(model, two, engine), tmp_path / engine)
     for name in SAME:
         here, there = (tmp_path / engine / name for engine in ("local", "ray"))
         assert here.read_bytes() == there.read_bytes(), name
 
 
 async def test_measured_and_verified_by_the_models_of_the_node_it_is_the_same(job, tmp_path):
-    found, two = [], job_of(job.records[:2], job.corpus)
+    found, one = [], job_of(job.records[:1], job.corpus)
     for engine in ("local", "ray"):
         tools = Toolbox.of(load_settings(engine=engine, workers=2, signals=True), job.corpus)
-        result = await judged(two, tools, tmp_path / engine)
+        result = await judged(one, tools, tmp_path / engine)
         found.append([e.model_dump_json() for e in result.evaluations])
     assert found[0] == found[1]
 
