@@ -24,7 +24,6 @@ from throughput import scripted_process
 JUDGES = (
     "openai/gpt-4.1-mini",
     "openai/gpt-4.1",
-    "anthropic/claude-haiku-4-5",
     "gemini/gemini-2.5-flash",
     "mistral/mistral-small-latest",
 )

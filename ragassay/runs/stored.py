@@ -13,6 +13,7 @@ import re
 import shutil
 import sqlite3
 import threading
+import uuid
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -31,8 +32,8 @@ PAUSE_S = 30.0
 LEFT = re.compile(r"\.lock$|^\.|\.partial$|-(wal|shm)$|^state\.sqlite")
 """Files that are of use on this machine alone."""
 
-SEEN = ".seen-at-the-address"
-"""Names and sizes of what this machine has last copied to the address."""
+WRITER = "writer.txt"
+"""Names the folder that has written to the address last."""
 
 
 def is_address(out: object) -> bool:
@@ -107,22 +108,24 @@ class Stored:
         self._copied: dict[str, tuple[int, int]] = {}
 
     def fetch(self) -> None:
-        """Bring the run here, unless what is here is what was last copied there, and more.
+        """Bring the run here, unless this folder has written there last: then it is ahead.
 
         Raises:
             InputError: The address cannot be read.
         """
         try:
-            there = self._there()
-            seen = self.folder / SEEN
-            if seen.is_file() and seen.read_text(encoding="utf-8") == there:
+            self._files.invalidate_cache()
+            own, theirs = self.folder / WRITER, f"{self._root}/{WRITER}"
+            is_there = self._files.exists(self._root)
+            last = self._files.cat_file(theirs) if self._files.exists(theirs) else b""
+            if own.is_file() and (not is_there or own.read_bytes() == last):
                 return
             if self.folder.exists():
                 shutil.rmtree(self.folder)
             self.folder.mkdir(parents=True)
-            if there:
+            if is_there:
                 self._files.get(f"{self._root}/", f"{self.folder}/", recursive=True)
-            seen.write_text(there, encoding="utf-8")
+            own.write_text(uuid.uuid4().hex, encoding="utf-8")
         except OSError as error:
             raise InputError(f"out: {self.address} cannot be read: {error}") from error
 
@@ -141,10 +144,10 @@ class Stored:
             StorageError: It cannot be written; the run is whole in the folder on this machine.
         """
         try:
+            self._copy_file(self.folder / WRITER)  # first: a kill half-way leaves this one ahead
             for path in sorted(self.folder.rglob("*")):
                 if path.is_file() and not LEFT.search(path.name):
                     self._copy_file(path)
-            (self.folder / SEEN).write_text(self._there(), encoding="utf-8")
         except OSError as error:
             raise StorageError(
                 f"out: {self.address} cannot be written: {error}; the run is in {self.folder}"
@@ -165,14 +168,6 @@ class Stored:
         if whole != path:
             whole.unlink()
         self._copied[name] = state
-
-    def _there(self) -> str:
-        """Return names and sizes of the files at the address; empty where there is nothing."""
-        self._files.invalidate_cache()
-        if not self._files.exists(self._root):
-            return ""
-        found = self._files.find(self._root, detail=True)
-        return "".join(f"{name} {found[name]['size']}\n" for name in sorted(found))
 
 
 def _snapshot(path: Path) -> Path:

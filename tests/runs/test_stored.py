@@ -46,7 +46,8 @@ def test_what_was_written_is_at_the_address_and_comes_back_on_another_machine(
         (options["out"] / "state.sqlite").touch()
         (options["out"] / ".lock").touch()
     there = tmp_path / "storage" / "run"
-    assert [p.name for p in there.rglob("*") if p.is_file()] == ["figures.csv"]
+    found = {p.name for p in there.rglob("*") if p.is_file()}
+    assert found == {"figures.csv", "writer.txt"}
     monkeypatch.setenv("RAGASSAY_CACHE_DIR", str(tmp_path / "another machine"))
     options = {"out": address}
     with stored(options):
@@ -59,6 +60,7 @@ def test_what_was_not_copied_before_a_kill_is_still_here(address, cache):
         (options["out"] / "evaluations.jsonl").write_text("1\n")
     place = Stored(address, cache / "runs")
     (place.folder / "evaluations.jsonl").write_text("1\n2\n")
+    (Path(address.removeprefix("file://")) / "half of a copy").touch()
     place.fetch()
     assert (place.folder / "evaluations.jsonl").read_text() == "1\n2\n"
 
@@ -67,7 +69,10 @@ def test_what_another_machine_has_done_since_takes_the_place_of_what_is_here(add
     options = {"out": address}
     with stored(options):
         (options["out"] / "evaluations.jsonl").write_text("1\n")
-    (Path(address.removeprefix("file://")) / "evaluations.jsonl").write_text("1\n2\n3\n")
+    other = Stored(address, cache / "another machine")
+    other.fetch()
+    (other.folder / "evaluations.jsonl").write_text("1\n2\n3\n")
+    other.copy()
     place = Stored(address, cache / "runs")
     place.fetch()
     assert (place.folder / "evaluations.jsonl").read_text() == "1\n2\n3\n"
