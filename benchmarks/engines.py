@@ -5,7 +5,9 @@
     python benchmarks/engines.py --rpm 3000                  # three workers, 50 calls a second
 
 The answers are the sample's, each with a question of its own. Each run of the first has a process
-of its own, and so has the scripted model. Ideal: calls * latency / width.
+of its own, and so has the scripted model of the first two. Ideal: calls * latency / width.
+The second has the replies name their request, and reads the folder's verdicts before each kill:
+`asked_again_on_disk` counts the requests that came later than a reading that found their verdict.
 """
 
 from __future__ import annotations
@@ -21,15 +23,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from named_model import OnDisk, named_model
 from throughput import SAMPLE, scripted_process
 
 SAME = ("evaluations.jsonl", "summary.json", "run.json", "report.md", "report.html")
-SETTLED_S = 1.0
-"""An answer that has come so long before a kill is on disk."""
 
 
 def job_of_many(n: int) -> Any:
@@ -106,50 +108,68 @@ def side_by_side(given: argparse.Namespace) -> None:
             print(json.dumps({"answers": n, "same_files": all(same), "report_mb": page / 1e6}))
 
 
+@dataclass
+class Killer:
+    """Kills a worker again and again, and notes before each kill what is on disk.
+
+    Attributes:
+        for_s: How long it kills from when the first worker judges.
+        on_disk: When a reading first found a request's verdict on disk, by the request's key.
+    """
+
+    every_s: float
+    for_s: float
+    disk: OnDisk
+    n_kills: int = 0
+    on_disk: dict[str, float] = field(default_factory=dict)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def kill_on(self) -> None:
+        while not self.ended.wait(0.5) and not workers_of("judge_shard"):
+            pass
+        started = time.monotonic()
+        while not self.ended.wait(self.every_s) and time.monotonic() - started <= self.for_s:
+            if pids := workers_of("judge_shard"):
+                self.read()
+                os.kill(pids[0], signal.SIGKILL)
+                self.n_kills += 1
+                after = time.monotonic() - started
+                print(f"kill after {after:.0f} s: {len(self.on_disk)} on disk", file=sys.stderr)
+
+    def read(self) -> None:
+        found = self.disk.new()
+        self.on_disk = dict.fromkeys(found, time.monotonic()) | self.on_disk
+
+
 def killed(given: argparse.Namespace) -> None:
     """Kill a worker again and again while a run goes on; count what was lost and asked again."""
-    from ragassay.testing import ScriptedModel
-
-    kills: list[float] = []
-    ended = threading.Event()
-
-    def kill_on() -> None:
-        while not ended.wait(given.kill_every):
-            if kills and time.monotonic() - started > given.seconds:
-                return
-            pids = workers_of("judge_shard")
-            if pids:
-                kills.append(time.monotonic())
-                os.kill(pids[0], signal.SIGKILL)
-
-    n = given.answers[0]
-    with ScriptedModel(latency_s=given.latency) as model, tempfile.TemporaryDirectory() as out:
+    with named_model(given.latency) as (url, came), tempfile.TemporaryDirectory() as out:
+        verdicts = Path(out) / "verdicts.sqlite"
+        killer = Killer(given.kill_every, given.seconds, OnDisk(verdicts))
+        thread = threading.Thread(target=killer.kill_on)
+        given.url, given.out = url, out
         started = time.monotonic()
-        killer = threading.Thread(target=kill_on, daemon=True)
-        killer.start()
-        options = {"engine": "ray", "workers": given.workers}
-        given.url, given.out = model.base_url, out
-        result = evaluated_by(given, options)
+        thread.start()
+        try:
+            result = evaluated_by(given, {"engine": "ray", "workers": given.workers})
+        finally:
+            killer.ended.set()
+            thread.join()
         wall = time.monotonic() - started
-        ended.set()
-        requests = model.requests
-    came: dict[str, float] = {}
-    asked_again = 0
-    for request in requests:
-        on_disk_by = came.setdefault(request.key, request.received_s + given.latency + SETTLED_S)
-        kill_before = [kill for kill in kills if kill < request.received_s]
-        if request.attempt > 1 and kill_before and on_disk_by < max(kill_before):
-            asked_again += 1
-    repeated = sum(n - 1 for n in Counter(request.key for request in requests).values())
+        requests, at_the_end = came(), OnDisk(verdicts).new()
+    never = float("inf")
     row = {
-        "answers": n,
+        "answers": given.answers[0],
         "wall_s": round(wall, 1),
-        "kills": len(kills),
+        "kills": killer.n_kills,
         "evaluations": len(result.evaluations),
         "failures": len(result.failures),
         "calls": len(requests),
-        "asked_again_under_way": repeated - asked_again,
-        "asked_again_on_disk": asked_again,
+        "asked_again": len(requests) - len({key for key, _ in requests}),
+        "asked_again_on_disk": sum(at > killer.on_disk.get(key, never) for key, at in requests),
+        "seen_on_disk_at_kills": len(killer.on_disk),
+        "lost_from_disk": len(killer.on_disk.keys() - at_the_end),
+        "never_on_disk": len({key for key, _ in requests} - at_the_end),
     }
     print(json.dumps(row))
 
