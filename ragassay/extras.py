@@ -11,7 +11,7 @@ EXTRAS = {
     "local": ("accelerate", "gguf", "llguidance", "peft"),
     "optimize": ("optuna",),
     "plots": ("matplotlib",),
-    "ray": ("ray",),
+    "ray": ("grpc", "ray"),
     "server": ("prometheus_client",),
     "similarity": ("bert_score", "jiwer", "nltk", "ot", "rouge_score", "sacrebleu"),
     "tables": ("openpyxl", "pandas", "pyarrow"),

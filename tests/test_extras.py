@@ -21,6 +21,7 @@ from ragassay.extras import EXTRAS, need
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MODULES = {
+    "grpcio": "grpc",
     "opensearch_py": "opensearchpy",
     "opentelemetry_exporter_otlp_proto_http": "opentelemetry.exporter.otlp.proto.http",
     "opentelemetry_sdk": "opentelemetry.sdk",
@@ -30,7 +31,7 @@ ALSO_BASE = {"nltk"}
 """TextBlob brings it."""
 
 ABSENT = {module for modules in EXTRAS.values() for module in modules} - ALSO_BASE
-BROUGHT = {"PIL", "boto3", "datasets", "grpc", "kubernetes", "onnxruntime", "sqlalchemy"}
+BROUGHT = {"PIL", "boto3", "datasets", "kubernetes", "onnxruntime", "sqlalchemy"}
 """What others bring, or nobody asks for."""
 
 

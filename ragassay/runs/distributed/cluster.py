@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -45,10 +46,10 @@ def opened_cluster(address: str, n_workers: int) -> Iterator[Cluster]:
         n_workers: Workers at a time; 0 for one a core.
 
     Raises:
-        ExtraError: Ray is not installed.
+        ExtraError: Ray is not installed, or what its client needs.
         SettingsError: There is no cluster at the address.
     """
-    need(*EXTRAS["ray"])
+    need(*EXTRAS["ray"] if address.startswith("ray://") else ["ray"])
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
@@ -68,9 +69,14 @@ def _connect(ray: Any, address: str, n_workers: int) -> None:
     if address == "local":
         given |= {"num_cpus": n_workers or None, "include_dashboard": False}
     try:
-        ray.init(**given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the error says the same
+            ray.init(**given)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise SettingsError(f"address: there is no Ray cluster at {address}: {error}") from error
+        raise SettingsError(
+            f"address: there is no Ray cluster at {address}, or it asks for a token (set "
+            f"RAY_AUTH_MODE=token): {error}"
+        ) from error
 
 
 @dataclass(frozen=True)
