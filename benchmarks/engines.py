@@ -24,6 +24,7 @@ import tempfile
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -178,8 +179,12 @@ def workers_of(task: str) -> list[int]:
     """Return the processes of this one's cluster that run a task."""
     import psutil
 
-    found = psutil.Process().children(recursive=True)
-    return [p.pid for p in found if any(f"ray::{task}" in part for part in p.cmdline())]
+    found: list[int] = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it has ended
+            if any(f"ray::{task}" in part for part in process.cmdline()):
+                found.append(process.pid)
+    return found
 
 
 def bounded(given: argparse.Namespace) -> None:
