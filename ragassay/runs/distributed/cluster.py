@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,13 +138,16 @@ class Cluster:
         return judge.remote(work, records, hub, is_repeated=is_repeated)
 
     def stop(self, references: Sequence[Any], actors: Sequence[Any]) -> None:
-        """Stop workers and actors of a run."""
+        """Stop workers and actors of a run, where the cluster is still there."""
         import ray
 
-        for reference in references:
-            ray.cancel(reference, force=True)
-        for actor in actors:
-            ray.kill(actor)
+        if not ray.is_initialized():
+            return  # the connection was lost: the next call would start a cluster here
+        with suppress(ConnectionError):  # it is lost just now, or the client does not know yet
+            for reference in references:
+                ray.cancel(reference, force=True)
+            for actor in actors:
+                ray.kill(actor)
 
 
 def _on_node(node: str) -> Any:

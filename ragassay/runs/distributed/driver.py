@@ -51,7 +51,7 @@ async def judge_in_cluster(
         ExtraError: Ray is not installed.
         SettingsError: There is no such cluster, or a worker has another ragassay.
         FatalModelError: The judge is unavailable, or the money is spent.
-        StorageError: What is finished cannot be stored, or the hub was lost.
+        StorageError: What is finished cannot be stored, or the hub or the cluster was lost.
     """
     if not records:
         return
@@ -61,6 +61,8 @@ async def judge_in_cluster(
         try:
             await run.start(records)
             await run.judge()
+        except ConnectionError as error:  # Ray's client: a machine of the cluster has none
+            raise _lost_cluster() from error
         finally:
             run.stop()
 
@@ -229,6 +231,13 @@ def _cause(error: Any) -> BaseException:
     if isinstance(found, RayActorError):
         return _lost_hub()
     return found if isinstance(found, RagassayError) else error
+
+
+def _lost_cluster() -> StorageError:
+    return StorageError(
+        "the connection to the cluster was lost: what had arrived here is kept, and the same "
+        "command goes on from there"
+    )
 
 
 def _lost_hub() -> StorageError:

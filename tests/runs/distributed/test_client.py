@@ -77,7 +77,15 @@ def children_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 def workers_of(head: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """The processes of a cluster that judge."""
-    return [p for p in children_of(head) if any("ray::judge_shard" in x for x in p.cmdline())]
+    return [process for process in children_of(head) if "ray::judge_shard" in command_of(process)]
+
+
+def command_of(process: psutil.Process) -> str:
+    """Its command line; empty where it has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
 
 
 def wait_for(happens: Callable[[], object], *processes: subprocess.Popen[bytes]) -> None:
@@ -157,4 +165,22 @@ def test_a_killed_worker_costs_what_it_had_under_way(head, whole, tmp_path):
             _, told = driver.communicate(timeout=600)
         assert driver.returncode == 0, told
         assert n_verdicts(tmp_path) == N_CALLS
+    assert_same(tmp_path, whole)
+
+
+def test_a_lost_connection_is_told_and_the_same_command_goes_on(head, whole, tmp_path):
+    cluster, address = head
+    with ScriptedModel(latency_s=0.5) as model:
+        words = command(model, tmp_path, "--engine", "ray", "--address", address)
+        with running(words) as driver:
+            wait_for(lambda: n_verdicts(tmp_path) >= 9, driver)
+            for process in children_of(cluster):
+                if "--mode=specific-server" in command_of(process):
+                    process.kill()
+            _, told = driver.communicate(timeout=600)
+        assert driver.returncode == 1
+        assert b"error: the connection to the cluster was lost" in told
+        assert b"Traceback" not in told
+        assert n_verdicts(tmp_path) < N_CALLS, "it was under way"
+        finish(words)
     assert_same(tmp_path, whole)
