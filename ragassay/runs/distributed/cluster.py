@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragassay.models.adapters import Adapter
     from ragassay.models.embeddings import Encoded
-    from ragassay.models.entailment import Pair
+    from ragassay.models.hosting import Recipe
     from ragassay.models.local.engine import Prompt, Reply
     from ragassay.records import Record
 
@@ -115,11 +114,17 @@ class Cluster:
             "max_restarts": -1,
             "max_task_retries": -1,
         }
-        nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+        n_cores = {
+            node["NodeID"]: max(1, int(node["Resources"].get("CPU", 1)))
+            for node in ray.nodes()
+            if node["Alive"]
+        }
         return ClusterModels(
             {
-                node: host.options(**options, scheduling_strategy=_on_node(node)).remote()
-                for node in nodes
+                node: host.options(
+                    **options, **_on_cores(n), scheduling_strategy=_on_node(node)
+                ).remote()
+                for node, n in n_cores.items()
             }
         )
 
@@ -147,6 +152,11 @@ def _on_node(node: str) -> Any:
     return NodeAffinitySchedulingStrategy(node_id=node, soft=False)
 
 
+def _on_cores(n_cores: int) -> dict[str, Any]:
+    """Have an actor compute on so many cores, as a local run does: Ray gives it one."""
+    return {"runtime_env": {"env_vars": {"OMP_NUM_THREADS": str(n_cores)}}}
+
+
 @dataclass(frozen=True)
 class ClusterModels:
     """The models of a worker's node; of another one where its own node has none yet.
@@ -166,27 +176,30 @@ class ClusterModels:
 
     def encode(self, embedder: str, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """Return a vector for each text."""
-        import ray
-
-        return ray.get(self._host.encode.remote(embedder, texts))
+        return _got(self._host.encode.remote(embedder, texts))
 
     def encode_tokens(self, embedder: str, texts: Sequence[str]) -> list[Encoded]:
         """Return each text's vector and those of its tokens."""
-        import ray
+        return _got(self._host.encode_tokens.remote(embedder, texts))
 
-        return ray.get(self._host.encode_tokens.remote(embedder, texts))
-
-    def compare(
-        self, adapter: Adapter, cache_dir: Path, pairs: Sequence[Pair]
-    ) -> NDArray[np.float64]:
-        """Return the probabilities of an adapted verifier, shape (n_pairs, 3)."""
-        import ray
-
-        return ray.get(self._host.compare.remote(adapter, cache_dir, pairs))
+    def compute(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Any:
+        """Return what a model's method returns."""
+        return _got(self._host.compute.remote(recipe, method, given))
 
     def reply(self, model: str, cache_dir: Path, dtype: str, prompt: Prompt) -> Future[Reply]:
         """Return what the local judge will reply."""
         return self._host.answer.remote(model, cache_dir, dtype, prompt).future()
+
+
+def _got(reference: Any) -> Any:
+    """Return the outcome of a call of a node's models; its error is the one of a local run."""
+    import ray
+    from ray.exceptions import RayTaskError
+
+    try:
+        return ray.get(reference)
+    except RayTaskError as error:
+        raise (error.cause or error) from None
 
 
 def work_settings(work: Work, n_workers: int) -> Work:

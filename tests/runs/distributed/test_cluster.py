@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from tiny_verifiers import tiny_alignscore, tiny_inference
 
 import ragassay
 from ragassay.errors import BudgetError, FatalModelError
@@ -70,6 +71,21 @@ async def test_measured_and_verified_by_the_models_of_the_node_it_is_the_same(jo
     for engine in ("local", "ray"):
         tools = Toolbox.of(load_settings(engine=engine, workers=2, signals=True), job.corpus)
         result = await judged(one, tools, tmp_path / engine)
+        found.append([e.model_dump_json() for e in result.evaluations])
+    assert found[0] == found[1]
+
+
+async def test_verifiers_that_are_named_are_those_of_the_node_and_it_is_the_same(job, tmp_path):
+    found, two = [], job_of(job.records[:2], job.corpus)
+    checkpoint, base = tiny_alignscore(tmp_path)
+    named = {
+        "verifier": tiny_inference(tmp_path / "nli"),
+        "correctness": f"alignscore:{checkpoint}@{base}",
+        "only": ("citations", "correctness"),
+    }
+    for engine in ("local", "ray"):
+        tools = Toolbox.of(load_settings(engine=engine, workers=2, **named), job.corpus)
+        result = await judged(two, tools, tmp_path / engine)
         found.append([e.model_dump_json() for e in result.evaluations])
     assert found[0] == found[1]
 
