@@ -117,7 +117,7 @@ def killed(given: argparse.Namespace) -> None:
         while not ended.wait(given.kill_every):
             if kills and time.monotonic() - started > given.seconds:
                 return
-            pids = workers_of("judge_shard")
+            pids = workers_of("work_on_shard")
             if pids:
                 kills.append(time.monotonic())
                 os.kill(pids[0], signal.SIGKILL)

@@ -16,7 +16,7 @@ from ragassay.model_names import is_local
 from ragassay.models.hosting import OwnModels
 from ragassay.models.limiter import RunLimiter
 from ragassay.runs.distributed.hub import Hub
-from ragassay.runs.distributed.worker import Work, judge_shard
+from ragassay.runs.distributed.worker import Work, work_on_shard
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +77,7 @@ class Cluster:
     """A cluster that this process has joined.
 
     Attributes:
-        n_workers: Workers that judge at the same time.
+        n_workers: Workers that work at the same time.
     """
 
     n_workers: int
@@ -86,7 +86,7 @@ class Cluster:
         """Start the hub, beside the driver where the cluster has its machine.
 
         Args:
-            path: The file of verdicts; None where there is no folder.
+            path: The file of finished rows; None where there is none.
             limiter: Bounds the calls of all workers.
         """
         import ray
@@ -129,12 +129,12 @@ class Cluster:
         )
 
     def send(self, work: Any, records: Sequence[Record], hub: Any, *, is_repeated: bool) -> Any:
-        """Have a worker judge records; return the reference to its end."""
+        """Have a worker work on records; return the reference to its end."""
         import ray
 
         task: Any = ray.remote
-        judge = task(judge_shard).options(num_cpus=1, max_retries=0)
-        return judge.remote(work, records, hub, is_repeated=is_repeated)
+        working = task(work_on_shard).options(num_cpus=1, max_retries=0)
+        return working.remote(work, records, hub, is_repeated=is_repeated)
 
     def stop(self, references: Sequence[Any], actors: Sequence[Any]) -> None:
         """Stop workers and actors of a run."""

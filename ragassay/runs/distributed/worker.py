@@ -1,4 +1,4 @@
-"""Judge a shard of records in a worker of the cluster, with the graphs of a local run."""
+"""Work on a shard of records in a worker of the cluster, with the graphs of a local run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ragassay.evaluators.toolbox import Given, Toolbox
 from ragassay.models.hosting import ModelHost, hosted
 from ragassay.records import Record
 from ragassay.retrievers.literature import Literature
+from ragassay.runs.distributed.kinds import Kind
 from ragassay.runs.distributed.shared import Outbox, SharedCache, SharedLimiter
-from ragassay.runs.engine import judge_here
 from ragassay.settings import Settings
 
 
@@ -22,15 +22,17 @@ class Work:
     """The common part of all shards of a run.
 
     Attributes:
+        kind: What is done with the records.
         given: What the toolbox is built from.
         settings: The settings that it is used with.
         corpus: Where literature is looked up.
-        identity: The identity of the driver's toolbox.
+        identity: The work's identity at the driver.
         is_bounded: Whether each call is admitted by the hub.
-        has_verdicts: Whether an earlier start has left verdicts.
+        has_verdicts: Whether an earlier start has left verdicts, or other rows.
         host: The models of the worker's node; None where each worker loads its own.
     """
 
+    kind: Kind
     given: Given
     settings: Settings
     corpus: Literature
@@ -40,8 +42,8 @@ class Work:
     host: ModelHost | None = None
 
 
-def judge_shard(work: Work, records: Sequence[Record], hub: Any, *, is_repeated: bool) -> None:
-    """Judge records and deliver their results to the hub.
+def work_on_shard(work: Work, records: Sequence[Record], hub: Any, *, is_repeated: bool) -> None:
+    """Bring records to their ends and deliver their results to the hub.
 
     Args:
         work: What all shards of the run have in common.
@@ -56,22 +58,22 @@ def judge_shard(work: Work, records: Sequence[Record], hub: Any, *, is_repeated:
     """
     outbox = Outbox(hub)
     cache = SharedCache(hub, outbox, asks=is_repeated or work.has_verdicts)
-    asyncio.run(_judge(work, records, hub, outbox, cache))
+    asyncio.run(_work_on(work, records, hub, outbox, cache))
 
 
-async def _judge(
+async def _work_on(
     work: Work, records: Sequence[Record], hub: Any, outbox: Outbox, cache: SharedCache
 ) -> None:
     limiter = SharedLimiter(hub) if work.is_bounded else outbox.limiter
     with hosted(work.host):
         tools = replace(_built(work), settings=work.settings)
-        if tools.identity != work.identity:
+        if work.kind.identity(tools) != work.identity:
             raise SettingsError(
-                "a worker would judge by another identity than the driver: install the same "
+                "a worker would work by another identity than the driver: install the same "
                 "ragassay, with the same models and the same files, on all machines"
             )
         async with outbox.opened():
-            await judge_here(records, tools, outbox.keep, outbox.listen, cache, limiter=limiter)
+            await work.kind.work(records, tools, outbox, cache, limiter)
 
 
 _BUILT: dict[str, Toolbox] = {}
