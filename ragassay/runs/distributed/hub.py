@@ -17,7 +17,7 @@ from ragassay.runs.engine import Event
 
 
 class Result(Protocol):
-    """What a record came to: an evaluation, a synthesis, a failure."""
+    """The outcome of a record: an evaluation, a synthesis, a failure."""
 
     @property
     def record_id(self) -> str:

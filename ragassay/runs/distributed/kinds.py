@@ -1,4 +1,4 @@
-"""What the workers of a cluster do with records: judge answers, or write syntheses."""
+"""The kinds of work of a cluster: answers are judged, or syntheses are written."""
 
 from __future__ import annotations
 
