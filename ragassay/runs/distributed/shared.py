@@ -149,7 +149,8 @@ class SharedLimiter:
 
     async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
         """Count what an admitted call has cost."""
-        self._hub.settle.remote(cost_usd, n_tokens)
+        # Waited for: an actor of coroutines may take the next question of this worker before it.
+        await self._hub.settle.remote(cost_usd, n_tokens)
 
     async def n_tokens(self) -> int:
         """Return how many tokens the calls of all workers took."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import uuid4
 
 from ragassay.errors import SettingsError
 from ragassay.evaluators.toolbox import Given, Toolbox
@@ -30,6 +31,7 @@ class Work:
         is_bounded: Whether each call is admitted by the hub.
         has_verdicts: Whether an earlier start has left verdicts, or other rows.
         host: The models of the worker's node; None where each worker loads its own.
+        run: The run's own name: a process may serve several runs of one identity.
     """
 
     kind: Kind
@@ -40,6 +42,7 @@ class Work:
     is_bounded: bool
     has_verdicts: bool
     host: ModelHost | None = None
+    run: str = field(default_factory=lambda: uuid4().hex)
 
 
 def work_on_shard(work: Work, records: Sequence[Record], hub: Any, *, is_repeated: bool) -> None:
@@ -81,9 +84,8 @@ _BUILT: dict[str, Toolbox] = {}
 
 def _built(work: Work) -> Toolbox:
     """Return the toolbox of a run, built once a process."""
-    name = f"{work.identity} {work.given.settings.model_dump_json()}"
-    if name not in _BUILT:
+    if work.run not in _BUILT:
         _BUILT.clear()
         given = work.given
-        _BUILT[name] = Toolbox.of(given.settings, work.corpus, given.evaluators, given.rubrics)
-    return _BUILT[name]
+        _BUILT[work.run] = Toolbox.of(given.settings, work.corpus, given.evaluators, given.rubrics)
+    return _BUILT[work.run]
