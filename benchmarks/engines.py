@@ -126,11 +126,11 @@ class Killer:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def kill_on(self) -> None:
-        while not self.ended.wait(0.5) and not workers_of("judge_shard"):
+        while not self.ended.wait(0.5) and not workers_of("work_on_shard"):
             pass
         started = time.monotonic()
         while not self.ended.wait(self.every_s) and time.monotonic() - started <= self.for_s:
-            if pids := workers_of("judge_shard"):
+            if pids := workers_of("work_on_shard"):
                 self.read()
                 os.kill(pids[0], signal.SIGKILL)
                 self.n_kills += 1

@@ -196,13 +196,13 @@ class Settings(BaseSettings):
     max_usd: float | None = Field(
         default=None,
         gt=0,
-        description="Stop before the run costs more, by LiteLLM's price list; what is judged is "
+        description="Stop before the run costs more, by LiteLLM's price list; what is done is "
         "kept, and the same command with more goes on from there.",
     )
     engine: EngineName = Field(
         default="local",
-        description="Where answers are judged: in this process (local), or by the workers of a Ray "
-        "cluster (ray).",
+        description="Where answers are judged or written: in this process (local), or by the "
+        "workers of a Ray cluster (ray).",
     )
     address: str = Field(
         default="local",
@@ -213,8 +213,8 @@ class Settings(BaseSettings):
     workers: int = Field(
         default=0,
         ge=0,
-        description="Processes of a Ray cluster that judge answers; 0 takes one for each of its "
-        "cores. They share the concurrent calls of a judge among them.",
+        description="Processes of a Ray cluster that work; 0 takes one for each of its cores. "
+        "They share the concurrent calls of a judge among them.",
     )
     timeout_s: float = Field(default=600.0, gt=0, description="Longest wait for one call.")
     max_attempts: int = Field(

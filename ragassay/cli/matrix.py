@@ -225,7 +225,8 @@ def _check(asked: _Asked, options: EvaluateKeywords) -> None:
 
 
 def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
-    chosen = {key: options.get(key) for key in ("api_base", "concurrency")}
+    bounds = ("concurrency", "max_rpm", "max_usd", "engine", "address", "workers")
+    chosen = {key: options.get(key) for key in ("api_base", *bounds)}
     return settings_of({"model": [name]} | chosen | more, spelled="flag")
 
 

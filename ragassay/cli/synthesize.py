@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     EvaluateKeywords,
     *("corpus", "search", "embedder", "questions", "column_map"),
     *("limit", "concurrency", "retry_failed"),
+    *("max_rpm", "max_usd", "engine", "address", "workers"),
 )
 def synthesize(
     queries: Annotated[
@@ -79,6 +80,9 @@ def synthesize(
     written is not paid for again when models or questions are added. What failed is named, and
     tried again with --retry-failed.
 
+    With --engine ray, the workers of a Ray cluster write: the file is the same, and either engine
+    goes on with what the other has left. Papers are searched for by this process.
+
     For example:
 
       ragassay synthesize questions.jsonl --model openai/gpt-4.1-mini --model mistral/mistral-small
@@ -88,6 +92,8 @@ def synthesize(
 
       ragassay synthesize questions.jsonl --model hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
       --model openai/gpt-4.1-mini --limit 20 --dry-run
+
+      ragassay synthesize questions.jsonl --model openai/gpt-4.1-mini --engine ray --workers 4
 
       ragassay similarity answers.jsonl
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import dspy
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -21,14 +20,11 @@ from ragassay.retrievers.passages import condense
 SynthesisGraph = CompiledStateGraph[SynthesisState, Toolbox, SynthesisJob, SynthesisText]
 
 
-def build_synthesis_graph(
-    max_attempts: int = 5, checkpointer: BaseCheckpointSaver[Any] | None = None
-) -> SynthesisGraph:
+def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
     """Compile the graph.
 
     Args:
         max_attempts: Most attempts of a model call that fails for a temporary reason.
-        checkpointer: Stores states: needed to resume after a kill.
     """
     builder = StateGraph(
         SynthesisState,
@@ -45,7 +41,7 @@ def build_synthesis_graph(
     )
     builder.add_edge(START, "write_synthesis")
     builder.add_edge("write_synthesis", END)
-    return builder.compile(checkpointer=checkpointer, name="write_synthesis")
+    return builder.compile(name="write_synthesis")
 
 
 async def write_synthesis(state: SynthesisState, runtime: Runtime[Toolbox]) -> dict[str, Any]:

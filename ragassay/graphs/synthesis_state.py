@@ -59,4 +59,4 @@ class SynthesisText:
 
 
 SERIALIZED_TYPES: tuple[type, ...] = (SynthesisJob, SynthesisState, SynthesisText)
-"""Our types that a checkpoint may contain, besides the records."""
+"""Our types that kept work may contain, besides the records: a finished synthesis is the last."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ragassay.models.hosting import computed_by_host
 from ragassay.models.hub import loading
 from ragassay.models.text2text import Prompt, cut
 
@@ -26,9 +27,11 @@ class CausalText:
 
     def __init__(self, name: str, n_tokens: int) -> None:
         self.name, self._n_tokens = name, n_tokens
+        self.made_of = (name, n_tokens)
         self._loaded: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
+    @computed_by_host
     def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
         """Return the probability that a reply starts with a word, shape (n_prompts, n_words).
 

@@ -214,7 +214,7 @@ class JudgeLM(dspy.LM):
         try:
             yield paid
         finally:
-            await limiter.settle(paid.usage.cost_usd)
+            await limiter.settle(paid.usage.cost_usd, paid.usage.n_tokens)
 
     async def _hold(self, error: Exception) -> None:
         """Pause all calls to the endpoint for as long as it asks."""

@@ -1,27 +1,42 @@
-"""Models that another process holds: embedders, adapted verifiers and the local judge.
+"""Models that another process holds: embedders, verifiers, graders and the local judge.
 
 A worker of a cluster has none of its own: one process a machine holds each model once, for all of
-its workers. What they compute is the same: one text, one pair or one prompt at a time.
+its workers. What they compute is the same: what a method is given is computed as it is here.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragassay.models.adapters import Adapter
     from ragassay.models.embeddings import Embedder, Encoded
-    from ragassay.models.entailment import Pair
     from ragassay.models.local.batcher import Batcher
     from ragassay.models.local.engine import Prompt, Reply
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A model, told to another process.
+
+    Attributes:
+        kind: Its class.
+        given: The arguments that it is made with.
+    """
+
+    kind: type
+    given: tuple[Hashable, ...]
 
 
 class ModelHost(Protocol):
@@ -35,10 +50,8 @@ class ModelHost(Protocol):
         """Return each text's vector and those of its tokens."""
         ...
 
-    def compare(
-        self, adapter: Adapter, cache_dir: Path, pairs: Sequence[Pair]
-    ) -> NDArray[np.float64]:
-        """Return the probabilities of an adapted verifier, shape (n_pairs, 3)."""
+    def compute(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Any:
+        """Return what a model's method returns; see `computed_by_host`."""
         ...
 
     def reply(self, model: str, cache_dir: Path, dtype: str, prompt: Prompt) -> Future[Reply]:
@@ -65,6 +78,23 @@ def hosted(host: ModelHost | None) -> Iterator[None]:
         _HOST = before
 
 
+def computed_by_host(method: Method) -> Method:
+    """Have a model's method computed by the process that holds models, where there is one.
+
+    It takes its arguments by position. The model's attribute `made_of` has the arguments that it is
+    made with there.
+    """
+
+    @functools.wraps(method)
+    def computed(self: Any, *given: Any) -> Any:
+        host = current_host()
+        if host is None:
+            return method(self, *given)
+        return host.compute(Recipe(type(self), self.made_of), method.__name__, given)
+
+    return cast(Method, computed)
+
+
 class OwnModels:
     """The models of this process, for others: it fulfils `ModelHost`."""
 
@@ -76,13 +106,9 @@ class OwnModels:
         """Return each text's vector and those of its tokens."""
         return _embedder(embedder).encode_tokens(texts)
 
-    def compare(
-        self, adapter: Adapter, cache_dir: Path, pairs: Sequence[Pair]
-    ) -> NDArray[np.float64]:
-        """Return the probabilities of an adapted verifier, shape (n_pairs, 3)."""
-        from ragassay.models.verifiers import adapted_verifier
-
-        return adapted_verifier(adapter, cache_dir).probabilities(pairs)
+    def compute(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Any:
+        """Return what a model's method returns; the model is made at its first call."""
+        return getattr(_made(recipe.kind, *recipe.given), method)(*given)
 
     def reply(self, model: str, cache_dir: Path, dtype: str, prompt: Prompt) -> Future[Reply]:
         """Return what the local judge will reply; prompts that wait together form a batch."""
@@ -93,15 +119,29 @@ class OwnModels:
         return self.reply(model, cache_dir, dtype, prompt).result()
 
 
-@functools.cache
+_MAKING = threading.Lock()
+_MADE: dict[tuple[Hashable, ...], Any] = {}
+
+
+def _made(kind: Callable[..., Any], *given: Hashable) -> Any:
+    """Return a model, made once a process, however many threads ask for it at once."""
+    with _MAKING:
+        if (kind, *given) not in _MADE:
+            _MADE[kind, *given] = kind(*given)
+        return _MADE[kind, *given]
+
+
 def _embedder(name: str) -> Embedder:
     from ragassay.models.embeddings import Embedder
 
-    return Embedder(name)
+    return _made(Embedder, name)
 
 
-@functools.cache
 def _batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
+    return _made(_new_batcher, model, cache_dir, dtype)
+
+
+def _new_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
     from ragassay.models.local.batcher import Batcher
     from ragassay.models.local.provider import load_engine
 

@@ -30,8 +30,12 @@ class Limiter(Protocol):
         """
         ...
 
-    async def settle(self, cost_usd: float | None) -> None:
+    async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
         """Count what an admitted call has cost; None where its price is unknown."""
+        ...
+
+    async def n_tokens(self) -> int:
+        """Return how many tokens were sent and received, in this start of the run."""
         ...
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
@@ -55,7 +59,8 @@ class RunLimiter:
         self.spent_usd: float | None = 0.0
         self._gap_s = 60 / (HEADROOM * max_rpm) if max_rpm else 0.0
         self._max_usd = max_usd
-        self._n_settled = self._n_under_way = 0
+        self._n_settled = self._n_under_way = self._n_tokens = 0
+        self._settled_usd = 0.0
         self._next: dict[str, float] = {}
         self._paused: dict[str, float] = {}
 
@@ -80,11 +85,17 @@ class RunLimiter:
         finally:
             self._n_under_way -= not is_admitted
 
-    async def settle(self, cost_usd: float | None) -> None:
+    async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
         """Count what an admitted call has cost."""
         self._n_under_way -= 1
+        self._n_tokens += n_tokens
         self._n_settled += cost_usd != 0.0  # what failed, or runs here, says nothing of a price
+        self._settled_usd += cost_usd or 0.0
         self.count(cost_usd)
+
+    async def n_tokens(self) -> int:
+        """Return how many tokens the settled calls took."""
+        return self._n_tokens
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
         """Admit no call to an endpoint for so many seconds."""
@@ -120,7 +131,7 @@ class RunLimiter:
             return
         if self.spent_usd is None:
             raise BudgetError("max_usd: the price of a judge is not known; leave the bound out")
-        mean = self.spent_usd / self._n_settled if self._n_settled else 0.0
+        mean = self._settled_usd / self._n_settled if self._n_settled else 0.0
         if self.spent_usd + mean * (self._n_under_way + 1) > self._max_usd:
             raise BudgetError(
                 f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent; nothing is "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import SettingsError
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, Pair
+from ragassay.models.hosting import computed_by_host
 from ragassay.models.hub import check_hub, loading
 from ragassay.models.quiet import quiet_loading
 
@@ -42,7 +43,7 @@ class NliModel:
         with quiet_loading():
             config: Any = AutoConfig.from_pretrained(name, trust_remote_code=False)
         labels: Mapping[int, str] = config.id2label
-        self.name, self.digest = name, ""
+        self.name, self.digest, self.made_of = name, "", (name,)
         self._columns = entailment_columns(labels)
         if SUPPORTS not in self._columns.values():
             raise SettingsError(
@@ -52,6 +53,7 @@ class NliModel:
         self._loaded: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
+    @computed_by_host
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return probabilities that the passage supports, contradicts or leaves open the claim."""
         import numpy as np

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ragassay.errors import SettingsError
 from ragassay.metrics.consistency import align_score, chunks_of, summac_conv, summac_zs
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, EntailmentModel, Pair
+from ragassay.models.hosting import computed_by_host
 from ragassay.models.hub import folder_digest, loading
 from ragassay.models.weights import sha256_of
 from ragassay.text.sentences import sentences_of
@@ -145,11 +146,12 @@ class AlignScore:
         with quiet_loading():
             self._config: Any = AutoConfig.from_pretrained(base, trust_remote_code=False)
         self.name = f"alignscore of {checkpoint.name}"
-        self.digest = sha256_of(checkpoint)
+        self.digest, self.made_of = sha256_of(checkpoint), (checkpoint, base)
         self._checkpoint, self._base = checkpoint, base
         self._loaded: tuple[Any, Any, Any] | None = None
         self._lock = threading.Lock()
 
+    @computed_by_host
     def score(self, claim: str, passage: str) -> float:
         """Return a score in [0, 1]."""
         import numpy as np
@@ -233,10 +235,11 @@ class AnswerEvidence:
         if config.num_labels != 2:
             raise SettingsError(f"{name} has {config.num_labels} classes: two are read here")
         self.name, self.digest = f"bioace-correctness by {name}", folder_digest(name)
-        self._source = name
+        self._source, self.made_of = name, (name,)
         self._loaded: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
+    @computed_by_host
     def score(self, claim: str, passage: str) -> float:
         """Return the probability of "correct", in [0, 1]."""
         import torch

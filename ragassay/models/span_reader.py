@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ragassay.models.hosting import computed_by_host
 from ragassay.models.hub import loading
 
 if TYPE_CHECKING:
@@ -47,10 +48,11 @@ class SpanReader:
     """
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name, self.made_of = name, (name,)
         self._loaded: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
+    @computed_by_host
     def read(self, questions: Sequence[str], passage: str) -> list[Span]:
         """Return the best span for each question; of a long passage the end is not read.
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ragassay.models.hosting import computed_by_host
 from ragassay.models.hub import loading
 
 if TYPE_CHECKING:
@@ -39,15 +40,18 @@ class Text2Text:
 
     def __init__(self, name: str, n_tokens: int = N_TOKENS, is_halved: bool = False) -> None:
         self.name, self._n_tokens, self._is_halved = name, n_tokens, is_halved
+        self.made_of = (name, n_tokens, is_halved)
         self._loaded: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
+    @computed_by_host
     def fits(self, prompt: Prompt) -> bool:
         """Return whether all but the passage is short enough."""
         with self._lock:
             tokenizer, _ = self._load()
             return room_for(tokenizer, prompt, self._n_tokens) >= 0
 
+    @computed_by_host
     def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
         """Return the probability that a reply starts with a word, shape (n_prompts, n_words).
 
@@ -68,6 +72,7 @@ class Text2Text:
                 rows.append(_start_shares(model, batch, spelled).cpu().double().numpy())
         return np.concatenate(rows) if rows else np.zeros((0, len(words)))
 
+    @computed_by_host
     def written(self, prompts: Sequence[Prompt]) -> list[str]:
         """Return the likeliest reply to each prompt, word by word, without sampling.
 

@@ -27,7 +27,7 @@ from ragassay.model_names import (
 from ragassay.models import adapters
 from ragassay.models.entailment import EntailmentModel, Pair, Remembered
 from ragassay.models.fitted_verifier import FittedThresholds, FittedVerifier
-from ragassay.models.hosting import current_host
+from ragassay.models.hosting import computed_by_host
 from ragassay.models.nli import NliModel
 from ragassay.models.pair_encoders import PACKAGED, pair_encoder
 from ragassay.models.scorers import (
@@ -61,25 +61,23 @@ class AdaptedVerifier:
         self.name = adapter.model
         self.digest = adapters.adapter_digest(adapter)
         self.bounds = adapters.read_shape(adapter.folder).bounds
-        self._adapter, self._cache_dir = adapter, cache_dir
+        self.made_of = (adapter, cache_dir)
         self._encoder: CrossEncoder | None = None
         self._lock = threading.Lock()
 
+    @computed_by_host
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return probabilities that the passage supports, contradicts or leaves open the claim.
 
         Raises:
             SettingsError: The base model is not installed, or its weights differ.
         """
-        host = current_host()
-        if host is not None:
-            return host.compare(self._adapter, self._cache_dir, pairs)
         with self._lock:
             if self._encoder is None:
                 from ragassay.models.cross_encoder import CrossEncoder
 
-                base = _base_below(self._adapter, self._cache_dir)
-                self._encoder = CrossEncoder.load(self._adapter, base)
+                base = _base_below(*self.made_of)
+                self._encoder = CrossEncoder.load(self.made_of[0], base)
         return self._encoder.probabilities(pairs)
 
 

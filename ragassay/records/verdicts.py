@@ -64,6 +64,11 @@ class Usage(Frozen):
     n_completion_tokens: int = 0
     cost_usd: float | None = 0.0
 
+    @property
+    def n_tokens(self) -> int:
+        """Tokens sent and received."""
+        return self.n_prompt_tokens + self.n_completion_tokens
+
     def __add__(self, other: Usage) -> Usage:
         unknown = self.cost_usd is None or other.cost_usd is None
         return Usage(

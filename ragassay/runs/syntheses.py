@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from ragassay.runs.synthesis_questions import (
     first_ids,
     read_synthesis_questions,
 )
-from ragassay.runs.synthesis_writer import Synthesis, Writing, write_syntheses
+from ragassay.runs.synthesis_writer import ModelSyntheses, Synthesis, Writing
 from ragassay.settings import Settings
 from ragassay.storage import storing
 from ragassay.threads import in_thread
@@ -186,6 +187,8 @@ async def write_all(
 ) -> Syntheses:
     """Let every model write, one after the other, and write the file of answers.
 
+    A bound of money holds for all models and starts together.
+
     Args:
         questions: From `prepared_questions`.
         writers: From `writers_of`.
@@ -194,23 +197,34 @@ async def write_all(
         bar: Opens a progress bar.
 
     Raises:
-        FatalModelError: A model is unavailable; finished work is kept.
+        FatalModelError: A model is unavailable, or the money is spent; finished work is kept.
         InputError: Nothing could be written.
         StorageError: The disk is full; finished work is kept.
     """
     with storing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-    written: list[Synthesis] = []
-    for writer in writers:
-        with bar(len(questions.records), f"{writer.model} writes") as listen:
-            written += await write_syntheses(
-                questions.records, writer, states_of(file), how, listen
-            )
-    found = Syntheses(questions, tuple(written), file)
+    asked = questions.records
+    models = [ModelSyntheses(asked, writer, states_of(file), how) for writer in writers]
+    spent = sum((one.usage for model in models for one in model.syntheses), Usage()).cost_usd
+    is_spread = writers[0].engine == "ray" and any(model.left for model in models)
+    with _one_cluster(writers[0]) if is_spread else nullcontext():
+        for model in models:
+            model.tools.limiter.count(spent)
+            with bar(len(asked), f"{model.tools.settings.model} writes") as listen:
+                await model.write(listen)
+            spent = model.tools.limiter.spent_usd
+    found = Syntheses(questions, tuple(one for m in models for one in m.syntheses), file)
     if not found.records:
         raise InputError(f"no synthesis could be written: {found.failed[0].problem}")
     write_records(found.records, file)
     return found
+
+
+def _one_cluster(settings: Settings) -> AbstractContextManager[object]:
+    """Join or start the cluster for all models: each by itself would take seconds."""
+    from ragassay.runs.distributed.cluster import opened_cluster
+
+    return opened_cluster(settings.address, settings.workers)
 
 
 async def make_syntheses(

@@ -1,23 +1,24 @@
-"""One model writes syntheses: the jobs, their states, what is kept and what is tried again."""
+"""One model writes syntheses: what is written already, what is left, what is tried again."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
+from langgraph.cache.base import BaseCache, FullKey
 
 from ragassay.agents.context import source_lines
 from ragassay.errors import FatalModelError, RagassayError, StorageError
 from ragassay.evaluators.toolbox import Toolbox, hash_of
-from ragassay.graphs.persistence import Saver, opened_checkpointer
+from ragassay.graphs.persistence import opened_cache
 from ragassay.graphs.synthesis import SynthesisGraph, build_synthesis_graph
-from ragassay.graphs.synthesis_state import WORDS, SynthesisJob
+from ragassay.graphs.synthesis_state import WORDS, SynthesisJob, SynthesisText
+from ragassay.models.limiter import Limiter, limited
 from ragassay.models.tuned import note_of
 from ragassay.prompts import load_prompts
 from ragassay.records import Record, Usage
@@ -26,6 +27,9 @@ from ragassay.settings import Settings
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
 """The settings that a synthesis depends on."""
+
+NAMESPACE = ("syntheses",)
+"""Of finished syntheses, failed ones too, in the file of states."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,18 @@ class Synthesis:
     problem: str = ""
     usage: Usage = field(default_factory=Usage)
 
+    @classmethod
+    def of(cls, question: Record, generator: str, found: SynthesisText) -> Synthesis:
+        """Return what a model's calls for a question came to."""
+        problems = [f"{one.reason}: {one.detail}" for one in found.failures]
+        problem = "" if found.text else "; ".join(problems) or "no synthesis"
+        return cls(question, generator, found.text, problem, found.usage)
+
+    @property
+    def record_id(self) -> str:
+        """The question's id."""
+        return self.question.id
+
     @property
     def record(self) -> Record:
         """The synthesis as an answer to evaluate."""
@@ -75,115 +91,189 @@ class Synthesis:
         return self.question.model_copy(update=given)
 
 
-async def write_syntheses(
-    questions: Sequence[Record],
-    settings: Settings,
-    states: Path,
-    how: Writing,
-    listen: Listener = lambda event: None,
-) -> list[Synthesis]:
-    """Let one model write the syntheses of all questions.
+class ModelSyntheses:
+    """One model's syntheses of all questions: those of earlier starts, and those to come.
 
     Args:
         questions: Records without an answer, with distinct ids, each with its papers.
         settings: Of one writer, from `writers_of`.
-        states: The file of finished and stopped work, which is not repeated. Several models may
-            share it.
+        states: The file of finished work, which is not repeated. Several models may share it.
         how: How they are written.
-        listen: Receives progress events.
 
-    Returns:
-        One a question, in order; those that failed or were not begun have a problem and no text.
+    Attributes:
+        tools: What the model works with; its limiter counts what was spent.
 
     Raises:
-        FatalModelError: The model is unavailable; finished work is kept.
-        StorageError: The disk is full, or the file is damaged; finished work is kept.
+        StorageError: The file is damaged.
     """
-    tools = Toolbox.of(settings)
-    async with opened_checkpointer(states) as saver:
-        graph = build_synthesis_graph(settings.max_attempts, saver)
-        writer = _Writer(graph, saver, tools, how, listen)
+
+    def __init__(
+        self, questions: Sequence[Record], settings: Settings, states: Path, how: Writing
+    ) -> None:
+        self.tools = Toolbox.of(settings)
+        self._questions, self._states, self._how = questions, states, how
+        identity = identity_of(self.tools)
+        self._keys = {one.id: _key(identity, _job(one, how)) for one in questions}
+        with opened_cache(states) as cache:
+            kept = cache.get(list(dict.fromkeys(self._keys.values())))
+        if how.retry_failed:
+            kept = {key: found for key, found in kept.items() if found.text}
+        self._found = {
+            one.id: Synthesis.of(one, settings.model, kept[self._keys[one.id]])
+            for one in questions
+            if self._keys[one.id] in kept
+        }
+
+    @property
+    def left(self) -> list[Record]:
+        """The questions that are still to be asked."""
+        return [one for one in self._questions if one.id not in self._found]
+
+    @property
+    def syntheses(self) -> list[Synthesis]:
+        """Those that there are, in the questions' order; calls count once."""
+        paid: set[FullKey] = set()
+        shown: list[Synthesis] = []
+        for found in (self._found[one.id] for one in self._questions if one.id in self._found):
+            key = self._keys[found.record_id]
+            shown.append(replace(found, usage=Usage()) if key in paid else found)
+            paid.add(key)
+        return shown
+
+    async def write(self, listen: Listener = lambda event: None) -> None:
+        """Have those that are left written, here or in a cluster, as the settings say.
+
+        Those that failed or were not begun have a problem and no text.
+
+        Args:
+            listen: Receives progress events.
+
+        Raises:
+            FatalModelError: The model is unavailable, or the money is spent; finished work is kept.
+            StorageError: The disk is full; finished work is kept.
+        """
+        left = self.left
+        listen(Event(n_records=len(self._questions) - len(left)))
+        if self.tools.settings.engine == "ray":
+            from ragassay.runs.distributed.driver import write_in_cluster
+
+            await write_in_cluster(left, self.tools, self._how, self._states, self._keep, listen)
+            return
+        with opened_cache(self._states) as cache:
+            await write_here(left, self.tools, self._how, self._keep, listen, cache)
+
+    def _keep(self, found: Synthesis) -> None:
+        self._found[found.record_id] = found
+
+
+async def write_here(
+    questions: Sequence[Record],
+    tools: Toolbox,
+    how: Writing,
+    keep: Callable[[Synthesis], None],
+    listen: Listener,
+    cache: BaseCache[Any],
+    limiter: Limiter | None = None,
+) -> None:
+    """Have one model write the syntheses of questions in this process.
+
+    Args:
+        questions: Records without an answer, with distinct ids, each with its papers.
+        tools: Those of the model.
+        how: How they are written.
+        keep: Receives each synthesis.
+        listen: Receives progress events.
+        cache: Finished syntheses.
+        limiter: Bounds the model's calls; by default the toolbox's.
+
+    Raises:
+        FatalModelError: The model is unavailable, or the money is spent.
+        StorageError: What is finished cannot be stored.
+    """
+    bounds = limiter or tools.limiter
+    writer = _Writer(tools, how, keep, listen, cache, bounds)
+    with limited(bounds):
         try:
             async with asyncio.TaskGroup() as group:
-                started = [group.create_task(writer.write(one)) for one in questions]
+                for question in questions:
+                    group.create_task(writer.write(question))
         except* (FatalModelError, StorageError) as errors:
             raise first_error(errors) from None
-    return [task.result() for task in started]
 
 
 class _Writer:
     """Runs jobs through the graph; any number may be in progress."""
 
     def __init__(
-        self, graph: SynthesisGraph, saver: Saver, tools: Toolbox, how: Writing, listen: Listener
+        self,
+        tools: Toolbox,
+        how: Writing,
+        keep: Callable[[Synthesis], None],
+        listen: Listener,
+        cache: BaseCache[Any],
+        limiter: Limiter,
     ) -> None:
-        self._graph, self._saver, self._tools, self._how = graph, saver, tools, how
-        self._listen, self._usage = listen, Usage()
+        self._graph: SynthesisGraph = build_synthesis_graph(tools.settings.max_attempts)
+        self._tools, self._how, self._cache, self._limiter = tools, how, cache, limiter
+        self._keep, self._listen = keep, listen
         self._slots = asyncio.Semaphore(tools.settings.n_slots)
-        self._same: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._done: set[str] = set()
-        self._identity = _identity(tools)
+        self._same: defaultdict[FullKey, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._done: set[FullKey] = set()
+        self._identity = identity_of(tools)
 
-    async def write(self, question: Record) -> Synthesis:
+    async def write(self, question: Record) -> None:
         """Bring a question to its end; one with the words and papers of another waits for it."""
-        job = SynthesisJob(question.id, question.question, question.sources, self._how.words)
-        thread = self._thread(job)
-        found = Synthesis(question, self._tools.settings.model)
-        async with self._same[thread], self._slots:
+        job = _job(question, self._how)
+        key = _key(self._identity, job)
+        async with self._same[key], self._slots:
             try:
-                found = await self._written(found, job, thread)
+                self._keep(await self._written(question, job, key))
             except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
-                return replace(found, problem=str(error))
+                self._keep(Synthesis(question, self._tools.settings.model, problem=str(error)))
             finally:
                 self._listen(Event(n_records=1))
-            is_new = thread not in self._done
-            self._done.add(thread)
-        return found if is_new else replace(found, usage=Usage())
 
-    async def _written(self, found: Synthesis, job: SynthesisJob, thread: str) -> Synthesis:
-        config: RunnableConfig = {"configurable": {"thread_id": thread}}
-        before = await self._graph.aget_state(config)
-        retries = self._how.retry_failed and thread not in self._done
-        if retries and _has_failed(before.values):
-            await self._saver.adelete_thread(thread)
-            before = await self._graph.aget_state(config)
-        if not before.values.get("text") and not _has_failed(before.values):
-            most = self._how.max_tokens
-            if most and self._n_tokens >= most:
-                return replace(found, problem=f"not begun: {most} tokens used")
-            await self._run(None if before.next else job, config)
-        values = (await self._graph.aget_state(config)).values
-        problems = [f"{one.reason}: {one.detail}" for one in values.get("failures", ())]
-        text = values.get("text", "")
-        problem = "" if text else "; ".join(problems) or "no synthesis"
-        return replace(found, text=text, problem=problem, usage=values.get("usage", Usage()))
+    async def _written(self, question: Record, job: SynthesisJob, key: FullKey) -> Synthesis:
+        model, most = self._tools.settings.model, self._how.max_tokens
+        found: SynthesisText | None = (await self._cache.aget([key])).get(key)
+        if found and not found.text and self._how.retry_failed and key not in self._done:
+            found = None
+        if found is None:
+            if most and await self._limiter.n_tokens() >= most:
+                return Synthesis(question, model, problem=f"not begun: {most} tokens used")
+            found = await self._run(job)
+            await self._cache.aset({key: (found, None)})
+            self._done.add(key)
+        return Synthesis.of(question, model, found)
 
-    async def _run(self, start: SynthesisJob | None, config: RunnableConfig) -> None:
-        given: Any = start
+    async def _run(self, job: SynthesisJob) -> SynthesisText:
+        values: dict[str, Any] = {}
         self._listen(Event(n_expected=1))
-        stream = self._graph.astream(given, config, context=self._tools, stream_mode="custom")
-        async for chunk in stream:
-            told: dict[str, Any] = dict(chunk)
-            usage = told.get("usage", Usage())
-            self._usage += usage
-            self._listen(Event(n_calls=told.get("done", 0), usage=usage))
-
-    @property
-    def _n_tokens(self) -> int:
-        return self._usage.n_prompt_tokens + self._usage.n_completion_tokens
-
-    def _thread(self, job: SynthesisJob) -> str:
-        """Return a hash of everything that a synthesis depends on: not of its question's id."""
-        return hash_of(self._identity, job.question, str(job.words), source_lines(job.sources))
+        modes: list[Any] = ["custom", "values"]
+        stream: Any = self._graph.astream(job, context=self._tools, stream_mode=modes)
+        async for mode, chunk in stream:
+            if mode == "values":
+                values = dict(chunk)
+            else:
+                self._listen(Event(n_calls=chunk.get("done", 0), usage=chunk.get("usage", Usage())))
+        return SynthesisText(
+            values.get("text", ""), list(values.get("failures", ())), values.get("usage", Usage())
+        )
 
 
-def _has_failed(values: dict[str, Any]) -> bool:
-    return bool(values.get("failures")) and not values.get("text")
+def _job(question: Record, how: Writing) -> SynthesisJob:
+    return SynthesisJob(question.id, question.question, question.sources, how.words)
 
 
-def _identity(tools: Toolbox) -> str:
+def _key(identity: str, job: SynthesisJob) -> FullKey:
+    """Return where a synthesis is kept: by all that it depends on, not by its question's id."""
+    found = hash_of(identity, job.question, str(job.words), source_lines(job.sources))
+    return NAMESPACE, found
+
+
+def identity_of(tools: Toolbox) -> str:
     """Return a hash of who writes, and of what the prompt says besides question and papers."""
     predict: Any = tools.agents.synthesizer.predict
     note = note_of(tools.settings.model)

@@ -129,6 +129,22 @@ async def test_an_earlier_start_has_spent_too():
         await limiter.admit("one")
 
 
+async def test_what_an_earlier_start_has_spent_does_not_make_a_call_look_dear():
+    limiter = RunLimiter(max_usd=1.0)
+    limiter.count(0.5)
+    await limiter.admit("one")
+    await limiter.settle(0.01)
+    await limiter.admit("one")  # 0.51 + 0.01
+
+
+async def test_tokens_are_counted_as_calls_end():
+    limiter = RunLimiter()
+    for n_tokens in (7, 5):
+        await limiter.admit("one")
+        await limiter.settle(0.0, n_tokens)
+    assert await limiter.n_tokens() == 12
+
+
 async def test_an_unknown_price_is_said_and_not_taken_for_nothing():
     limiter = RunLimiter(max_usd=1.0)
     await limiter.admit("one")

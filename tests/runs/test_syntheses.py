@@ -10,9 +10,15 @@ from typing import Any
 import pytest
 from synthesizing import n_written, write_questions, write_rows, writer
 
-from ragassay.errors import FatalModelError, InputError, SettingsError, StorageError
+from ragassay.errors import (
+    BudgetError,
+    FatalModelError,
+    InputError,
+    SettingsError,
+    StorageError,
+)
 from ragassay.formats import read_records
-from ragassay.graphs.persistence import Saver
+from ragassay.graphs import persistence
 from ragassay.records import Usage
 from ragassay.runs.engine import Event
 from ragassay.runs.evaluate import run_sync
@@ -182,6 +188,22 @@ def test_tokens_bound_what_is_begun(alpha, questions, tmp_path):
     assert n_written(alpha) == 3
 
 
+def test_money_is_bounded_over_all_models_and_starts(alpha, beta, questions, tmp_path):
+    named = [f"openai/gpt-4.1-mini@{alpha.base_url}", f"openai/gpt-4.1-nano@{beta.base_url}"]
+
+    def start(*models: str, **bounds: Any) -> Syntheses:
+        settings = writing_settings({"model": models, **bounds}, load_settings(concurrency=1))
+        file = tmp_path / "answers.jsonl"
+        return run_sync(make_syntheses(questions, file, settings, {}, Writing(), 5, bars(False)))
+
+    spent = start(named[0]).usage.cost_usd
+    assert spent
+    with pytest.raises(BudgetError, match="max_usd"):
+        start(*named, max_usd=0.9 * spent)
+    assert (n_written(alpha), n_written(beta)) == (3, 0)
+    assert len(start(*named, max_usd=3 * spent).records) == 6
+
+
 def test_papers_come_from_the_corpus_where_a_question_brings_none(alpha, tmp_path, monkeypatch):
     monkeypatch.setenv("RAGASSAY_RERANKER", "none")
     corpus = write_rows(
@@ -209,15 +231,14 @@ def test_a_model_that_cannot_be_asked_ends_it_and_the_next_start_goes_on(
 def test_a_full_disk_ends_it_in_one_line_and_what_was_written_is_kept(
     alpha, questions, tmp_path, monkeypatch
 ):
-    file, put = tmp_path / "answers.jsonl", Saver.__bases__[0].aput
+    file = tmp_path / "answers.jsonl"
 
-    async def full(self, config, checkpoint, *rest):
-        if checkpoint["channel_values"].get("text"):
-            raise sqlite3.OperationalError("database or disk is full")
-        return await put(self, config, checkpoint, *rest)
+    def full(*given):
+        raise sqlite3.OperationalError("database or disk is full")
+        yield  # A row that is stored.
 
     with monkeypatch.context() as patched:
-        patched.setattr(Saver.__bases__[0], "aput", full)
+        patched.setattr(persistence, "rows_of", full)
         with pytest.raises(StorageError, match="disk is full; what is on disk is kept") as caught:
             made(questions, file, alpha, concurrency=1)
     assert "\n" not in str(caught.value)

@@ -17,15 +17,14 @@ from ragassay.model_names import is_local
 from ragassay.models.hosting import OwnModels
 from ragassay.models.limiter import RunLimiter
 from ragassay.runs.distributed.hub import Hub
-from ragassay.runs.distributed.worker import Work, judge_shard
+from ragassay.runs.distributed.worker import Work, work_on_shard
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragassay.models.adapters import Adapter
     from ragassay.models.embeddings import Encoded
-    from ragassay.models.entailment import Pair
+    from ragassay.models.hosting import Recipe
     from ragassay.models.local.engine import Prompt, Reply
     from ragassay.records import Record
 
@@ -84,7 +83,7 @@ class Cluster:
     """A cluster that this process has joined.
 
     Attributes:
-        n_workers: Workers that judge at the same time.
+        n_workers: Workers that work at the same time.
     """
 
     n_workers: int
@@ -93,7 +92,7 @@ class Cluster:
         """Start the hub, beside the driver where the cluster has its machine.
 
         Args:
-            path: The file of verdicts; None where there is no folder.
+            path: The file of finished rows; None where there is none.
             limiter: Bounds the calls of all workers.
         """
         import ray
@@ -121,21 +120,27 @@ class Cluster:
             "max_restarts": -1,
             "max_task_retries": -1,
         }
-        nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+        n_cores = {
+            node["NodeID"]: max(1, int(node["Resources"].get("CPU", 1)))
+            for node in ray.nodes()
+            if node["Alive"]
+        }
         return ClusterModels(
             {
-                node: host.options(**options, scheduling_strategy=_on_node(node)).remote()
-                for node in nodes
+                node: host.options(
+                    **options, **_on_cores(n), scheduling_strategy=_on_node(node)
+                ).remote()
+                for node, n in n_cores.items()
             }
         )
 
     def send(self, work: Any, records: Sequence[Record], hub: Any, *, is_repeated: bool) -> Any:
-        """Have a worker judge records; return the reference to its end."""
+        """Have a worker work on records; return the reference to its end."""
         import ray
 
         task: Any = ray.remote
-        judge = task(judge_shard).options(num_cpus=1, max_retries=0)
-        return judge.remote(work, records, hub, is_repeated=is_repeated)
+        working = task(work_on_shard).options(num_cpus=1, max_retries=0)
+        return working.remote(work, records, hub, is_repeated=is_repeated)
 
     def stop(self, references: Sequence[Any], actors: Sequence[Any]) -> None:
         """Stop workers and actors of a run, where the cluster is still there."""
@@ -154,6 +159,11 @@ def _on_node(node: str) -> Any:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     return NodeAffinitySchedulingStrategy(node_id=node, soft=False)
+
+
+def _on_cores(n_cores: int) -> dict[str, Any]:
+    """Have an actor compute on so many cores, as a local run does: Ray gives it one."""
+    return {"runtime_env": {"env_vars": {"OMP_NUM_THREADS": str(n_cores)}}}
 
 
 @dataclass(frozen=True)
@@ -175,27 +185,30 @@ class ClusterModels:
 
     def encode(self, embedder: str, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """Return a vector for each text."""
-        import ray
-
-        return ray.get(self._host.encode.remote(embedder, texts))
+        return _got(self._host.encode.remote(embedder, texts))
 
     def encode_tokens(self, embedder: str, texts: Sequence[str]) -> list[Encoded]:
         """Return each text's vector and those of its tokens."""
-        import ray
+        return _got(self._host.encode_tokens.remote(embedder, texts))
 
-        return ray.get(self._host.encode_tokens.remote(embedder, texts))
-
-    def compare(
-        self, adapter: Adapter, cache_dir: Path, pairs: Sequence[Pair]
-    ) -> NDArray[np.float64]:
-        """Return the probabilities of an adapted verifier, shape (n_pairs, 3)."""
-        import ray
-
-        return ray.get(self._host.compare.remote(adapter, cache_dir, pairs))
+    def compute(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Any:
+        """Return what a model's method returns."""
+        return _got(self._host.compute.remote(recipe, method, given))
 
     def reply(self, model: str, cache_dir: Path, dtype: str, prompt: Prompt) -> Future[Reply]:
         """Return what the local judge will reply."""
         return self._host.answer.remote(model, cache_dir, dtype, prompt).future()
+
+
+def _got(reference: Any) -> Any:
+    """Return the outcome of a call of a node's models; its error is the one of a local run."""
+    import ray
+    from ray.exceptions import RayTaskError
+
+    try:
+        return ray.get(reference)
+    except RayTaskError as error:
+        raise (error.cause or error) from None
 
 
 def work_settings(work: Work, n_workers: int) -> Work:

@@ -1,11 +1,11 @@
-"""Judge records in a Ray cluster: send out shards, keep what comes back, send out what was lost."""
+"""Work in a Ray cluster: send out shards, keep what comes back, send out what was lost."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,19 +13,21 @@ from typing import Any
 from ragassay.errors import RagassayError, SettingsError, StorageError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.persistence import opened_cache
-from ragassay.records import Failure, Record, RecordFailure
+from ragassay.records import Record
 from ragassay.runs.distributed.cluster import Cluster, opened_cluster, work_settings
 from ragassay.runs.distributed.hub import Parcel
+from ragassay.runs.distributed.kinds import Judging, Kind, SynthesisWriting
 from ragassay.runs.distributed.shards import Shard, shards_of
 from ragassay.runs.distributed.worker import Work
 from ragassay.runs.engine import Event, Keep, Listener
 from ragassay.runs.folder import RunFolder
+from ragassay.runs.synthesis_writer import Synthesis, Writing
 
 COLLECT_S = 1.0
 """Longest wait for news of the workers."""
 
 N_ROWS = 500
-"""Verdicts that are sent to a hub, or from it, at once."""
+"""Rows that are sent to a hub at once."""
 
 
 async def judge_in_cluster(
@@ -53,14 +55,51 @@ async def judge_in_cluster(
         FatalModelError: The judge is unavailable, or the money is spent.
         StorageError: What is finished cannot be stored, or the hub or the cluster was lost.
     """
+    path = folder.verdicts_file if folder else None
+    await _work_in_cluster(records, tools, Judging(), path, keep, listen)
+
+
+async def write_in_cluster(
+    questions: Sequence[Record],
+    tools: Toolbox,
+    how: Writing,
+    states: Path,
+    keep: Callable[[Synthesis], None],
+    listen: Listener,
+) -> None:
+    """Have one model's syntheses written by the workers of a cluster.
+
+    Args:
+        questions: Records without an answer, with distinct ids.
+        tools: Those of the model; workers build the same.
+        how: How they are written.
+        states: The file of finished work.
+        keep: Receives each synthesis.
+        listen: Receives progress events.
+
+    Raises:
+        ExtraError, SettingsError, FatalModelError, StorageError: As `judge_in_cluster`.
+    """
+    kind = SynthesisWriting(tools.settings.model, how)
+    await _work_in_cluster(questions, tools, kind, states, keep, listen)
+
+
+async def _work_in_cluster(
+    records: Sequence[Record],
+    tools: Toolbox,
+    kind: Kind,
+    path: Path | None,
+    keep: Callable[[Any], None],
+    listen: Listener,
+) -> None:
     if not records:
         return
     settings = tools.settings
     with opened_cluster(settings.address, settings.workers) as cluster:
-        run = _Run(cluster, tools, folder, keep, listen)
+        run = _Run(cluster, tools, kind, path and path.resolve(), keep, listen)
         try:
             await run.start(records)
-            await run.judge()
+            await run.work_on()
         except ConnectionError as error:  # Ray's client: a machine of the cluster has none
             raise _lost_cluster() from error
         finally:
@@ -72,13 +111,15 @@ class _Run:
     """A run in a cluster.
 
     Attributes:
-        running: The shards that are being judged, by the future of their end.
+        path: The file of finished rows; None where there is none.
+        running: The shards that workers have, by the future of their end.
     """
 
     cluster: Cluster
     tools: Toolbox
-    folder: RunFolder | None
-    keep: Keep
+    kind: Kind
+    path: Path | None
+    keep: Callable[[Any], None]
     listen: Listener
     waiting: deque[Shard] = field(default_factory=deque)
     running: dict[asyncio.Future[None], tuple[Shard, Any]] = field(default_factory=dict)
@@ -88,37 +129,37 @@ class _Run:
     work: Any = None
 
     async def start(self, records: Sequence[Record]) -> None:
-        """Start the hub and the models, and send the verdicts of an earlier start to the hub."""
+        """Start the hub and the models, and send the rows of an earlier start to the hub."""
         import ray
 
         self.listen(Event(phase="starting workers"))
-        path = self.folder.verdicts_file.resolve() if self.folder else None
-        self.hub = self.cluster.start_hub(path, self.tools.limiter)
+        self.hub = self.cluster.start_hub(self.path, self.tools.limiter)
         models = self.cluster.start_models()
         self.actors = [self.hub, *models.by_node.values()]
         self.waiting.extend(shards_of(records, self.cluster.n_workers))
-        if self.cluster.is_remote and path and path.exists():
-            await self._send_verdicts(path)
+        if self.cluster.is_remote and self.path and self.path.exists():
+            await self._send_rows(self.path)
         settings = self.tools.settings
         work = Work(
+            kind=self.kind,
             given=given_of(self.tools),
             settings=settings,
             corpus=self.tools.retrieval.corpus,
-            identity=self.tools.identity,
-            is_bounded=bool(settings.max_rpm or settings.max_usd),
+            identity=self.kind.identity(self.tools),
+            is_bounded=bool(settings.max_rpm or settings.max_usd or self.kind.max_tokens),
             has_verdicts=await self.hub.has_verdicts.remote(),
             host=models,
         )
         self.work = ray.put(work_settings(work, self.cluster.n_workers))
 
-    async def _send_verdicts(self, path: Path) -> None:
+    async def _send_rows(self, path: Path) -> None:
         with opened_cache(path) as cache:
             rows = cache.all_rows()
             while some := list(itertools.islice(rows, N_ROWS)):
                 await self.hub.add_verdicts.remote(some)
 
-    async def judge(self) -> None:
-        """Judge all shards; what was delivered is kept, also where that breaks off."""
+    async def work_on(self) -> None:
+        """Have all shards worked on; what was delivered is kept, also where that breaks off."""
         news = self._collecting()
         try:
             while self.waiting or self.running:
@@ -148,8 +189,8 @@ class _Run:
     def _take(self, parcels: Sequence[Parcel]) -> None:
         """Keep what the workers have delivered."""
         for parcel in parcels:
-            if parcel.rows and self.folder is not None:
-                with opened_cache(self.folder.verdicts_file) as cache:
+            if parcel.rows and self.path is not None:
+                with opened_cache(self.path) as cache:
                     cache.add_rows(parcel.rows)
             for result in parcel.results:
                 if result.record_id not in self.done:
@@ -159,7 +200,7 @@ class _Run:
             self.tools.limiter.count(parcel.event.usage.cost_usd)
 
     async def _end(self, ended: asyncio.Future[None]) -> None:
-        """Take the end of a shard: its records are judged, or its worker was lost."""
+        """Take the end of a shard: its records are done, or its worker was lost."""
         from ray.exceptions import RayError, RayTaskError
 
         shard, _ = self.running.pop(ended)
@@ -177,12 +218,8 @@ class _Run:
 
     def _give_up(self, shard: Shard, error: Exception) -> None:
         detail = f"its worker was lost {shard.n_lost} times: {type(error).__name__}"
-        failure = Failure(reason="error", detail=detail)
-        failed = [
-            RecordFailure(record_id=record.id, stage="evaluate", failure=failure)
-            for record in shard.records
-        ]
-        self._take([Parcel(results=tuple(failed), event=Event(n_records=len(failed)))])
+        failed = tuple(self.kind.lost(record, detail) for record in shard.records)
+        self._take([Parcel(results=failed, event=Event(n_records=len(failed)))])
 
     def stop(self) -> None:
         """Stop the workers and the actors; what was delivered is kept."""
@@ -242,6 +279,6 @@ def _lost_cluster() -> StorageError:
 
 def _lost_hub() -> StorageError:
     return StorageError(
-        "the process that the workers' verdicts go to was lost: what is on disk is kept, and the "
+        "the process that the workers' results go to was lost: what is on disk is kept, and the "
         "same command goes on from there"
     )

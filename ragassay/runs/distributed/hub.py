@@ -7,13 +7,22 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from langgraph.cache.base import FullKey
 
 from ragassay.graphs.persistence import Row, VerdictCache
 from ragassay.models.limiter import RunLimiter
-from ragassay.records import Evaluation, RecordFailure
 from ragassay.runs.engine import Event
+
+
+class Result(Protocol):
+    """The outcome of a record: an evaluation, a synthesis, a failure."""
+
+    @property
+    def record_id(self) -> str:
+        """The record's id."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -21,12 +30,12 @@ class Parcel:
     """The work of a worker since its last parcel.
 
     Attributes:
-        results: Evaluations and failures of records.
-        rows: Finished verdicts.
+        results: What records came to.
+        rows: Finished verdicts, or syntheses.
         event: What has happened.
     """
 
-    results: tuple[Evaluation | RecordFailure, ...] = ()
+    results: tuple[Result, ...] = ()
     rows: tuple[Row, ...] = ()
     event: Event = field(default_factory=Event)
 
@@ -94,9 +103,13 @@ class Hub:
         """
         await self._limiter.admit(endpoint)
 
-    async def settle(self, cost_usd: float | None) -> None:
+    async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
         """Count what an admitted call has cost."""
-        await self._limiter.settle(cost_usd)
+        await self._limiter.settle(cost_usd, n_tokens)
+
+    async def n_tokens(self) -> int:
+        """Return how many tokens the calls of all workers took."""
+        return await self._limiter.n_tokens()
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
         """Admit no call to an endpoint for so many seconds."""

@@ -13,8 +13,7 @@ from langgraph.cache.memory import InMemoryCache
 from ragassay.errors import RagassayError
 from ragassay.graphs.persistence import Row, row_key, rows_of, serializer
 from ragassay.models.limiter import RunLimiter
-from ragassay.records import Evaluation, RecordFailure
-from ragassay.runs.distributed.hub import Parcel
+from ragassay.runs.distributed.hub import Parcel, Result
 from ragassay.runs.engine import Event, first_error
 
 DELIVERY_S = 0.1
@@ -35,7 +34,7 @@ class Outbox:
         self.limiter = PausedLimiter(hub)
         self._hub = hub
         self._rows: list[Row] = []
-        self._results: list[Evaluation | RecordFailure] = []
+        self._results: list[Result] = []
         self._event = Event()
 
     @asynccontextmanager
@@ -55,7 +54,7 @@ class Outbox:
         finally:
             await self._deliver()
 
-    def keep(self, result: Evaluation | RecordFailure) -> None:
+    def keep(self, result: Result) -> None:
         """Put the result of a record into the next parcel."""
         self._results.append(result)
 
@@ -148,9 +147,14 @@ class SharedLimiter:
         """
         await self._hub.admit.remote(endpoint)
 
-    async def settle(self, cost_usd: float | None) -> None:
+    async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
         """Count what an admitted call has cost."""
-        self._hub.settle.remote(cost_usd)
+        # Waited for: an actor of coroutines may take the next question of this worker before it.
+        await self._hub.settle.remote(cost_usd, n_tokens)
+
+    async def n_tokens(self) -> int:
+        """Return how many tokens the calls of all workers took."""
+        return await self._hub.n_tokens.remote()
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
         """Admit no call to an endpoint for so many seconds."""

@@ -1,19 +1,20 @@
-"""Judge a shard of records in a worker of the cluster, with the graphs of a local run."""
+"""Work on a shard of records in a worker of the cluster, with the graphs of a local run."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import uuid4
 
 from ragassay.errors import SettingsError
 from ragassay.evaluators.toolbox import Given, Toolbox
 from ragassay.models.hosting import ModelHost, hosted
 from ragassay.records import Record
 from ragassay.retrievers.literature import Literature
+from ragassay.runs.distributed.kinds import Kind
 from ragassay.runs.distributed.shared import Outbox, SharedCache, SharedLimiter
-from ragassay.runs.engine import judge_here
 from ragassay.settings import Settings
 
 
@@ -22,15 +23,18 @@ class Work:
     """The common part of all shards of a run.
 
     Attributes:
+        kind: What is done with the records.
         given: What the toolbox is built from.
         settings: The settings that it is used with.
         corpus: Where literature is looked up.
-        identity: The identity of the driver's toolbox.
+        identity: The work's identity at the driver.
         is_bounded: Whether each call is admitted by the hub.
-        has_verdicts: Whether an earlier start has left verdicts.
+        has_verdicts: Whether an earlier start has left verdicts, or other rows.
         host: The models of the worker's node; None where each worker loads its own.
+        run: The run's own name: a process may serve several runs of one identity.
     """
 
+    kind: Kind
     given: Given
     settings: Settings
     corpus: Literature
@@ -38,10 +42,11 @@ class Work:
     is_bounded: bool
     has_verdicts: bool
     host: ModelHost | None = None
+    run: str = field(default_factory=lambda: uuid4().hex)
 
 
-def judge_shard(work: Work, records: Sequence[Record], hub: Any, *, is_repeated: bool) -> None:
-    """Judge records and deliver their results to the hub.
+def work_on_shard(work: Work, records: Sequence[Record], hub: Any, *, is_repeated: bool) -> None:
+    """Bring records to their ends and deliver their results to the hub.
 
     Args:
         work: What all shards of the run have in common.
@@ -56,22 +61,22 @@ def judge_shard(work: Work, records: Sequence[Record], hub: Any, *, is_repeated:
     """
     outbox = Outbox(hub)
     cache = SharedCache(hub, outbox, asks=is_repeated or work.has_verdicts)
-    asyncio.run(_judge(work, records, hub, outbox, cache))
+    asyncio.run(_work_on(work, records, hub, outbox, cache))
 
 
-async def _judge(
+async def _work_on(
     work: Work, records: Sequence[Record], hub: Any, outbox: Outbox, cache: SharedCache
 ) -> None:
     limiter = SharedLimiter(hub) if work.is_bounded else outbox.limiter
     with hosted(work.host):
         tools = replace(_built(work), settings=work.settings)
-        if tools.identity != work.identity:
+        if work.kind.identity(tools) != work.identity:
             raise SettingsError(
-                "a worker would judge by another identity than the driver: install the same "
+                "a worker would work by another identity than the driver: install the same "
                 "ragassay, with the same models and the same files, on all machines"
             )
         async with outbox.opened():
-            await judge_here(records, tools, outbox.keep, outbox.listen, cache, limiter=limiter)
+            await work.kind.work(records, tools, outbox, cache, limiter)
 
 
 _BUILT: dict[str, Toolbox] = {}
@@ -79,9 +84,8 @@ _BUILT: dict[str, Toolbox] = {}
 
 def _built(work: Work) -> Toolbox:
     """Return the toolbox of a run, built once a process."""
-    name = f"{work.identity} {work.given.settings.model_dump_json()}"
-    if name not in _BUILT:
+    if work.run not in _BUILT:
         _BUILT.clear()
         given = work.given
-        _BUILT[name] = Toolbox.of(given.settings, work.corpus, given.evaluators, given.rubrics)
-    return _BUILT[name]
+        _BUILT[work.run] = Toolbox.of(given.settings, work.corpus, given.evaluators, given.rubrics)
+    return _BUILT[work.run]

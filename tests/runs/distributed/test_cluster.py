@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 from conftest import ROOT
+from synthesizing import PAPERS, n_written, writer
+from tiny_verifiers import tiny_alignscore, tiny_inference
 
 import ragassay
 from ragassay.errors import BudgetError, FatalModelError
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.records import Evaluation, Record
+from ragassay.records import Evaluation, Record, Usage
 from ragassay.runs.engine import Event
 from ragassay.runs.evaluate import Job, RunResult, job_of, read_job, run
 from ragassay.runs.folder import RunFolder
+from ragassay.runs.progress import bars
+from ragassay.runs.syntheses import Syntheses, make_syntheses, writing_settings
+from ragassay.runs.synthesis_writer import Writing
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
@@ -70,6 +77,21 @@ async def test_measured_and_verified_by_the_models_of_the_node_it_is_the_same(jo
     for engine in ("local", "ray"):
         tools = Toolbox.of(load_settings(engine=engine, workers=2, signals=True), job.corpus)
         result = await judged(one, tools, tmp_path / engine)
+        found.append([e.model_dump_json() for e in result.evaluations])
+    assert found[0] == found[1]
+
+
+async def test_verifiers_that_are_named_are_those_of_the_node_and_it_is_the_same(job, tmp_path):
+    found, two = [], job_of(job.records[:2], job.corpus)
+    checkpoint, base = tiny_alignscore(tmp_path)
+    named = {
+        "verifier": tiny_inference(tmp_path / "nli"),
+        "correctness": f"alignscore:{checkpoint}@{base}",
+        "only": ("citations", "correctness"),
+    }
+    for engine in ("local", "ray"):
+        tools = Toolbox.of(load_settings(engine=engine, workers=2, **named), job.corpus)
+        result = await judged(two, tools, tmp_path / engine)
         found.append([e.model_dump_json() for e in result.evaluations])
     assert found[0] == found[1]
 
@@ -177,3 +199,83 @@ def deadly_tools(job: Job, deadly: Record, mark: Path, *, is_always: bool) -> To
 
     settings = load_settings(engine="ray", workers=2, only=("is_fine",))
     return Toolbox.of(settings, job.corpus, evaluators=[is_fine])
+
+
+def questions(n: int) -> list[dict[str, Any]]:
+    """Questions, of which the last is the first again."""
+    rows = [{"id": f"q{i}", "question": f"Does drug A help? {i}"} for i in range(n - 1)]
+    again = {**rows[0], "id": f"q{n - 1}"}
+    sources = [f"{paper['title']}. {paper['abstract']}" for paper in PAPERS]
+    return [{**row, "sources": sources} for row in (*rows, again)]
+
+
+async def written(
+    file: Path,
+    engine: str,
+    models: Sequence[ScriptedModel],
+    n: int = 6,
+    listen: Any = False,
+    **how: Any,
+) -> Syntheses:
+    """Have models, named alpha and beta, write into a file."""
+    names = zip(("alpha", "beta"), models, strict=False)
+    base = load_settings(max_attempts=1, concurrency=2, engine=engine, workers=2)
+    named = [f"openai/{name}@{model.base_url}" for name, model in names]
+    settings = writing_settings({"model": named}, base)
+    return await make_syntheses(questions(n), file, settings, {}, Writing(**how), 5, bars(listen))
+
+
+async def test_the_file_is_that_of_a_local_run_and_each_engine_goes_on_with_the_other_s(tmp_path):
+    found: dict[str, tuple[Syntheses, Any]] = {}
+    with (
+        ScriptedModel(reply=writer("alpha"), faults=[Fault("junk", contains="help? 2")]) as alpha,
+        ScriptedModel(reply=writer("beta")) as beta,
+    ):
+        models, files = (alpha, beta), {e: tmp_path / e / "a.jsonl" for e in ("local", "ray")}
+        for engine, file in files.items():
+            events: list[Event] = []
+            result = await written(file, engine, models, listen=events.append)
+            told = sum(events, Event())
+            found[engine] = result, (told.n_expected, told.n_calls, told.n_records, told.usage)
+        n_asked = alpha.n_requests, beta.n_requests
+        for engine, other in (("local", "ray"), ("ray", "local")):
+            whole = files[other].read_bytes()
+            await written(files[other], engine, models)
+            assert files[other].read_bytes() == whole
+        assert (alpha.n_requests, beta.n_requests) == n_asked, "nothing is asked twice"
+        bounded = await written(tmp_path / "b.jsonl", "ray", (beta,), words=50, max_tokens=1)
+        assert n_asked[1] < beta.n_requests <= n_asked[1] + 2, "a call of each worker"
+        assert "not begun: 1 tokens used" in {one.problem for one in bounded.failed}
+    (here, told_here), (there, told_there) = found["local"], found["ray"]
+    assert files["local"].read_bytes() == files["ray"].read_bytes()
+    assert here.syntheses == there.syntheses and told_here == told_there
+    assert [one.question.id for one in there.failed] == ["q2"]
+    assert sum((one.usage for one in there.syntheses), Usage()).n_calls == 9
+
+
+async def test_a_lost_worker_costs_nothing_that_was_written(tmp_path):
+    replies, lost = writer("alpha"), []
+
+    def deadly(messages: Any, schema: object) -> Any:
+        if "help? 4" in str(messages) and not lost:
+            lost.append(kill_a_worker())
+        return replies(messages, schema)
+
+    with ScriptedModel(reply=deadly, latency_s=0.5) as alpha:
+        there = await written(tmp_path / "ray" / "a.jsonl", "ray", (alpha,), n=9)
+        assert lost == [True]
+        # Eight questions, and what the lost worker had under way or had not delivered.
+        assert 8 <= n_written(alpha) <= 8 + 2
+        await written(tmp_path / "local" / "a.jsonl", "local", (alpha,), n=9)
+    assert not there.failed
+    files = [tmp_path / engine / "a.jsonl" for engine in ("local", "ray")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def kill_a_worker() -> bool:
+    """Kill one of the processes that work on a shard."""
+    for process in psutil.Process().children(recursive=True):
+        if process.cmdline()[:1] == ["ray::work_on_shard"]:
+            os.kill(process.pid, signal.SIGKILL)
+            return True
+    return False

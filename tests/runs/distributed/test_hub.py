@@ -50,3 +50,11 @@ async def test_a_worker_that_delivers_hears_of_pauses_that_others_were_asked_for
     await hub.hold("openai", 1000.0)
     pauses = await hub.deliver(Parcel())
     assert 0 < pauses["openai"] <= 1000.0
+
+
+async def test_tokens_of_all_workers_are_counted():
+    hub = Hub(None, RunLimiter())
+    for n_tokens in (7, 5):
+        await hub.admit("openai")
+        await hub.settle(0.0, n_tokens)
+    assert await hub.n_tokens() == 12

@@ -1,0 +1,125 @@
+"""Models of another process: what it computes is what they compute here, and it makes each once."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_graders import tiny_reader
+from tiny_verifiers import tiny_alignscore, tiny_causal, tiny_inference, tiny_writer
+
+from ragassay.errors import SettingsError
+from ragassay.models import adapters
+from ragassay.models.causal_text import CausalText
+from ragassay.models.hosting import OwnModels, Recipe, computed_by_host, hosted
+from ragassay.models.nli import NliModel
+from ragassay.models.scorers import AlignScore
+from ragassay.models.span_reader import SpanReader
+from ragassay.models.text2text import Text2Text
+from ragassay.models.verifiers import AdaptedVerifier, entailment_model
+
+PAIR = ("alpha lowers pressure .", "A trial.\nalpha lowers pressure in adults .")
+PROMPT = ("Claim :", " alpha lowers pressure in adults .", "attributable")
+
+
+@dataclass
+class Elsewhere(OwnModels):
+    """Computes as another process would: with what was pickled, and by itself."""
+
+    asked: list[tuple[str, str]] = field(default_factory=list)
+
+    def compute(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Any:
+        self.asked.append((recipe.kind.__name__, method))
+        sent = pickle.loads(pickle.dumps((recipe, method, given)))
+        with hosted(None):
+            return pickle.loads(pickle.dumps(super().compute(*sent)))
+
+
+def nli(folder: Path) -> Any:
+    return NliModel(tiny_inference(folder)).probabilities([PAIR])
+
+
+def adapted(folder: Path) -> Any:
+    return AdaptedVerifier(adapters.WHOLE, folder).probabilities([PAIR])
+
+
+def writes(folder: Path) -> Any:
+    model = Text2Text(tiny_writer(folder), is_halved=True)
+    return (
+        model.shares([PROMPT], ["attributable", "not"]),
+        model.written([PROMPT]),
+        model.fits(PROMPT),
+    )
+
+
+def goes_on(folder: Path) -> Any:
+    return CausalText(tiny_causal(folder), 64).shares([PROMPT], ["attributable", "not"])
+
+
+def aligns(folder: Path) -> Any:
+    checkpoint, base = tiny_alignscore(folder)
+    return AlignScore(Path(checkpoint), base).score(*PAIR)
+
+
+def reads(folder: Path) -> Any:
+    return SpanReader(tiny_reader(folder)).read(["alpha lowers ?"], PAIR[1])
+
+
+@pytest.mark.parametrize("ask", [nli, adapted, writes, goes_on, aligns, reads])
+def test_another_process_computes_the_same(ask: Callable[[Path], Any], tmp_path: Path):
+    tmp_path.joinpath("model").mkdir()
+    here, host = ask(tmp_path / "model"), Elsewhere()
+    with hosted(host):
+        there = ask(tmp_path / "model")
+    assert host.asked, "it was asked"
+    for one, other in zip(*map(_parts, (here, there)), strict=True):
+        assert np.array_equal(one, other)
+
+
+def _parts(found: Any) -> tuple[Any, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+@pytest.mark.parametrize("kind", ["", "summac-zs:", "flan:"])
+def test_a_verifier_is_computed_elsewhere_whatever_its_name_says(kind: str, tmp_path: Path):
+    folder = (tiny_writer if kind == "flan:" else tiny_inference)(tmp_path)
+    verifier, host = entailment_model(f"{kind}{folder}", tmp_path), Elsewhere()
+    here = verifier.probabilities([PAIR])
+    with hosted(host):
+        assert np.array_equal(verifier.probabilities([PAIR]), here, equal_nan=True)
+    assert {name for name, _ in host.asked} == {"Text2Text" if kind == "flan:" else "NliModel"}
+
+
+def test_an_error_elsewhere_is_the_error_here(tmp_path: Path):
+    gone = Text2Text(str(tmp_path / "none"))
+    with hosted(Elsewhere()), pytest.raises(SettingsError, match=r"the model .*none is"):
+        gone.written([PROMPT])
+
+
+class Counted:
+    """Counts how often it is made."""
+
+    n_made = 0
+
+    def __init__(self, name: str) -> None:
+        type(self).n_made += 1
+        self.made_of = (name,)
+
+    @computed_by_host
+    def ask(self, text: str) -> str:
+        return text.upper()
+
+
+def test_a_model_is_made_once_for_all_threads_that_ask_at_the_same_time():
+    own, recipe = OwnModels(), Recipe(Counted, ("a",))
+    with ThreadPoolExecutor(8) as threads:
+        said = list(threads.map(lambda _: own.compute(recipe, "ask", ("yes",)), range(32)))
+    assert said == ["YES"] * 32 and Counted.n_made == 1
+    own.compute(Recipe(Counted, ("b",)), "ask", ("yes",))
+    assert Counted.n_made == 2
