@@ -299,7 +299,7 @@ class UnmeasuredError(RagassayError, RuntimeError):
 
 
 def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:
-    for evaluator, verdicts in single_verdicts([evaluation]).items():
+    for evaluator, verdicts in single_verdicts(evaluation).items():
         for verdict in verdicts:
             if verdict.failure is not None and verdict.failure.reason not in NO_FAULT:
                 yield Failed(evaluation.record_id, evaluator, verdict.item, verdict.failure)

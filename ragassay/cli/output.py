@@ -7,7 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragassay.records import Audit, Evaluation, Manifest, Rejection, Score, Summary
+from ragassay.records import (
+    Audit,
+    Evaluation,
+    Manifest,
+    Rejection,
+    Score,
+    Summary,
+    outlines_of,
+)
 
 if TYPE_CHECKING:
     from ragassay.runs.evaluate import Plan
@@ -61,7 +69,7 @@ def print_run(
         console.print(f"{count_text(n_lost, 'score')} without a value: see the report.")
     if len(summary.systems) > 1:
         console.print(system_table(summary))
-    console.print(answer_table(evaluations))
+    console.print(answer_table(outlines_of(evaluations)))
     open_lines = filter(None, (looks_text(summary), undecided_text(summary)))
     panel = panel_lines(summary.panel) if summary.panel else ()
     cascade = cascade_lines(summary.cascade) if summary.cascade else ()

@@ -14,13 +14,13 @@ from ragassay.metrics.nuggets import f1_score
 from ragassay.metrics.resampling import bootstrap_interval, ratio_interval, sums_by_cluster
 from ragassay.metrics.scores import LOWER_IS_BETTER, f1_of_parts
 from ragassay.metrics.scoring import SHARE_SCALE, build_score, rounded
-from ragassay.records import Evaluation, Score
+from ragassay.records import Outlined, Score
 
 MOST_SNAPPED = 2000
 """Verdicts up to which a share of four digits determines the number of hits, in halves."""
 
 
-def question_of(evaluation: Evaluation) -> str:
+def question_of(evaluation: Outlined) -> str:
     """Return the key that answers to the same question share: the topic or the question itself."""
     return evaluation.topic or evaluation.question
 
@@ -32,7 +32,7 @@ def bounds_of(key: str, score: Score) -> tuple[float, float]:
     return _first(score.worst, score.value, worst), _first(score.best, score.value, best)
 
 
-def values_by_question(evaluations: Sequence[Evaluation], key: str) -> dict[str, float]:
+def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, float]:
     """Return the mean score over the answers to each question that has one."""
     return {
         question: math.fsum(values) / len(values)
@@ -41,7 +41,7 @@ def values_by_question(evaluations: Sequence[Evaluation], key: str) -> dict[str,
     }
 
 
-def question_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
+def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
     """Return means over questions: the mean over questions of the mean over a question's answers.
 
     Returns:
@@ -52,7 +52,7 @@ def question_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
     return {key: question_score(key, evaluations) for key in keys}
 
 
-def question_score(key: str, evaluations: Sequence[Evaluation]) -> Score:
+def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
     """Return one of `question_scores`; without a value where no answer has the score."""
     values = values_by_question(evaluations, key)
     counted = {
@@ -75,7 +75,7 @@ def question_score(key: str, evaluations: Sequence[Evaluation]) -> Score:
     return rounded(found)
 
 
-def pooled_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
+def pooled_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
     """Return shares over all verdicts of all answers: the sum of hits divided by the sum of n.
 
     A long answer counts more than a short one. F1 is computed from pooled precision and recall.
@@ -96,7 +96,7 @@ def pooled_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
     return {key: pooled[key] for key in keys if key in pooled}
 
 
-def _pooled(key: str, evaluations: Sequence[Evaluation]) -> Score:
+def _pooled(key: str, evaluations: Sequence[Outlined]) -> Score:
     having = [e for e in evaluations if key in e.scores]
     scores = [e.scores[key] for e in having]
     hits, sizes = [_hits(score) for score in scores], [score.n for score in scores]
@@ -114,7 +114,7 @@ def _pooled(key: str, evaluations: Sequence[Evaluation]) -> Score:
 
 
 def _pooled_f1(
-    parts: tuple[str, str], pooled: Mapping[str, Score], evaluations: Sequence[Evaluation]
+    parts: tuple[str, str], pooled: Mapping[str, Score], evaluations: Sequence[Outlined]
 ) -> Score:
     import numpy as np
 
@@ -146,7 +146,7 @@ def _size(score: Score) -> float:
     return float(score.n)
 
 
-def _by_question(evaluations: Sequence[Evaluation], key: str) -> dict[str, list[Score]]:
+def _by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, list[Score]]:
     found: dict[str, list[Score]] = {}
     for evaluation in evaluations:
         if key in evaluation.scores:

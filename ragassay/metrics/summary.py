@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from ragassay.metrics.aggregates import (
     bounds_of,
@@ -19,11 +20,13 @@ from ragassay.records import (
     NO_FAULT,
     Evaluation,
     Finding,
+    Outlined,
     Score,
     SentenceCorrectness,
     Summary,
     Usage,
     VerdictBase,
+    outlines_of,
 )
 
 BY_RULE = (None, "invalid")
@@ -34,59 +37,81 @@ def summarize(
     evaluations: Sequence[Evaluation], n_records: int, n_failed: int, n_rejected: int
 ) -> Summary:
     """Average every score in each of three ways; intervals resample questions."""
-    systems = list(dict.fromkeys(e.system for e in evaluations if e.system is not None))
+    outlines = outlines_of(evaluations)
+    systems = list(dict.fromkeys(e.system for e in outlines if e.system is not None))
+    tally = _Tally.of(evaluations)
     return Summary(
         n_records=n_records,
         n_evaluated=len(evaluations),
         n_failed=n_failed,
         n_rejected=n_rejected,
-        scores=mean_scores(evaluations),
-        by_question=question_scores(evaluations),
-        pooled=pooled_scores(evaluations),
+        scores=mean_scores(outlines),
+        by_question=question_scores(outlines),
+        pooled=pooled_scores(outlines),
         systems={
-            system: mean_scores([e for e in evaluations if e.system == system])
+            system: mean_scores([e for e in outlines if e.system == system])
             for system in sorted(systems)
         },
-        findings=_kinds(finding for e in evaluations for finding in e.heads),
-        looks=_kinds(finding for e in evaluations for finding in e.looks),
-        n_undecided=sum(len(e.undecided) for e in evaluations),
-        unscored=_failures(evaluations),
-        n_judged=sum(v.is_undecided or v.value not in BY_RULE for v in _single(evaluations)),
-        usage=sum((e.usage for e in evaluations), Usage()),
+        findings=_kinds(finding for e in outlines for finding in e.heads),
+        looks=_kinds(finding for e in outlines for finding in e.looks),
+        n_undecided=tally.n_undecided,
+        unscored=dict(sorted(tally.failures.items(), key=lambda one: (-one[1], one[0]))),
+        n_judged=tally.n_judged,
+        usage=tally.usage,
         panel=panel_agreement(evaluations),
     )
 
 
-def _single(evaluations: Sequence[Evaluation]) -> Iterator[VerdictBase]:
-    """Yield the verdicts, a panel's as those of its members; correctness follows from others."""
-    for evaluation in evaluations:
-        for verdict in evaluation.verdicts:
-            if not isinstance(verdict, SentenceCorrectness):
-                yield from getattr(verdict, "members", ()) or (verdict,)
+@dataclass
+class _Tally:
+    """Counts over all verdicts.
 
+    Attributes:
+        failures: Failed verdicts by reason.
+    """
 
-def _failures(evaluations: Sequence[Evaluation]) -> dict[str, int]:
-    """Return the number of failed verdicts by reason, the most frequent first."""
-    found: Counter[str] = Counter()
-    for verdict in _single(evaluations):
+    failures: Counter[str] = field(default_factory=Counter)
+    n_undecided: int = 0
+    n_judged: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    @classmethod
+    def of(cls, evaluations: Iterable[Evaluation]) -> _Tally:
+        """Count in one pass, for each evaluation may have to be read anew."""
+        tally = cls()
+        for evaluation in evaluations:
+            tally.n_undecided += len(evaluation.undecided)
+            tally.usage += evaluation.usage
+            for verdict in _single(evaluation):
+                tally._add(verdict)
+        return tally
+
+    def _add(self, verdict: VerdictBase) -> None:
         second = getattr(verdict, "escalation", None)
         failure = verdict.failure or (second and second.failure)
         if failure and failure.reason not in NO_FAULT:
-            found[failure.reason] += 1
-    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+            self.failures[failure.reason] += 1
+        self.n_judged += verdict.is_undecided or verdict.value not in BY_RULE
+
+
+def _single(evaluation: Evaluation) -> Iterator[VerdictBase]:
+    """Yield the verdicts, a panel's as those of its members; correctness follows from others."""
+    for verdict in evaluation.verdicts:
+        if not isinstance(verdict, SentenceCorrectness):
+            yield from getattr(verdict, "members", ()) or (verdict,)
 
 
 def _kinds(findings: Iterable[Finding]) -> dict[str, int]:
     return dict(sorted(Counter(finding.kind for finding in findings).items()))
 
 
-def mean_scores(evaluations: Sequence[Evaluation]) -> dict[str, Score]:
+def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
     """Return the mean of each score over the answers that have it, by first appearance."""
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     return {key: _mean(key, evaluations) for key in keys}
 
 
-def _mean(key: str, evaluations: Sequence[Evaluation]) -> Score:
+def _mean(key: str, evaluations: Sequence[Outlined]) -> Score:
     """Return the mean of one score over the answers that it applies to.
 
     An answer without gold nuggets, or without a citation, is not counted as unscored; one whose

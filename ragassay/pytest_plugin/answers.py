@@ -18,6 +18,7 @@ from ragassay.metrics.summary import summarize
 from ragassay.options import EvaluateKeywords, SourceLike, check_options, own_of, settings_of
 from ragassay.records import (
     UNSCORED_KINDS,
+    CompactEvaluations,
     Evaluation,
     Failure,
     FileStamp,
@@ -81,7 +82,9 @@ class Answers:
                 write_whole(kept, found.model_dump_json() + "\n")
         named = found.model_copy(update={"record_id": name})
         append_line(self._notes / f"{judge}.{source}.{os.getpid()}.jsonl", named)
-        return Result(RunResult(summarize([named], 1, 0, 0), (named,), (), (), manifest))
+        return Result(
+            RunResult(summarize([named], 1, 0, 0), CompactEvaluations([named]), (), (), manifest)
+        )
 
     def close(self) -> None:
         """End the thread."""

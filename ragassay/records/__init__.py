@@ -41,6 +41,13 @@ from ragassay.records.base import (
 )
 from ragassay.records.bounds import Bound, BoundLevel
 from ragassay.records.cascade import Cascade, CascadePart
+from ragassay.records.compact import (
+    Compact,
+    CompactEvaluations,
+    Outline,
+    Outlined,
+    outlines_of,
+)
 from ragassay.records.evaluation import (
     Evaluation,
     Finding,
@@ -170,6 +177,8 @@ __all__ = [
     "Citation",
     "CitationLabel",
     "CitationVerdict",
+    "Compact",
+    "CompactEvaluations",
     "Comparison",
     "ContextMark",
     "DamagedAnswer",
@@ -213,6 +222,8 @@ __all__ = [
     "NuggetMethod",
     "NuggetOrigin",
     "NuggetVerdict",
+    "Outline",
+    "Outlined",
     "OwnVerdict",
     "PairMeasures",
     "PairPart",
@@ -253,5 +264,6 @@ __all__ = [
     "Variant",
     "Verdict",
     "VerdictBase",
+    "outlines_of",
     "standing",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from ragassay.records import Document, Evaluation, Score
+from ragassay.records import Document, Evaluation, Outlined, Score
 from ragassay.reports.finding_cards import FindingCard
 from ragassay.reports.sentence_view import article_url
 from ragassay.reports.text import (
@@ -44,37 +44,36 @@ def view_source(source: Document) -> SourceView:
     return SourceView(source.id, source.title, article_url(source.id), text, n_cut)
 
 
-def score_columns(evaluations: Sequence[Evaluation]) -> dict[str, str]:
+def score_columns(evaluations: Sequence[Outlined]) -> dict[str, str]:
     """Return the titles of the scores that answers are filtered and sorted by, by key."""
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     mean = {"": RUBRIC_MEAN} if any(rubric_mean(e.scores) for e in evaluations) else {}
     return mean | {key: score_title(key) for key in keys}
 
 
-def index_answers(
-    evaluations: Sequence[Evaluation], columns: Collection[str]
-) -> list[dict[str, object]]:
-    """Return an entry for each answer, in their order.
+def index_answer(
+    evaluation: Evaluation, columns: Collection[str], sources: Sequence[int]
+) -> dict[str, object]:
+    """Return an answer's entry.
 
-    Each has id, system, question; kinds of the findings that lead (`heads`) and that are worth a
+    It has id, system, question; kinds of the findings that lead (`heads`) and that are worth a
     look (`looks`); numbers of `undecided` and `unscored` verdicts; `scores` with their `texts`, in
-    the order of the columns, None where unscored; `shown` are the texts of the main ones.
+    the order of the columns, None where unscored; `shown` are the texts of the main ones, `sources`
+    the positions of its sources among all.
     """
-    main = main_columns(columns)
-    return [
-        {
-            "id": e.record_id,
-            "system": e.system or "",
-            "question": e.question,
-            "heads": [finding.kind for finding in e.heads],
-            "looks": [finding.kind for finding in e.looks],
-            "undecided": len(e.undecided),
-            "unscored": sum(v.failure is not None and not v.is_undecided for v in e.verdicts),
-            "scores": [_value(e, key) for key in columns],
-            "shown": [_text(e, key) for key in main],
-        }
-        for e in evaluations
-    ]
+    e = evaluation
+    return {
+        "id": e.record_id,
+        "system": e.system or "",
+        "question": e.question,
+        "heads": [finding.kind for finding in e.heads],
+        "looks": [finding.kind for finding in e.looks],
+        "undecided": len(e.undecided),
+        "unscored": sum(v.failure is not None and not v.is_undecided for v in e.verdicts),
+        "scores": [_value(e, key) for key in columns],
+        "shown": [_text(e, key) for key in main_columns(columns)],
+        "sources": sources,
+    }
 
 
 def main_columns(columns: Iterable[str]) -> list[str]:
@@ -86,17 +85,6 @@ def main_columns(columns: Iterable[str]) -> list[str]:
 def index_cards(cards: Sequence[FindingCard]) -> list[list[object]]:
     """Return the answer's number and the kind of each finding."""
     return [[card.number, card.kind] for card in cards]
-
-
-def gathered_sources(
-    evaluations: Sequence[Evaluation],
-) -> tuple[list[Document], list[tuple[int, ...]]]:
-    """Return every source once, and for each answer the positions of its own in that list."""
-    places: dict[Document, int] = {}
-    own = [
-        tuple(places.setdefault(source, len(places)) for source in e.sources) for e in evaluations
-    ]
-    return list(places), own
 
 
 def _score(evaluation: Evaluation, key: str) -> Score | None:

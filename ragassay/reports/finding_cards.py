@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ragassay.records import CitationVerdict, Evaluation, EvidenceVerdict, Finding, FindingLevel
+from ragassay.records import (
+    CitationVerdict,
+    Evaluation,
+    EvidenceVerdict,
+    Finding,
+    FindingLevel,
+    outlines_of,
+)
 from ragassay.reports.labels import (
     Severity,
     finding_rank,
@@ -51,14 +58,23 @@ def view_cards(
 ) -> tuple[FindingCard, ...]:
     """Return the findings of a level, the worst kind first, in the order of the answers."""
     found = [
-        (finding_rank(finding.kind), number, finding)
-        for number, evaluation in enumerate(evaluations, start=1)
-        for finding in (evaluation.heads if level == "head" else evaluation.looks)
+        card
+        for number, outline in enumerate(outlines_of(evaluations), start=1)
+        if (outline.heads if level == "head" else outline.looks)
+        for card in cards_of(number, evaluations[number - 1], level)
     ]
-    found.sort(key=lambda one: one[:2])
-    return tuple(
-        view_card(finding, number, evaluations[number - 1]) for _, number, finding in found
-    )
+    return ranked(found)
+
+
+def ranked(cards: Iterable[FindingCard]) -> tuple[FindingCard, ...]:
+    """Return cards with the worst kind first, in the order of the answers."""
+    return tuple(sorted(cards, key=lambda card: (finding_rank(card.kind), card.number)))
+
+
+def cards_of(number: int, evaluation: Evaluation, level: FindingLevel) -> list[FindingCard]:
+    """Return the cards of a level of an evaluation, the `number`th of the report."""
+    findings = evaluation.heads if level == "head" else evaluation.looks
+    return [view_card(finding, number, evaluation) for finding in findings]
 
 
 def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingCard:

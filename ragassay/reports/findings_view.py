@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ragassay.evaluators.questions import single_verdicts
-from ragassay.records import Evaluation, Finding, FindingLevel, Summary
+from ragassay.records import Evaluation, Finding, FindingLevel, Outlined, Summary
 from ragassay.reports.labels import (
     JUDGED,
     Severity,
@@ -67,7 +67,7 @@ class FindingGroup:
 
 
 def view_findings(
-    summary: Summary, evaluations: Sequence[Evaluation], level: FindingLevel = "head"
+    summary: Summary, evaluations: Sequence[Outlined], level: FindingLevel = "head"
 ) -> tuple[FindingGroup, ...]:
     """Return findings of a level by kind, the worst kind first, in the order of the answers."""
     listed: dict[str, list[tuple[Finding, FindingItem]]] = defaultdict(list)
@@ -89,7 +89,7 @@ def view_findings(
     return tuple(groups)
 
 
-def lead_text(summary: Summary, evaluations: Sequence[Evaluation]) -> str:
+def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
     """Return what is wrong, in a sentence that leads the page."""
     serious = {kind: n for kind, n in summary.findings.items() if is_serious(kind)}
     n_wrong = sum(any(is_serious(f.kind) for f in e.heads) for e in evaluations)
@@ -113,33 +113,50 @@ def measured_text(findings: Sequence[Finding]) -> str:
     return f"Measured: right in {' or '.join(parts)}." if parts else ""
 
 
-def unmeasured_text(evaluations: Sequence[Evaluation]) -> str:
+def unmeasured_text(evaluations: Iterable[Outlined]) -> str:
     """Say once that nobody measured how often the judge's leading findings are right."""
     heads = (finding for evaluation in evaluations for finding in evaluation.heads)
     return UNMEASURED if any(f.kind in JUDGED and f.precision is None for f in heads) else ""
 
 
-def unscored_lines(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
-    """Return the number of failed verdicts by kind and reason, one line per kind."""
-    lines = []
-    for name, verdicts in single_verdicts(evaluations).items():
-        failures = [v.failure for v in verdicts if v.failure and not v.is_undecided]
-        reasons = Counter(reason_text(failure.reason) for failure in failures)
-        if reasons:
-            total = count_text(reasons.total(), verdict_title(name), verdict_title(name, 2))
-            causes = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-            several = len(causes) > 1
-            words = (f"{n:,} {reason}" if several else reason for reason, n in causes)
-            lines.append(f"{total}: {', '.join(words)}")
-    return tuple(lines)
+@dataclass(frozen=True, slots=True)
+class OpenLines:
+    """The numbers of verdicts without a value, one line per kind.
+
+    Attributes:
+        unscored: Failed ones, with the reasons.
+        undecided: Those that the judge left open.
+    """
+
+    unscored: tuple[str, ...]
+    undecided: tuple[str, ...]
 
 
-def undecided_lines(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
-    """Return the number of undecided verdicts by kind, one line per kind."""
-    counts = Counter(verdict.evaluator for one in evaluations for verdict in one.undecided)
-    return tuple(
-        count_text(n, verdict_title(name), verdict_title(name, 2)) for name, n in counts.items()
+def view_open(evaluations: Iterable[Evaluation]) -> OpenLines:
+    """Count the verdicts without a value, in one pass."""
+    reasons: dict[str, Counter[str]] = {}
+    undecided: Counter[str] = Counter()
+    for evaluation in evaluations:
+        undecided.update(verdict.evaluator for verdict in evaluation.undecided)
+        for name, verdicts in single_verdicts(evaluation).items():
+            failures = [v.failure for v in verdicts if v.failure and not v.is_undecided]
+            known = reasons.setdefault(name, Counter())
+            known.update(reason_text(failure.reason) for failure in failures)
+    return OpenLines(
+        tuple(_unscored_line(name, found) for name, found in reasons.items() if found),
+        tuple(_counted(name, n) for name, n in undecided.items()),
     )
+
+
+def _unscored_line(name: str, reasons: Counter[str]) -> str:
+    causes = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    several = len(causes) > 1
+    words = (f"{n:,} {reason}" if several else reason for reason, n in causes)
+    return f"{_counted(name, reasons.total())}: {', '.join(words)}"
+
+
+def _counted(name: str, n: int) -> str:
+    return count_text(n, verdict_title(name), verdict_title(name, 2))
 
 
 def undecided_note(summary: Summary) -> str:

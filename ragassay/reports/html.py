@@ -10,36 +10,35 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from ragassay.records import (
     Audit,
+    Document,
     Evaluation,
     FindingLevel,
     Manifest,
     RecordFailure,
     Rejection,
     Summary,
+    outlines_of,
 )
 from ragassay.reports.answer_index import (
-    gathered_sources,
-    index_answers,
+    index_answer,
     index_cards,
     main_columns,
     score_columns,
     view_source,
 )
-from ragassay.reports.answer_view import AnswerView
+from ragassay.reports.answer_view import view_answer
 from ragassay.reports.application import application_text
 from ragassay.reports.cascade_view import CASCADE_COLUMNS, ESTIMATED
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
-from ragassay.reports.finding_cards import FindingCard, view_cards
+from ragassay.reports.finding_cards import FindingCard, cards_of, ranked
 from ragassay.reports.findings_view import WORTH_A_LOOK, lead_text
 from ragassay.reports.labels import finding_rank, finding_title, reason_text, without_controls
-from ragassay.reports.packing import CHUNK, Packed, pack
+from ragassay.reports.packing import CHUNK, Packed, Packer, pack
 from ragassay.reports.panel_view import INDEPENDENT
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES, who_text
@@ -88,6 +87,18 @@ def render_html(
     rejections: Sequence[Rejection] = (),
     audit: Audit | None = None,
 ) -> str:
+    """Render a run as a page for a browser or a printer; see `html_pieces`."""
+    return "".join(html_pieces(manifest, summary, evaluations, failures, rejections, audit))
+
+
+def html_pieces(
+    manifest: Manifest,
+    summary: Summary,
+    evaluations: Sequence[Evaluation],
+    failures: Sequence[RecordFailure] = (),
+    rejections: Sequence[Rejection] = (),
+    audit: Audit | None = None,
+) -> Iterator[str]:
     """Render a run as a page for a browser or a printer.
 
     Args:
@@ -99,19 +110,23 @@ def render_html(
         audit: The judge's audit; None without one.
 
     Returns:
-        An HTML document. Same input, same bytes.
+        An HTML document in pieces, for one of many answers is large. Same input, same bytes.
     """
     environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
     report = view_report(manifest, summary, evaluations, failures, rejections, audit)
+    outlines = outlines_of(evaluations)
+    columns = score_columns(outlines)
+    lines = view_lines(summary, outlines)
+    parts = _Parts(environment, columns)
+    for number, evaluation in enumerate(evaluations, start=1):
+        parts.add(number, evaluation)
     cards: dict[FindingLevel, tuple[FindingCard, ...]] = {
-        level: view_cards(evaluations, level) for level in LEVELS
+        level: ranked(parts.cards[level]) for level in LEVELS
     }
-    columns = score_columns(evaluations)
-    lines = view_lines(summary, evaluations)
-    page = environment.get_template(PAGE).render(
+    page = environment.get_template(PAGE).generate(
         report=report,
-        lead=lead_text(summary, evaluations),
+        lead=lead_text(summary, outlines),
         who=who_text(manifest, summary),
         lost="" if summary.judged_nothing else lost_text(summary),
         application=application_text(summary.application) if summary.application else "",
@@ -123,50 +138,72 @@ def render_html(
         looks=cards["look"],
         n_static=N_STATIC,
         unlisted=sum(group.n_unlisted for group in report.findings),
-        systems=list(dict.fromkeys(e.system for e in evaluations if e.system)),
+        systems=list(dict.fromkeys(e.system for e in outlines if e.system)),
         kinds=_kinds(cards.values()),
         states=STATES,
         columns=columns.values(),
-        packs=list(_packs(environment, report.answers, evaluations, cards, columns)),
+        packs=parts.packs(cards),
         chunk=CHUNK,
         style=style,
         script=script,
         policy=content_policy(style, script),
     )
-    return without_controls(page)
+    return map(without_controls, page)
 
 
-def _packs(
-    environment: Environment,
-    views: Sequence[AnswerView],
-    evaluations: Sequence[Evaluation],
-    cards: Mapping[FindingLevel, tuple[FindingCard, ...]],
-    columns: Mapping[str, str],
-) -> Iterator[Packed]:
-    """Yield what the page's script filters, and the fragments that it shows."""
-    sources, own = gathered_sources(evaluations)
-    titles = list(columns.values())
-    main = [list(columns).index(key) for key in main_columns(columns)]
-    yield pack("about", [{"titles": titles, "main": main}])
-    index = index_answers(evaluations, columns)
-    for entry, places in zip(index, own, strict=True):
-        entry["sources"] = places
-    yield pack("index", index)
-    for level, found in cards.items():
-        yield pack(f"{level}s-index", index_cards(found))
-        yield pack(f"{level}s", _fragments(environment, "finding", found))
-    cards_of = defaultdict(list)
-    for card in chain.from_iterable(cards.values()):
-        cards_of[card.number].append(card)
-    prose = (view_prose(e, cards_of[n]) for n, e in enumerate(evaluations, start=1))
-    yield pack("answers", _fragments(environment, "answer", views, prose))
-    yield pack("sources", _fragments(environment, "source", map(view_source, sources)))
+class _Parts:
+    """The page's packed parts: what its script filters, and the fragments that it shows.
 
+    Args:
+        environment: The templates.
+        columns: The titles of the scores that answers are filtered and sorted by, by key.
 
-def _fragments(environment: Environment, name: str, *arguments: Iterable[object]) -> list[str]:
-    """Render the macro of a template, which has its name, for each group of arguments."""
-    render = getattr(environment.get_template(f"{name}.html.j2").module, name)
-    return [without_controls(str(render(*given))) for given in zip(*arguments, strict=True)]
+    Attributes:
+        cards: The findings so far, by level.
+    """
+
+    def __init__(self, environment: Environment, columns: Mapping[str, str]) -> None:
+        self._environment, self._columns = environment, columns
+        self._index, self._answers, self._sources = map(Packer, ("index", "answers", "sources"))
+        self._places: dict[bytes, int] = {}
+        self.cards: dict[FindingLevel, list[FindingCard]] = {level: [] for level in LEVELS}
+
+    def add(self, number: int, evaluation: Evaluation) -> None:
+        """Add an answer, the `number`th of the page."""
+        cards: list[FindingCard] = []
+        for level in LEVELS:
+            found = cards_of(number, evaluation, level)
+            self.cards[level] += found
+            cards += ranked(found)
+        sources = [self._place(source) for source in evaluation.sources]
+        self._index.add(index_answer(evaluation, self._columns, sources))
+        prose = view_prose(evaluation, cards)
+        self._answers.add(self._fragment("answer", view_answer(number, evaluation), prose))
+
+    def _place(self, source: Document) -> int:
+        """Return the position of a source in the page, which has every source once."""
+        key = hashlib.sha256(source.model_dump_json().encode()).digest()
+        if key not in self._places:
+            self._places[key] = len(self._places)
+            self._sources.add(self._fragment("source", view_source(source)))
+        return self._places[key]
+
+    def packs(self, cards: Mapping[FindingLevel, Sequence[FindingCard]]) -> Iterator[Packed]:
+        """Yield all parts, the findings of each level in the given order."""
+        titles = list(self._columns.values())
+        main = [list(self._columns).index(key) for key in main_columns(self._columns)]
+        yield pack("about", [{"titles": titles, "main": main}])
+        yield self._index.packed()
+        for level, found in cards.items():
+            yield pack(f"{level}s-index", index_cards(found))
+            yield pack(f"{level}s", (self._fragment("finding", card) for card in found))
+        yield self._answers.packed()
+        yield self._sources.packed()
+
+    def _fragment(self, name: str, *given: object) -> str:
+        """Render the macro of a template, which has its name."""
+        render = getattr(self._environment.get_template(f"{name}.html.j2").module, name)
+        return without_controls(str(render(*given)))
 
 
 def _kinds(cards: Iterable[Sequence[FindingCard]]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Summary
-from ragassay.reports.answer_view import RubricView
+from ragassay.reports.answer_view import RubricView, view_answer
 from ragassay.reports.certificate import EXPLANATION, CertificateView
 from ragassay.reports.chips import Chip
 from ragassay.reports.html import page_environment
@@ -49,6 +49,18 @@ def render_markdown(
     rejections: Sequence[Rejection] = (),
     audit: Audit | None = None,
 ) -> str:
+    """Write a run as Markdown; see `markdown_pieces`."""
+    return "".join(markdown_pieces(manifest, summary, evaluations, failures, rejections, audit))
+
+
+def markdown_pieces(
+    manifest: Manifest,
+    summary: Summary,
+    evaluations: Sequence[Evaluation],
+    failures: Sequence[RecordFailure] = (),
+    rejections: Sequence[Rejection] = (),
+    audit: Audit | None = None,
+) -> Iterator[str]:
     """Write a run as Markdown (GitHub's dialect, for its tables).
 
     Args:
@@ -60,16 +72,16 @@ def render_markdown(
         audit: What the judge can tell; None where nobody has looked.
 
     Returns:
-        Markdown, ending in a newline; the same bytes for the same input.
+        Markdown in pieces, ending in a newline; the same bytes for the same input.
     """
-    page = (
+    return (
         _environment()
         .get_template(REPORT)
-        .render(
+        .generate(
             report=view_report(manifest, summary, evaluations, failures, rejections, audit),
+            answers=(view_answer(n, one) for n, one in enumerate(evaluations, start=1)),
         )
     )
-    return page.rstrip("\n") + "\n"
 
 
 def certificate_block(view: CertificateView) -> str:

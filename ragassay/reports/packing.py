@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 CHUNK = 40
@@ -29,15 +29,46 @@ class Packed:
     chunks: tuple[str, ...]
 
 
-def pack(name: str, members: Sequence[object]) -> Packed:
+class Packer:
+    """Packs a list while it grows: of a list of thousands, only one chunk is in memory unpacked.
+
+    Args:
+        name: Names the list in the page.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._chunks: list[str] = []
+        self._open: list[object] = []
+
+    def add(self, member: object) -> None:
+        """Add a member, which JSON must be able to hold."""
+        self._open.append(member)
+        if len(self._open) == CHUNK:
+            self._close()
+
+    def packed(self) -> Packed:
+        """Return the packed list."""
+        if self._open:
+            self._close()
+        return Packed(self._name, tuple(self._chunks))
+
+    def _close(self) -> None:
+        self._chunks.append(_packed(self._open))
+        self._open = []
+
+
+def pack(name: str, members: Iterable[object]) -> Packed:
     """Pack a list whose members JSON can hold; same members, same bytes.
 
     Example:
         >>> len(pack("answers", ["<p>one</p>"] * 41).chunks)
         2
     """
-    starts = range(0, len(members), CHUNK)
-    return Packed(name, tuple(_packed(members[start : start + CHUNK]) for start in starts))
+    packer = Packer(name)
+    for member in members:
+        packer.add(member)
+    return packer.packed()
 
 
 def _packed(members: Sequence[object]) -> str:

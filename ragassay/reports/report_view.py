@@ -15,18 +15,17 @@ from ragassay.records import (
     Rejection,
     Score,
     Summary,
+    outlines_of,
 )
-from ragassay.reports.answer_view import AnswerView, view_answer
 from ragassay.reports.cascade_view import CascadeView, view_cascade
 from ragassay.reports.certificate import NOT_AUDITED, CertificateView, view_certificate
 from ragassay.reports.charts import MAX_SERIES, Plot, dot_plot
 from ragassay.reports.findings_view import (
     FindingGroup,
-    undecided_lines,
     undecided_note,
     unmeasured_text,
-    unscored_lines,
     view_findings,
+    view_open,
 )
 from ragassay.reports.panel_view import PanelView, view_panel
 from ragassay.reports.provenance import JudgeView, ProvenanceRow, view_judges, view_provenance
@@ -114,7 +113,7 @@ class AverageRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """The whole report."""
+    """The whole report but its answers."""
 
     name: str
     headline: str
@@ -133,7 +132,7 @@ class ReportView:
     systems: Systems | None
     judges: tuple[JudgeView, ...]
     certificate: CertificateView | None
-    answers: tuple[AnswerView, ...]
+    n_answers: int
     failures: tuple[RecordFailure, ...]
     rejections: tuple[Rejection, ...]
     provenance: tuple[ProvenanceRow, ...]
@@ -147,16 +146,17 @@ def view_report(
     rejections: Sequence[Rejection],
     audit: Audit | None = None,
 ) -> ReportView:
-    """Return the view of a run; the evaluations keep their order."""
+    """Return the view of a run but its answers, which are many: see `view_answer`."""
+    outlines, open_lines = outlines_of(evaluations), view_open(evaluations)
     return ReportView(
         name=manifest.answers.name,
         headline=headline(summary),
         shortfall=shortfall(summary),
-        findings=view_findings(summary, evaluations),
-        unmeasured=unmeasured_text(evaluations),
-        looks=view_findings(summary, evaluations, "look"),
-        unscored=unscored_lines(evaluations),
-        undecided=undecided_lines(evaluations),
+        findings=view_findings(summary, outlines),
+        unmeasured=unmeasured_text(outlines),
+        looks=view_findings(summary, outlines, "look"),
+        unscored=open_lines.unscored,
+        undecided=open_lines.undecided,
         undecided_note=undecided_note(summary),
         scores=view_scores(summary.scores),
         averages=view_averages(summary),
@@ -166,7 +166,7 @@ def view_report(
         systems=view_systems(summary.systems) if summary.systems else None,
         judges=view_judges(manifest),
         certificate=view_certificate(audit) if audit else None,
-        answers=tuple(view_answer(i, e) for i, e in enumerate(evaluations, start=1)),
+        n_answers=len(evaluations),
         failures=tuple(failures),
         rejections=tuple(rejections),
         provenance=view_provenance(manifest, summary.usage),

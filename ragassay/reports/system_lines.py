@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ragassay.metrics.aggregates import question_of
 from ragassay.metrics.intervals import mean_interval
-from ragassay.records import Evaluation, Score, Summary
+from ragassay.records import Outlined, Score, Summary
 from ragassay.reports.answer_index import main_columns, score_columns
 from ragassay.reports.labels import is_serious
 from ragassay.reports.text import (
@@ -57,7 +57,7 @@ class SystemLine:
     bars: tuple[Bar, ...]
 
 
-def view_lines(summary: Summary, evaluations: Sequence[Evaluation]) -> tuple[SystemLine, ...]:
+def view_lines(summary: Summary, evaluations: Sequence[Outlined]) -> tuple[SystemLine, ...]:
     """Return a line for each system, or one for all answers where fewer than two are named."""
     is_named = len(summary.systems) > 1
     systems = summary.systems if is_named else {EVERY: summary.scores}
@@ -83,7 +83,7 @@ def view_lines(summary: Summary, evaluations: Sequence[Evaluation]) -> tuple[Sys
     )
 
 
-def is_wrong(evaluation: Evaluation) -> bool:
+def is_wrong(evaluation: Outlined) -> bool:
     """Return whether a serious finding leads an answer."""
     return any(is_serious(finding.kind) for finding in evaluation.heads)
 
@@ -118,7 +118,7 @@ def _place(value: float | None, scale: tuple[float, float]) -> float | None:
     return round(100 * min(1.0, max(0.0, (value - low) / (high - low))), 1) if high > low else None
 
 
-def _rubrics(scores: Mapping[str, Score], evaluations: Sequence[Evaluation]) -> Score | None:
+def _rubrics(scores: Mapping[str, Score], evaluations: Sequence[Outlined]) -> Score | None:
     """Return the mean of the rubrics, with the interval of its mean over answers."""
     mean = rubric_mean(scores)
     if mean is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.records import Evaluation, Score, Summary
+from ragassay.records import Outlined, Score, Summary
 from ragassay.reports.labels import is_serious, one_line
 from ragassay.reports.report_view import view_systems
 from ragassay.reports.text import (
@@ -71,7 +71,7 @@ def system_table(summary: Summary) -> Table:
     return table
 
 
-def answer_table(evaluations: Sequence[Evaluation]) -> Table:
+def answer_table(evaluations: Sequence[Outlined]) -> Table:
     """Return one row for each answer, in the given order; a score only if some answer has it.
 
     A serious finding makes the number of findings bold and red.

@@ -19,6 +19,7 @@ from ragassay.metrics.certificate import certify
 from ragassay.model_names import INSTRUMENTS, is_embedded_base
 from ragassay.records import (
     Audit,
+    CompactEvaluations,
     DamagedAnswer,
     Evaluation,
     Manifest,
@@ -46,7 +47,7 @@ class AuditResult:
 
     audit: Audit
     damaged: tuple[DamagedAnswer, ...]
-    evaluations: tuple[Evaluation, ...]
+    evaluations: CompactEvaluations
     failures: tuple[RecordFailure, ...]
 
     @property
@@ -100,7 +101,7 @@ async def run_audit(
         write_lines(folder.path / "damaged.jsonl", job.damaged)
         outcome = await _judged(job, tools, folder, listen)
         result = _result(job, outcome, tools, whole or {})
-        write_lines(folder.evaluations_file, result.evaluations)
+        folder.write_evaluations(result.evaluations)
         write_lines(folder.failures_file, result.failures)
         write_audit(folder.path, result.audit)
     return result
@@ -112,7 +113,7 @@ def job_of_run(job: Job, result: RunResult, tools: Toolbox, options: AuditOption
     Raises:
         InputError: No answer of the run can be damaged.
     """
-    judged = {evaluation.record_id for evaluation in result.evaluations}
+    judged = {outline.record_id for outline in result.evaluations.outlines}
     records = tuple(record for record in job.records if record.id in judged)
     return audit_job(replace(job, records=records), tools, options, is_judged=True)
 
@@ -139,7 +140,8 @@ async def audit_of_run(
     Raises:
         FatalModelError: The judge is unavailable.
     """
-    whole = {evaluation.record_id: evaluation for evaluation in result.evaluations}
+    wanted = {damage.original for damage in job.damaged}
+    whole = {e.record_id: e for e in result.evaluations if e.record_id in wanted}
     found = await run_audit(job, tools, folder and folder.audit_folder, listen, whole)
     if folder is None:
         return found
@@ -202,9 +204,10 @@ def _result(
     job: AuditJob, outcome: RunOutcome, tools: Toolbox, whole: Mapping[str, Evaluation]
 ) -> AuditResult:
     ids = [ask.record.id for ask in job.asks]
-    evaluations = [outcome.evaluations[name] for name in ids if name in outcome.evaluations]
+    evaluations = outcome.in_order(ids)
+    damaged = {evaluation.record_id: evaluation for evaluation in evaluations}
     failures = tuple(outcome.failures[name] for name in ids if name in outcome.failures)
-    pairs = audit_pairs(job.damaged, {**whole, **outcome.evaluations})
+    pairs = audit_pairs(job.damaged, {**whole, **damaged})
     n_paraphrased = sum(bool(found.text) for found in job.paraphrases)
     audit = Audit(
         judge=raters(tools),
@@ -223,4 +226,4 @@ def _result(
         n_by_rule=len(job.paraphrases) - n_paraphrased,
         usage=sum((found.usage for found in (*evaluations, *job.paraphrases)), Usage()),
     )
-    return AuditResult(audit, job.damaged, tuple(evaluations), failures)
+    return AuditResult(audit, job.damaged, evaluations, failures)

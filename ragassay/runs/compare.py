@@ -206,7 +206,7 @@ def _by_people(path: Path, clusters: Clusters | None) -> _Run:
 
     labelled, rejections = labelled_evaluations(path)
     pooled = with_pooled_scores(labelled, lambda texts: Embedder(EMBEDDED).encode(texts), clusters)
-    return _Run(path, None, pooled, n_failed=0, is_finished=True, rejections=rejections)
+    return _Run(path, None, tuple(pooled), n_failed=0, is_finished=True, rejections=rejections)
 
 
 def _only(runs: Sequence[_Run], systems: Sequence[str]) -> list[_Run]:

@@ -22,7 +22,15 @@ from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
 from ragassay.graphs.state import Input
 from ragassay.model_names import is_ours
 from ragassay.models.limiter import Limiter, limited
-from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
+from ragassay.records import (
+    Compact,
+    CompactEvaluations,
+    Evaluation,
+    Failure,
+    Record,
+    RecordFailure,
+    Usage,
+)
 from ragassay.redaction import without_secrets
 from ragassay.runs.folder import RunFolder, append_line
 from ragassay.tracing import traced_answer, traced_run
@@ -71,15 +79,19 @@ Listener = Callable[[Event], None]
 class RunOutcome:
     """Evaluations and failures of the records, by id."""
 
-    evaluations: dict[str, Evaluation] = field(default_factory=dict)
+    evaluations: dict[str, Compact] = field(default_factory=dict)
     failures: dict[str, RecordFailure] = field(default_factory=dict)
 
     def add(self, result: Evaluation | RecordFailure) -> None:
         """Add the result of a record."""
         if isinstance(result, Evaluation):
-            self.evaluations[result.record_id] = result
+            self.evaluations[result.record_id] = Compact.of(result)
         else:
             self.failures[result.record_id] = result
+
+    def in_order(self, ids: Sequence[str]) -> CompactEvaluations:
+        """Return the evaluations of those of some records that have one."""
+        return CompactEvaluations(self.evaluations[i] for i in ids if i in self.evaluations)
 
 
 Keep = Callable[[Evaluation | RecordFailure], None]
@@ -106,8 +118,6 @@ async def run_records(
     """
     outcome = _finished(records, tools, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
-    for evaluation in outcome.evaluations.values():
-        tools.limiter.count(evaluation.usage.cost_usd)
     listen(Event(n_records=len(records) - len(waiting), phase="loading models"))
 
     def keep(result: Evaluation | RecordFailure) -> None:
@@ -168,14 +178,19 @@ async def judge_here(
 
 
 def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | None) -> RunOutcome:
-    """Return the results of an earlier start of the same run, by the hash of their inputs."""
+    """Return the results of an earlier start, by the hash of their inputs; count their cost."""
+    outcome = RunOutcome()
     if folder is None:
-        return RunOutcome()
+        return outcome
     wanted = {record.id: fingerprint(tools, record) for record in records}
-    return RunOutcome(
-        {e.record_id: e for e in folder.evaluations() if wanted.get(e.record_id) == e.fingerprint},
-        {f.record_id: f for f in folder.failures() if f.record_id in wanted},
-    )
+    for evaluation in folder.iter_evaluations():
+        if wanted.get(evaluation.record_id) == evaluation.fingerprint:
+            outcome.add(evaluation)
+            tools.limiter.count(evaluation.usage.cost_usd)
+    for failure in folder.failures():
+        if failure.record_id in wanted:
+            outcome.add(failure)
+    return outcome
 
 
 @asynccontextmanager

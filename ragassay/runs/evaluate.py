@@ -22,7 +22,7 @@ from ragassay.models.prices import listed_price_usd
 from ragassay.models.tuned import note_of
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256
 from ragassay.records import (
-    Evaluation,
+    CompactEvaluations,
     Manifest,
     PanelSeat,
     RecordFailure,
@@ -74,7 +74,7 @@ class RunResult:
     """The result of a run; evaluations in input order."""
 
     summary: Summary
-    evaluations: tuple[Evaluation, ...]
+    evaluations: CompactEvaluations
     failures: tuple[RecordFailure, ...]
     rejections: tuple[Rejection, ...]
     manifest: Manifest
@@ -179,7 +179,7 @@ async def run(
         write_lines(folder.rejected_file, job.rejections)
         outcome = await run_records(job.records, tools, folder, listen)
         result = await asyncio.to_thread(_result, job, outcome, manifest, tools)
-        write_lines(folder.evaluations_file, result.evaluations)
+        folder.write_evaluations(result.evaluations)
         write_lines(folder.failures_file, result.failures)
         write_whole(folder.summary_file, result.summary.model_dump_json(indent=2))
         if has_reports:
@@ -283,8 +283,8 @@ def _versions() -> dict[str, str]:
 
 def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -> RunResult:
     ids = [record.id for record in job.records]
-    evaluated = [outcome.evaluations[i] for i in ids if i in outcome.evaluations]
-    evaluations = with_pooled_scores(evaluated, tools.models.embedder.encode)
+    evaluated = outcome.in_order(ids)
+    evaluations = CompactEvaluations(with_pooled_scores(evaluated, tools.models.embedder.encode))
     failed = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     failures, n_records = (*job.failures, *failed), len(ids) + len(job.failures)
     summary = summarize(evaluations, n_records, len(failures), len(job.rejections))

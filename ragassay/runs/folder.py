@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -27,13 +27,14 @@ from ragassay.models.weights import sha256_of
 from ragassay.records import (
     UNSCORED_KINDS,
     Audit,
+    CompactEvaluations,
     Evaluation,
     Manifest,
     RecordFailure,
     Rejection,
     Summary,
 )
-from ragassay.reports import render_html, render_markdown
+from ragassay.reports import html_pieces, markdown_pieces
 from ragassay.storage import storing
 
 M = TypeVar("M", bound=BaseModel)
@@ -110,9 +111,13 @@ class RunFolder:
         except ValidationError as error:
             raise InputError(f"{self.manifest_file} is damaged or of another version") from error
 
-    def evaluations(self) -> list[Evaluation]:
+    def evaluations(self) -> CompactEvaluations:
         """Return all finished evaluations, in the file's order."""
-        return read_lines(self.evaluations_file, Evaluation)
+        return CompactEvaluations(self.iter_evaluations())
+
+    def iter_evaluations(self) -> Iterator[Evaluation]:
+        """Yield all finished evaluations, in the file's order."""
+        return iter_lines(self.evaluations_file, Evaluation)
 
     def failures(self) -> list[RecordFailure]:
         """Return all records that failed completely."""
@@ -128,14 +133,19 @@ class RunFolder:
         Their other verdicts stay in the cache and are not requested again.
         """
         self.failures_file.unlink(missing_ok=True)
-        write_lines(
-            self.evaluations_file,
-            [
-                e
-                for e in self.evaluations()
-                if not any(f.kind in UNSCORED_KINDS for f in e.findings)
-            ],
+        scored = CompactEvaluations(
+            e
+            for e in self.iter_evaluations()
+            if not any(f.kind in UNSCORED_KINDS for f in e.findings)
         )
+        self.write_evaluations(scored)
+
+    def write_evaluations(self, evaluations: CompactEvaluations) -> None:
+        """Write all evaluations, completely or not at all; no file without one."""
+        if evaluations:
+            write_pieces(self.evaluations_file, evaluations.lines())
+        else:
+            self.evaluations_file.unlink(missing_ok=True)
 
     def summary(self) -> Summary | None:
         """Return the run in numbers; None while it is unfinished."""
@@ -169,13 +179,13 @@ class RunFolder:
 
         Args:
             summary: The run in numbers.
-            evaluations: The folder's, where they are in memory: ten thousand take 800 MB.
+            evaluations: The folder's, where they have been read.
         """
         known = self.evaluations() if evaluations is None else evaluations
         parts = (self.manifest(), summary, known, self.failures(), self.rejections())
         audit = self.audit()
-        write_whole(self.path / "report.md", render_markdown(*parts, audit=audit))
-        write_whole(self.path / "report.html", render_html(*parts, audit=audit))
+        write_pieces(self.path / "report.md", markdown_pieces(*parts, audit=audit))
+        write_pieces(self.path / "report.html", html_pieces(*parts, audit=audit))
 
 
 def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
@@ -279,35 +289,56 @@ def append_line(path: Path, record: BaseModel) -> None:
 
 def read_lines(path: Path, kind: type[M]) -> list[M]:
     """Read the records of our own file; a last line cut off by a kill is removed from the file."""
+    return list(iter_lines(path, kind))
+
+
+def iter_lines(path: Path, kind: type[M]) -> Iterator[M]:
+    """Yield the records of our own file; a last line cut off by a kill is removed from the file.
+
+    Raises:
+        InputError: The file is damaged.
+    """
     if not path.exists():
-        return []
-    data = path.read_bytes()
-    whole, _, torn = data.rpartition(b"\n")
-    lines = [line for line in whole.split(b"\n") if line]
-    if torn and not torn.startswith(b"{"):  # no kill leaves that
-        lines.append(torn)
+        return
+    n_whole = 0
+    with path.open("rb") as file:
+        for line in file:
+            if not line.endswith(b"\n") and line.startswith(b"{"):  # a kill leaves nothing else
+                break
+            n_whole += len(line)
+            if line != b"\n":
+                yield _read_line(path, line, kind)
+        else:
+            return
+    with storing(path):
+        os.truncate(path, n_whole)
+
+
+def _read_line(path: Path, line: bytes, kind: type[M]) -> M:
     try:
-        found = [kind.model_validate_json(line) for line in lines]
+        return kind.model_validate_json(line)
     except ValidationError as error:
         raise InputError(
             f"{path} is damaged: {first_problem(error)[1]}; move it away, and the same command "
             "makes it again"
         ) from error
-    if torn:
-        write_whole(path, whole.decode() + "\n" if whole else "")
-    return found
 
 
 def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
     """Write records, one a line, completely or not at all; no file without a record."""
     if records:
-        write_whole(path, "".join(record.model_dump_json() + "\n" for record in records))
+        write_pieces(path, (record.model_dump_json() + "\n" for record in records))
     else:
         path.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file completely or not at all.
+    """Write a file completely or not at all; see `write_pieces`."""
+    write_pieces(path, [text])
+
+
+def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """Write a file piece by piece, completely or not at all.
 
     Raises:
         InputError: It cannot be written; what stood there is as it was.
@@ -315,12 +346,13 @@ def write_whole(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.partial")
     try:
         with partial.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
         why = "it is a folder" if path.is_dir() else error.strerror or error
         raise InputError(f"{path} cannot be written: {why}") from error
+    finally:
+        with suppress(OSError):
+            partial.unlink()

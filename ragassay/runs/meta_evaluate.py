@@ -120,7 +120,9 @@ def measure(
     human, judged = both.human, both.judge
     if len({e.system for e in human}) > 1 and any(e.labels for e in human):
         encode = encoder()
-        human, judged = (with_pooled_scores(side, encode, clusters) for side in (human, judged))
+        human, judged = (
+            tuple(with_pooled_scores(side, encode, clusters)) for side in (human, judged)
+        )
     return MetaEvaluation(
         judge=judge,
         n_labels=len(given),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.metrics.aggregates import question_of
@@ -14,7 +14,7 @@ from ragassay.metrics.pooled import (
     document_recall_scores,
     sentence_recall_scores,
 )
-from ragassay.records import Evaluation, Score
+from ragassay.records import Evaluation, Score, outlines_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,8 +29,8 @@ Clusters = Mapping[str, Mapping[str, Mapping[Place, str]]]
 
 def with_pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
-) -> tuple[Evaluation, ...]:
-    """Return evaluations with the scores of `ragassay.metrics.pooled`, computed anew.
+) -> Iterator[Evaluation]:
+    """Yield evaluations with the scores of `ragassay.metrics.pooled`, computed anew.
 
     Args:
         evaluations: All of a run; scores from an earlier start are replaced.
@@ -38,20 +38,22 @@ def with_pooled_scores(
             given.
         clusters: Published clusters of sentences; a question that is not among them is clustered.
     """
-    by_question: dict[str, list[Evaluation]] = {}
-    for evaluation in evaluations:
-        by_question.setdefault(question_of(evaluation), []).append(evaluation)
+    by_question: dict[str, list[int]] = {}
+    for place, outline in enumerate(outlines_of(evaluations)):
+        by_question.setdefault(question_of(outline), []).append(place)
     found: dict[str, dict[str, Score]] = {}
-    for question, answers in by_question.items():
-        if len(answers) < 2:
+    for question, places in by_question.items():
+        if len(places) < 2:
             continue
+        answers = [evaluations[place] for place in places]
         published = _of_records(answers, (clusters or {}).get(question))
         vectors = {} if published else _vectors(answers, encode)
         for record_id, scores in sentence_recall_scores(answers, vectors, published).items():
             found.setdefault(record_id, {}).update(scores)
         for record_id, score in document_recall_scores(answers).items():
             found.setdefault(record_id, {})[DOCUMENT_RECALL] = score
-    return tuple(_with(e, found.get(e.record_id, {})) for e in evaluations)
+    for evaluation in evaluations:
+        yield _with(evaluation, found.get(evaluation.record_id, {}))
 
 
 def _vectors(answers: Sequence[Evaluation], encode: Encode) -> dict[str, NDArray[np.float32]]:

@@ -11,7 +11,16 @@ from fakes import WordEmbedder
 import ragassay
 from ragassay.errors import InputError
 from ragassay.metrics.summary import summarize
-from ragassay.records import Evaluation, Failure, FileStamp, Finding, Manifest, RecordFailure, Score
+from ragassay.records import (
+    CompactEvaluations,
+    Evaluation,
+    Failure,
+    FileStamp,
+    Finding,
+    Manifest,
+    RecordFailure,
+    Score,
+)
 from ragassay.runs.evaluate import RunResult
 from ragassay.settings import Settings, load_settings
 from ragassay.testing import Fault, ScriptedModel
@@ -40,7 +49,7 @@ def result_of(*evaluations: Evaluation, failures: tuple[RecordFailure, ...] = ()
     summary = summarize(evaluations, len(evaluations) + len(failures), len(failures), 0)
     stamp = FileStamp(name="a", sha256="", n_items=1)
     manifest = Manifest(ragassay="0", judge="openai/a", answers=stamp)
-    return RunResult(summary, evaluations, failures, (), manifest)
+    return RunResult(summary, CompactEvaluations(evaluations), failures, (), manifest)
 
 
 @pytest.mark.integration

@@ -19,7 +19,7 @@ from ragassay.metrics.summary import summarize
 from ragassay.prompts import read_rubrics
 from ragassay.records import Document, OwnVerdict, Record
 from ragassay.reports import render_html, render_markdown
-from ragassay.reports.findings_view import unscored_lines
+from ragassay.reports.findings_view import view_open
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.audit import run_audit
 from ragassay.runs.audit_job import AuditOptions, audit_job
@@ -177,7 +177,7 @@ async def test_they_run_beside_ours_and_one_that_lies_is_unscored_with_its_cause
     assert "returned 7.0; it declares a number from 0 to 1" in verdict.failure.detail
     score = found.scores["broken.score"]
     assert (score.value, score.n_unscored, score.worst, score.best) == (None, 1, 0.0, 1.0)
-    assert unscored_lines([found]) == ("1 verdict of broken: error",)
+    assert view_open([found]).unscored == ("1 verdict of broken: error",)
     assert result.manifest.own.keys() == {"broken", "has_number"}
 
 

@@ -41,7 +41,7 @@ from ragassay.records import (
     VerdictBase,
 )
 from ragassay.reports.cascade_view import value_text
-from ragassay.reports.findings_view import undecided_lines, unscored_lines
+from ragassay.reports.findings_view import view_open
 from ragassay.reports.text import group_title, humanise, question_title, score_title, verdict_title
 from ragassay.runs.audit_job import PART_OF
 from ragassay.settings import load_settings
@@ -216,10 +216,10 @@ def test_it_may_leave_a_question_undecided(evaluator):
     assert not [f for f in evaluator.findings(outcome) if f.level == "head"]
     found = Evaluation(record_id="r", question="q", answer="a", verdicts=(verdict,))
     assert Evaluation.model_validate_json(found.model_dump_json()) == found
-    assert unscored_lines([found]) == ()
+    assert view_open([found]).unscored == ()
     # Correctness follows from the evidence, which counts it.
     counted = () if evaluator.name == "correctness" else (f"1 {verdict_title(evaluator.name)}",)
-    assert undecided_lines([found]) == counted
+    assert view_open([found]).undecided == counted
     assert value_text(verdict) == "undecided, leans to x"
 
 
@@ -261,9 +261,9 @@ def test_a_weighed_verdict_is_a_question_of_its_kind(evaluator):
 @every
 def test_the_report_counts_it_among_the_unscored_by_its_name(evaluator):
     found = Evaluation(record_id="r", question="q", answer="a", verdicts=(unscored(evaluator),))
-    assert unscored_lines([found]) == (f"1 {verdict_title(evaluator.name)}: time-out",)
+    assert view_open([found]).unscored == (f"1 {verdict_title(evaluator.name)}: time-out",)
     assert evaluator.words.verdict == verdict_title(evaluator.name)
-    assert [one.failure for one in single_verdicts([found])[evaluator.name]] == [LOST]
+    assert [one.failure for one in single_verdicts(found)[evaluator.name]] == [LOST]
 
 
 @every

@@ -318,7 +318,7 @@ async def test_a_run_counts_what_stayed_what_went_and_what_it_cost(make_model, t
     assert result.manifest.settings["escalated_when"] == "entropy>0"
     assert "127.0.0.1" not in folder.manifest_file.read_text()
     folder.forget_failures()
-    assert folder.evaluations() == []
+    assert not folder.evaluations()
     mended = make_model(says(rating=5))
     again = await run(job_of([RECORD], Corpus()), tools_of(first, mended), folder)
     assert [j.rating for j in again.evaluations[0].judgments][1] == 5

@@ -24,10 +24,9 @@ from ragassay.reports.cascade_view import value_text
 from ragassay.reports.findings_view import (
     UNMEASURED,
     looks_text,
-    undecided_lines,
     undecided_text,
-    unscored_lines,
     view_findings,
+    view_open,
 )
 
 DOUBT = Failure(reason="undecided", detail="leans to contradicts at 0.71; it is right only often")
@@ -82,8 +81,8 @@ def test_only_what_leads_is_in_the_headline_and_in_the_counts():
 def test_undecided_verdicts_have_a_count_of_their_own():
     summary = summarize([ANSWER], 1, 0, 0)
     assert summary.n_undecided == 2
-    assert undecided_lines([ANSWER]) == ("1 evidence verdict", "1 citation verdict")
-    assert unscored_lines([ANSWER]) == ("1 evidence verdict: time-out",)
+    assert view_open([ANSWER]).undecided == ("1 evidence verdict", "1 citation verdict")
+    assert view_open([ANSWER]).unscored == ("1 evidence verdict: time-out",)
     assert undecided_text(summary) == "2 undecided: name a judge (--escalate) for them"
     cascade = Cascade(judge="a", second="b", when="undecided")
     assert undecided_text(summary.model_copy(update={"cascade": cascade})) == "2 undecided"

@@ -10,7 +10,7 @@ from ragassay.metrics.panel import panel_judgment
 from ragassay.metrics.summary import summarize
 from ragassay.records import Evaluation, Failure, FileStamp, Judgment, Manifest, PanelSeat
 from ragassay.reports import render_html, render_markdown
-from ragassay.reports.findings_view import unscored_lines
+from ragassay.reports.findings_view import view_open
 from ragassay.reports.panel_view import panel_lines, view_members, view_panel
 
 HOSTILE = "<script>alert('x')</script> | **bold**"
@@ -100,7 +100,7 @@ def test_markdown_shows_the_panel_and_keeps_its_tables(manifest, evaluations):
 
 
 def test_a_member_without_a_rating_is_counted_among_the_unscored(evaluations):
-    assert unscored_lines(evaluations) == ("1 rubric rating: time-out",)
+    assert view_open(evaluations).unscored == ("1 rubric rating: time-out",)
 
 
 def test_without_a_panel_nothing_is_said_of_one(manifest):

@@ -40,7 +40,7 @@ def test_every_percentage_of_medaesqas_evaluation(shared: Path):
     folder = shared / "oracles" / "medaesqa"
     labelled, rejections = labelled_evaluations(folder / "input.json")
     assert rejections == ()
-    found = with_pooled_scores(labelled, WordEmbedder().encode)
+    found = tuple(with_pooled_scores(labelled, WordEmbedder().encode))
     wanted = json.loads((folder / "output.json").read_text())
     n = 0
     for part, systems in wanted.items():
@@ -112,7 +112,7 @@ def test_worked_by_hand(tmp_path: Path):
     assert values_of(found, "sentences.required") == [1.0, 0.5]
     assert values_of(found, "citations.support") == [1.0, 0.0]
     assert values_of(found, "citations.document_precision") == [1.0, 0.5]
-    pooled = with_pooled_scores(found, WordEmbedder().encode)
+    pooled = tuple(with_pooled_scores(found, WordEmbedder().encode))
     assert values_of(pooled, "citations.document_recall") == [0.5, 0.5]
     assert values_of(pooled, "sentences.recall") == [0.1, 0.1]
     assert values_of(pooled, "sentences.recall_supported") == [0.1, 0.0]

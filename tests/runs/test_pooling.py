@@ -37,7 +37,7 @@ def answers():
 
 
 def test_scores_stand_behind_the_others_of_their_group():
-    found = with_pooled_scores(answers(), WordEmbedder().encode)
+    found = tuple(with_pooled_scores(answers(), WordEmbedder().encode))
     assert list(found[0].scores) == [
         "sentences.required",
         "sentences.recall",
@@ -57,10 +57,10 @@ def test_scores_stand_behind_the_others_of_their_group():
 
 
 def test_scores_of_an_earlier_start_are_replaced_not_piled_up():
-    once = with_pooled_scores(answers(), WordEmbedder().encode)
-    assert with_pooled_scores(once, WordEmbedder().encode) == once
+    once = tuple(with_pooled_scores(answers(), WordEmbedder().encode))
+    assert tuple(with_pooled_scores(once, WordEmbedder().encode)) == once
     # The other answer is gone: nothing is left to pool with.
-    (left, _) = with_pooled_scores([once[0], once[2]], WordEmbedder().encode)
+    (left, _) = tuple(with_pooled_scores([once[0], once[2]], WordEmbedder().encode))
     assert list(left.scores) == ["sentences.required", "citations.support"]
 
 
@@ -68,7 +68,7 @@ def test_published_clusters_are_used_and_nothing_is_embedded():
     embedder = WordEmbedder()
     kind = "required_and_borderline_answer_sentences_cluster"
     places = {("alpha", 1): "3", ("beta", 1): "3", ("beta", 2): "4", ("gone", 1): "5"}
-    found = with_pooled_scores(answers(), embedder.encode, {"t": {kind: places}})
+    found = tuple(with_pooled_scores(answers(), embedder.encode, {"t": {kind: places}}))
     assert [e.scores["sentences.recall"].value for e in found[:2]] == [0.1, 0.2]
     assert embedder.asked == []
 
@@ -76,19 +76,19 @@ def test_published_clusters_are_used_and_nothing_is_embedded():
 def test_nothing_is_embedded_where_every_question_has_one_answer():
     embedder = WordEmbedder()
     run = [answers()[0], answers()[2]]
-    assert with_pooled_scores(run, embedder.encode) == tuple(run)
+    assert tuple(with_pooled_scores(run, embedder.encode)) == tuple(run)
     assert embedder.asked == []
-    assert with_pooled_scores([], embedder.encode) == ()
+    assert tuple(with_pooled_scores([], embedder.encode)) == ()
 
 
 def test_only_sentences_that_are_clustered_are_embedded():
     embedder = WordEmbedder()
-    with_pooled_scores(answers(), embedder.encode)
+    tuple(with_pooled_scores(answers(), embedder.encode))
     assert sorted(embedder.asked) == ["Aspirin thins blood.", "Metformin lowers glucose."]
 
 
 def test_the_summary_sees_them():
-    found = summarize(with_pooled_scores(answers(), WordEmbedder().encode), 3, 0, 0)
+    found = summarize(tuple(with_pooled_scores(answers(), WordEmbedder().encode)), 3, 0, 0)
     assert found.scores["sentences.cluster_recall"].value == 0.75
     assert found.pooled["citations.document_recall"] == Score(
         value=0.5, n=4, worst=0.5, best=0.5, judge="judge"

@@ -38,7 +38,7 @@ async def test_a_run_folder_holds_what_the_run_came_to(job, tmp_path):
     with ScriptedModel() as model:
         result = await run(job, tools_for(model, job), folder)
     assert [e.record_id for e in folder.evaluations()] == [r.id for r in job.records]
-    assert tuple(folder.evaluations()) == result.evaluations
+    assert folder.evaluations() == result.evaluations
     assert folder.summary() == result.summary
     manifest = json.loads(folder.manifest_file.read_text())
     assert manifest["judge"] == "openai/scripted"
