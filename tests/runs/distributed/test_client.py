@@ -77,7 +77,7 @@ def children_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 def workers_of(head: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """The processes of a cluster that judge."""
-    return [process for process in children_of(head) if "ray::judge_shard" in command_of(process)]
+    return [process for process in children_of(head) if "ray::work_on_shard" in command_of(process)]
 
 
 def command_of(process: psutil.Process) -> str:
