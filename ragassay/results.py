@@ -37,7 +37,7 @@ from ragassay.reports.text import (
     score_text,
     score_title,
 )
-from ragassay.runs.folder import write_lines, write_whole
+from ragassay.runs.folder import write_lines, write_pieces, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,7 @@ class Results(Sequence[Evaluation]):
         Raises:
             InputError: Another ending.
         """
-        from ragassay.reports import render_html, render_markdown
+        from ragassay.reports import html_pieces, markdown_pieces
 
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -151,9 +151,9 @@ class Results(Sequence[Evaluation]):
             case ".csv":
                 write_whole(target, _csv(self._rows()))
             case ".html":
-                write_whole(target, render_html(*parts))
+                write_pieces(target, html_pieces(*parts))
             case ".md":
-                write_whole(target, render_markdown(*parts))
+                write_pieces(target, markdown_pieces(*parts))
             case other:
                 raise InputError(f"cannot save as {other!r}: use .jsonl, .csv, .html or .md")
         return target

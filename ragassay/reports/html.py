@@ -40,6 +40,7 @@ from ragassay.reports.findings_view import WORTH_A_LOOK, lead_text
 from ragassay.reports.labels import finding_rank, finding_title, reason_text, without_controls
 from ragassay.reports.packing import CHUNK, Packed, Packer, pack
 from ragassay.reports.panel_view import INDEPENDENT
+from ragassay.reports.pieces import joined
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import BOUNDS_NOTE, BOUNDS_TITLES, who_text
 from ragassay.reports.report_view import belief_text, view_report
@@ -77,18 +78,6 @@ STATES = (
     ("none", "nothing found"),
 )
 """What answers may be filtered by, beside the kinds of findings."""
-
-
-def render_html(
-    manifest: Manifest,
-    summary: Summary,
-    evaluations: Sequence[Evaluation],
-    failures: Sequence[RecordFailure] = (),
-    rejections: Sequence[Rejection] = (),
-    audit: Audit | None = None,
-) -> str:
-    """Render a run as a page for a browser or a printer; see `html_pieces`."""
-    return "".join(html_pieces(manifest, summary, evaluations, failures, rejections, audit))
 
 
 def html_pieces(
@@ -149,6 +138,10 @@ def html_pieces(
         policy=content_policy(style, script),
     )
     return map(without_controls, page)
+
+
+render_html = joined(html_pieces)
+"""Render a run as a page; see `html_pieces`."""
 
 
 class _Parts:

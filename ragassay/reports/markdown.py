@@ -18,6 +18,7 @@ from ragassay.reports.certificate import EXPLANATION, CertificateView
 from ragassay.reports.chips import Chip
 from ragassay.reports.html import page_environment
 from ragassay.reports.labels import one_line
+from ragassay.reports.pieces import joined
 from ragassay.reports.report_view import Cell, view_report
 from ragassay.reports.sentence_view import VerdictView
 
@@ -39,18 +40,6 @@ def escape(text: str) -> str:
     """
     safe = _MARKUP.sub(r"\\\1", one_line(text)).strip()
     return "".join(_ENTITIES.get(character, character) for character in safe)
-
-
-def render_markdown(
-    manifest: Manifest,
-    summary: Summary,
-    evaluations: Sequence[Evaluation],
-    failures: Sequence[RecordFailure] = (),
-    rejections: Sequence[Rejection] = (),
-    audit: Audit | None = None,
-) -> str:
-    """Write a run as Markdown; see `markdown_pieces`."""
-    return "".join(markdown_pieces(manifest, summary, evaluations, failures, rejections, audit))
 
 
 def markdown_pieces(
@@ -82,6 +71,10 @@ def markdown_pieces(
             answers=(view_answer(n, one) for n, one in enumerate(evaluations, start=1)),
         )
     )
+
+
+render_markdown = joined(markdown_pieces)
+"""Write a run as Markdown; see `markdown_pieces`."""
 
 
 def certificate_block(view: CertificateView) -> str:

@@ -135,6 +135,7 @@ async def test_what_an_earlier_start_has_spent_does_not_make_a_call_look_dear():
     await limiter.admit("one")
     await limiter.settle(0.01)
     await limiter.admit("one")  # 0.51 + 0.01
+    assert limiter.spent_usd == 0.51
 
 
 async def test_tokens_are_counted_as_calls_end():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -36,8 +37,14 @@ def test_ctrl_c_ends_in_one_line_and_the_same_command_goes_on(tmp_path):
     pytest.importorskip("ray", reason="ragassay[ray] is not installed")
     out = tmp_path / "run"
     with ScriptedModel(latency_s=1.0) as model:
+        # A shell's background job ignores Ctrl-C, and so would what it starts.
+        heeding = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
         with subprocess.Popen(
-            command(model, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command(model, out),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=heeding,
         ) as started:
             until = time.monotonic() + 300
             while model.n_requests < 12 and time.monotonic() < until:
