@@ -36,6 +36,7 @@ class Outbox:
         self._rows: list[Row] = []
         self._results: list[Result] = []
         self._event = Event()
+        self._under_way: asyncio.Future[Any] | None = None
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -72,11 +73,15 @@ class Outbox:
             await self._deliver()
 
     async def _deliver(self) -> None:
+        """Deliver what is new, after a parcel that is still on its way: nobody may wait for it."""
+        if self._under_way is not None:
+            await asyncio.shield(self._under_way)
         parcel = Parcel(tuple(self._results), tuple(self._rows), self._event)
         if parcel == Parcel():
             return
         self._results, self._rows, self._event = [], [], Event()
-        self.limiter.heed(await self._hub.deliver.remote(parcel))
+        self._under_way = asyncio.ensure_future(self._hub.deliver.remote(parcel))
+        self.limiter.heed(await asyncio.shield(self._under_way))
 
 
 class SharedCache(InMemoryCache[Any]):

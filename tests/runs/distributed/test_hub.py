@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from ragassay.graphs.persistence import VerdictCache
 from ragassay.models.limiter import RunLimiter
 from ragassay.records import Failure, RecordFailure
 from ragassay.runs.distributed.hub import Hub, Parcel
+from ragassay.runs.distributed.shared import Outbox
 from ragassay.runs.engine import Event
 
 ROW = ("ask_rubric", "key", "msgpack", b"\x80")
@@ -27,6 +30,36 @@ async def test_results_and_events_are_collected_once(tmp_path):
     (parcel,) = await hub.collect(60.0)
     assert parcel == Parcel(results=(FAILED,), event=Event(n_records=1)), "the rows are here"
     assert await hub.collect(0.0) == []
+
+
+async def test_what_has_come_is_collected_without_a_wait(tmp_path):
+    hub = Hub(tmp_path / "verdicts.sqlite", RunLimiter())
+    await hub.deliver(Parcel(results=(FAILED,)))
+    assert await hub.collect(0.0) == [Parcel(results=(FAILED,))]
+
+
+class SlowHub:
+    """A hub's actor that takes a while for each parcel."""
+
+    def __init__(self) -> None:
+        self.begun, self.taken = asyncio.Event(), []
+        self.deliver = self
+
+    async def remote(self, parcel: Parcel) -> dict[str, float]:
+        """Take a parcel."""
+        self.begun.set()
+        await asyncio.sleep(0.2)
+        self.taken.append(parcel)
+        return {}
+
+
+async def test_a_worker_ends_when_all_of_its_parcels_have_arrived():
+    hub = SlowHub()
+    outbox = Outbox(hub)
+    async with outbox.opened():
+        outbox.keep(FAILED)
+        await hub.begun.wait()
+    assert hub.taken == [Parcel(results=(FAILED,))]
 
 
 async def test_a_driver_that_cannot_see_the_file_gets_the_verdicts_too():
