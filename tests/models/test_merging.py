@@ -129,6 +129,7 @@ def test_transformers_turns_the_rows_back() -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_folder_and_gguf_of_the_packaged_model_agree(weights_cache: Path, tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 

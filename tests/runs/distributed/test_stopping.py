@@ -17,7 +17,7 @@ from conftest import ROOT
 from ragassay.graphs.persistence import VerdictCache
 from ragassay.testing import ScriptedModel
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(600)]
 
 SAMPLE = ROOT / "examples" / "sample" / "answers.jsonl"
 

@@ -1,0 +1,38 @@
+"""Run `ragassay` in a process that lacks libraries and has no network."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from conftest import ROOT
+
+from ragassay.extras import EXTRAS
+
+ALSO_BASE = {"nltk"}
+"""TextBlob brings it."""
+
+ABSENT = {module for modules in EXTRAS.values() for module in modules} - ALSO_BASE
+BROUGHT = {"PIL", "boto3", "datasets", "kubernetes", "onnxruntime", "sqlalchemy"}
+"""What others bring, or nobody asks for."""
+
+
+def run_without(
+    modules: set[str], *calls: str, cwd: Path, package: Path = ROOT, home: Path | None = None
+) -> dict[str, Any]:
+    """Run calls in a process in which these modules are not installed.
+
+    Returns what `without.py` prints.
+    """
+    done = subprocess.run(
+        [sys.executable, ROOT / "tests" / "without.py", ",".join(sorted(modules)), *calls],
+        cwd=cwd,
+        env={"PYTHONPATH": str(package), "PATH": "/usr/bin:/bin", "HOME": str(home or cwd)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
