@@ -131,6 +131,15 @@ class CompactEvaluations(Sequence[Evaluation]):
         """The outline of each."""
         return tuple(one.outline for one in self._members)
 
+    def with_scores(self, changed: Mapping[str, Mapping[str, Score]]) -> CompactEvaluations:
+        """Return the evaluations with other scores where there are some, by record id."""
+        return CompactEvaluations(
+            one.evaluation.model_copy(update={"scores": changed[one.outline.record_id]})
+            if one.outline.record_id in changed
+            else one
+            for one in self._members
+        )
+
     def lines(self) -> Iterator[str]:
         """Yield each as a line of JSON."""
         return (one.line for one in self._members)

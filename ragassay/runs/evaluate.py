@@ -32,7 +32,7 @@ from ragassay.records import (
 from ragassay.runs.engine import Listener, RunOutcome, run_records
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.runs.job import Job, job_of, prepared, read_job
-from ragassay.runs.pooling import with_pooled_scores
+from ragassay.runs.pooling import pooled_scores
 from ragassay.settings import Settings, noted_settings
 
 __all__ = [
@@ -284,7 +284,7 @@ def _versions() -> dict[str, str]:
 def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -> RunResult:
     ids = [record.id for record in job.records]
     evaluated = outcome.in_order(ids)
-    evaluations = CompactEvaluations(with_pooled_scores(evaluated, tools.models.embedder.encode))
+    evaluations = evaluated.with_scores(pooled_scores(evaluated, tools.models.embedder.encode))
     failed = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     failures, n_records = (*job.failures, *failed), len(ids) + len(job.failures)
     summary = summarize(evaluations, n_records, len(failures), len(job.rejections))

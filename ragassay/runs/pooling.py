@@ -33,13 +33,33 @@ def with_pooled_scores(
     """Yield evaluations with the scores of `ragassay.metrics.pooled`, computed anew.
 
     Args:
+        evaluations: As for `pooled_scores`.
+        encode: As there.
+        clusters: As there.
+    """
+    changed = pooled_scores(evaluations, encode, clusters)
+    for evaluation in evaluations:
+        scores = changed.get(evaluation.record_id)
+        yield evaluation.model_copy(update={"scores": scores}) if scores else evaluation
+
+
+def pooled_scores(
+    evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
+) -> dict[str, dict[str, Score]]:
+    """Return all scores of each evaluation that `ragassay.metrics.pooled` changes.
+
+    Args:
         evaluations: All of a run; scores from an earlier start are replaced.
         encode: Embeds texts; not called where every question has one answer, or its clusters are
             given.
         clusters: Published clusters of sentences; a question that is not among them is clustered.
+
+    Returns:
+        By record id.
     """
     by_question: dict[str, list[int]] = {}
-    for place, outline in enumerate(outlines_of(evaluations)):
+    outlines = outlines_of(evaluations)
+    for place, outline in enumerate(outlines):
         by_question.setdefault(question_of(outline), []).append(place)
     found: dict[str, dict[str, Score]] = {}
     for question, places in by_question.items():
@@ -52,8 +72,11 @@ def with_pooled_scores(
             found.setdefault(record_id, {}).update(scores)
         for record_id, score in document_recall_scores(answers).items():
             found.setdefault(record_id, {})[DOCUMENT_RECALL] = score
-    for evaluation in evaluations:
-        yield _with(evaluation, found.get(evaluation.record_id, {}))
+    return {
+        one.record_id: _with(one.scores, found.get(one.record_id, {}))
+        for one in outlines
+        if one.record_id in found or not one.scores.keys().isdisjoint(POOLED_SCORES)
+    }
 
 
 def _vectors(answers: Sequence[Evaluation], encode: Encode) -> dict[str, NDArray[np.float32]]:
@@ -76,15 +99,12 @@ def _of_records(
     }
 
 
-def _with(evaluation: Evaluation, added: Mapping[str, Score]) -> Evaluation:
-    """Insert each added score after the others of its group."""
-    kept = {key: s for key, s in evaluation.scores.items() if key not in POOLED_SCORES}
-    if not added and len(kept) == len(evaluation.scores):
-        return evaluation
-    groups = list(dict.fromkeys(_group(key) for key in (*kept, *added)))
-    scores = {**kept, **added}
-    order = sorted(scores, key=lambda key: groups.index(_group(key)))
-    return evaluation.model_copy(update={"scores": {key: scores[key] for key in order}})
+def _with(scores: Mapping[str, Score], added: Mapping[str, Score]) -> dict[str, Score]:
+    """Insert each added score after the others of its group, in place of earlier ones."""
+    every = {key: score for key, score in scores.items() if key not in POOLED_SCORES}
+    every.update(added)
+    groups = list(dict.fromkeys(map(_group, every)))
+    return {key: every[key] for key in sorted(every, key=lambda key: groups.index(_group(key)))}
 
 
 def _group(key: str) -> str:

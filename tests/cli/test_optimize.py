@@ -102,6 +102,7 @@ def test_wrong_lines_are_named_and_the_exit_code_says_so(tmp_path):
     assert "train.jsonl:13: label: found the text" in err
 
 
+@pytest.mark.long
 def test_a_killed_job_goes_on_and_asks_nothing_twice(tmp_path):
     log = tmp_path / "log.jsonl"
     with ScriptedModel(verdict_reply, latency_s=0.05, log=log) as model:

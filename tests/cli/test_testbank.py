@@ -105,6 +105,7 @@ def test_create_names_bad_queries(tmp_path: Path):
     assert "queries.jsonl:2: text:" in err
 
 
+@pytest.mark.long
 def test_a_killed_create_goes_on_and_asks_nothing_twice(queries: Path, tmp_path: Path):
     out = tmp_path / "bank.jsonl.gz"
     with ScriptedModel(write_questions, latency_s=0.6) as model:

@@ -199,6 +199,7 @@ def _await_answer(url: str, process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_the_commands_of_the_compose_file_work_together(
     tmp_path: Path, weights_cache: Path
 ) -> None:

@@ -36,6 +36,7 @@ def start(
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_a_killed_cascade_goes_on_in_the_middle_of_its_second_judge(tmp_path):
     answers = tmp_path / "answers.jsonl"
     answers.write_text('{"id": "a", "question": "q?", "answer": "It is. It was."}\n')

@@ -253,6 +253,7 @@ def test_what_cannot_be_graded_by_is_said(files):
         ragassay.grade(passages, testbank=bank, grader="judge")
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_and_asks_nothing_twice(files, tmp_path):
     passages, bank = files
     with ScriptedModel(said, latency_s=0.4) as model:

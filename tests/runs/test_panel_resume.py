@@ -50,6 +50,7 @@ def asked(model: ScriptedModel) -> list[str]:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_a_killed_panel_goes_on_in_the_middle_of_its_hearing(tmp_path):
     answers = tmp_path / "answers.jsonl"
     answers.write_text('{"id": "a", "question": "q?", "answer": "It is. It was."}\n')

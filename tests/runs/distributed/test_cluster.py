@@ -62,34 +62,48 @@ async def judged(job: Job, tools: Toolbox, out: Path) -> RunResult:
     return await run(job, tools, RunFolder(out))
 
 
-async def test_files_and_progress_are_those_of_a_local_run_and_any_engine_goes_on(job, tmp_path):
-    two, told = job_of(job.records[:2], job.corpus), []
-    with ScriptedModel() as model:
-        for engine in ("local", "ray"):
-            events: list[Event] = []
-            folder = RunFolder(tmp_path / engine)
-            await run(two, tools_for(model, two, engine), folder, events.append)
-            total = sum(events, Event())
-            told.append((total.n_expected, total.n_calls, total.n_records, total.usage))
-        assert told[0] == told[1]
-        for name in SAME:
-            here, there = (tmp_path / engine / name for engine in ("local", "ray"))
-            assert here.read_bytes() == there.read_bytes(), name
-        n_asked = model.n_requests
-        await judged(two, tools_for(model, two), tmp_path / "ray")
-        for first in ("local", "ray"):
-            (tmp_path / first / "evaluations.jsonl").unlink()
-            await judged(two, tools_for(model, two), tmp_path / first)
-        assert model.n_requests == n_asked, "results and verdicts are in the folder"
-
-
-async def test_measured_and_verified_by_the_models_of_the_node_it_is_the_same(job, tmp_path):
-    found, one = [], job_of(job.records[:1], job.corpus)
+async def test_by_the_models_of_the_node_the_files_are_those_of_a_local_run(job, tmp_path):
+    two = job_of(job.records[:2], job.corpus)
     for engine in ("local", "ray"):
         tools = Toolbox.of(load_settings(engine=engine, workers=2, signals=True), job.corpus)
-        result = await judged(one, tools, tmp_path / engine)
-        found.append([e.model_dump_json() for e in result.evaluations])
-    assert found[0] == found[1]
+        await judged(two, tools, tmp_path / engine)
+    check_same_files(tmp_path)
+
+
+async def test_equal_answers_are_judged_once_and_either_engine_goes_on_with_the_other_s(
+    job, tmp_path
+):
+    equal = job_of(
+        [
+            record.model_copy(update={"id": f"{record.id}-{copy}"})
+            for copy in range(2)
+            for record in job.records[:2]
+        ],
+        job.corpus,
+    )
+    told, chosen = [], {"only": ("rubrics",)}
+    for engine in ("local", "ray"):
+        events: list[Event] = []
+        with ScriptedModel() as model:
+            tools = tools_for(model, equal, engine, **chosen)
+            await run(equal, tools, RunFolder(tmp_path / engine), events.append)
+            assert model.n_requests == 2 * 9
+        total = sum(events, Event())
+        told.append((total.n_expected, total.n_calls, total.n_records, total.usage))
+    assert told[0] == told[1]
+    check_same_files(tmp_path)
+    with ScriptedModel() as model:
+        for first, engine in (("local", "ray"), ("ray", "local"), ("ray", "ray")):
+            (tmp_path / first / "evaluations.jsonl").unlink()
+            await judged(equal, tools_for(model, equal, engine, **chosen), tmp_path / first)
+        assert model.n_requests == 0, "the verdicts are in the folder"
+    check_same_files(tmp_path)
+
+
+def check_same_files(folder: Path) -> None:
+    for name in SAME:
+        here, there = (folder / engine / name for engine in ("local", "ray"))
+        assert here.read_bytes() == there.read_bytes(), name
 
 
 @pytest.mark.long
@@ -106,19 +120,6 @@ async def test_verifiers_that_are_named_are_those_of_the_node_and_it_is_the_same
         result = await judged(two, tools, tmp_path / engine)
         found.append([e.model_dump_json() for e in result.evaluations])
     assert found[0] == found[1]
-
-
-async def test_equal_answers_are_judged_once_by_all_workers_together(job, tmp_path):
-    records = [
-        record.model_copy(update={"id": f"{record.id}-{copy}"})
-        for copy in range(4)
-        for record in job.records[:2]
-    ]
-    with ScriptedModel() as model:
-        tools = tools_for(model, job, only=("rubrics",))
-        result = await judged(job_of(records, job.corpus), tools, tmp_path / "run")
-        assert len(result.evaluations) == len(records)
-        assert model.n_requests == 2 * 9
 
 
 async def test_a_lost_worker_costs_what_it_had_under_way(job, tmp_path):
