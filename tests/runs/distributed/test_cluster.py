@@ -81,16 +81,11 @@ async def test_equal_answers_are_judged_once_and_either_engine_goes_on_with_the_
         ],
         job.corpus,
     )
-    told, chosen = [], {"only": ("rubrics",)}
+    chosen = {"only": ("rubrics",)}
     for engine in ("local", "ray"):
-        events: list[Event] = []
         with ScriptedModel() as model:
-            tools = tools_for(model, equal, engine, **chosen)
-            await run(equal, tools, RunFolder(tmp_path / engine), events.append)
+            await judged(equal, tools_for(model, equal, engine, **chosen), tmp_path / engine)
             assert model.n_requests == 2 * 9
-        total = sum(events, Event())
-        told.append((total.n_expected, total.n_calls, total.n_records, total.usage))
-    assert told[0] == told[1]
     check_same_files(tmp_path)
     with ScriptedModel() as model:
         for first, engine in (("local", "ray"), ("ray", "local"), ("ray", "ray")):
@@ -155,6 +150,18 @@ async def test_money_is_bounded_over_all_workers(job, tmp_path):
         with pytest.raises(BudgetError, match="max_usd"):
             await judged(job, tools, tmp_path / "run")
         assert model.n_requests < 9 * len(job.records)
+
+
+async def test_progress_adds_up_to_what_a_local_run_tells(job, tmp_path):
+    totals = []
+    for engine in ("local", "ray"):
+        events: list[Event] = []
+        with ScriptedModel() as model:
+            tools = tools_for(model, job, engine, only=("rubrics",))
+            await run(job, tools, RunFolder(tmp_path / engine), events.append)
+        total = sum(events, Event())
+        totals.append((total.n_expected, total.n_calls, total.n_records, total.usage))
+    assert totals[0] == totals[1]
 
 
 async def test_a_run_without_a_folder_keeps_its_results_in_memory(job):
