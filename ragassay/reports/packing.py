@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import base64
 import json
+import tempfile
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 CHUNK = 40
 """Fragments in a chunk: they share their markup, and are unpacked together."""
+
+N_IN_MEMORY = 2**22
+"""Bytes of a packed list from which on it waits in a temporary file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +26,11 @@ class Packed:
 
     Attributes:
         name: Names the list in the page.
-        chunks: All of `CHUNK` members but the last.
+        chunks: All of `CHUNK` members but the last; to be read once.
     """
 
     name: str
-    chunks: tuple[str, ...]
+    chunks: Iterable[str]
 
 
 class Packer:
@@ -38,7 +42,7 @@ class Packer:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._chunks: list[str] = []
+        self._chunks = tempfile.SpooledTemporaryFile(N_IN_MEMORY, "w+", encoding="ascii")
         self._open: list[object] = []
 
     def add(self, member: object) -> None:
@@ -51,18 +55,24 @@ class Packer:
         """Return the packed list."""
         if self._open:
             self._close()
-        return Packed(self._name, tuple(self._chunks))
+        return Packed(self._name, self._read())
 
     def _close(self) -> None:
-        self._chunks.append(_packed(self._open))
+        self._chunks.write(_packed(self._open) + "\n")
         self._open = []
+
+    def _read(self) -> Iterator[str]:
+        with self._chunks as lines:
+            lines.seek(0)
+            for line in lines:
+                yield line.removesuffix("\n")
 
 
 def pack(name: str, members: Iterable[object]) -> Packed:
     """Pack a list whose members JSON can hold; same members, same bytes.
 
     Example:
-        >>> len(pack("answers", ["<p>one</p>"] * 41).chunks)
+        >>> len(list(pack("answers", ["<p>one</p>"] * 41).chunks))
         2
     """
     packer = Packer(name)
