@@ -39,8 +39,8 @@ def with_pooled_scores(
     """
     changed = pooled_scores(evaluations, encode, clusters)
     for evaluation in evaluations:
-        scores = changed.get(evaluation.record_id)
-        yield evaluation.model_copy(update={"scores": scores}) if scores else evaluation
+        scores = changed.get(evaluation.record_id, evaluation.scores)
+        yield evaluation.model_copy(update={"scores": scores})
 
 
 def pooled_scores(

@@ -73,7 +73,7 @@ class Outbox:
             await self._deliver()
 
     async def _deliver(self) -> None:
-        """Deliver what is new, after a parcel that is still on its way: nobody may wait for it."""
+        """Deliver what is new, once an earlier parcel has arrived whose sender was cancelled."""
         if self._under_way is not None:
             await asyncio.shield(self._under_way)
         parcel = Parcel(tuple(self._results), tuple(self._rows), self._event)

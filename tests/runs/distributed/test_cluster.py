@@ -70,6 +70,15 @@ async def test_by_the_models_of_the_node_the_files_are_those_of_a_local_run(job,
     check_same_files(tmp_path)
 
 
+@pytest.mark.long
+async def test_with_all_that_a_judge_is_asked_the_files_are_those_of_a_local_run(job, tmp_path):
+    two = job_of(job.records[:2], job.corpus)
+    for engine in ("local", "ray"):
+        with ScriptedModel() as model:
+            await judged(two, tools_for(model, two, engine), tmp_path / engine)
+    check_same_files(tmp_path)
+
+
 async def test_equal_answers_are_judged_once_and_either_engine_goes_on_with_the_other_s(
     job, tmp_path
 ):
