@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import logging
 import os
 import socket
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import typer.main
 
 # Set before anything imports the libraries that read them.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -17,10 +20,15 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OPENAI_API_KEY", "sk-test")
 # Measuring an answer takes real models: tests that are about it ask for it.
 os.environ["RAGASSAY_SIGNALS"] = "false"
+# Tests run beside each other: threads of one would wait for those of the other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A busy machine is no failure: tests hold no timings.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+# A call of a command builds all commands, a second's work, and nothing of it stays with them.
+typer.main.get_command = functools.cache(typer.main.get_command)
 
 ROOT = Path(__file__).parent.parent
 
@@ -38,6 +46,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if long:
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what all tests import to itself: each full collection would look through it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ that it deserves, and says where the answers are.
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -223,6 +224,7 @@ def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
+@functools.cache
 def page_environment() -> Environment:
     """Return the environment of page templates: they escape everything and refuse unknown names."""
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -8,6 +8,7 @@ The templates escape all that they are given; only the filters here give them ma
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -99,6 +100,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0
     yield ""
 
 
+@functools.cache
 def _environment() -> Environment:
     """Return the templates, which escape for Markdown whatever no filter here has marked up."""
     from markupsafe import Markup

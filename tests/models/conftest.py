@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 import torch
@@ -17,14 +18,15 @@ def tokenizer() -> PreTrainedTokenizerFast:
     return tiny_tokenizer()
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Plain:
-    """The same weights under transformers' own attention and cache."""
+    """The same weights under transformers' own attention and cache, which many tests ask alike."""
 
     model: LlamaForCausalLM
 
+    @cache  # noqa: B019 - one for the session
     @torch.inference_mode()
-    def greedy(self, tokens: list[int], n: int) -> list[int]:
+    def greedy(self, tokens: tuple[int, ...], n: int) -> list[int]:
         ids = torch.tensor([tokens])
         out = self.model.generate(
             ids,
@@ -35,8 +37,9 @@ class Plain:
         )
         return out[0, len(tokens) :].tolist()
 
+    @cache  # noqa: B019
     @torch.inference_mode()
-    def logits(self, tokens: list[int]) -> torch.Tensor:
+    def logits(self, tokens: tuple[int, ...]) -> torch.Tensor:
         """Shape (n_tokens, n_vocab)."""
         return self.model(torch.tensor([tokens])).logits[0]
 

@@ -32,13 +32,13 @@ BATCHES = {
 def check(engine: Engine, plain, prompts: list[Prompt], replies: list[Reply]) -> None:
     for prompt, reply in zip(prompts, replies, strict=True):
         tokens = engine._chat.encode(prompt.messages)
-        written = plain.greedy(tokens, prompt.max_tokens)
+        written = plain.greedy(tuple(tokens), prompt.max_tokens)
         ended = written[-1] == engine._tokenizer.eos_token_id
         assert reply.is_cut is not ended
         kept = written[:-1] if ended else written
         assert reply.text == engine._tokenizer.decode(kept, skip_special_tokens=True)
         assert [c.text for c in reply.tokens] == [engine._chooser._book.pieces[t] for t in kept]
-        expected = torch.log_softmax(plain.logits(tokens + kept), dim=-1)
+        expected = torch.log_softmax(plain.logits((*tokens, *kept)), dim=-1)
         for i, (token, choice) in enumerate(zip(kept, reply.tokens, strict=True)):
             row = expected[len(tokens) + i - 1]
             assert choice.logprob == pytest.approx(float(row[token]), abs=1e-4)

@@ -69,7 +69,7 @@ def test_a_model_in_a_folder_is_loaded_silently(
     assert capfd.readouterr() == ("", "")
     assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
     tokens = engine._chat.encode((("user", "a"),))
-    written = plain.greedy(tokens, 5)
+    written = plain.greedy(tuple(tokens), 5)
     reply = engine.answer([Prompt((("user", "a"),), max_tokens=5)])[0]
     assert reply.text == tokenizer.decode(written, skip_special_tokens=True)
 

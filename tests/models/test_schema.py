@@ -57,7 +57,7 @@ def test_the_five_best_of_a_rating_are_the_five_ratings(engine: Engine, plain) -
     assert sorted(text for text, _ in choice.top) == ["1", "2", "3", "4", "5"]
     branch = engine._start(one)
     ids = [engine._tokenizer.convert_tokens_to_ids(str(n)) for n in range(1, 6)]
-    row = plain.logits([*branch.prefix, *branch.pending])[-1][ids]
+    row = plain.logits((*branch.prefix, *branch.pending))[-1][ids]
     expected = dict(zip("12345", torch.log_softmax(row, dim=0).tolist(), strict=True))
     assert dict(choice.top) == pytest.approx(expected, abs=1e-4)
     assert choice.logprob == choice.top[0][1]
@@ -117,7 +117,7 @@ def test_what_a_schema_forces_in_the_middle_is_seen_at_its_place(engine: Engine,
     n_compared = 0
     for token in reply.tokens:
         if token.top:
-            expected = torch.log_softmax(plain.logits(known)[-1][ids], dim=0).tolist()
+            expected = torch.log_softmax(plain.logits(tuple(known))[-1][ids], dim=0).tolist()
             found = dict(token.top)
             assert [found[d] for d in "12345"] == pytest.approx(expected, abs=1e-4)
             n_compared += 1

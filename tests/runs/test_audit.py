@@ -310,6 +310,7 @@ def n_on_disk(out: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM cache").fetchone()[0])
 
 
+@pytest.mark.long
 def test_a_killed_audit_goes_on_where_it_was(tmp_path):
     log, out = tmp_path / "log.jsonl", tmp_path / "audit"
     answers = tmp_path / "answers.jsonl"
