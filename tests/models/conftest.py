@@ -18,7 +18,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
     return tiny_tokenizer()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Plain:
     """The same weights under transformers' own attention and cache, which many tests ask alike."""
 
