@@ -17,12 +17,18 @@ def report(
     It also works for a stopped run: the report then covers the finished answers.
     """
     with errors_as_lines():
+        from ragassay.errors import InputError
         from ragassay.metrics.summary import summarize
         from ragassay.runs.folder import RunFolder
 
         folder = RunFolder(run)
         manifest = folder.manifest()
         evaluations = folder.evaluations()
+        if any(one.pairs for one in evaluations[:1]):
+            raise InputError(
+                f"{run} is a run of pairs, and does not keep their papers: repeat its `ragassay qa "
+                "evaluate`, which asks nothing again and writes qa.html anew"
+            )
         summary = folder.summary() or summarize(
             evaluations,
             manifest.answers.n_items,

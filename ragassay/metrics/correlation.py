@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from ragassay.errors import InputError
-from ragassay.metrics.resampling import N_SLOW_DRAWS, bootstrap_interval
+from ragassay.metrics.resampling import N_SLOW_DRAWS, Statistic, bootstrap_interval
 from ragassay.metrics.scoring import build_score
 from ragassay.records import Score
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SCALE = (-1.0, 1.0)
+
+Coefficient = Callable[[Sequence[float], Sequence[float]], float | None]
 
 
 @dataclass(frozen=True)
@@ -86,10 +88,16 @@ def correlate_scores(
     pairs = np.array([(x, y) for x, y, _ in kept], dtype=float).reshape(-1, 2)
     groups, places = np.unique(np.array([c for *_, c in kept], dtype=object), return_inverse=True)
 
-    def drawn(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.repeat(pairs, counts[places.reshape(-1)], axis=0)
+    def of_draws(coefficient: Coefficient) -> Statistic:
+        def statistic(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+            drawn = (np.repeat(pairs, row[places.reshape(-1)], axis=0) for row in counts)
+            found = (coefficient(*scores.T) for scores in drawn)
+            return np.array([np.nan if value is None else value for value in found])
 
-    return _correlation(pairs, drawn, len(groups), len(first) - len(pairs), 0)
+        return statistic
+
+    draws = of_draws(spearman_rho), of_draws(kendall_tau)
+    return _correlation(pairs, draws, len(groups), len(first) - len(pairs), 0)
 
 
 def correlate_systems(
@@ -118,38 +126,62 @@ def correlate_systems(
             known[row, place[question]] = 1
             values[:, row, place[question]] = first[name][question], second[name][question]
 
-    def drawn(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        sizes = known @ counts
-        means = (values @ counts)[:, sizes > 0] / sizes[sizes > 0]
+    def means(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return both rankings of each draw, (2, n_draws, n_systems); nan where none was drawn."""
+        sizes = counts @ known.T
         # Equal means must stay equal, in whatever order they were summed.
-        return means.round(12).T
+        return (counts @ values.transpose(0, 2, 1) / np.where(sizes > 0, sizes, np.nan)).round(12)
 
-    every = drawn(np.ones(len(questions), dtype=np.int64))
+    pairs = means(np.ones((1, len(questions)), dtype=np.int64))[:, 0].T
+    draws = (lambda counts: _spearman(*means(counts))), (lambda counts: _kendall(*means(counts)))
     n_left_out = len(first.keys() | second.keys()) - len(names)
-    return _correlation(every, drawn, len(questions), n_left_out, len(questions))
+    return _correlation(pairs, draws, len(questions), n_left_out, len(questions))
 
 
 def _correlation(
     pairs: NDArray[np.float64],
-    drawn: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    draws: tuple[Statistic, Statistic],
     n_clusters: int,
     n_left_out: int,
     n_questions: int,
 ) -> RankCorrelation:
-    import numpy as np
-
-    def score(coefficient: Callable[..., float | None]) -> Score:
-        def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-            found = (coefficient(*drawn(row).T) for row in counts)
-            return np.array([np.nan if value is None else value for value in found])
-
+    def score(coefficient: Coefficient, of_draws: Statistic) -> Score:
         value = coefficient(*pairs.T)
         interval = None
         if value is not None:
             interval = bootstrap_interval(of_draws, n_clusters, N_SLOW_DRAWS)
         return build_score(value, len(pairs), n_left_out, interval, scale=SCALE)
 
-    return RankCorrelation(score(spearman_rho), score(kendall_tau), n_questions)
+    return RankCorrelation(score(spearman_rho, draws[0]), score(kendall_tau, draws[1]), n_questions)
+
+
+def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rho of each of many pairs of rankings, both (n, n_systems), nan left out.
+
+    scipy's function takes one pair at a time, 0.7 ms each.
+    """
+    import numpy as np
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.stack([first, second]), axis=-1, nan_policy="omit")
+    centred = np.nan_to_num(ranks - np.nanmean(ranks, axis=-1, keepdims=True))
+    return _cosine(*centred)
+
+
+def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the tau-b of each, as `_spearman` does its rho."""
+    import numpy as np
+
+    def signs(row: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.nan_to_num(np.sign(np.subtract.outer(row, row))).reshape(-1)
+
+    pairs = zip(first, second, strict=True)
+    return np.array([_cosine(signs(x), signs(y)) for x, y in pairs])
+
+
+def _cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    lengths = (first**2).sum(-1) * (second**2).sum(-1)
+    return ((first * second).sum(-1) / lengths**0.5).round(12)
 
 
 def _coefficient(

@@ -2,9 +2,10 @@
 
 An audit folder is a run folder of all these answers, and also contains:
 
-damaged.jsonl   one damaged answer a line, with its damage paraphrases.jsonl   redundant sentences
-by a model, where one writes them audit.json      the figures and the certificate audit.html,
-audit.md, figures.csv
+    damaged.jsonl       one damaged answer a line, with its damage
+    paraphrases.jsonl   redundant sentences by a model, where one writes them
+    audit.json          the figures and the certificate
+    audit.html, audit.md, figures.csv
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """A run folder, written line by line so that a run can be killed at any moment.
 
-run.json            everything that the run depends on (`Manifest`) evaluations.jsonl   one
-evaluation a line; appended as they end, in input order at the end failures.jsonl      records
-without an evaluation, with the reason rejected.jsonl      lines of the input that could not be read
-summary.json        the run in numbers report.md, report.html audit.json          the certificate of
-the judge (`Audit`), where `--audit` was asked for audit/              the damaged answers and their
-evaluations, a folder like this one state.sqlite        states of unfinished evaluations
-(LangGraph's checkpoints) verdicts.sqlite     finished verdicts by the hash of what they depend on
-(LangGraph's cache)
+run.json            everything that the run depends on (`Manifest`)
+evaluations.jsonl   one a line; appended as they end, in input order at the end
+failures.jsonl      records without an evaluation, with the reason
+rejected.jsonl      lines of the input that could not be read
+summary.json        the run in numbers
+report.md, report.html
+audit.json          the certificate of the judge (`Audit`), where `--audit` was asked for
+audit/              the damaged answers and their evaluations, a folder like this one
+state.sqlite        states of unfinished evaluations (LangGraph's checkpoints)
+verdicts.sqlite     finished verdicts by the hash of what they depend on (LangGraph's cache)
 """
 
 from __future__ import annotations

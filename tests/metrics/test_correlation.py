@@ -16,6 +16,8 @@ from ragassay.metrics.correlation import (
     kendall_tau,
     spearman_rho,
 )
+from ragassay.metrics.intervals import SEED
+from ragassay.metrics.resampling import N_SLOW_DRAWS
 
 Values = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=8)
 
@@ -122,3 +124,31 @@ def test_interval_resamples_questions():
 def test_nothing_to_correlate():
     found = correlate_systems({}, {})
     assert (found.spearman.value, found.spearman.n, found.n_questions) == (None, 0, 0)
+
+
+@pytest.mark.parametrize("n_systems", [2, 7])
+def test_draws_of_systems_are_correlated_as_scipy_does(n_systems):
+    # Few values make ties; few questions make draws in which a system has none.
+    draw = np.random.default_rng(n_systems)
+    systems, questions = [f"s{i}" for i in range(n_systems)], [f"q{i}" for i in range(4)]
+    first, second = (
+        {s: {q: float(draw.integers(3)) for q in questions[i % 3 :]} for i, s in enumerate(systems)}
+        for _ in range(2)
+    )
+    found = correlate_systems(first, second)
+
+    def drawn(picks):
+        means = [
+            [np.mean([scores[s][q] for q in picks if q in scores[s]] or [np.nan]) for s in systems]
+            for scores in (first, second)
+        ]
+        return [row[~np.isnan(row)] for row in np.round(means, 12)]
+
+    rng = np.random.default_rng(SEED)
+    counts = rng.multinomial(4, np.full(4, 1 / 4), size=N_SLOW_DRAWS)
+    samples = [
+        drawn([q for q, n in zip(questions, row, strict=True) for _ in range(n)]) for row in counts
+    ]
+    for score, coefficient in ((found.spearman, spearman_rho), (found.kendall, kendall_tau)):
+        values = [value for x, y in samples if (value := coefficient(x, y)) is not None]
+        assert (score.low, score.high) == pytest.approx(np.quantile(values, [0.025, 0.975]))

@@ -2,8 +2,9 @@
 
 The folder is a run folder of papers, and also contains:
 
-measures.jsonl   what was measured of each paper and its pairs, without a judge qa.html, qa.md  the
-report pairs.csv, papers.csv   its figures
+    measures.jsonl         what was measured of each paper and its pairs, without a judge
+    qa.html, qa.md         the report
+    pairs.csv, papers.csv  its figures
 """
 
 from __future__ import annotations
