@@ -41,7 +41,9 @@ def job_of_many(n: int) -> Any:
     sample = read_job(SAMPLE / "answers.jsonl", SAMPLE / "abstracts.jsonl")
     repeated = itertools.islice(itertools.cycle(sample.records), n)
     records = [
-        record.model_copy(update={"id": f"answer-{i}", "question": f"{record.question} ({i})"})
+        record.model_copy(
+            update={"id": f"answer-{i}", "question": f"{record.question} ({i})", "topic": None}
+        )
         for i, record in enumerate(repeated)
     ]
     return job_of(records, sample.corpus)

@@ -14,6 +14,8 @@ import hypothesis
 import pytest
 import typer.main
 
+from ragassay.garbage import THRESHOLDS
+
 # Set before anything imports the libraries that read them.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -29,6 +31,9 @@ hypothesis.settings.load_profile("untimed")
 
 # A call of a command builds all commands, a second's work, and nothing of it stays with them.
 typer.main.get_command = functools.cache(typer.main.get_command)
+
+# What libraries and pytest keep would be looked through again and again.
+gc.set_threshold(*THRESHOLDS)
 
 ROOT = Path(__file__).parent.parent
 

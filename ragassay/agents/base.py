@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -63,7 +64,7 @@ class Agent(dspy.Module):
         super().__init__()
         self.prompt = prompt or self.name
         task = load_prompts().agents[self.prompt].task
-        self.predict = dspy.Predict(signature.with_instructions(task))
+        self.predict = dspy.Predict(_instructed(signature, task))
 
     def use(self, compiled: CompiledPrompt) -> None:
         """Use a compiled prompt in place of the shipped one.
@@ -124,3 +125,9 @@ class Agent(dspy.Module):
             reply = (await lm.acall(messages=messages, **options))[0]
         fields = self.adapter.parse(asked.signature, reply["text"])
         return asked.read(dspy.Prediction(**fields, logprobs=reply["logprobs"]), meter.usage)
+
+
+@functools.cache
+def _instructed(signature: Any, task: str) -> Any:
+    """Return a signature with an instruction; DSPy makes a class of each, so each is made once."""
+    return signature.with_instructions(task)

@@ -6,6 +6,7 @@ is its outline; the whole is read again when it is asked for.
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -109,8 +110,9 @@ class Compact:
 _FIELDS = set(Score.model_fields)
 
 
+@functools.lru_cache(maxsize=4096)
 def _slim(score: Score) -> Score:
-    """Return an equal score; all of these share the set of their fields, half of their memory."""
+    """Return an equal score: the same for equal ones, and all share the set of their fields."""
     return Score.model_construct(_FIELDS, **score.__dict__)
 
 

@@ -7,6 +7,7 @@ finetune` writes a verifier's, and anyone can write or extend one in the same fo
 
 from __future__ import annotations
 
+import functools
 from importlib.resources import files
 from pathlib import Path
 
@@ -31,15 +32,22 @@ def load_card(model: str) -> ModelCard | None:
     Raises:
         SettingsError: A folder's card cannot be read.
     """
-    for file in sorted(files(__name__).iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".yaml"):
-            card = ModelCard.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
-            if card.model == model:
-                return _bounded(card)
+    if shipped := _shipped().get(model):
+        return _bounded(shipped)
     provider, _, folder = model.partition("/")
     own = Path(folder) / CARD
     is_own = provider == PROVIDER and folder and own.is_file()
     return _bounded(_read(own, model)) if is_own else None
+
+
+@functools.cache
+def _shipped() -> dict[str, ModelCard]:
+    """Return the shipped cards by model; reading them takes longer than all else of a manifest."""
+    texts = (
+        f.read_text(encoding="utf-8") for f in files(__name__).iterdir() if f.name.endswith(".yaml")
+    )
+    cards = (ModelCard.model_validate(yaml.safe_load(text)) for text in texts)
+    return {card.model: card for card in cards}
 
 
 def _bounded(card: ModelCard) -> ModelCard:
