@@ -54,11 +54,14 @@ from ragassay.formats.yescieval_released import (
 )
 from ragassay.records import (
     ASSIGNMENTS,
+    CORRECTNESS,
+    MOST_EXAM_RATING,
     RELEVANCE_LABELS,
     CitationLabel,
     HumanLabel,
     LabelTask,
     Rejection,
+    Verdict,
 )
 
 RELEVANCE_ITEM = "relevance"
@@ -69,6 +72,10 @@ LABELS_OF_TASK: Mapping[LabelTask, tuple[str, ...]] = {
     "relevance": RELEVANCE_LABELS,
     "citation": get_args(CitationLabel),
     "nugget": ASSIGNMENTS,
+    "evidence": get_args(Verdict),
+    "correctness": tuple(filter(None, CORRECTNESS.values())),
+    "exam_grade": (*map(str, range(MOST_EXAM_RATING + 1)), "yes", "no"),
+    "relevance_grade": ("yes", "no"),
 }
 """The labels of each task with a closed set; ratings on a rubric are whole numbers."""
 

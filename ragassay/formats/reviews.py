@@ -29,6 +29,7 @@ from ragassay.records import (
     EvidenceSpan,
     HumanLabel,
     LabelTask,
+    OwnTask,
     Record,
     Rejection,
     Review,
@@ -55,6 +56,7 @@ TASKS: dict[str, LabelTask] = {
     "citation": "citation",
     "assignment": "nugget",
     "racar": "racar",
+    **{name: name for name in get_args(OwnTask)},
 }
 """The annotator's task of an evaluator; of others there is none."""
 
@@ -161,7 +163,7 @@ class ReviewedRun:
 
     def _label(self, review: Review, task: LabelTask) -> HumanLabel | None:
         sentence, _, rest = review.item.partition("/")
-        item = {"rubric": review.item, "citation": rest, "racar": sentence}.get(task, "")
+        item = {"relevance": "", "citation": rest, "racar": sentence}.get(task, review.item)
         if task == "nugget":
             gold = self._gold(review)
             if gold is None:

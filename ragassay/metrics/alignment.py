@@ -19,8 +19,8 @@ from ragassay.records import (
     HumanLabel,
     LabelTask,
     NuggetAssignment,
-    RacarRating,
     SentenceLabel,
+    VerdictBase,
 )
 
 TASK_LABELS: dict[LabelTask, tuple[str, ...]] = {
@@ -33,7 +33,7 @@ TASK_LABELS: dict[LabelTask, tuple[str, ...]] = {
 
 
 RATED: tuple[LabelTask, ...] = ("rubric", "racar")
-"""The tasks whose labels are ratings."""
+"""The tasks whose labels are ratings; those of `exam_grade` are where nothing was extracted."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class AlignedItem:
         question: The question's id, by which intervals are clustered.
         record_id: The answer.
         sentence: 1-based, for relevance and citation.
-        item: The cited document, the nugget, the rubric or dimension.
+        item: The cited document, the nugget, the rubric or dimension, the item of the verdict.
         people: People's labels, one an annotator.
         truth: Their majority, for rubrics their lower median; None for a draw.
         predicted: The judge's label; None where unscored, and for accuracy, which no judge is asked
             for.
         is_undecided: Whether the judge left it open.
         confidence: The probability that the judge gave to its label.
-        score: The judge's rating as an expectation, for rubrics.
-        labels: All labels that could have been given, for rubrics: the ratings of their scale.
+        score: The judge's rating as an expectation, for ratings.
+        labels: All labels that could have been given, where they depend on the verdict.
     """
 
     task: LabelTask
@@ -133,7 +133,7 @@ def consensus(task: LabelTask, people: Sequence[str]) -> str | None:
         >>> consensus("relevance", ["required", "borderline", "required"])
         'required'
     """
-    if task in RATED:
+    if task in RATED or all(label.isdigit() for label in people):
         return str(statistics.median_low([int(rating) for rating in people]))
     votes = Counter(people).most_common(2)
     return None if len(votes) > 1 and votes[0][1] == votes[1][1] else votes[0][0]
@@ -191,6 +191,8 @@ def _item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
             return _rubric(item, evaluation, label)
         case "racar":
             return _racar(item, evaluation, label)
+        case "evidence" | "correctness" | "exam_grade" | "relevance_grade":
+            return _own(item, evaluation.by(label.task), label.item, label.label)
 
 
 def _relevance(item: AlignedItem, evaluation: Evaluation) -> AlignedItem | str:
@@ -262,21 +264,29 @@ def _rubric(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> Ali
 
 
 def _racar(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> AlignedItem | str:
-    about = f"{label.item}/{label.record_id}"
-    rating = next((r for r in evaluation.of(RacarRating) if r.item == about), None)
-    if rating is None:
-        return "the run did not rate the pair in this dimension"
-    labels = tuple(map(str, rating.choices))
-    if label.label not in labels:
-        return f"{label.label!r} is not a label of this task"
+    pair = label.record_id or ""
+    found = _own(item, evaluation.by("racar"), f"{label.item}/{pair}", label.label)
+    return found if isinstance(found, str) else replace(found, record_id=pair, item=label.item)
+
+
+def _own(
+    item: AlignedItem, verdicts: Iterable[VerdictBase], about: str, label: str
+) -> AlignedItem | str:
+    """Read the judge's label from the verdict on the same item, whose choices are the labels."""
+    verdict = next((one for one in verdicts if one.item == about), None)
+    if verdict is None:
+        return "the run has no such verdict"
+    labels = tuple(map(str, verdict.choices))
+    if label not in labels:
+        return f"{label!r} is not a label of this task"
+    said, value = verdict.said, verdict.value
     return replace(
         item,
-        record_id=rating.pair,
-        item=rating.dimension,
-        predicted=None if rating.rating is None else str(rating.rating),
-        confidence=None if rating.is_undecided else rating.confidence,
-        score=rating.score,
-        is_undecided=rating.is_undecided,
+        item=about,
+        predicted=None if said is None else str(said),
+        confidence=None if verdict.is_undecided else verdict.confidence,
+        score=None if isinstance(value, str) else value,
+        is_undecided=verdict.is_undecided,
         labels=labels,
     )
 

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from ragassay.metrics.agreement import (
     Agreement,
@@ -20,7 +21,7 @@ from ragassay.metrics.discrimination import discrimination
 from ragassay.metrics.intervals import mean_interval
 from ragassay.metrics.scores import LOWER_IS_BETTER
 from ragassay.metrics.scoring import build_score, mean_score
-from ragassay.records import RACAR_SCALE, VERDICTS, Evaluation, LabelTask, Score
+from ragassay.records import RACAR_SCALE, VERDICTS, Evaluation, LabelTask, OwnTask, Score
 
 MEAN_OF_PEOPLE, MEAN_OF_JUDGE = "mean of people", "mean of the judge"
 
@@ -86,6 +87,8 @@ def judge_trust(
         found += [_trust(task, reading, items) for reading in readings]
     for task in RATED:
         found += _rated(task, alignment.of(task))
+    for task in get_args(OwnTask):
+        found += _own(task, alignment.of(task))
     return (*found, *_accuracy(alignment.of("accuracy"), evaluations))
 
 
@@ -111,8 +114,11 @@ def _readings(
         yield _Reading("support or not", ("support", "other"), others)
         if "partial_support" not in seen:
             return
-    words = {3: "three", 4: "four", 5: "five"}.get(len(every), "all")
-    yield _Reading(f"{words} labels", every, {})
+    yield _Reading(f"{_in_words(len(every))} labels", every, {})
+
+
+def _in_words(n: int) -> str:
+    return {2: "two", 3: "three", 4: "four", 5: "five"}.get(n, "all")
 
 
 def _trust(task: str, reading: _Reading, items: Sequence[AlignedItem]) -> TaskTrust:
@@ -222,6 +228,16 @@ def _calibrated(
         [item.predicted == truth for truth, item in scored],
         [item.question for _, item in scored],
     )
+
+
+def _own(task: OwnTask, items: Sequence[AlignedItem]) -> Iterator[TaskTrust]:
+    """Yield the agreement on an evaluator's verdicts, by the labels that they could have."""
+    for labels in dict.fromkeys(item.labels for item in items):
+        alike = [item for item in items if item.labels == labels]
+        if all(label.isdigit() for label in labels):
+            yield _ratings(task, f"{labels[0]} to {labels[-1]}", alike)
+        else:
+            yield _trust(task, _Reading(f"{_in_words(len(labels))} labels", labels, {}), alike)
 
 
 def _rated(task: LabelTask, items: Sequence[AlignedItem]) -> list[TaskTrust]:

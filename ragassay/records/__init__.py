@@ -73,7 +73,7 @@ from ragassay.records.inputs import (
     Record,
     SentenceInput,
 )
-from ragassay.records.labels import HumanLabel, LabelTask
+from ragassay.records.labels import HumanLabel, LabelTask, OwnTask
 from ragassay.records.literature import Article, ArticleLink, LinkKind, Notice
 from ragassay.records.matching import (
     MatchAgreement,
@@ -224,6 +224,7 @@ __all__ = [
     "NuggetVerdict",
     "Outline",
     "Outlined",
+    "OwnTask",
     "OwnVerdict",
     "PairMeasures",
     "PairPart",

@@ -10,7 +10,7 @@ import functools
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, overload
+from typing import Any, Protocol, overload
 
 from ragassay.records.evaluation import Evaluation, Finding, Score
 
@@ -90,7 +90,7 @@ class Compact:
             evaluation.question,
             evaluation.system,
             evaluation.topic,
-            {key: _slim(score) for key, score in evaluation.scores.items()},
+            {key: _slim(**score.__dict__) for key, score in evaluation.scores.items()},
             evaluation.heads,
             evaluation.looks,
         )
@@ -111,9 +111,9 @@ _FIELDS = set(Score.model_fields)
 
 
 @functools.lru_cache(maxsize=4096)
-def _slim(score: Score) -> Score:
-    """Return an equal score: the same for equal ones, and all share the set of their fields."""
-    return Score.model_construct(_FIELDS, **score.__dict__)
+def _slim(**fields: Any) -> Score:
+    """Return the score with some fields: the same for equal ones, with one set of field names."""
+    return Score.model_construct(_FIELDS, **fields)
 
 
 class CompactEvaluations(Sequence[Evaluation]):

@@ -8,7 +8,10 @@ from pydantic import Field
 
 from ragassay.records.base import Frozen
 
-LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "racar"]
+OwnTask = Literal["evidence", "correctness", "exam_grade", "relevance_grade"]
+"""An evaluator's name: its verdicts are what people are asked about, one by one."""
+
+LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "racar", OwnTask]
 """An annotator's task.
 
 - accuracy: whether the answer as a whole is accurate ("yes", "no")
@@ -16,7 +19,11 @@ LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "ra
 - citation: whether a cited document supports the sentence that cites it (`CitationLabel`)
 - nugget: whether the answer states a gold nugget (`Assignment`)
 - rubric: the rating on a rubric ("1" to "5")
-- racar: the rating of a question-answer pair in a dimension of RACAR ("1" to "3")"""
+- racar: the rating of a question-answer pair in a dimension of RACAR ("1" to "3")
+- evidence: whether a passage that was found supports a sentence (`Verdict`)
+- correctness: whether what was found bears a sentence out ("correct", "not_supported")
+- exam_grade: how well a passage covers an item of a test bank ("0" to "5"; extracted, "yes", "no")
+- relevance_grade: whether a passage is relevant to its query ("yes", "no")"""
 
 
 class HumanLabel(Frozen):
@@ -31,7 +38,8 @@ class HumanLabel(Frozen):
         topic: The question's id.
         system: The system that wrote the answer.
         sentence: 1-based, for relevance and citation.
-        item: The cited document's id, the nugget's text, the name of the rubric or dimension.
+        item: The cited document's id, the nugget's text, the name of the rubric or dimension; of an
+            evaluator's own task the item of its verdict, such as "2/for/1" or "rating/q1/4f2a".
         annotator: The person's name; empty where unknown.
         reason: Why; empty where unknown.
     """

@@ -30,6 +30,10 @@ TITLES = {
     "rubric": "Rubrics",
     "racar": "Question-answer pairs (RACAR)",
     "accuracy": "Accuracy of answers",
+    "evidence": "Evidence beside sentences",
+    "correctness": "Correctness of sentences",
+    "exam_grade": "Grades by a test bank",
+    "relevance_grade": "Relevance of passages",
 }
 
 

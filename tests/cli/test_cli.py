@@ -46,7 +46,7 @@ def evaluate(model: ScriptedModel, answers: Path, out: Path, *more: object) -> t
 @pytest.mark.integration
 def test_evaluate_then_report(model, sample, tmp_path):
     answers, corpus = sample / "answers.jsonl", sample / "abstracts.jsonl"
-    code, _, _ = evaluate(model, answers, tmp_path / "run", "--corpus", corpus)
+    code, _, _ = evaluate(model, answers, tmp_path / "run", "--corpus", corpus, "--limit", 2)
     assert code == 0
     page = (tmp_path / "run" / "report.html").read_bytes()
     (tmp_path / "run" / "report.html").unlink()

@@ -62,7 +62,7 @@ LABELS = (
 
 @pytest.mark.parametrize("name", ["", "reviews.jsonl"])
 def test_what_people_said_is_labels(tmp_path, name):
-    run = reviewed(tmp_path, *LABELS, say("evidence", "1/for/1", "supports"))
+    run = reviewed(tmp_path, *LABELS, say(MATCH, "0", 1, "match"))
     found = read_labels(run / name)
     assert found.format == "ragassay-reviews" and found.rejections == () and found.n_other == 1
     same = {"record_id": "q1", "annotator": "ann"}

@@ -8,7 +8,15 @@ from answers import answer
 from ragassay.metrics.alignment import align_labels
 from ragassay.metrics.rankings import rankings, relabelled
 from ragassay.metrics.trust import TaskTrust, judge_trust
-from ragassay.records import Evaluation, Failure, HumanLabel, Judgment, SentenceLabel
+from ragassay.records import (
+    Evaluation,
+    EvidenceVerdict,
+    ExamGrade,
+    Failure,
+    HumanLabel,
+    Judgment,
+    SentenceLabel,
+)
 
 
 def human(task: str, said: str, record_id: str, **fields: object) -> HumanLabel:
@@ -229,3 +237,41 @@ def test_citations_are_ranked_by_support():
     found = {ranking.key: ranking for ranking in rankings(both.human, both.judge, run)}
     assert found["citations.support"].human == {"s1": 1.0, "s2": 0.0}
     assert found["citations.support"].correlation.kendall.value == 1.0
+
+
+def test_what_people_said_of_a_verdict_is_compared_with_it():
+    # Grades 3 and 0 beside 4 and 0: one of two agrees; the means are 1.5 and 2, the order is alike.
+    grades = [ExamGrade(exam_item=name, rating=n, score=n) for name, n in (("a", 3), ("b", 0))]
+    extracted = ExamGrade(exam_item="a", grader="extraction", is_correct=True)
+    found_by = EvidenceVerdict(sentence=2, verdict="neutral", confidence=0.8)
+    judged = answer().model_copy(update={"verdicts": (*grades, extracted, found_by)})
+    said = [
+        human("exam_grade", "4", "r", item="rating/a", annotator="Ada"),
+        human("exam_grade", "2", "r", item="rating/a", annotator="Ben"),
+        human("exam_grade", "5", "r", item="rating/a", annotator="Cy"),
+        human("exam_grade", "0", "r", item="rating/b"),
+        human("exam_grade", "no", "r", item="extraction/a"),
+        human("evidence", "neutral", "r", item="2/for/1"),
+    ]
+    found = trust([judged], said)
+    assert list(found) == ["evidence: five labels", "exam_grade: 0 to 5", "exam_grade: two labels"]
+    rated = found["exam_grade: 0 to 5"]
+    assert (value(rated, "accuracy"), value(rated, "Spearman's rho")) == (0.5, 1.0)
+    assert rated.agreement is not None
+    assert rated.agreement.confusion[4][3] == rated.agreement.confusion[0][0] == 1
+    assert value(found["exam_grade: two labels"], "accuracy") == 0.0
+    assert value(found["evidence: five labels"], "accuracy") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("said", "item", "reason"),
+    [
+        ("supports", "1/for/1", "the run has no such verdict"),
+        ("yes", "2/for/1", "'yes' is not a label of this task"),
+    ],
+)
+def test_a_label_of_another_verdict_or_with_another_word_fits_nothing(said, item, reason):
+    verdict = EvidenceVerdict(sentence=2, verdict="neutral")
+    judged = answer().model_copy(update={"verdicts": (verdict,)})
+    (left,) = align_labels([human("evidence", said, "r", item=item)], [judged]).unaligned
+    assert left.reason == reason

@@ -183,7 +183,7 @@ def test_a_folder_without_a_run_is_named(tmp_path):
 
 def test_a_run_that_is_killed_ends_as_if_it_had_not_been():
     command = [sys.executable, str(ROOT / "benchmarks" / "kill_resume.py"), "evaluate"]
-    command += ["--answers", "4", "--kills", "2", "--only", "rubrics", "--only", "sentences"]
+    command += ["--answers", "4", "--kills", "1", "--only", "rubrics", "--only", "sentences"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
