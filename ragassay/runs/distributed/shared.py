@@ -80,8 +80,8 @@ class Outbox:
         if parcel == Parcel():
             return
         self._results, self._rows, self._event = [], [], Event()
-        self._under_way = asyncio.ensure_future(self._hub.deliver.remote(parcel))
-        self.limiter.heed(await asyncio.shield(self._under_way))
+        arriving = self._under_way = asyncio.ensure_future(self._hub.deliver.remote(parcel))
+        self.limiter.heed(await asyncio.shield(arriving))
 
 
 class SharedCache(InMemoryCache[Any]):
