@@ -1,4 +1,4 @@
-"""Say that a file cannot be written, wherever finished work is kept."""
+"""Keep finished work: one process writes at a time, and a file that cannot be written says so."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragassay.errors import StorageError
+from ragassay.errors import RagassayError, StorageError
 
 
 @contextmanager
@@ -29,3 +29,24 @@ def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
             f"{path}: {why or error}; what is on disk is kept, and the same command goes on from "
             "there"
         ) from error
+
+
+@contextmanager
+def locked(file: Path, refusal: RagassayError) -> Iterator[None]:
+    """Lock a file for this process; do not wait where another has it.
+
+    Args:
+        file: The lock; created if missing, in a folder that exists.
+        refusal: Raised where another process has locked it.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise refusal from error
+    try:
+        yield
+    finally:
+        lock.release()

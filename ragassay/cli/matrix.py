@@ -194,7 +194,8 @@ def _generated(
     from ragassay.runs.evaluate import run_sync
     from ragassay.runs.generated_matrix import ANSWERS, generate_and_judge, planned
     from ragassay.runs.progress import bars
-    from ragassay.runs.syntheses import prepared_questions, states_of, writers_of, writing_settings
+    from ragassay.runs.states import states_of
+    from ragassay.runs.syntheses import prepared_questions, writers_of, writing_settings
     from ragassay.runs.synthesis_writer import Writing
 
     named: EvaluateKeywords = {**options, "model": asked.generators}

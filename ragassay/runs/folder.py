@@ -37,7 +37,7 @@ from ragassay.records import (
     Summary,
 )
 from ragassay.reports import html_pieces, markdown_pieces
-from ragassay.storage import storing
+from ragassay.storage import locked, storing
 
 M = TypeVar("M", bound=BaseModel)
 Setting = str | int | float | bool | None
@@ -69,21 +69,13 @@ class RunFolder:
             InputError: Another process has locked it, or nothing can be written there.
             RunMismatchError: It has a run of other input or other settings.
         """
-        from filelock import FileLock, Timeout
-
         check_writable(self.path)
         self._check_files()
         self.path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.path / ".lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout as error:
-            raise InputError(f"another process is running in {self.path}") from error
-        try:
+        refusal = InputError(f"another process is running in {self.path}")
+        with locked(self.path / ".lock", refusal):
             self._claim(manifest)
             yield
-        finally:
-            lock.release()
 
     def _check_files(self) -> None:
         """Refuse a folder where one of the run's files is a folder: it could not be written."""

@@ -18,10 +18,11 @@ from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
 from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
-from ragassay.graphs.persistence import Saver, opened_checkpointer
+from ragassay.graphs.persistence import Saver
 from ragassay.records import Document, Record, Usage
 from ragassay.runs.engine import Event, Listener, first_error
 from ragassay.runs.nugget_edit import EditRequest, as_text, edit_request, from_text, until_read
+from ragassay.runs.states import opened_states
 from ragassay.text.segmenter import segment
 
 Origin = Literal["documents", "answer", "reference"]
@@ -114,12 +115,11 @@ async def write_nuggets(
 
     Raises:
         FatalModelError: The model is unavailable.
-        InputError: The file cannot be written.
+        InputError: The file cannot be written, or another process is writing it.
         SettingsError: There is no judge to write them.
     """
     _ = tools.jury.judge  # refuses at once, not topic by topic
-    state_file = out.with_name(f"{out.name}.state.sqlite")
-    async with opened_checkpointer(state_file) as saver:
+    async with opened_states(out) as saver:
         graph = build_nugget_graph(tools.settings.max_attempts, saver)
         writer = _Writer(graph, saver, tools, listen)
         try:

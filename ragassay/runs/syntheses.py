@@ -19,6 +19,7 @@ from ragassay.model_names import split_endpoint
 from ragassay.options import EvaluateKeywords, Spelling, settings_of, several
 from ragassay.records import Record, Usage
 from ragassay.runs.progress import Bar
+from ragassay.runs.states import states_of, written_alone
 from ragassay.runs.synthesis_papers import N_PAPERS, PaperSearch, has_text, with_papers
 from ragassay.runs.synthesis_questions import (
     Queries,
@@ -28,7 +29,6 @@ from ragassay.runs.synthesis_questions import (
 )
 from ragassay.runs.synthesis_writer import ModelSyntheses, Synthesis, Writing
 from ragassay.settings import Settings
-from ragassay.storage import storing
 from ragassay.threads import in_thread
 
 TOKENS_A_WORD = 4
@@ -105,11 +105,6 @@ class Syntheses:
             "n_rejected": len(self.questions.rejections),
             "usage": self.usage.model_dump(),
         }
-
-
-def states_of(file: Path) -> Path:
-    """Return where the states of a file of answers are kept."""
-    return file.with_name(f"{file.name}.state.sqlite")
 
 
 def writing_settings(
@@ -198,26 +193,29 @@ async def write_all(
 
     Raises:
         FatalModelError: A model is unavailable, or the money is spent; finished work is kept.
-        InputError: Nothing could be written.
+        InputError: Nothing could be written, or another process is writing the file.
         StorageError: The disk is full; finished work is kept.
     """
-    with storing(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-    asked = questions.records
-    models = [ModelSyntheses(asked, writer, states_of(file), how) for writer in writers]
+    with written_alone(file) as states:
+        models = [ModelSyntheses(questions.records, writer, states, how) for writer in writers]
+        await _write_in_turn(models, bar)
+        found = Syntheses(questions, tuple(one for m in models for one in m.syntheses), file)
+        if not found.records:
+            raise InputError(f"no synthesis could be written: {found.failed[0].problem}")
+        write_records(found.records, file)
+    return found
+
+
+async def _write_in_turn(models: Sequence[ModelSyntheses], bar: Bar) -> None:
+    settings = models[0].tools.settings
     spent = sum((one.usage for model in models for one in model.syntheses), Usage()).cost_usd
-    is_spread = writers[0].engine == "ray" and any(model.left for model in models)
-    with _one_cluster(writers[0]) if is_spread else nullcontext():
+    is_spread = settings.engine == "ray" and any(model.left for model in models)
+    with _one_cluster(settings) if is_spread else nullcontext():
         for model in models:
             model.tools.limiter.count(spent)
-            with bar(len(asked), f"{model.tools.settings.model} writes") as listen:
+            with bar(model.n_questions, f"{model.tools.settings.model} writes") as listen:
                 await model.write(listen)
             spent = model.tools.limiter.spent_usd
-    found = Syntheses(questions, tuple(one for m in models for one in m.syntheses), file)
-    if not found.records:
-        raise InputError(f"no synthesis could be written: {found.failed[0].problem}")
-    write_records(found.records, file)
-    return found
 
 
 def _one_cluster(settings: Settings) -> AbstractContextManager[object]:

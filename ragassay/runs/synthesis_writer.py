@@ -125,6 +125,11 @@ class ModelSyntheses:
         }
 
     @property
+    def n_questions(self) -> int:
+        """The number of questions."""
+        return len(self._questions)
+
+    @property
     def left(self) -> list[Record]:
         """The questions that are still to be asked."""
         return [one for one in self._questions if one.id not in self._found]

@@ -19,11 +19,12 @@ from ragassay.formats.exam_queries import ExamQuery, QueryFile
 from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.graphs.exam_state import ExamItems, ExamJob
 from ragassay.graphs.exams import ExamGraph, build_exam_graph
-from ragassay.graphs.persistence import Saver, opened_checkpointer
+from ragassay.graphs.persistence import Saver
 from ragassay.records import Document, Failure
 from ragassay.runs.engine import Event, Listener, first_error
 from ragassay.runs.job import opened_corpus
 from ragassay.runs.nuggets import nugget_jobs
+from ragassay.runs.states import opened_states
 from ragassay.runs.testbank_meaning import folded_banks
 from ragassay.runs.testbank_rules import BY_RULE, clause_nuggets
 from ragassay.settings import Settings
@@ -149,7 +150,7 @@ async def write_testbanks(
 
     Raises:
         FatalModelError: The model is unavailable.
-        InputError: The file cannot be written.
+        InputError: The file cannot be written, or another process is writing it.
         SettingsError: There is no judge to write them, and no rule can.
     """
     if tools.jury.lm is None:
@@ -198,7 +199,7 @@ def _nothing(origin: Origin) -> str:
 async def _written_by_judge(
     jobs: Sequence[ExamJob], plan: ExamPlan, tools: Toolbox, out: Path, listen: Listener
 ) -> tuple[WrittenBank, ...]:
-    async with opened_checkpointer(out.with_name(f"{out.name}.state.sqlite")) as saver:
+    async with opened_states(out) as saver:
         writer = _Writer(build_exam_graph(tools.settings.max_attempts, saver), saver, tools, listen)
         try:
             async with asyncio.TaskGroup() as group:

@@ -132,11 +132,11 @@ class ScriptedIndex:
             for key, source in self._searchable.items()
             if (score := score_of(body["query"], source, self.mappings["properties"]))
         ]
-        for order in body.get("sort", ()):
-            ((name, _),) = order.items()
-            scored.sort(key=lambda found: self._searchable[found[1]][name])
-        if "sort" not in body:
-            scored.sort(key=lambda found: -found[0])
+        names = [name for order in body.get("sort", ()) for name in order]
+        values = {key: [self._searchable[key][name] for name in names] for _, key in scored}
+        scored.sort(key=lambda found: (values[found[1]], -found[0]))
+        if after := body.get("search_after"):
+            scored = [found for found in scored if values[found[1]] > after]
         hits = [
             {
                 "_id": key,
@@ -144,6 +144,7 @@ class ScriptedIndex:
                 "_source": self._shown(self._searchable[key]),
                 "_seq_no": self._places[key],
                 "_primary_term": 1,
+                **({"sort": values[key]} if names else {}),
             }
             for score, key in scored[: body["size"]]
         ]

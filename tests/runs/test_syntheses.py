@@ -23,10 +23,10 @@ from ragassay.records import Usage
 from ragassay.runs.engine import Event
 from ragassay.runs.evaluate import run_sync
 from ragassay.runs.progress import bars
+from ragassay.runs.states import states_of, written_alone
 from ragassay.runs.syntheses import (
     Syntheses,
     make_syntheses,
-    states_of,
     writers_of,
     writing_settings,
 )
@@ -63,6 +63,14 @@ def made(queries: Any, file: Path, *models: ScriptedModel, **given: Any) -> Synt
     settings = writing_settings({"model": named}, base)
     how = Writing(**given)
     return run_sync(make_syntheses(queries, file, settings, options, how, 5, bars(False)))
+
+
+def test_two_processes_do_not_write_one_file(alpha, questions, tmp_path):
+    file = tmp_path / "answers.jsonl"
+    with written_alone(file), pytest.raises(InputError, match="another process is writing"):
+        made(questions, file, alpha)
+    assert alpha.n_requests == 0
+    assert len(made(questions, file, alpha).records) == 3
 
 
 def test_an_answer_has_its_papers_as_sources_and_its_model_as_system(alpha, questions, tmp_path):

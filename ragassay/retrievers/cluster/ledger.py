@@ -8,7 +8,7 @@ identity of the articles' index, so that one that was deleted and made again sta
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -31,7 +31,8 @@ LEDGER_BODY: Final[dict[str, Any]] = {
 }
 """Settings and mapping of the ledger's index."""
 
-_MOST_ENTRIES = 10_000
+_PAGE = 1_000
+"""Entries that one search returns."""
 
 
 class FirstLoad(Frozen):
@@ -118,19 +119,27 @@ class ClusterLedger:
     def _client(self) -> Any:
         return self.cluster.client
 
-    def _entries(self) -> list[dict[str, Any]]:
-        found = self._client.search(
-            index=self._name,
-            body={
-                "query": {"match_all": {}},
-                "sort": [{"place": "asc"}],
-                "size": _MOST_ENTRIES,
-                "seq_no_primary_term": True,
-            },
-        )
-        if found["_shards"]["failed"]:
-            raise CorpusError(f"the ledger {self._name!r} answered in part only: try again")
-        return found["hits"]["hits"]
+    def _entries(self) -> Iterator[dict[str, Any]]:
+        """Yield all entries, a page a search; no two have both place and identity in common."""
+        last: dict[str, Any] = {}
+        while True:
+            found = self._client.search(
+                index=self._name,
+                body={
+                    "query": {"match_all": {}},
+                    "sort": [{"place": "asc"}, {"index_uuid": "asc"}],
+                    "size": _PAGE,
+                    "seq_no_primary_term": True,
+                    **last,
+                },
+            )
+            if found["_shards"]["failed"]:
+                raise CorpusError(f"the ledger {self._name!r} answered in part only: try again")
+            hits = found["hits"]["hits"]
+            yield from hits
+            if len(hits) < _PAGE:
+                return
+            last = {"search_after": hits[-1]["sort"]}
 
     def _take(self, hit: dict[str, Any]) -> None:
         self._versions[hit["_id"]] = (hit["_seq_no"], hit["_primary_term"])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ragassay.errors import CorpusError
@@ -31,6 +29,7 @@ from ragassay.retrievers.dense.index import (
 from ragassay.retrievers.disk.corpus import N_A_PAGE, DiskCorpus
 from ragassay.retrievers.rerank import encoded, reranked_texts
 from ragassay.retrievers.token_vectors import STORE, TokenStore
+from ragassay.storage import locked
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
@@ -88,7 +87,9 @@ def embed_corpus(
     Raises:
         CorpusError: The server cannot be reached or refuses, or another process embeds this corpus.
     """
-    with _locked(corpus.folder), explained(url or str(corpus.folder / VECTORS)):
+    folder = corpus.folder
+    refusal = CorpusError(f"another process is embedding {folder}")
+    with locked(folder / ".vectors.lock", refusal), explained(url or str(folder / VECTORS)):
         identity = corpus_identity(corpus.folder, make=True)
         with connect(corpus.folder, url) as client:
             name = collection_name(identity, embedder)
@@ -130,17 +131,6 @@ def embed_tokens(
             n_done, n_new = n_done + len(batch), n_new + (len(batch) if new else 0)
             listen(EmbedEvent(n_done, len(corpus), n_new))
     store.close()
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    from filelock import FileLock, Timeout
-
-    try:
-        with FileLock(folder / ".vectors.lock", timeout=0):
-            yield
-    except Timeout as error:
-        raise CorpusError(f"another process is embedding {folder}") from error
 
 
 def _noted(embedder: NamedEncoder, corpus_sha256: str) -> dict[str, Any]:

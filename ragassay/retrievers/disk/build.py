@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +24,7 @@ from ragassay.retrievers.disk.ledger import (
     write_ledger,
 )
 from ragassay.retrievers.disk.sources import find_sources, iter_source
-from ragassay.storage import storing
+from ragassay.storage import locked, storing
 
 if TYPE_CHECKING:
     import tantivy
@@ -82,7 +81,8 @@ def build_corpus(
         StorageError: The disk is full.
     """
     files = find_sources(sources)
-    with _locked(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / ".lock", CorpusError(f"another process is building {folder}")):
         ledger = _opened_ledger(folder)
         new = [stamp for path in files if (stamp := stamp_of(path, ledger))]
         check_order([stamp for _, stamp in new], ledger)
@@ -96,18 +96,6 @@ def build_corpus(
                 )
         listen(BuildEvent(new[-1][0].name, len(new), writer.ledger.files[-1].n_items))
         return writer.ledger
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    from filelock import FileLock, Timeout
-
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(folder / ".lock", timeout=0):
-            yield
-    except Timeout as error:
-        raise CorpusError(f"another process is building {folder}") from error
 
 
 def _opened_ledger(folder: Path) -> Ledger:

@@ -18,7 +18,7 @@ from ragassay.errors import FatalModelError, InputError, RagassayError, Settings
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.formats.papers import write_pairs
 from ragassay.graphs.files import case_of
-from ragassay.graphs.persistence import Saver, opened_checkpointer
+from ragassay.graphs.persistence import Saver
 from ragassay.graphs.qa import QAGraph, build_qa_graph
 from ragassay.graphs.qa_parts import window_of
 from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, Rate
@@ -27,6 +27,7 @@ from ragassay.models.gateway import JudgeLM
 from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
 from ragassay.records.papers import paper_record
 from ragassay.runs.engine import Event, Listener, first_error
+from ragassay.runs.states import opened_states
 from ragassay.runs.testbank_meaning import repeats
 from ragassay.settings import Settings
 from ragassay.threads import in_thread
@@ -204,10 +205,10 @@ async def generate_pairs(
 
     Raises:
         FatalModelError: A model is unavailable.
-        InputError: The file cannot be written.
+        InputError: The file cannot be written, or another process is writing it.
     """
     jobs = [replace(plan, paper=paper.id) for paper in papers]
-    async with opened_checkpointer(out.with_name(f"{out.name}.state.sqlite")) as saver:
+    async with opened_states(out) as saver:
         graph = build_qa_graph(tools.tools.settings.max_attempts, saver)
         writer = _Writer(graph, saver, tools, listen)
         try:

@@ -17,7 +17,7 @@ from fakes import N_DIMENSIONS, WordEmbedder
 from opensearchpy import OpenSearch
 
 from ragassay.errors import CorpusError, InputError
-from ragassay.retrievers.cluster import build
+from ragassay.retrievers.cluster import build, ledger
 from ragassay.retrievers.cluster.build import build_in_cluster
 from ragassay.retrievers.cluster.client import Cluster, connect
 from ragassay.retrievers.cluster.ledger import ClusterLedger
@@ -158,6 +158,19 @@ def test_two_loads_at_once_are_noticed(cluster: Cluster, tmp_path: Path) -> None
     one.write_file(file, [])
     with pytest.raises(CorpusError, match="another process loads into index 'pubmed'"):
         other.write_file(file, [])
+
+
+def test_a_ledger_of_many_files_is_read_page_by_page(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "_PAGE", 2)
+    paths = [written(tmp_path / f"{n}.jsonl", n, 1) for n in range(5)]
+    build_in_cluster(paths, cluster)
+    # Entries of an index that was deleted share their places with those of the new one.
+    cluster.client.indices.delete(index="pubmed")
+    build_in_cluster(paths[::-1], cluster)
+    found = [(file.name, file.is_complete) for file in ClusterLedger(cluster).ledger.files]
+    assert found == [(path.name, True) for path in paths[::-1]]
 
 
 def test_a_look_at_the_ledger_makes_none(cluster: Cluster) -> None:

@@ -21,9 +21,7 @@ from ragassay.records import Evaluation, Record, Usage
 from ragassay.runs.engine import Event
 from ragassay.runs.evaluate import Job, RunResult, job_of, read_job, run
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.progress import bars
-from ragassay.runs.syntheses import Syntheses, make_syntheses, writing_settings
-from ragassay.runs.synthesis_writer import Writing
+from ragassay.runs.syntheses import Syntheses
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
@@ -206,10 +204,12 @@ async def written(
 ) -> Syntheses:
     """Have models, named alpha and beta, write into a file."""
     names = zip(("alpha", "beta"), models, strict=False)
-    base = load_settings(max_attempts=1, concurrency=2, engine=engine, workers=2)
+    base = load_settings(max_attempts=1)
     named = [f"openai/{name}@{model.base_url}" for name, model in names]
-    settings = writing_settings({"model": named}, base)
-    return await make_syntheses(questions(n), file, settings, {}, Writing(**how), 5, bars(listen))
+    spread: Any = {"engine": engine, "workers": 2, "concurrency": 2, "model": named}
+    return await ragassay.asynthesize(
+        questions(n), file, settings=base, progress=listen, **how, **spread
+    )
 
 
 async def test_the_file_is_that_of_a_local_run_and_each_engine_goes_on_with_the_other_s(tmp_path):
