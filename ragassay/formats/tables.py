@@ -124,7 +124,8 @@ def _delimiter(head: Sequence[RawLine]) -> str:
 def _csv_rows(path: Path) -> Iterator[TableRow]:
     delimiter = _delimiter(list(islice(iter_lines(path), 2)))
     limit = max_line_bytes()
-    csv.field_size_limit(limit + 1)
+    # The limit is the process's: it is raised, never lowered. `_Lines` bounds a row.
+    csv.field_size_limit(max(csv.field_size_limit(), limit + 1))
     with open_binary(path) as handle:
         # What is not UTF-8 becomes lone surrogates, which reject their row by the field's name.
         text = io.TextIOWrapper(handle, "utf-8-sig", "surrogateescape", newline="")

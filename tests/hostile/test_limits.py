@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import subprocess
@@ -155,9 +156,11 @@ def test_an_item_of_many_lines_above_the_limit_is_rejected_and_the_next_is_read(
 def test_a_row_of_a_table_above_the_limit_is_rejected_and_the_next_is_read(row, tmp_path: Path):
     path = tmp_path / "answers.csv"
     path.write_text(f"id,question,answer\n1,Q,A\n{row}\n3,Q,A\n")
+    before = csv.field_size_limit()
     with line_limit(500):
         assert {"1", "3"} <= set(ids(path))
         assert "3 not CSV: a row of more than 500 characters" in said(path)
+    assert csv.field_size_limit() >= before, "others in this process read with csv too"
 
 
 def test_a_document_above_its_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
