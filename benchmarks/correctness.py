@@ -27,9 +27,9 @@ import ragassay
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
 from ragassay.metrics.verification import verification
-from ragassay.model_names import EMBEDDED_BASE, MINILM_VERIFIER
+from ragassay.model_names import EMBEDDED_BASE, MINILM, MINILM_VERIFIER
 from ragassay.models.correctness import CorrectnessModel, correctness_model
-from ragassay.models.embeddings import EMBEDDED, Embedder
+from ragassay.models.embeddings import Embedder
 from ragassay.records import Document, Record
 from ragassay.runs.verifiers.scoring import open_models
 from ragassay.runs.verifiers.sentences import CitedDocument, CitedSentence
@@ -132,7 +132,7 @@ def semantic_route(answers: Sequence[BioasqAnswer]) -> None:
     """Algorithm 1, a seeded other question's abstract as the negative."""
     chosen = [cited(answer) for answer in random.Random(SEED).sample(list(answers), N_QUESTIONS)]
     pairs = [Pair(own, other) for own, other in zip(chosen, [*chosen[1:], chosen[0]], strict=True)]
-    for model in open_models([MINILM_VERIFIER], [EMBEDDED], load_settings().cache_dir):
+    for model in open_models([MINILM_VERIFIER], [MINILM], load_settings().cache_dir):
         for one in separate(pairs, model):
             found = one.result
             assert found is not None

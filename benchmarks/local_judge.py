@@ -74,7 +74,7 @@ def rubric_prompts() -> list[object]:
 
 def compare(n_runs: int) -> dict[str, object]:
     from ragassay.model_names import SMOLLM2
-    from ragassay.models.local.provider import load_engine
+    from ragassay.models.local.loading import load_engine
     from ragassay.settings import Settings
 
     engine = load_engine(SMOLLM2, Settings().cache_dir)

@@ -37,7 +37,7 @@ from ragassay.model_names import SMOLLM2
 from ragassay.models.local.chat import ChatEncoder
 from ragassay.models.local.engine import cache_keyword
 from ragassay.models.local.grammar import GrammarBook
-from ragassay.models.local.provider import load_engine
+from ragassay.models.local.loading import load_engine
 from ragassay.models.local.radix import common_prefix_length
 from ragassay.models.weights import best_dtype, smollm2_folder
 from ragassay.settings import Settings

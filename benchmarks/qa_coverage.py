@@ -32,7 +32,7 @@ from ragassay.metrics.qa.coverage import (
 )
 from ragassay.metrics.qa.diversity import pair_similarities, question_diversity
 from ragassay.metrics.qa.numbers import answers_with_numbers, numbers_found
-from ragassay.models.embeddings import EMBEDDED
+from ragassay.model_names import MINILM
 from ragassay.models.text_roles import RoleEncoder, TextRole
 from ragassay.records.inputs import QAPair
 from ragassay.records.papers import Paper, PaperSection
@@ -141,7 +141,7 @@ def _bm25(answers: list[str], sentences: list[str]) -> Matrix:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", default=EMBEDDED)
+    parser.add_argument("--model", default=MINILM)
     parser.add_argument("--explain", action="store_true")
     given = parser.parse_args()
     work = read_work(Path(os.environ["RAGASSAY_SHARED"]))

@@ -27,9 +27,9 @@ import numpy as np
 
 import ragassay
 from ragassay.metrics.retrieval import retrieval_scores
+from ragassay.model_names import MINILM
 from ragassay.models import adapters
 from ragassay.models.cross_encoder import CrossEncoder, PairEncoder, Row, merge
-from ragassay.models.embeddings import EMBEDDED as MINILM
 from ragassay.models.embeddings import Embedder, Encoded
 from ragassay.models.packed import pack
 from ragassay.models.pair_encoders import pair_encoder

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from ragassay.retrievers.memory import Corpus
     from ragassay.runs.compare import compare
-    from ragassay.runs.engine import Event
+    from ragassay.runs.events import Event
     from ragassay.runs.meta_evaluate import meta_evaluate
     from ragassay.settings import Settings
     from ragassay.writing import agenerate_pairs, asynthesize, generate_pairs, synthesize

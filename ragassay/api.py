@@ -30,9 +30,9 @@ from ragassay.records import Audit, Nugget, Paper, QAPair, Record
 from ragassay.results import BelowError, Result, Results, UnjudgedError, UnmeasuredError
 from ragassay.runs.audit import audit_of_run, job_of_run, run_audit
 from ragassay.runs.audit_job import AuditOptions, audit_job, audit_options
-from ragassay.runs.engine import Listener
 from ragassay.runs.evaluate import Job, Plan, run, run_sync
 from ragassay.runs.evaluate import plan as plan_run
+from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.grading import Graded, grade_passages, prepared_grading
 from ragassay.runs.job import documents_of, prepared

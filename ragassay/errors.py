@@ -162,3 +162,11 @@ def first_problem(error: ValidationError) -> tuple[str, str]:
     """Return the dotted path and the words of the first thing that a validator found wrong."""
     first = error.errors()[0]
     return ".".join(map(str, first["loc"])), plain_words(first["msg"])
+
+
+def first_error(errors: BaseExceptionGroup) -> BaseException:
+    """Return the first error of a group, whose members may be groups."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

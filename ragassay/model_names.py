@@ -8,6 +8,9 @@ PROVIDER = "ragassay"
 SMOLLM2 = "smollm2-135m"
 """SmolLM2-135M-Instruct, installed as a package."""
 
+MINILM = "all-MiniLM-L6-v2"
+"""The embedding model, installed as a package."""
+
 EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
 """The base model of the shipped adapters."""
 

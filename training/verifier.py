@@ -23,8 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ragassay.model_names import SMOLLM2
-from ragassay.models.embeddings import EMBEDDED
+from ragassay.model_names import MINILM, SMOLLM2
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.pair_encoders import PACKAGED, pair_encoder
 from ragassay.optimizers.finetuning.claims import LabelledClaim
@@ -53,7 +52,7 @@ the share of words which these must have."""
 ELSEWHERE = 0.3
 """Share of the edited sentences that are also read beside a document on something else."""
 
-BATCH = {EMBEDDED: 128, SMOLLM2: 32}
+BATCH = {MINILM: 128, SMOLLM2: 32}
 
 FEWER_NEGATIONS = 0.4
 """Share of the negated titles and conclusions that is left out: there are so many."""
@@ -176,7 +175,7 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, required=True, help="holds data/")
     parser.add_argument("--out", type=Path, required=True, help="folder of the adapter")
     parser.add_argument("--work", type=Path, help="checkpoints; by default beside the adapter")
-    parser.add_argument("--base", choices=tuple(PACKAGED), default=EMBEDDED)
+    parser.add_argument("--base", choices=tuple(PACKAGED), default=MINILM)
     parser.add_argument("--reads", choices=("whole", "closest_first"), default="whole")
     parser.add_argument("--epochs", type=float, default=3.0)
     parser.add_argument("--rate", type=float, help="learning rate; by default the base's")

@@ -19,8 +19,8 @@ from ragassay.formats.qrels import read_qrels
 from ragassay.options import Answers, RunKeywords, check_options, own_of, several, shows
 from ragassay.records import FileStamp, Rejection
 from ragassay.results import Results
-from ragassay.runs.engine import Event
 from ragassay.runs.evaluate import Job, manifest_of, run_sync
+from ragassay.runs.events import Event
 from ragassay.runs.job import prepared, question_rows
 from ragassay.runs.progress import shown_steps
 from ragassay.runs.stored import stored, stores

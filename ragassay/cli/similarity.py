@@ -89,7 +89,7 @@ def similarity(
     """
     with errors_as_lines():
         from ragassay.formats.column_map import column_map
-        from ragassay.models.embeddings import EMBEDDED
+        from ragassay.model_names import MINILM
         from ragassay.runs.similarity import similarity as compare
         from ragassay.runs.similarity import write_similarity
 
@@ -101,7 +101,7 @@ def similarity(
             limit=limit,
             questions=options.get("questions"),
             columns=column_map(options.get("column_map")),
-            embedder=embedder or EMBEDDED,
+            embedder=embedder or MINILM,
             wmd_vectors=wmd_vectors or (),
             wmd_words=wmd_words,
             lower_case=lower_case,

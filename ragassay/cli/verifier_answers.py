@@ -232,12 +232,11 @@ def _scorers(
     verifiers: Sequence[str] | None, cosines: Sequence[str] | None
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Return the named verifiers and embedding models; the embedded ones where none is."""
-    from ragassay.model_names import MINILM_VERIFIER
-    from ragassay.models.embeddings import EMBEDDED
+    from ragassay.model_names import MINILM, MINILM_VERIFIER
 
     if verifiers or cosines:
         return verifiers or (), cosines or ()
-    return (MINILM_VERIFIER,), (EMBEDDED,)
+    return (MINILM_VERIFIER,), (MINILM,)
 
 
 def show_and_write(

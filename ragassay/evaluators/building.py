@@ -9,9 +9,8 @@ from ragassay.instruments.exam import ExamInstrument
 from ragassay.instruments.exam_grader import EmbeddedExamGrader
 from ragassay.instruments.local_graders import local_grader
 from ragassay.instruments.signals import SignalMeter
-from ragassay.model_names import EMBEDDED as EMBEDDED_GRADER
-from ragassay.model_names import is_local, is_ours
-from ragassay.models.embeddings import EMBEDDED, Embedder
+from ragassay.model_names import EMBEDDED, MINILM, is_local, is_ours
+from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import Remembered
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.signal_rater import shipped_rater
@@ -38,7 +37,7 @@ def build_meter(settings: Settings, embedder: Embedder) -> SignalMeter | None:
     """
     if not settings.measures:
         return None
-    own = embedder if embedder.name == EMBEDDED else Embedder(EMBEDDED)
+    own = embedder if embedder.name == MINILM else Embedder(MINILM)
     return SignalMeter(own, Remembered(signals_verifier()), shipped_rater())
 
 
@@ -77,10 +76,10 @@ def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | Non
     name = settings.chosen_grader
     if name == "judge":
         return None
-    if name != EMBEDDED_GRADER:
+    if name != EMBEDDED:
         return local_grader(name)
     # Its numbers were fitted to the packaged models, whatever else the settings choose.
-    own = embedder if embedder.name == EMBEDDED else Embedder(EMBEDDED)
+    own = embedder if embedder.name == MINILM else Embedder(MINILM)
     return EmbeddedExamGrader(own, minilm_verifier())
 
 
@@ -88,5 +87,5 @@ def build_pair_rater(settings: Settings, embedder: Embedder) -> EmbeddedPairRate
     """The rater of question-answer pairs beside the judge; None where the judge rates."""
     if not is_ours(settings.model):
         return None
-    own = embedder if embedder.name == EMBEDDED else Embedder(EMBEDDED)
+    own = embedder if embedder.name == MINILM else Embedder(MINILM)
     return EmbeddedPairRater(own)

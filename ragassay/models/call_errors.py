@@ -14,7 +14,8 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
-from ragassay.models.probe import lost, refusal, unreachable
+from ragassay.models.connections import lost, unreachable
+from ragassay.models.providers import refusal
 from ragassay.models.received import no_completion
 from ragassay.redaction import without_secrets
 from ragassay.text.characters import with_whole_characters

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from ragassay.model_names import MINILM
 from ragassay.models.cores import cores
 from ragassay.models.hosting import current_host
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
-
-EMBEDDED = "all-MiniLM-L6-v2"
-"""The embedding model that is installed with ragassay."""
 
 N_CACHED = 4096
 """Texts whose vectors are cached: the passages of a corpus recur."""
@@ -51,12 +49,12 @@ class Embedder(Rebuilt):
     """Turns texts into unit vectors. Loads its model at the first call; safe across threads.
 
     Args:
-        model: `EMBEDDED`, or any model that sentence-transformers can load.
+        model: `MINILM`, or any model that sentence-transformers can load.
     """
 
-    def __init__(self, model: str = EMBEDDED) -> None:
+    def __init__(self, model: str = MINILM) -> None:
         self.name = model
-        self.digest = MINILM_SAFETENSORS_SHA256 if model == EMBEDDED else ""
+        self.digest = MINILM_SAFETENSORS_SHA256 if model == MINILM else ""
         self._model: SentenceTransformer | None = None
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._encoded: OrderedDict[str, Encoded] = OrderedDict()
@@ -129,10 +127,10 @@ class Embedder(Rebuilt):
             from ragassay.models.hub import loading
             from ragassay.models.packed import pack
 
-            source = str(minilm_folder()) if self.name == EMBEDDED else self.name
+            source = str(minilm_folder()) if self.name == MINILM else self.name
             with loading(source):
                 model = SentenceTransformer(source, device="cpu", trust_remote_code=False)
-            if self.name == EMBEDDED:
+            if self.name == MINILM:
                 pack(model)
             # Sets the tokenizer's limits: two threads must not do it at once.
             model.encode([""], show_progress_bar=False)

@@ -29,7 +29,7 @@ from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.call_errors import lacks_key, retry_after_s, shortened, typed_error
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
-from ragassay.models.probe import PROVIDERS, no_key
+from ragassay.models.providers import PROVIDERS, no_key
 from ragassay.models.received import Arrival, arriving, bounded_client
 from ragassay.records import Usage
 from ragassay.redaction import without_known

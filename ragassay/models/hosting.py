@@ -7,7 +7,6 @@ its workers. What they compute is the same: what a method is given is computed a
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragassay.models.embeddings import Embedder, Encoded
-    from ragassay.models.local.batcher import Batcher
+    from ragassay.models.embeddings import Encoded
     from ragassay.models.local.engine import Prompt, Reply
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -93,56 +91,3 @@ def computed_by_host(method: Method) -> Method:
         return host.compute(Recipe(type(self), self.made_of), method.__name__, given)
 
     return cast(Method, computed)
-
-
-class OwnModels:
-    """The models of this process, for others: it fulfils `ModelHost`."""
-
-    def encode(self, embedder: str, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Return a vector for each text."""
-        return list(_embedder(embedder).encode(texts))
-
-    def encode_tokens(self, embedder: str, texts: Sequence[str]) -> list[Encoded]:
-        """Return each text's vector and those of its tokens."""
-        return _embedder(embedder).encode_tokens(texts)
-
-    def compute(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Any:
-        """Return what a model's method returns; the model is made at its first call."""
-        return getattr(_made(recipe.kind, *recipe.given), method)(*given)
-
-    def reply(self, model: str, cache_dir: Path, dtype: str, prompt: Prompt) -> Future[Reply]:
-        """Return what the local judge will reply; prompts that wait together form a batch."""
-        return _batcher(model, cache_dir, dtype).submit(prompt)
-
-    def answer(self, model: str, cache_dir: Path, dtype: str, prompt: Prompt) -> Reply:
-        """Return what the local judge replies."""
-        return self.reply(model, cache_dir, dtype, prompt).result()
-
-
-_MAKING = threading.Lock()
-_MADE: dict[tuple[Hashable, ...], Any] = {}
-
-
-def _made(kind: Callable[..., Any], *given: Hashable) -> Any:
-    """Return a model, made once a process, however many threads ask for it at once."""
-    with _MAKING:
-        if (kind, *given) not in _MADE:
-            _MADE[kind, *given] = kind(*given)
-        return _MADE[kind, *given]
-
-
-def _embedder(name: str) -> Embedder:
-    from ragassay.models.embeddings import Embedder
-
-    return _made(Embedder, name)
-
-
-def _batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
-    return _made(_new_batcher, model, cache_dir, dtype)
-
-
-def _new_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
-    from ragassay.models.local.batcher import Batcher
-    from ragassay.models.local.provider import load_engine
-
-    return Batcher(functools.partial(load_engine, model, cache_dir, dtype))

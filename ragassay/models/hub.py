@@ -10,8 +10,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 
 from ragassay.errors import SettingsError
-from ragassay.model_names import SMOLLM2
-from ragassay.models.embeddings import EMBEDDED as MINILM
+from ragassay.model_names import MINILM, SMOLLM2
 from ragassay.models.quiet import quiet_loading
 from ragassay.models.weights import minilm_folder, sha256_of, smollm2_folder
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import SettingsError
-from ragassay.model_names import SMOLLM2
-from ragassay.models.embeddings import EMBEDDED as MINILM
+from ragassay.model_names import MINILM, SMOLLM2
 from ragassay.models.hub import loading, source_of
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, SMOLLM2_GGUF_SHA256
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
-import ssl
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragassay.errors import FatalModelError, ModelError
 from ragassay.model_names import is_local, provider_of
+from ragassay.models.connections import unreachable
+from ragassay.models.providers import PROVIDERS, Provider, no_key, refusal
 from ragassay.models.received import refuse_elsewhere
 
 if TYPE_CHECKING:
@@ -28,46 +27,6 @@ TIMEOUT_S = 5.0
 """Longest wait for a probe: whoever is slower is asked by the run."""
 
 PROBE = [{"role": "user", "content": "Say OK."}]
-
-ANY_KEY = "to any word, if the server at your endpoint asks for none"
-
-
-@dataclass(frozen=True)
-class Provider:
-    """A provider, as far as it is known without LiteLLM.
-
-    Attributes:
-        keys: Environment variables, any of which may hold the key.
-        base: Address of its OpenAI-compatible API; empty for another protocol, or none of its own.
-        bases: Environment variables that may hold another address.
-        needs_key: Whether it answers nobody without a key.
-        speaks_openai: Whether its API is OpenAI's.
-    """
-
-    keys: tuple[str, ...]
-    base: str = ""
-    bases: tuple[str, ...] = ()
-    needs_key: bool = True
-    speaks_openai: bool = True
-
-
-PROVIDERS = {
-    "openai": Provider(
-        ("OPENAI_API_KEY",), "https://api.openai.com/v1", ("OPENAI_BASE_URL", "OPENAI_API_BASE")
-    ),
-    "hosted_vllm": Provider(("HOSTED_VLLM_API_KEY",), "", ("HOSTED_VLLM_API_BASE",), False),
-    "litellm_proxy": Provider(("LITELLM_PROXY_API_KEY",), "", ("LITELLM_PROXY_API_BASE",), False),
-    "mistral": Provider(("MISTRAL_API_KEY",), "https://api.mistral.ai/v1", ("MISTRAL_API_BASE",)),
-    "groq": Provider(("GROQ_API_KEY",), "https://api.groq.com/openai/v1", ("GROQ_API_BASE",)),
-    "openrouter": Provider(
-        ("OPENROUTER_API_KEY",), "https://openrouter.ai/api/v1", ("OPENROUTER_API_BASE",)
-    ),
-    "xai": Provider(("XAI_API_KEY",), "https://api.x.ai/v1", ("XAI_API_BASE",)),
-    "anthropic": Provider(("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), speaks_openai=False),
-    "gemini": Provider(("GEMINI_API_KEY", "GOOGLE_API_KEY"), speaks_openai=False),
-    "cohere": Provider(("COHERE_API_KEY",), speaks_openai=False),
-}
-"""Providers that need no LiteLLM to be asked, or to be found without a key."""
 
 
 def check_judges(judges: Sequence[Settings]) -> None:
@@ -163,80 +122,3 @@ def _has_key_in_code(model: str) -> bool:
     litellm = sys.modules.get("litellm")
     names = ("api_key", f"{provider_of(model)}_key")
     return any(getattr(litellm, name, None) for name in names)
-
-
-def no_key(names: Sequence[str]) -> str:
-    """Return what to do about a missing key, by the environment variables that may hold it."""
-    wanted = " or ".join(names) or "the key of its provider"
-    return f"no key for this model: set {wanted} in the environment ({ANY_KEY})"
-
-
-def refusal(status: int, said: str, model: str, base: str) -> str:
-    """Return what to do about a 401, 403 or 404.
-
-    Args:
-        status: The HTTP status.
-        said: The reply's text.
-        model: LiteLLM name of the model.
-        base: Address of its API; empty where it is the provider's own.
-    """
-    known = PROVIDERS.get(provider_of(model))
-    at = base or "its provider"
-    if status != 404:
-        names = " or ".join(known.keys) if known else "the provider's key"
-        return f"{at} refuses the key ({status}): set {names} to a valid one that may use it"
-    name = model.partition("/")[2] or model
-    if name in said or "model" in said.lower():
-        return f"{at} has no model {name!r} (404): check the name of --model"
-    wanted = f"{at}/chat/completions" if base else at
-    return f"nothing is found at {wanted} (404): check --api-base, which often ends in /v1"
-
-
-def unreachable(error: BaseException, base: str = "") -> str:
-    """Return what to do about an endpoint that is not there; empty for any other error."""
-    at = f" at {base}" if base else ""
-    for cause in causes_of(error):
-        if isinstance(cause, ConnectionRefusedError):
-            return f"connection refused{at}: start the server, or check --api-base"
-        if isinstance(cause, socket.gaierror):
-            return f"the host is not known{at}: check --api-base and the network"
-        if isinstance(cause, ssl.SSLCertVerificationError) and hasattr(cause, "verify_message"):
-            return (
-                f"the certificate of {base or 'its endpoint'} is not valid "
-                f"({cause.verify_message}): name the authority's certificates in SSL_CERT_FILE, or "
-                "check --api-base"
-            )
-        if isinstance(cause, _wrong_addresses()):
-            return f"{base or 'its endpoint'} is no address: --api-base is like http://HOST:PORT/v1"
-    return ""
-
-
-def lost(error: BaseException) -> str:
-    """Return how a connection broke off; empty for any other error."""
-    import httpx
-
-    for cause in causes_of(error):
-        if isinstance(cause, httpx.NetworkError | httpx.RemoteProtocolError | ConnectionError):
-            words = " ".join(str(cause).split())[:100]
-            return f"the connection broke off: {words or type(cause).__name__}"
-    return ""
-
-
-def causes_of(error: BaseException) -> Iterator[BaseException]:
-    """Return an error and all that led to it."""
-    seen: set[int] = set()
-    waiting: list[Any] = [error]
-    while waiting:
-        found = waiting.pop()
-        if found is None or id(found) in seen:
-            continue
-        seen.add(id(found))
-        yield found
-        inner = (getattr(found, name, None) for name in ("os_error", "certificate_error"))
-        waiting += [found.__cause__, found.__context__, *inner]
-
-
-def _wrong_addresses() -> tuple[type[Exception], ...]:
-    import httpx
-
-    return httpx.UnsupportedProtocol, httpx.InvalidURL

@@ -14,6 +14,7 @@ from ragassay.errors import InputError, SettingsError
 from ragassay.model_names import (
     EMBEDDED_BASE,
     MEAN_VERIFIER,
+    MINILM,
     MINILM_VERIFIER,
     PROVIDER,
     SIGNALS_VERIFIER,
@@ -32,7 +33,6 @@ from ragassay.models.adapters import (
     adapter_of,
 )
 from ragassay.models.cards import load_card
-from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.exam_rater import EXAM_FILE, exam_model_of
 from ragassay.models.exam_rater import NAME as EXAM_GRADER
 from ragassay.models.pair_relevance import FILE as PAIRS_FILE
@@ -152,7 +152,7 @@ def _bases() -> tuple[ShelfItem, ...]:
             load_card(EMBEDDED_BASE),
         ),
         ShelfItem(
-            EMBEDDED,
+            MINILM,
             "tells how near two texts are",
             _package(MINILM_PACKAGE),
             (weights,),
@@ -164,7 +164,7 @@ def _verifiers() -> tuple[ShelfItem, ...]:
     """Return the models that compare a claim with a passage."""
     says = "says whether a passage supports a claim"
     parts: dict[str, tuple[str, tuple[Adapter, ...]]] = {
-        MINILM_VERIFIER: (f"{says}, over {EMBEDDED}: two adapters, averaged", (WHOLE, CLOSEST)),
+        MINILM_VERIFIER: (f"{says}, over {MINILM}: two adapters, averaged", (WHOLE, CLOSEST)),
         SMOLLM2_VERIFIER: (f"{says}, over {SMOLLM2_BASE}", (SMOLLM2,)),
         MEAN_VERIFIER: (f"{says}: the two others, averaged", (WHOLE, CLOSEST, SMOLLM2)),
         SIGNALS_VERIFIER: ("compares sentences with passages for the signals", (SIGNALS,)),

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from ragassay.models.embeddings import EMBEDDED, Embedder
+from ragassay.model_names import MINILM
+from ragassay.models.embeddings import Embedder
 from ragassay.models.kept_vectors import KeptVectors
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ class RoleEncoder:
         embedder: What embeds; by default an `Embedder` of the model.
     """
 
-    def __init__(
-        self, model: str = EMBEDDED, embedder: Embedder | KeptVectors | None = None
-    ) -> None:
+    def __init__(self, model: str = MINILM, embedder: Embedder | KeptVectors | None = None) -> None:
         self.name = model
         self._embedder = embedder or Embedder(model)
         self._prefixes = prefixes(model)

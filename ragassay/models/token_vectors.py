@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragassay.extras import need
-from ragassay.models.embeddings import EMBEDDED
+from ragassay.model_names import MINILM
 from ragassay.models.hub import loading
 from ragassay.models.quiet import quiet_loading
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, minilm_folder
@@ -63,12 +63,12 @@ class TokenEncoder:
     """Turns texts into clouds of token vectors. Loads its model at the first call.
 
     Args:
-        model: `EMBEDDED`, or an encoder's name on Hugging Face's hub, or its folder.
+        model: `MINILM`, or an encoder's name on Hugging Face's hub, or its folder.
     """
 
-    def __init__(self, model: str = EMBEDDED) -> None:
+    def __init__(self, model: str = MINILM) -> None:
         self.name = model
-        self.digest = MINILM_SAFETENSORS_SHA256 if model == EMBEDDED else ""
+        self.digest = MINILM_SAFETENSORS_SHA256 if model == MINILM else ""
         self._loaded: tuple[PreTrainedModel, PreTrainedTokenizerBase] | None = None
 
     def encode(self, texts: Sequence[str]) -> list[TokenCloud]:
@@ -153,7 +153,7 @@ class TokenEncoder:
         if self._loaded is None:
             from transformers import AutoModel, AutoTokenizer
 
-            source = str(minilm_folder()) if self.name == EMBEDDED else self.name
+            source = str(minilm_folder()) if self.name == MINILM else self.name
             with loading(self.name):
                 tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
                 model = AutoModel.from_pretrained(source, trust_remote_code=False).eval()

@@ -26,7 +26,7 @@ from ragassay.metrics.nuggetizer import (
     vital_score,
 )
 from ragassay.records import Assignment, Evaluation, Record
-from ragassay.runs.engine import Event, Listener
+from ragassay.runs.events import Event, Listener
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,9 @@ from ragassay.records import (
 )
 from ragassay.reports.audit import figures_csv, render_audit_html, render_audit_markdown
 from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job
-from ragassay.runs.engine import Listener, RunOutcome, run_records
+from ragassay.runs.engine import RunOutcome, run_records
 from ragassay.runs.evaluate import Job, Plan, RunResult, manifest_of, plan
+from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.runs.paraphrasing import paraphrased_job, paraphraser_name, plan_paraphrases
 

@@ -202,10 +202,11 @@ def _read(path: Path, clusters: Clusters | None) -> _Run:
 
 
 def _by_people(path: Path, clusters: Clusters | None) -> _Run:
-    from ragassay.models.embeddings import EMBEDDED, Embedder
+    from ragassay.model_names import MINILM
+    from ragassay.models.embeddings import Embedder
 
     labelled, rejections = labelled_evaluations(path)
-    pooled = with_pooled_scores(labelled, lambda texts: Embedder(EMBEDDED).encode(texts), clusters)
+    pooled = with_pooled_scores(labelled, lambda texts: Embedder(MINILM).encode(texts), clusters)
     return _Run(path, None, tuple(pooled), n_failed=0, is_finished=True, rejections=rejections)
 
 

@@ -1,78 +1,21 @@
-"""Send records through the evaluation graph concurrently, and keep finished work after a kill."""
+"""Evaluate records, here or in a cluster, and keep finished work after a kill."""
 
 from __future__ import annotations
 
-import asyncio
-import traceback
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.cache.base import BaseCache
 
-from ragassay.errors import FatalModelError, ModelError, RagassayError, StorageError
 from ragassay.evaluators.toolbox import Toolbox
-from ragassay.garbage import patient_collector
-from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
-from ragassay.graphs.files import open_file
 from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.persistence import Saver, opened_cache, opened_checkpointer
-from ragassay.graphs.state import Input
-from ragassay.model_names import is_ours
-from ragassay.models.limiter import Limiter, limited
-from ragassay.records import (
-    Compact,
-    CompactEvaluations,
-    Evaluation,
-    Failure,
-    Record,
-    RecordFailure,
-    Usage,
-)
-from ragassay.redaction import without_secrets
+from ragassay.records import Compact, CompactEvaluations, Evaluation, Record, RecordFailure
+from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import RunFolder, append_line
-from ragassay.tracing import traced_answer, traced_run
-
-N_LOCAL_IN_FLIGHT = 2
-"""Concurrent answers with the embedded judge: one is judged while the next is prepared."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """An event of a run.
-
-    Attributes:
-        n_expected: Newly expected calls.
-        n_calls: Finished or failed verdicts.
-        n_records: Finished answers.
-        usage: The verdicts' cost.
-        phase: What has begun, in a word or two; empty where nothing has.
-        answer: Id of the answer that it has begun for.
-    """
-
-    n_expected: int = 0
-    n_calls: int = 0
-    n_records: int = 0
-    usage: Usage = field(default_factory=Usage)
-    phase: str = ""
-    answer: str = ""
-
-    def __add__(self, other: Event) -> Event:
-        """Return the sum of two events, with the phase that has begun last."""
-        last = other if other.phase else self
-        return Event(
-            self.n_expected + other.n_expected,
-            self.n_calls + other.n_calls,
-            self.n_records + other.n_records,
-            self.usage + other.usage,
-            last.phase,
-            last.answer,
-        )
-
-
-Listener = Callable[[Event], None]
+from ragassay.runs.judging import judge_here
 
 
 @dataclass
@@ -92,10 +35,6 @@ class RunOutcome:
     def in_order(self, ids: Sequence[str]) -> CompactEvaluations:
         """Return the evaluations of those of some records that have one."""
         return CompactEvaluations(self.evaluations[i] for i in ids if i in self.evaluations)
-
-
-Keep = Callable[[Evaluation | RecordFailure], None]
-"""Keeps the result of a record as soon as there is one."""
 
 
 async def run_records(
@@ -136,47 +75,6 @@ async def run_records(
     return outcome
 
 
-async def judge_here(
-    records: Sequence[Record],
-    tools: Toolbox,
-    keep: Keep,
-    listen: Listener,
-    cache: BaseCache[Any] | None = None,
-    checkpointer: Saver | None = None,
-    limiter: Limiter | None = None,
-) -> None:
-    """Evaluate records in this process.
-
-    Args:
-        records: Records with distinct ids.
-        tools: The graph's tools.
-        keep: Receives each result.
-        listen: Receives progress events.
-        cache: Finished verdicts.
-        checkpointer: States of unfinished evaluations.
-        limiter: Bounds the model calls; by default the toolbox's.
-
-    Raises:
-        FatalModelError: The judge is unavailable, or the money is spent.
-        StorageError: What is finished cannot be stored.
-    """
-    graph = build_evaluate_graph(tools.settings.max_attempts, cache, checkpointer, tools.registered)
-    runner = _Runner(tools, graph, checkpointer, keep, listen)
-    is_traced, has_content = tools.settings.tracing, tools.settings.tracing_content
-    with patient_collector(), limited(limiter or tools.limiter):
-        async with traced_run(is_traced, has_content):
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for record in records:
-                        group.create_task(runner.run(record))
-            except* FatalModelError as errors:
-                for record in records:
-                    await runner.forget(record)
-                raise first_error(errors) from None
-            except* StorageError as errors:
-                raise first_error(errors) from None
-
-
 def _finished(records: Sequence[Record], tools: Toolbox, folder: RunFolder | None) -> RunOutcome:
     """Return the results of an earlier start, by the hash of their inputs; count their cost."""
     outcome = RunOutcome()
@@ -204,100 +102,3 @@ async def _opened_storage(
     async with opened_checkpointer(folder.state_file) as checkpointer:
         with opened_cache(folder.verdicts_file) as cache:
             yield cache, checkpointer
-
-
-class _Runner:
-    """An evaluator of records, any number of them concurrently."""
-
-    def __init__(
-        self,
-        tools: Toolbox,
-        graph: EvaluateGraph,
-        checkpointer: Saver | None,
-        keep: Keep,
-        listen: Listener,
-    ) -> None:
-        self._tools, self._graph, self._checkpointer = tools, graph, checkpointer
-        self._keep, self._listen = keep, listen
-        has_local = any(map(is_ours, tools.settings.judges))
-        limit = N_LOCAL_IN_FLIGHT if has_local else tools.settings.n_slots
-        self._slots = asyncio.Semaphore(max(2, limit))
-
-    async def run(self, record: Record) -> None:
-        """Run one unit of work: any error of a record becomes its failure."""
-        async with self._slots:
-            try:
-                evaluation = await self._evaluate(record)
-            except StorageError:
-                raise
-            except Exception as error:
-                if self._tools.fatal is not None:
-                    raise self._tools.fatal from error
-                self._keep(_failure(record, error))
-            else:
-                self._keep(evaluation)
-            await self.forget(record)
-            self._listen(Event(n_records=1))
-
-    async def forget(self, record: Record) -> None:
-        """Delete the states of an evaluation; its verdicts stay in the cache."""
-        self._tools.files.close(fingerprint(self._tools, record))
-        if self._checkpointer is not None:
-            await self._checkpointer.adelete_thread(fingerprint(self._tools, record))
-
-    @traced_answer
-    async def _evaluate(self, record: Record) -> Evaluation:
-        # Each judge limits its own calls. A limit of LangGraph's would also delay what stores
-        # finished verdicts, until the last call of a step has begun.
-        config: RunnableConfig = {
-            "configurable": {"thread_id": fingerprint(self._tools, record)},
-        }
-        start: Input | None = None
-        values: dict[str, Any] = {}
-        if self._checkpointer is not None:
-            values = (await self._graph.aget_state(config)).values
-        file = await open_file(record, self._tools, values)
-        if not values:
-            start = Input(case=file.id)
-        evaluation: Evaluation | None = None
-        modes: list[Any] = ["custom", "values"]
-        stream: AsyncIterator[Any] = self._graph.astream(
-            start, config, context=self._tools, stream_mode=modes, subgraphs=True
-        )
-        async for inside, mode, chunk in stream:
-            if mode == "custom":
-                self._listen(_event(chunk, record.id))
-            elif not inside:
-                evaluation = chunk.get("evaluation") or evaluation
-        if evaluation is None:
-            raise RagassayError("the graph ended without an evaluation")
-        return evaluation
-
-
-def _event(chunk: dict[str, Any], answer: str) -> Event:
-    return Event(
-        n_expected=chunk.get("expected", 0),
-        n_calls=chunk.get("done", 0),
-        usage=chunk.get("usage", Usage()),
-        phase=chunk.get("phase", ""),
-        answer=answer,
-    )
-
-
-def _failure(record: Record, error: Exception) -> RecordFailure:
-    reason = error.reason if isinstance(error, ModelError) else "error"
-    detail = without_secrets(str(error))[:400]
-    if not isinstance(error, RagassayError):
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        detail = f"{type(error).__name__}: {detail} ({where.name}, line {where.lineno})"
-    return RecordFailure(
-        record_id=record.id, stage="evaluate", failure=Failure(reason=reason, detail=detail)
-    )
-
-
-def first_error(errors: BaseExceptionGroup) -> BaseException:
-    """Return the first error of a group, whose members may be groups."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -29,7 +29,8 @@ from ragassay.records import (
     Rejection,
     Summary,
 )
-from ragassay.runs.engine import Listener, RunOutcome, run_records
+from ragassay.runs.engine import RunOutcome, run_records
+from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.runs.job import Job, job_of, prepared, read_job
 from ragassay.runs.pooling import pooled_scores

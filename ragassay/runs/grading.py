@@ -26,8 +26,8 @@ from ragassay.records import (
     RelevanceGrade,
 )
 from ragassay.reports.exam_evaluation import CoverTable
-from ragassay.runs.engine import Listener
 from ragassay.runs.evaluate import RunResult, run
+from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.grades import GradedFile, cover_tables
 from ragassay.runs.job import Job, job_of, opened_corpus

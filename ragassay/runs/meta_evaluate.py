@@ -65,7 +65,8 @@ def meta_evaluate(
         InputError: There is no such run, the labels cannot be read, or none fits the run.
     """
     from ragassay.formats import read_labels
-    from ragassay.models.embeddings import EMBEDDED, Embedder
+    from ragassay.model_names import MINILM
+    from ragassay.models.embeddings import Embedder
 
     folder = RunFolder(Path(run))
     manifest = folder.manifest()
@@ -74,7 +75,7 @@ def meta_evaluate(
         folder.evaluations(),
         found.labels,
         judges_text(manifest),
-        lambda: Embedder(manifest.embedder or EMBEDDED).encode,
+        lambda: Embedder(manifest.embedder or MINILM).encode,
         found.rejections,
         n_verdict_labels=int(manifest.settings.get("verdict_labels") or 4),
         clusters=read_clusters(Path(clusters)) if clusters else None,

@@ -13,14 +13,14 @@ from typing import Any, Literal
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from ragassay.errors import FatalModelError, RagassayError, StorageError
+from ragassay.errors import FatalModelError, RagassayError, StorageError, first_error
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
 from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph
 from ragassay.graphs.persistence import Saver
 from ragassay.records import Document, Record, Usage
-from ragassay.runs.engine import Event, Listener, first_error
+from ragassay.runs.events import Event, Listener
 from ragassay.runs.nugget_edit import EditRequest, as_text, edit_request, from_text, until_read
 from ragassay.runs.states import opened_states
 from ragassay.text.segmenter import segment

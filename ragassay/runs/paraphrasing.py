@@ -19,8 +19,8 @@ from ragassay.perturbations import Rephrase, damage_answers
 from ragassay.perturbations.redundancy import REDUNDANCY
 from ragassay.records import DamagedAnswer, Paraphrase
 from ragassay.runs.audit_job import AuditJob
-from ragassay.runs.engine import Event, Listener
 from ragassay.runs.evaluate import CHARS_A_TOKEN, TASK_CHARS, Plan
+from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import append_line, read_lines, write_lines
 from ragassay.settings import Settings
 

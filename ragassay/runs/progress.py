@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from ragassay.records import Usage
-from ragassay.runs.engine import Event, Listener
+from ragassay.runs.events import Event, Listener
 from ragassay.terminal import open_console, safe_streams
 
 if TYPE_CHECKING:

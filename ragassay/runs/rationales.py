@@ -35,7 +35,7 @@ from ragassay.reports.rationales import (
     sheet_csv,
 )
 from ragassay.runs.compare import write_files
-from ragassay.runs.engine import Event, Listener
+from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import append_line, read_lines
 from ragassay.runs.judged_reasons import GivenReasons
 from ragassay.settings import Settings

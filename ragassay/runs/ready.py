@@ -10,12 +10,12 @@ from ragassay.errors import SettingsError
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import (
     INSTRUMENTS,
+    MINILM,
     PROVIDER,
     SHIPPED_VERIFIERS,
     SIGNALS_VERIFIER,
     is_local,
 )
-from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.probe import check_judges
 from ragassay.runs.folder import (
     RunFolder,
@@ -73,7 +73,7 @@ def check_ready(
     for judge in judges:
         check_known(judge.model)
     check_known(settings.chosen_verifier, (*SHIPPED_VERIFIERS, SIGNALS_VERIFIER))
-    if settings.embedder != EMBEDDED:
+    if settings.embedder != MINILM:
         from ragassay.models.hub import check_hub
 
         check_hub(settings.embedder)

@@ -15,7 +15,7 @@ from ragassay.metrics.similarity import (
     SimilarityKind,
     has_synonyms,
 )
-from ragassay.models.embeddings import EMBEDDED
+from ragassay.model_names import MINILM
 from ragassay.models.token_vectors import TokenEncoder
 from ragassay.records import Record, Rejection, Score
 from ragassay.reports.matrices import matrices_csv, matrices_latex, matrices_page, matrix_plot
@@ -49,7 +49,7 @@ def similarity(
     limit: int | None = None,
     questions: Path | None = None,
     columns: Mapping[str, str] | None = None,
-    embedder: str = EMBEDDED,
+    embedder: str = MINILM,
     wmd_vectors: Sequence[str] = (),
     wmd_words: WordReading = "context",
     lower_case: bool = False,
@@ -97,7 +97,7 @@ def similarity(
 def compare_texts(
     texts: Mapping[str, Mapping[str, str]],
     kinds: Sequence[SimilarityKind],
-    embedder: str = EMBEDDED,
+    embedder: str = MINILM,
     rejections: Sequence[Rejection] = (),
     *,
     wmd_vectors: Sequence[str] = (),

@@ -18,6 +18,7 @@ from ragassay.formats import write_records
 from ragassay.model_names import split_endpoint
 from ragassay.options import EvaluateKeywords, Spelling, settings_of, several
 from ragassay.records import Record, Usage
+from ragassay.runs.model_syntheses import ModelSyntheses
 from ragassay.runs.progress import Bar
 from ragassay.runs.states import states_of, written_alone
 from ragassay.runs.synthesis_papers import N_PAPERS, PaperSearch, has_text, with_papers
@@ -27,7 +28,7 @@ from ragassay.runs.synthesis_questions import (
     first_ids,
     read_synthesis_questions,
 )
-from ragassay.runs.synthesis_writer import ModelSyntheses, Synthesis, Writing
+from ragassay.runs.synthesis_writer import Synthesis, Writing
 from ragassay.settings import Settings
 from ragassay.threads import in_thread
 

@@ -16,7 +16,7 @@ from ragassay.models.embeddings import Embedder
 from ragassay.records import Article, Document, Record, Rejection
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.reranked import reranked
-from ragassay.runs.engine import Event, Listener
+from ragassay.runs.events import Event, Listener
 from ragassay.runs.job import opened_corpus
 from ragassay.runs.synthesis_questions import Questions
 from ragassay.settings import Settings

@@ -6,24 +6,21 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph.cache.base import BaseCache, FullKey
 
 from ragassay.agents.context import source_lines
-from ragassay.errors import FatalModelError, RagassayError, StorageError
+from ragassay.errors import FatalModelError, RagassayError, StorageError, first_error
 from ragassay.evaluators.toolbox import Toolbox, hash_of
-from ragassay.graphs.persistence import opened_cache
 from ragassay.graphs.synthesis import SynthesisGraph, build_synthesis_graph
 from ragassay.graphs.synthesis_state import WORDS, SynthesisJob, SynthesisText
 from ragassay.models.limiter import Limiter, limited
 from ragassay.models.tuned import note_of
 from ragassay.prompts import load_prompts
 from ragassay.records import Record, Usage
-from ragassay.runs.engine import Event, Listener, first_error
-from ragassay.settings import Settings
+from ragassay.runs.events import Event, Listener
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
 """The settings that a synthesis depends on."""
@@ -91,86 +88,6 @@ class Synthesis:
         return self.question.model_copy(update=given)
 
 
-class ModelSyntheses:
-    """One model's syntheses of all questions: those of earlier starts, and those to come.
-
-    Args:
-        questions: Records without an answer, with distinct ids, each with its papers.
-        settings: Of one writer, from `writers_of`.
-        states: The file of finished work, which is not repeated. Several models may share it.
-        how: How they are written.
-
-    Attributes:
-        tools: What the model works with; its limiter counts what was spent.
-
-    Raises:
-        StorageError: The file is damaged.
-    """
-
-    def __init__(
-        self, questions: Sequence[Record], settings: Settings, states: Path, how: Writing
-    ) -> None:
-        self.tools = Toolbox.of(settings)
-        self._questions, self._states, self._how = questions, states, how
-        identity = identity_of(self.tools)
-        self._keys = {one.id: _key(identity, _job(one, how)) for one in questions}
-        with opened_cache(states) as cache:
-            kept = cache.get(list(dict.fromkeys(self._keys.values())))
-        if how.retry_failed:
-            kept = {key: found for key, found in kept.items() if found.text}
-        self._found = {
-            one.id: Synthesis.of(one, settings.model, kept[self._keys[one.id]])
-            for one in questions
-            if self._keys[one.id] in kept
-        }
-
-    @property
-    def n_questions(self) -> int:
-        """The number of questions."""
-        return len(self._questions)
-
-    @property
-    def left(self) -> list[Record]:
-        """The questions that are still to be asked."""
-        return [one for one in self._questions if one.id not in self._found]
-
-    @property
-    def syntheses(self) -> list[Synthesis]:
-        """Those that there are, in the questions' order; calls count once."""
-        paid: set[FullKey] = set()
-        shown: list[Synthesis] = []
-        for found in (self._found[one.id] for one in self._questions if one.id in self._found):
-            key = self._keys[found.record_id]
-            shown.append(replace(found, usage=Usage()) if key in paid else found)
-            paid.add(key)
-        return shown
-
-    async def write(self, listen: Listener = lambda event: None) -> None:
-        """Have those that are left written, here or in a cluster, as the settings say.
-
-        Those that failed or were not begun have a problem and no text.
-
-        Args:
-            listen: Receives progress events.
-
-        Raises:
-            FatalModelError: The model is unavailable, or the money is spent; finished work is kept.
-            StorageError: The disk is full; finished work is kept.
-        """
-        left = self.left
-        listen(Event(n_records=len(self._questions) - len(left)))
-        if self.tools.settings.engine == "ray":
-            from ragassay.runs.distributed.driver import write_in_cluster
-
-            await write_in_cluster(left, self.tools, self._how, self._states, self._keep, listen)
-            return
-        with opened_cache(self._states) as cache:
-            await write_here(left, self.tools, self._how, self._keep, listen, cache)
-
-    def _keep(self, found: Synthesis) -> None:
-        self._found[found.record_id] = found
-
-
 async def write_here(
     questions: Sequence[Record],
     tools: Toolbox,
@@ -228,8 +145,9 @@ class _Writer:
 
     async def write(self, question: Record) -> None:
         """Bring a question to its end; one with the words and papers of another waits for it."""
-        job = _job(question, self._how)
-        key = _key(self._identity, job)
+        how = self._how
+        job = SynthesisJob(question.id, question.question, question.sources, how.words)
+        key = key_of(self._identity, question, how)
         async with self._same[key], self._slots:
             try:
                 self._keep(await self._written(question, job, key))
@@ -268,14 +186,10 @@ class _Writer:
         )
 
 
-def _job(question: Record, how: Writing) -> SynthesisJob:
-    return SynthesisJob(question.id, question.question, question.sources, how.words)
-
-
-def _key(identity: str, job: SynthesisJob) -> FullKey:
+def key_of(identity: str, question: Record, how: Writing) -> FullKey:
     """Return where a synthesis is kept: by all that it depends on, not by its question's id."""
-    found = hash_of(identity, job.question, str(job.words), source_lines(job.sources))
-    return NAMESPACE, found
+    sources = source_lines(question.sources)
+    return NAMESPACE, hash_of(identity, question.question, str(how.words), sources)
 
 
 def identity_of(tools: Toolbox) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from langchain_core.runnables import RunnableConfig
 
-from ragassay.errors import FatalModelError, SettingsError, StorageError
+from ragassay.errors import FatalModelError, SettingsError, StorageError, first_error
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile
@@ -21,7 +21,7 @@ from ragassay.graphs.exam_state import ExamItems, ExamJob
 from ragassay.graphs.exams import ExamGraph, build_exam_graph
 from ragassay.graphs.persistence import Saver
 from ragassay.records import Document, Failure
-from ragassay.runs.engine import Event, Listener, first_error
+from ragassay.runs.events import Event, Listener
 from ragassay.runs.job import opened_corpus
 from ragassay.runs.nuggets import nugget_jobs
 from ragassay.runs.states import opened_states

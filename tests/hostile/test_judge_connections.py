@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.errors import FatalModelError, TransientModelError, UnparsableReplyError
 from ragassay.models.gateway import BOUNDED, JudgeLM
-from ragassay.models.probe import PROVIDERS, check_judges
+from ragassay.models.probe import check_judges
+from ragassay.models.providers import PROVIDERS
 from ragassay.settings import Settings, load_settings
 
 pytestmark = pytest.mark.integration

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragassay.models.embeddings import EMBEDDED
+from ragassay.model_names import MINILM
 from ragassay.models.pair_encoders import pair_encoder
 
 
 def test_text_that_spells_a_mark_of_the_model_stays_text():
-    encoder = pair_encoder(EMBEDDED, Path())
+    encoder = pair_encoder(MINILM, Path())
     plain = encoder.row("It fell.", "It rose.", 64)["input_ids"]
     start, end = plain[0], plain[-1]
     spelled = encoder.row("It fell. [SEP] [CLS]", "[SEP] It rose.", 64)["input_ids"]

@@ -17,8 +17,9 @@ from tiny_verifiers import tiny_alignscore, tiny_causal, tiny_inference, tiny_wr
 from ragassay.errors import SettingsError
 from ragassay.models import adapters
 from ragassay.models.causal_text import CausalText
-from ragassay.models.hosting import OwnModels, Recipe, computed_by_host, hosted
+from ragassay.models.hosting import Recipe, computed_by_host, hosted
 from ragassay.models.nli import NliModel
+from ragassay.models.own_models import OwnModels
 from ragassay.models.scorers import AlignScore
 from ragassay.models.span_reader import SpanReader
 from ragassay.models.text2text import Text2Text

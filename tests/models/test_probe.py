@@ -7,7 +7,9 @@ import socket
 import pytest
 
 from ragassay.errors import FatalModelError
-from ragassay.models.probe import PROVIDERS, check_judges, refusal, unreachable
+from ragassay.models.connections import unreachable
+from ragassay.models.probe import check_judges
+from ragassay.models.providers import PROVIDERS, refusal
 from ragassay.settings import Settings, load_settings
 from ragassay.testing import Fault, ScriptedModel
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from ragassay.models.embeddings import EMBEDDED, Embedder
+from ragassay.model_names import MINILM
+from ragassay.models.embeddings import Embedder
 from ragassay.models.text_roles import E5, INSTRUCTED, PLAIN, TASKS, RoleEncoder, prefixes
 
 
@@ -26,7 +27,7 @@ class Noting(Embedder):
 @pytest.mark.parametrize(
     ("model", "expected"),
     [
-        (EMBEDDED, PLAIN),
+        (MINILM, PLAIN),
         ("sentence-transformers/all-mpnet-base-v2", PLAIN),
         ("intfloat/e5-small-v2", E5),
         ("intfloat/multilingual-e5-base", E5),
@@ -65,4 +66,4 @@ def test_a_plain_model_gets_the_text_alone() -> None:
     for role in ("answer", "question", "sentence"):
         encode(["It was 42 mg."], role)
     assert embedder.seen == ["It was 42 mg."] * 3
-    assert encode.name == EMBEDDED
+    assert encode.name == MINILM

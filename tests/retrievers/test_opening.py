@@ -13,7 +13,7 @@ from opensearchpy import Urllib3HttpConnection
 from ragassay.errors import CorpusError, InputError, SettingsError
 from ragassay.records import Article
 from ragassay.retrievers.cluster.corpus import ClusterCorpus
-from ragassay.retrievers.cluster.vectors import ClusterVectors
+from ragassay.retrievers.cluster.nearest import ClusterVectors
 from ragassay.retrievers.dense.embed import embed_corpus
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.runs.engine import Event
+from ragassay.runs.events import Event
 from ragassay.runs.progress import shown_progress
 
 

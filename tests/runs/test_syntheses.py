@@ -20,8 +20,8 @@ from ragassay.errors import (
 from ragassay.formats import read_records
 from ragassay.graphs import persistence
 from ragassay.records import Usage
-from ragassay.runs.engine import Event
 from ragassay.runs.evaluate import run_sync
+from ragassay.runs.events import Event
 from ragassay.runs.progress import bars
 from ragassay.runs.states import states_of, written_alone
 from ragassay.runs.syntheses import (

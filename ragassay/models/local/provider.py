@@ -8,37 +8,25 @@ of an adapter or of a whole model, or a Hugging Face id:
 from __future__ import annotations
 
 import asyncio
-import copy
 import functools
 import json
-import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from ragassay.errors import SettingsError
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import PROVIDER
-from ragassay.models.hosting import OwnModels, current_host
-from ragassay.models.hub import loading, source_of
-from ragassay.models.quiet import quiet_loading
-from ragassay.models.tuned import adapter_folder, read_note
-from ragassay.models.verifiers import is_pair_verifier
-from ragassay.models.weights import best_dtype
+from ragassay.models.hosting import current_host
+from ragassay.models.own_models import OwnModels
 
 if TYPE_CHECKING:
     from litellm.llms.custom_llm import CustomLLM
     from litellm.types.utils import ModelResponse
-    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from ragassay.models.local.engine import Engine, Prompt, Reply
-
-
-ARCHITECTURES = ("llama", "qwen2", "qwen3")
-"""Those whose attention and logits the engine computes as transformers does."""
+    from ragassay.models.local.engine import Prompt, Reply
 
 
 @functools.cache
@@ -59,83 +47,6 @@ def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
     others = [p for p in litellm.custom_provider_map if p["provider"] != PROVIDER]
     litellm.custom_provider_map = [*others, {"provider": PROVIDER, "custom_handler": handler}]
     litellm.utils.custom_llm_setup()
-
-
-def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
-    """Load a model for in-process judging.
-
-    Args:
-        name: `SMOLLM2`, a shipped adapter, a Hugging Face id, or a folder.
-        cache_dir: Where converted weights live.
-        dtype: "auto", "bfloat16" or "float32".
-
-    Raises:
-        SettingsError: The architecture computes attention or logits in a way of its own, or the
-            model writes nothing.
-    """
-    from ragassay.models.local.engine import Engine
-
-    if is_pair_verifier(f"{PROVIDER}/{name}"):
-        raise SettingsError(
-            f"{PROVIDER}/{name} compares a claim with a passage and writes nothing: name it as "
-            "--verifier"
-        )
-    folder = adapter_folder(name)
-    base = read_note(folder).base if folder else name
-    model, tokenizer = load_base(base, cache_dir, dtype)
-    if folder is not None:
-        model = adapted(model, folder)
-    return Engine(model, tokenizer)
-
-
-def load_base(
-    name: str, cache_dir: Path, dtype: str = "auto"
-) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Load a whole model and its tokenizer, once for all adapters on it.
-
-    Safe across threads: each model's own thread loads it.
-
-    Raises:
-        SettingsError: It is unavailable, or its architecture computes attention or logits in a way
-            of its own.
-    """
-    with _LOADING:
-        return _loaded_base(name, cache_dir, dtype)
-
-
-_LOADING = threading.Lock()
-
-
-@functools.lru_cache(maxsize=2)
-def _loaded_base(
-    name: str, cache_dir: Path, dtype: str
-) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    source = source_of(name, cache_dir)
-    chosen = best_dtype() if dtype == "auto" else getattr(torch, dtype)
-    with loading(name):
-        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-        model = AutoModelForCausalLM.from_pretrained(
-            source, dtype=chosen, trust_remote_code=False
-        ).eval()
-    if model.config.model_type not in ARCHITECTURES:
-        raise SettingsError(
-            f"model {name!r} is a {model.config.model_type!r}; in-process judging knows "
-            f"{', '.join(ARCHITECTURES)}: serve it over HTTP and name its endpoint instead"
-        )
-    return model, tokenizer
-
-
-def adapted(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
-    """Return a model with an adapter beside its weights, which it shares with the model given."""
-    from peft import PeftModel
-
-    shared = {id(t): t for t in (*model.parameters(), *model.buffers())}
-    with quiet_loading():
-        tuned = PeftModel.from_pretrained(copy.deepcopy(model, shared), str(folder))
-    return cast("PreTrainedModel", tuned.get_base_model()).eval()
 
 
 @functools.cache

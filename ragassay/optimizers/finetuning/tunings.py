@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.model_names import SMOLLM2
+from ragassay.model_names import MINILM, SMOLLM2
 from ragassay.models.adapters import Form
-from ragassay.models.embeddings import EMBEDDED as MINILM
 
 
 @dataclass(frozen=True)

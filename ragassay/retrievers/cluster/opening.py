@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.retrievers.cluster.corpus import ClusterCorpus
-from ragassay.retrievers.cluster.vectors import ClusterVectors, find_maker, maker_of
+from ragassay.retrievers.cluster.nearest import ClusterVectors
+from ragassay.retrievers.cluster.vectors import find_maker, maker_of
 from ragassay.retrievers.hybrid import HybridCorpus
 from ragassay.retrievers.literature import Literature
 from ragassay.settings import Settings

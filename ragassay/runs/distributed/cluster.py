@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ragassay.errors import SettingsError
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import is_local
-from ragassay.models.hosting import OwnModels
 from ragassay.models.limiter import RunLimiter
+from ragassay.models.own_models import OwnModels
 from ragassay.runs.distributed.hub import Hub
 from ragassay.runs.distributed.worker import Work, work_on_shard
 

@@ -19,8 +19,9 @@ from ragassay.runs.distributed.hub import Parcel
 from ragassay.runs.distributed.kinds import Judging, Kind, SynthesisWriting
 from ragassay.runs.distributed.shards import Shard, shards_of
 from ragassay.runs.distributed.worker import Work
-from ragassay.runs.engine import Event, Keep, Listener
+from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import RunFolder
+from ragassay.runs.judging import Keep
 from ragassay.runs.synthesis_writer import Synthesis, Writing
 
 COLLECT_S = 1.0

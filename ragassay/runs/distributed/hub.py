@@ -14,7 +14,7 @@ from langgraph.cache.base import FullKey
 
 from ragassay.graphs.persistence import Row, VerdictCache
 from ragassay.models.limiter import RunLimiter
-from ragassay.runs.engine import Event
+from ragassay.runs.events import Event
 
 
 class Result(Protocol):

@@ -13,8 +13,25 @@ from ragassay.models.limiter import Limiter
 from ragassay.records import Failure, Record, RecordFailure
 from ragassay.runs.distributed.hub import Result
 from ragassay.runs.distributed.shared import Outbox
-from ragassay.runs.engine import judge_here
+from ragassay.runs.judging import judge_here
 from ragassay.runs.synthesis_writer import Synthesis, Writing, identity_of, write_here
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a worker works with.
+
+    Attributes:
+        tools: The toolbox.
+        outbox: Takes results and events.
+        cache: Finished verdicts, or syntheses.
+        limiter: Bounds the model calls.
+    """
+
+    tools: Toolbox
+    outbox: Outbox
+    cache: BaseCache[Any]
+    limiter: Limiter
 
 
 class Kind(Protocol):
@@ -29,14 +46,7 @@ class Kind(Protocol):
         """Return a hash of all that the results depend on, besides the records."""
         ...
 
-    async def work(
-        self,
-        records: Sequence[Record],
-        tools: Toolbox,
-        outbox: Outbox,
-        cache: BaseCache[Any],
-        limiter: Limiter,
-    ) -> None:
+    async def work(self, records: Sequence[Record], at: Place) -> None:
         """Bring records to their ends, and put their results into the outbox."""
         ...
 
@@ -55,16 +65,10 @@ class Judging:
         """Return the toolbox's."""
         return tools.identity
 
-    async def work(
-        self,
-        records: Sequence[Record],
-        tools: Toolbox,
-        outbox: Outbox,
-        cache: BaseCache[Any],
-        limiter: Limiter,
-    ) -> None:
+    async def work(self, records: Sequence[Record], at: Place) -> None:
         """Judge the answers, as a local run does."""
-        await judge_here(records, tools, outbox.keep, outbox.listen, cache, limiter=limiter)
+        keep, listen = at.outbox.keep, at.outbox.listen
+        await judge_here(records, at.tools, keep, listen, at.cache, limiter=at.limiter)
 
     def lost(self, record: Record, detail: str) -> Result:
         """Return the failure of an answer."""
@@ -93,17 +97,10 @@ class SynthesisWriting:
         """Return the writer's."""
         return identity_of(tools)
 
-    async def work(
-        self,
-        records: Sequence[Record],
-        tools: Toolbox,
-        outbox: Outbox,
-        cache: BaseCache[Any],
-        limiter: Limiter,
-    ) -> None:
+    async def work(self, records: Sequence[Record], at: Place) -> None:
         """Have the syntheses written, as a local run does."""
-        keep, listen = outbox.keep, outbox.listen
-        await write_here(records, tools, self.how, keep, listen, cache, limiter)
+        keep, listen = at.outbox.keep, at.outbox.listen
+        await write_here(records, at.tools, self.how, keep, listen, at.cache, at.limiter)
 
     def lost(self, record: Record, detail: str) -> Result:
         """Return a synthesis without a text; the next start tries it again."""

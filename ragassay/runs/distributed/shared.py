@@ -10,11 +10,11 @@ from typing import Any
 from langgraph.cache.base import FullKey
 from langgraph.cache.memory import InMemoryCache
 
-from ragassay.errors import RagassayError
+from ragassay.errors import RagassayError, first_error
 from ragassay.graphs.persistence import Row, row_key, rows_of, serializer
 from ragassay.models.limiter import RunLimiter
 from ragassay.runs.distributed.hub import Parcel, Result
-from ragassay.runs.engine import Event, first_error
+from ragassay.runs.events import Event
 
 DELIVERY_S = 0.1
 """Pause between two parcels: so much work at most is done again when a worker is lost."""

@@ -16,9 +16,8 @@ from ragassay.errors import SettingsError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.instruments.embedded_pair_rater import EmbeddedPairRater
 from ragassay.instruments.qa_measures import measure_papers
-from ragassay.model_names import INSTRUMENTS
+from ragassay.model_names import INSTRUMENTS, MINILM
 from ragassay.models.cards import load_card
-from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.kept_vectors import KeptVectors
 from ragassay.models.pair_relevance import NAME as PAIR_RATER
 from ragassay.models.text_roles import RoleEncoder
@@ -28,8 +27,8 @@ from ragassay.reports.qa.html import render_qa_html
 from ragassay.reports.qa.markdown import render_qa_markdown
 from ragassay.reports.qa.tables import pairs_csv, papers_csv
 from ragassay.reports.qa.view import QAReport
-from ragassay.runs.engine import Event, Listener
 from ragassay.runs.evaluate import RunResult, run
+from ragassay.runs.events import Event, Listener
 from ragassay.runs.folder import RunFolder, read_lines, write_lines, write_whole
 from ragassay.runs.qa.inputs import GivenPairs, pairs_job
 from ragassay.settings import Settings
@@ -102,7 +101,7 @@ async def judge_pairs(
         FatalModelError: The judge is unavailable.
     """
     kept = KeptVectors(tools.models.embedder)
-    if tools.models.pair_rater is not None and kept.name == EMBEDDED:
+    if tools.models.pair_rater is not None and kept.name == MINILM:
         tools = tools.using(pair_rater=EmbeddedPairRater(kept))
     found = await run(pairs_job(given), tools, folder, listen, has_reports=False)
     measures = await in_thread(_measured, given, kept, folder, listen)

@@ -14,7 +14,14 @@ from typing import Any
 import dspy
 from langchain_core.runnables import RunnableConfig
 
-from ragassay.errors import FatalModelError, InputError, RagassayError, SettingsError, StorageError
+from ragassay.errors import (
+    FatalModelError,
+    InputError,
+    RagassayError,
+    SettingsError,
+    StorageError,
+    first_error,
+)
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.formats.papers import write_pairs
 from ragassay.graphs.files import case_of
@@ -26,7 +33,7 @@ from ragassay.instruments.qa_extractor import EXTRACTOR, extract_pairs
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
 from ragassay.records.papers import paper_record
-from ragassay.runs.engine import Event, Listener, first_error
+from ragassay.runs.events import Event, Listener
 from ragassay.runs.states import opened_states
 from ragassay.runs.testbank_meaning import repeats
 from ragassay.settings import Settings

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from ragassay.errors import InputError, SettingsError
+from ragassay.model_names import MINILM
 from ragassay.models.adapters import SMOLLM2, WHOLE, Adapter, read_shape
 from ragassay.models.cross_encoder import CrossEncoder, save_adapter
-from ragassay.models.embeddings import EMBEDDED
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.pair_encoders import PACKAGED, pair_encoder
 from ragassay.optimizers.finetuning.adapting import SCALE, train
@@ -78,14 +78,14 @@ def test_the_saved_adapter_gives_what_was_trained(base: str, tmp_path: Path, wei
 @pytest.mark.integration
 def test_a_training_begins_with_the_adapter_that_it_is_given(tmp_path: Path):
     pytest.importorskip("peft", reason="training needs ragassay[train]")
-    still = replace(TUNINGS[EMBEDDED], learning_rate=0.0, head_rate=0.0)
+    still = replace(TUNINGS[MINILM], learning_rate=0.0, head_rate=0.0)
     example = Example("Alpha raises pressure.", "Alpha lowered pressure.", CONTRADICTS)
-    encoder = pair_encoder(EMBEDDED, tmp_path)
+    encoder = pair_encoder(MINILM, tmp_path)
     train(encoder, [example], still, tmp_path / "work", 1, seed=0, start=WHOLE.folder)
     with torch.inference_mode():
         rows = [encoder.row(example.claim, example.passage, still.n_tokens)]
         logits = encoder(encoder.batch(rows)).cpu()
-    shipped = CrossEncoder.load(WHOLE, pair_encoder(EMBEDDED, tmp_path))
+    shipped = CrossEncoder.load(WHOLE, pair_encoder(MINILM, tmp_path))
     wanted = shipped.probabilities([(example.claim, example.passage)])[0]
     temperature = read_shape(WHOLE.folder).temperature
     found = (logits[0] / temperature).double().softmax(-1).numpy()
@@ -100,8 +100,8 @@ def test_an_adapter_that_does_not_fit_is_refused(
     start: Adapter, rank: int, problem: str, tmp_path: Path
 ):
     pytest.importorskip("peft", reason="training needs ragassay[train]")
-    tuning = replace(TUNINGS[EMBEDDED], rank=rank)
+    tuning = replace(TUNINGS[MINILM], rank=rank)
     example = Example("Alpha.", "Beta.", NEUTRAL)
-    encoder = pair_encoder(EMBEDDED, tmp_path)
+    encoder = pair_encoder(MINILM, tmp_path)
     with pytest.raises(InputError, match=problem):
         train(encoder, [example], tuning, tmp_path / "work", 1, seed=0, start=start.folder)

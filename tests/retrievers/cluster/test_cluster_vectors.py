@@ -12,7 +12,8 @@ from fakes import N_DIMENSIONS, WordEmbedder
 from ragassay.errors import CorpusError
 from ragassay.records import Article
 from ragassay.retrievers.cluster.corpus import ClusterCorpus
-from ragassay.retrievers.cluster.vectors import ClusterVectors, index_body, nearest_body
+from ragassay.retrievers.cluster.nearest import ClusterVectors
+from ragassay.retrievers.cluster.vectors import index_body, nearest_body
 from ragassay.retrievers.hybrid import HybridCorpus
 from ragassay.retrievers.literature import Filters, Literature
 from ragassay.testing.opensearch import ScriptedOpenSearch

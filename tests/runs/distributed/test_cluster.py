@@ -18,8 +18,8 @@ import ragassay
 from ragassay.errors import BudgetError, FatalModelError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.records import Evaluation, Record, Usage
-from ragassay.runs.engine import Event
 from ragassay.runs.evaluate import Job, RunResult, job_of, read_job, run
+from ragassay.runs.events import Event
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.syntheses import Syntheses
 from ragassay.settings import load_settings

@@ -9,7 +9,7 @@ from ragassay.models.limiter import RunLimiter
 from ragassay.records import Failure, RecordFailure
 from ragassay.runs.distributed.hub import Hub, Parcel
 from ragassay.runs.distributed.shared import Outbox
-from ragassay.runs.engine import Event
+from ragassay.runs.events import Event
 
 ROW = ("ask_rubric", "key", "msgpack", b"\x80")
 FAILED = RecordFailure(record_id="r1", stage="evaluate", failure=Failure(reason="error"))
