@@ -5,6 +5,9 @@ from __future__ import annotations
 PROVIDER = "ragassay"
 """LiteLLM provider of the models that run in this process."""
 
+VLLM = "hosted_vllm"
+"""LiteLLM provider of servers of vLLM."""
+
 SMOLLM2 = "smollm2-135m"
 """SmolLM2-135M-Instruct, installed as a package."""
 
@@ -48,15 +51,25 @@ def is_local(model: str) -> bool:
 
 
 def is_ours(model: str) -> bool:
-    """Return whether a model is one of ragassay's, in this process or served by `ragassay serve`.
+    """Return whether a model is one of ragassay's, in this process or on a server under its name.
 
     The limits of its prompts and replies are then the same, wherever it runs.
 
     Example:
-        >>> is_ours("litellm_proxy/ragassay/judge"), is_ours("openai/gpt-4.1-mini")
+        >>> is_ours("litellm_proxy/hosted_vllm/ragassay/judge"), is_ours("openai/gpt-4.1-mini")
         (True, False)
     """
-    return is_local(model) or is_local(model.partition("/")[2])
+    return f"/{PROVIDER}/" in f"/{model}"
+
+
+def is_on_vllm(model: str) -> bool:
+    """Return whether a server of vLLM answers, asked directly or through a proxy.
+
+    Example:
+        >>> is_on_vllm("litellm_proxy/hosted_vllm/qwen"), is_on_vllm("ragassay/judge")
+        (True, False)
+    """
+    return VLLM in model.split("/")
 
 
 def is_embedded_base(model: str) -> bool:

@@ -113,7 +113,7 @@ def merge(
 
       ragassay models merge ragassay/judge --hf merged-judge
 
-      vllm serve merged-judge --served-model-name judge
+      vllm serve merged-judge --served-model-name ragassay/judge
     """
     with errors_as_lines():
         from ragassay.errors import InputError

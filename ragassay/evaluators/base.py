@@ -132,6 +132,11 @@ class CaseFile:
             self._subjects[evaluator.name] = evaluator.subjects(self, tools)
         return self._subjects[evaluator.name]
 
+    @property
+    def n_citations(self) -> int:
+        """How many citations of the answer point to a document."""
+        return sum(bool(c.document) for s in self.case.sentences for c in s.citations)
+
     @functools.cached_property
     def context_sha256(self) -> str:
         """Hash of what every prompt of the case shows."""

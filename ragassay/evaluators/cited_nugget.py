@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Words
-from ragassay.evaluators.claims import n_citations
 from ragassay.evaluators.comparing import compare
 from ragassay.records import (
     DocumentFacts,
@@ -212,7 +211,7 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
         from ragassay.agents.nugget_writer import MOST_NUGGETS
 
         has_lists = tools.settings.citation_evidence == "nugget-lists"
-        return (1 if has_lists else MOST_NUGGETS) * n_citations(file)
+        return (1 if has_lists else MOST_NUGGETS) * file.n_citations
 
     def n_most_calls(self, file: CaseFile, tools: Toolbox) -> int:
         """A verifier other than the judge takes no call."""

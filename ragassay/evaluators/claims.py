@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import CaseFile, Cited, Evaluator, Found, Task, Wording, Words
+from ragassay.evaluators.cited_nugget import CITED_NUGGET
 from ragassay.evaluators.claim_findings import citation_findings, evidence_findings
 from ragassay.evaluators.comparing import compare, read_of
 from ragassay.metrics.citations import citation_scores, merged_citations
@@ -261,8 +262,6 @@ class CitationEvaluator(_ClaimEvaluator):
 
     def _merged(self, file: CaseFile, tools: Toolbox) -> list[CitationVerdict]:
         """Return verdicts that are merged from those on the sentences' nuggets."""
-        from ragassay.evaluators.cited_nugget import CITED_NUGGET
-
         citations = {(s.index, c.marker): c for s in file.case.sentences for c in s.citations}
         verdicts = CITED_NUGGET.settled(file, tools)
         return merged_citations(
@@ -298,17 +297,12 @@ class CitationEvaluator(_ClaimEvaluator):
 
     def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
         """Each citation has one passage; checked nugget by nugget, it has none of its own."""
-        return 0 if tools.settings.cites_by_nuggets else n_citations(file)
+        return 0 if tools.settings.cites_by_nuggets else file.n_citations
 
 
 def _question(verdict: EvidenceVerdict | CitationVerdict) -> tuple[int, str, int, int] | None:
     span = verdict.evidence
     return (verdict.sentence, span.document, span.start, span.end) if span else None
-
-
-def n_citations(file: CaseFile) -> int:
-    """Return how many citations of an answer point to a document."""
-    return sum(bool(c.document) for s in file.case.sentences for c in s.citations)
 
 
 EVIDENCE = EvidenceEvaluator()

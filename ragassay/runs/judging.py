@@ -18,7 +18,7 @@ from ragassay.graphs.files import open_file
 from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.persistence import Saver
 from ragassay.graphs.state import Input
-from ragassay.model_names import is_ours
+from ragassay.model_names import is_on_vllm, is_ours
 from ragassay.models.limiter import Limiter, limited
 from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
 from ragassay.redaction import without_secrets
@@ -86,8 +86,8 @@ class _Runner:
     ) -> None:
         self._tools, self._graph, self._checkpointer = tools, graph, checkpointer
         self._keep, self._listen = keep, listen
-        has_local = any(map(is_ours, tools.settings.judges))
-        limit = N_LOCAL_IN_FLIGHT if has_local else tools.settings.n_slots
+        has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judges)
+        limit = N_LOCAL_IN_FLIGHT if has_small else tools.settings.n_slots
         self._slots = asyncio.Semaphore(max(2, limit))
 
     async def run(self, record: Record) -> None:

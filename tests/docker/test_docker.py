@@ -22,6 +22,7 @@ from served import KEY
 from typer.main import get_command
 
 from ragassay.cli import app
+from ragassay.model_names import VLLM, is_ours
 from ragassay.records import Evaluation
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +37,7 @@ VLLM_FLAGS = {
     "--host",
     "--port",
     "--max-model-len",
-    "--enable-prefix-caching",
+    "--structured-outputs-config",
 }
 """Of `vllm serve`, as its documentation has them (docs.vllm.ai, CLI reference, serve)."""
 
@@ -118,9 +119,10 @@ def test_vllm_is_called_with_flags_that_it_documents() -> None:
     merged = SERVICES["merge"]["command"]
     assert merged[merged.index("--hf") + 1] == model
     served = words[words.index("--served-model-name") + 1]
+    assert is_ours(f"{VLLM}/{served}"), "under another name it is asked in the wrong prompt"
     port = words[words.index("--port") + 1]
     behind = SERVICES["proxy-gpu"]["command"]
-    assert f"hosted_vllm/{served}@http://vllm:{port}/v1" in behind
+    assert f"{VLLM}/{served}@http://vllm:{port}/v1" in behind
 
 
 class Plain:
