@@ -12,7 +12,7 @@ import pytest
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import SHIPPED_VERIFIERS
-from ragassay.models.local import provider
+from ragassay.models.local import loading, provider
 from ragassay.models.local.engine import Engine, Prompt
 
 RATING = {
@@ -47,13 +47,13 @@ def test_a_model_of_another_architecture_is_refused(
     GPT2LMHeadModel(small).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     with pytest.raises(SettingsError, match=r"'gpt2'.*llama"):
-        provider.load_engine(str(tmp_path), tmp_path, "float32")
+        loading.load_engine(str(tmp_path), tmp_path, "float32")
 
 
 @pytest.mark.parametrize("name", SHIPPED_VERIFIERS)
 def test_what_only_compares_is_no_judge(name: str, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="writes nothing: name it as --verifier"):
-        provider.load_engine(name.removeprefix("ragassay/"), tmp_path, "float32")
+        loading.load_engine(name.removeprefix("ragassay/"), tmp_path, "float32")
 
 
 def test_a_model_in_a_folder_is_loaded_silently(
@@ -65,7 +65,7 @@ def test_a_model_in_a_folder_is_loaded_silently(
     plain.model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     capfd.readouterr()
-    engine = provider.load_engine(str(tmp_path), tmp_path, "float32")
+    engine = loading.load_engine(str(tmp_path), tmp_path, "float32")
     assert capfd.readouterr() == ("", "")
     assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
     tokens = engine._chat.encode((("user", "a"),))
@@ -108,7 +108,7 @@ def test_the_packaged_judge_writes_what_transformers_writes(weights_cache: Path)
 
     from ragassay.models.weights import smollm2_folder
 
-    engine = provider.load_engine("smollm2-135m", weights_cache, "float32")
+    engine = loading.load_engine("smollm2-135m", weights_cache, "float32")
     model: Any = AutoModelForCausalLM.from_pretrained(
         smollm2_folder(weights_cache), dtype=torch.float32
     ).eval()
