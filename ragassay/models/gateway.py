@@ -25,7 +25,7 @@ from ragassay.errors import (
     UnparsableReplyError,
 )
 from ragassay.garbage import patient_collector
-from ragassay.model_names import INSTRUMENTS, is_local, is_on_vllm, is_ours, provider_of
+from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.call_errors import lacks_key, retry_after_s, shortened, typed_error
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
@@ -52,10 +52,10 @@ BOUNDED = frozenset(PROVIDERS) - {"cohere"}
 Only their replies are read within bounds.
 """
 
-_BOUNDS = frozenset(
+_LOCAL_BOUNDS = frozenset(
     {"maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern"}
 )
-"""Schema bounds that the local judge and vLLM's grammars enforce and hosted strict modes refuse."""
+"""Schema bounds that the local judge enforces and that hosted strict modes refuse."""
 
 
 def import_litellm() -> Any:
@@ -111,7 +111,6 @@ class JudgeLM(dspy.LM):
             register_provider(settings.cache_dir, settings.local_dtype)
         supported = frozenset(litellm.get_supported_openai_params(settings.model) or ())
         self.takes_schema = "response_format" in supported
-        self._takes_bounds = is_ours(settings.model) or is_on_vllm(settings.model)
         self.calls_tools = "tools" in supported and not is_ours(settings.model)
         options: dict[str, Any] = {"temperature": 0, "max_tokens": settings.max_reply_tokens}
         if litellm.supports_reasoning(settings.model):
@@ -158,7 +157,7 @@ class JudgeLM(dspy.LM):
             ModelError: One of its children; see `ragassay.errors`.
         """
         options = {k: v for k, v in (self.kwargs | kwargs).items() if v is not None}
-        if "response_format" in options and not self._takes_bounds:
+        if "response_format" in options and not is_ours(self.model):
             options["response_format"] = _portable(options["response_format"])
         async with self._slot, self._admitted() as paid:
             if self._lacks_key:  # LiteLLM's own client would ask without one.
@@ -295,7 +294,7 @@ def _portable(response_format: Mapping[str, Any]) -> dict[str, Any]:
 
     def stripped(node: Any) -> Any:
         if isinstance(node, Mapping):
-            return {k: stripped(v) for k, v in node.items() if k not in _BOUNDS}
+            return {k: stripped(v) for k, v in node.items() if k not in _LOCAL_BOUNDS}
         return [stripped(item) for item in node] if isinstance(node, list) else node
 
     return stripped(response_format)

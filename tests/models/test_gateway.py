@@ -68,13 +68,15 @@ async def test_spent_money_is_final(model):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize(("provider", "has_bounds"), [("openai", False), ("hosted_vllm", True)])
-async def test_a_schema_has_its_bounds_where_the_server_takes_them(model, provider, has_bounds):
-    # Without them a small model behind vLLM writes until the reply is cut, and is unscored.
+@pytest.mark.parametrize(
+    ("name", "has_bounds"), [("openai/scripted", False), ("hosted_vllm/ragassay/judge", True)]
+)
+async def test_our_own_models_get_the_bounds_of_a_schema_wherever_they_are(model, name, has_bounds):
+    # Without them they write until the reply is cut, and are unscored.
     why = {"type": "string", "maxLength": 20}
     schema = {"type": "object", "properties": {"why": why}, "required": ["why"]}
     wanted = {"type": "json_schema", "json_schema": {"name": "r", "schema": schema}}
-    lm = JudgeLM(load_settings(model=f"{provider}/scripted", api_base=model.base_url))
+    lm = JudgeLM(load_settings(model=name, api_base=model.base_url))
     await lm.acall("Does it help?", response_format=wanted)
     [request] = model.requests
     assert request.schema is not None
