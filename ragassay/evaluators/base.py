@@ -134,7 +134,7 @@ class CaseFile:
 
     @property
     def n_citations(self) -> int:
-        """How many citations of the answer point to a document."""
+        """The number of citations that point to a document."""
         return sum(bool(c.document) for s in self.case.sentences for c in s.citations)
 
     @functools.cached_property

@@ -332,12 +332,12 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """Write a file piece by piece, completely or not at all.
+    """Write a file piece by piece, completely or not at all; of two processes the last one stays.
 
     Raises:
         InputError: It cannot be written; what stood there is as it was.
     """
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(pieces)

@@ -16,7 +16,14 @@ from ragassay.graphs.files import case_of
 from ragassay.records import Record
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.evaluate import Job, job_of, plan, read_job, run, run_sync
-from ragassay.runs.folder import RunFolder, append_line, read_lines, write_lines, write_whole
+from ragassay.runs.folder import (
+    RunFolder,
+    append_line,
+    read_lines,
+    write_lines,
+    write_pieces,
+    write_whole,
+)
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
@@ -167,6 +174,23 @@ def test_a_damaged_line_is_named(tmp_path):
     write_whole(file, '{"id": 1}\n')
     with pytest.raises(InputError, match=r"records\.jsonl is damaged"):
         read_lines(file, Record)
+
+
+def test_two_processes_may_write_one_file_at_once(tmp_path):
+    # pytest-xdist's workers do, where they evaluate by the same settings.
+    file = tmp_path / "manifest.json"
+    other = "from ragassay.runs.folder import write_whole; write_whole(Path(sys.argv[1]), 'other')"
+
+    def pieces():
+        yield "ou"
+        program = f"import sys; from pathlib import Path; {other}"
+        subprocess.run([sys.executable, "-c", program, str(file)], check=True, timeout=120)
+        assert file.read_text() == "other"
+        yield "rs"
+
+    write_pieces(file, pieces())
+    assert [one.name for one in tmp_path.iterdir()] == ["manifest.json"]
+    assert file.read_text() == "ours"
 
 
 def test_writing_no_record_leaves_no_file(tmp_path):

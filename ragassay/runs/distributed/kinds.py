@@ -19,7 +19,7 @@ from ragassay.runs.synthesis_writer import Synthesis, Writing, identity_of, writ
 
 @dataclass(frozen=True)
 class Place:
-    """What a worker works with.
+    """The means of a worker.
 
     Attributes:
         tools: The toolbox.
