@@ -53,13 +53,17 @@ def is_local(model: str) -> bool:
 def is_ours(model: str) -> bool:
     """Return whether a model is one of ragassay's, in this process or on a server under its name.
 
-    The limits of its prompts and replies are then the same, wherever it runs.
+    The server may stand behind a proxy. The limits of its prompts and replies are then the same,
+    wherever it runs.
 
     Example:
-        >>> is_ours("litellm_proxy/hosted_vllm/ragassay/judge"), is_ours("openai/gpt-4.1-mini")
+        >>> is_ours("hosted_vllm/ragassay/judge"), is_ours("hosted_vllm//models/ragassay/other")
         (True, False)
+        >>> is_ours("litellm_proxy/hosted_vllm/ragassay/judge")
+        True
     """
-    return f"/{PROVIDER}/" in f"/{model}"
+    served = model.partition("/")[2]
+    return any(map(is_local, (model, served, served.partition("/")[2])))
 
 
 def is_on_vllm(model: str) -> bool:
