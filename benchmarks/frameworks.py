@@ -6,8 +6,8 @@ R and D are virtual environments with ragas 0.4.3 and DeepEval 4.3.1; what is no
 (ragas 0.4.3 wants `langchain<1 langchain-community<0.4 langchain-openai<1` beside it).
 Each is a process of its own, one after the other; so is the model, which all ask over HTTP. ragas
 has nine `RubricsScore` on `ChatOpenAI`, DeepEval nine `GEval` with given steps on its own client,
-ragassay its nine rubrics and nothing else, with a run folder (states and verdicts kept, reports
-written) and without.
+ragassay its nine rubrics and nothing else: as a command, with a run folder (states and verdicts
+kept, reports written), and from Python without one.
 
 whole_s is the process from start to end, run_s what is left of it after imports and set-up: each
 tool's `evaluate` is imported before the run; what is imported late counts with the run (ragassay
@@ -74,8 +74,8 @@ def main() -> None:
 def compare(chosen: argparse.Namespace) -> None:
     """Run each tool in its own process, and print a row as it ends."""
     pythons = {
-        "ragassay": sys.executable,
-        "ragassay, no folder": sys.executable,
+        "ragassay evaluate": sys.executable,
+        "ragassay, Python": sys.executable,
         "ragas": chosen.ragas_python,
         "deepeval": chosen.deepeval_python,
     }
@@ -196,8 +196,26 @@ def run_tool(tool: str, given: dict[str, Any]) -> None:
     Path("found.json").write_text(json.dumps(found), encoding="utf-8")
 
 
-def ours(given: dict[str, Any], *, keeps: bool) -> Runner:
-    """Nine rubrics; a run folder where it keeps one."""
+def command(given: dict[str, Any]) -> Runner:
+    """Nine rubrics, as on the command line."""
+    from ragassay.cli import app
+
+    lines = [json.dumps(answer) for answer in given["answers"]]
+    Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    options = {"--model": f"openai/{MODEL}", "--api-base": given["url"], "--only": "rubrics"}
+    options |= {"--concurrency": str(given["concurrency"]), "--out": "run"}
+    flat = [word for option in options.items() for word in option]
+
+    def run() -> int:
+        app(["evaluate", "answers.jsonl", "--no-signals", *flat], standalone_mode=False)
+        summary = json.loads(Path("run/summary.json").read_text(encoding="utf-8"))
+        return int(summary["usage"]["n_calls"])
+
+    return run
+
+
+def ours(given: dict[str, Any]) -> Runner:
+    """Nine rubrics, from Python, without a run folder."""
     from ragassay import evaluate
     from ragassay.settings import Settings
 
@@ -210,8 +228,7 @@ def ours(given: dict[str, Any], *, keeps: bool) -> Runner:
     )
 
     def run() -> int:
-        out = Path("run") if keeps else None
-        results = evaluate(given["answers"], settings=settings, out=out)
+        results = evaluate(given["answers"], settings=settings)
         assert len(results) == len(given["answers"])
         assert all(j.rating is not None for e in results for j in e.judgments)
         return results.summary.usage.n_calls
@@ -307,8 +324,8 @@ def deepeval(given: dict[str, Any]) -> Runner:
 
 
 TOOLS: dict[str, Callable[[dict[str, Any]], Runner]] = {
-    "ragassay": lambda given: ours(given, keeps=True),
-    "ragassay, no folder": lambda given: ours(given, keeps=False),
+    "ragassay evaluate": command,
+    "ragassay, Python": ours,
     "ragas": ragas,
     "deepeval": deepeval,
 }

@@ -1,7 +1,9 @@
-"""Collect garbage rarely while libraries are loaded and while a run is under way."""
+"""Collect garbage rarely while libraries are loaded and a run is under way, and not at the end."""
 
 from __future__ import annotations
 
+import atexit
+import functools
 import gc
 import threading
 from collections.abc import Iterator
@@ -32,3 +34,12 @@ def patient_collector() -> Iterator[None]:
             before = _kept.pop()
             if not _kept and gc.get_threshold() == THRESHOLDS:
                 gc.set_threshold(*before)
+
+
+@functools.cache
+def end_without_collecting() -> None:
+    """Let this process end without collecting: with the libraries loaded, that takes seconds.
+
+    For processes of our own alone: in a host's, objects in cycles may still have something to do.
+    """
+    atexit.register(gc.freeze)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 import weakref
 from collections.abc import Iterator
 
@@ -82,3 +84,23 @@ def test_what_a_run_drops_in_circles_is_still_collected():
         del node
         gc.collect()
         assert seen() is None
+
+
+@pytest.mark.parametrize(("begins", "says"), [("app(['--version'])", ""), ("", "collected\n")])
+def test_only_a_command_ends_without_looking_for_garbage(begins, says):
+    script = f"""
+from ragassay.cli import app
+class Node:
+    def __del__(self, say=print): say("collected")
+try:
+    {begins or "pass"}
+finally:
+    node = Node()
+    node.itself = node
+    del node
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith(says)
+    assert ("collected" in done.stdout) == bool(says)

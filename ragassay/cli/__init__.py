@@ -35,7 +35,7 @@ from ragassay.cli.strategies import strategies
 from ragassay.cli.synthesize import synthesize
 from ragassay.cli.testbank import app as testbank_app
 from ragassay.cli.verifiers import app as verifiers_app
-from ragassay.garbage import patient_collector
+from ragassay.garbage import end_without_collecting, patient_collector
 from ragassay.limits import line_limit
 
 app = typer.Typer(
@@ -86,6 +86,7 @@ def main(
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     """Options of every command."""
+    end_without_collecting()
     context.with_resource(patient_collector())
     context.with_resource(line_limit(_line_limit))
     if not sys.warnoptions:  # What libraries say to those who call them is no news to a reader.

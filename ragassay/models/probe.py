@@ -8,10 +8,11 @@ limit, a time-out, a server's error) stops nothing: the run retries it.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from ragassay.errors import FatalModelError, ModelError
@@ -22,6 +23,9 @@ from ragassay.models.received import refuse_elsewhere
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
+
+QUICK_S = 0.5
+"""Time in which most refusals come, such as that of a wrong key."""
 
 TIMEOUT_S = 5.0
 """Longest wait for a probe: whoever is slower is asked by the run."""
@@ -44,9 +48,20 @@ def check_judges(judges: Sequence[Settings]) -> None:
         return
     for one in hosted.values():
         _require_key(one.model)
+    importlib.import_module("httpx")  # Its import is no part of a model's time.
     with ThreadPoolExecutor(len(hosted)) as workers:
-        for _ in workers.map(_check, hosted.values()):
-            pass
+        asked = [workers.submit(_check, one) for one in hosted.values()]
+        if wait(asked, QUICK_S, FIRST_EXCEPTION).not_done:
+            _load_meanwhile()
+        for one in asked:
+            one.result()
+
+
+def _load_meanwhile() -> None:
+    """Import, while a model thinks, what every call of the run needs."""
+    from ragassay.models.gateway import import_litellm
+
+    import_litellm()
 
 
 def _check(judge: Settings) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -49,6 +51,21 @@ def test_a_wrong_key_and_an_unknown_model_are_told_apart(kind, told):
             check_judges([judge(model.base_url)])
         assert "\n" not in str(error.value)
         assert "sk-test" not in str(error.value), "a server that repeats the key is not repeated"
+
+
+@pytest.mark.integration
+def test_litellm_is_imported_while_a_model_thinks():
+    script = (
+        "import sys\n"
+        "from ragassay.models.probe import check_judges\n"
+        "from ragassay.settings import load_settings\n"
+        "check_judges([load_settings(model='openai/scripted', api_base=sys.argv[1])])\n"
+        "print('litellm' in sys.modules)\n"
+    )
+    with ScriptedModel(latency_s=2.0) as model:
+        command = [sys.executable, "-c", script, model.base_url]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 @pytest.mark.integration

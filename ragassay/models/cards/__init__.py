@@ -32,22 +32,25 @@ def load_card(model: str) -> ModelCard | None:
     Raises:
         SettingsError: A folder's card cannot be read.
     """
-    if shipped := _shipped().get(model):
-        return _bounded(shipped)
-    provider, _, folder = model.partition("/")
-    own = Path(folder) / CARD
-    is_own = provider == PROVIDER and folder and own.is_file()
-    return _bounded(_read(own, model)) if is_own else None
+    provider, _, name = model.partition("/")
+    if provider != PROVIDER or not name:
+        return None
+    if f"{name}.yaml" in _shipped():
+        return _bounded(_shipped_card(name))
+    own = Path(name) / CARD
+    return _bounded(_read(own, model)) if own.is_file() else None
 
 
 @functools.cache
-def _shipped() -> dict[str, ModelCard]:
-    """Return the shipped cards by model; reading them takes longer than all else of a manifest."""
-    texts = (
-        f.read_text(encoding="utf-8") for f in files(__name__).iterdir() if f.name.endswith(".yaml")
-    )
-    cards = (ModelCard.model_validate(yaml.safe_load(text)) for text in texts)
-    return {card.model: card for card in cards}
+def _shipped() -> frozenset[str]:
+    """Return the names of the shipped cards' files."""
+    return frozenset(file.name for file in files(__name__).iterdir())
+
+
+@functools.cache
+def _shipped_card(name: str) -> ModelCard:
+    text = (files(__name__) / f"{name}.yaml").read_text(encoding="utf-8")
+    return ModelCard.model_validate(yaml.safe_load(text))
 
 
 def _bounded(card: ModelCard) -> ModelCard:
