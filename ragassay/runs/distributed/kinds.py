@@ -18,7 +18,7 @@ from ragassay.runs.synthesis_writer import Synthesis, Writing, identity_of, writ
 
 
 @dataclass(frozen=True)
-class Place:
+class Means:
     """The means of a worker.
 
     Attributes:
@@ -46,7 +46,7 @@ class Kind(Protocol):
         """Return a hash of all that the results depend on, besides the records."""
         ...
 
-    async def work(self, records: Sequence[Record], at: Place) -> None:
+    async def work(self, records: Sequence[Record], means: Means) -> None:
         """Bring records to their ends, and put their results into the outbox."""
         ...
 
@@ -65,10 +65,10 @@ class Judging:
         """Return the toolbox's."""
         return tools.identity
 
-    async def work(self, records: Sequence[Record], at: Place) -> None:
+    async def work(self, records: Sequence[Record], means: Means) -> None:
         """Judge the answers, as a local run does."""
-        keep, listen = at.outbox.keep, at.outbox.listen
-        await judge_here(records, at.tools, keep, listen, at.cache, limiter=at.limiter)
+        keep, listen = means.outbox.keep, means.outbox.listen
+        await judge_here(records, means.tools, keep, listen, means.cache, limiter=means.limiter)
 
     def lost(self, record: Record, detail: str) -> Result:
         """Return the failure of an answer."""
@@ -97,10 +97,10 @@ class SynthesisWriting:
         """Return the writer's."""
         return identity_of(tools)
 
-    async def work(self, records: Sequence[Record], at: Place) -> None:
+    async def work(self, records: Sequence[Record], means: Means) -> None:
         """Have the syntheses written, as a local run does."""
-        keep, listen = at.outbox.keep, at.outbox.listen
-        await write_here(records, at.tools, self.how, keep, listen, at.cache, at.limiter)
+        keep, listen = means.outbox.keep, means.outbox.listen
+        await write_here(records, means.tools, self.how, keep, listen, means.cache, means.limiter)
 
     def lost(self, record: Record, detail: str) -> Result:
         """Return a synthesis without a text; the next start tries it again."""

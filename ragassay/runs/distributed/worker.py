@@ -13,7 +13,7 @@ from ragassay.evaluators.toolbox import Given, Toolbox
 from ragassay.models.hosting import ModelHost, hosted
 from ragassay.records import Record
 from ragassay.retrievers.literature import Literature
-from ragassay.runs.distributed.kinds import Kind, Place
+from ragassay.runs.distributed.kinds import Kind, Means
 from ragassay.runs.distributed.shared import Outbox, SharedCache, SharedLimiter
 from ragassay.settings import Settings
 
@@ -76,7 +76,7 @@ async def _work_on(
                 "ragassay, with the same models and the same files, on all machines"
             )
         async with outbox.opened():
-            await work.kind.work(records, Place(tools, outbox, cache, limiter))
+            await work.kind.work(records, Means(tools, outbox, cache, limiter))
 
 
 _BUILT: dict[str, Toolbox] = {}
