@@ -17,11 +17,11 @@ import importlib.metadata
 import json
 import logging
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import is_local, provider_of
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
     from ragassay.records import Evaluation, Record, Score
-
-F = TypeVar("F", bound=Callable[..., Awaitable[Any]])
 
 PROVIDERS = {
     "azure": "azure.ai.openai",
@@ -151,37 +149,40 @@ def _span(
             raise
 
 
-def traced_answer(evaluate: F) -> F:
-    """Give a method that evaluates a record a span: the root of the answer's trace."""
-
-    @functools.wraps(evaluate)
-    async def traced(self: object, record: Record) -> Evaluation:
-        tracing = _CURRENT.get()
-        if tracing is None:
-            return await evaluate(self, record)
-        attributes: dict[str, Any] = {
-            "gen_ai.operation.name": "invoke_workflow",
-            "gen_ai.agent.name": "evaluate",
-            "session.id": tracing.run,
+@contextmanager
+def answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
+    """Open the root of an answer's trace, and yield what takes its evaluation."""
+    tracing = _CURRENT.get()
+    if tracing is None:
+        yield _untraced
+        return
+    attributes: dict[str, Any] = {
+        "gen_ai.operation.name": "invoke_workflow",
+        "gen_ai.agent.name": "evaluate",
+        "session.id": tracing.run,
+    }
+    if tracing.has_content:
+        attributes |= {
+            "ragassay.record.id": record.id,
+            "ragassay.system": record.system,
+            "ragassay.topic": record.topic,
+            "gen_ai.input.messages": _messages([("user", record.question)]),
+            "gen_ai.output.messages": _messages([("assistant", record.answer)]),
         }
-        if tracing.has_content:
-            attributes |= {
-                "ragassay.record.id": record.id,
-                "ragassay.system": record.system,
-                "ragassay.topic": record.topic,
-                "gen_ai.input.messages": _messages([("user", record.question)]),
-                "gen_ai.output.messages": _messages([("assistant", record.answer)]),
-            }
-        with _span(tracing, "invoke_workflow evaluate", False, attributes) as span:
-            evaluation = await evaluate(self, record)
-            span.set_attribute("ragassay.fingerprint", evaluation.fingerprint)
-            span.set_attribute("ragassay.judge", evaluation.judge)
-            span.set_attribute("ragassay.findings", [found.kind for found in evaluation.heads])
-            for key, score in evaluation.scores.items():
-                span.add_event("gen_ai.evaluation.result", _result(key, score))
-            return evaluation
+    with _span(tracing, "invoke_workflow evaluate", False, attributes) as span:
+        yield functools.partial(_note_evaluation, span)
 
-    return traced  # type: ignore[return-value]
+
+def _untraced(result: object) -> None:
+    """Take a result that nobody traces."""
+
+
+def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
+    span.set_attribute("ragassay.fingerprint", evaluation.fingerprint)
+    span.set_attribute("ragassay.judge", evaluation.judge)
+    span.set_attribute("ragassay.findings", [found.kind for found in evaluation.heads])
+    for key, score in evaluation.scores.items():
+        span.add_event("gen_ai.evaluation.result", _result(key, score))
 
 
 def _result(key: str, score: Score) -> dict[str, Any]:
@@ -198,58 +199,58 @@ def _result(key: str, score: Score) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def traced_step(node: F) -> F:
-    """Give a node of a graph a span, named after the node and the evaluator that it asks for.
+@contextmanager
+def step_span(
+    step: str, evaluator: str = "", item: object = None, turn: str = ""
+) -> Iterator[None]:
+    """Open the span of a step of a graph.
 
     A retry is a span of its own; a verdict from the cache has none.
+
+    Args:
+        step: Its name.
+        evaluator: The evaluator that it asks for.
+        item: What it asks about.
+        turn: The judge's turn.
     """
-
-    @functools.wraps(node)
-    async def traced(task: Any, runtime: Any) -> Any:
-        tracing = _CURRENT.get()
-        if tracing is None:
-            return await node(task, runtime)
-        evaluator = getattr(task, "evaluator", "")
-        item = getattr(task, "item", None)
-        is_named = tracing.has_content or evaluator == "rubric"  # else the item may be a citation
-        attributes = {
-            "ragassay.evaluator": evaluator or None,
-            "ragassay.item": item if is_named else None,
-            "ragassay.turn": getattr(task, "turn", None),
-        }
-        with _span(tracing, f"{node.__name__} {evaluator}".strip(), False, attributes):
-            return await node(task, runtime)
-
-    return traced  # type: ignore[return-value]
+    tracing = _CURRENT.get()
+    if tracing is None:
+        yield
+        return
+    is_named = tracing.has_content or evaluator == "rubric"  # else the item may be a citation
+    attributes = {
+        "ragassay.evaluator": evaluator or None,
+        "ragassay.item": item if is_named else None,
+        "ragassay.turn": turn or None,
+    }
+    with _span(tracing, f"{step} {evaluator}".strip(), False, attributes):
+        yield
 
 
-def traced_call(complete: F) -> F:
-    """Give LiteLLM's `acompletion` a span."""
-
-    @functools.wraps(complete)
-    async def traced(*, model: str, messages: Any, **options: Any) -> Any:
-        tracing = _CURRENT.get()
-        if tracing is None:
-            return await complete(model=model, messages=messages, **options)
-        provider = provider_of(model)
-        name = model.removeprefix(f"{provider}/")
-        attributes = {
-            "gen_ai.operation.name": "chat",
-            "gen_ai.provider.name": PROVIDERS.get(provider, provider) or "openai",
-            "gen_ai.request.model": name,
-            "gen_ai.request.temperature": options.get("temperature"),
-            "gen_ai.request.max_tokens": options.get("max_tokens"),
-            "gen_ai.output.type": "json" if "response_format" in options else "text",
-        }
-        if tracing.has_content:
-            told = [(message["role"], message["content"]) for message in messages]
-            attributes["gen_ai.input.messages"] = _messages(told)
-        with _span(tracing, f"chat {name}", not is_local(model), attributes) as span:
-            response = await complete(model=model, messages=messages, **options)
-            span.set_attributes(_reply(response, tracing.has_content))
-            return response
-
-    return traced  # type: ignore[return-value]
+@contextmanager
+def call_span(
+    model: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+) -> Iterator[Callable[[Any], None]]:
+    """Open the span of a model call, and yield what takes LiteLLM's response."""
+    tracing = _CURRENT.get()
+    if tracing is None:
+        yield _untraced
+        return
+    provider = provider_of(model)
+    name = model.removeprefix(f"{provider}/")
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": PROVIDERS.get(provider, provider) or "openai",
+        "gen_ai.request.model": name,
+        "gen_ai.request.temperature": options.get("temperature"),
+        "gen_ai.request.max_tokens": options.get("max_tokens"),
+        "gen_ai.output.type": "json" if "response_format" in options else "text",
+    }
+    if tracing.has_content:
+        told = [(message["role"], message["content"]) for message in messages]
+        attributes["gen_ai.input.messages"] = _messages(told)
+    with _span(tracing, f"chat {name}", not is_local(model), attributes) as span:
+        yield lambda response: span.set_attributes(_reply(response, tracing.has_content))
 
 
 def _reply(response: Any, has_content: bool) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from ragassay.options import EvaluateKeywords
 if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox
     from ragassay.runs.evaluate import Job, RunResult
-    from ragassay.runs.folder import RunFolder
 
 
 @takes(EvaluateKeywords, ending="")
@@ -93,6 +92,8 @@ def evaluate(
             job, settings = prepared_job(answers, options, options.get("limit"))
         with shown_phase("loading libraries", not quiet):
             from ragassay.evaluators.toolbox import Toolbox
+            from ragassay.runs.evaluate import run, run_sync
+            from ragassay.runs.progress import shown_progress
 
             tools = Toolbox.of(settings, job.corpus)
         thresholds = parse_thresholds(fail_under or [], settings.rubric_set, tools.rubrics)
@@ -100,7 +101,8 @@ def evaluate(
             _show_plan(job, tools, audit, as_json)
             return
         folder = run_folder(answers, options)
-        result = _run(job, tools, folder, quiet)
+        with shown_progress(len(job.records), enabled=not quiet) as listen:
+            result = run_sync(run(job, tools, folder, listen))
         _show(result, folder.path, as_json, quiet)
         retry = bool(options.get("retry_failed"))
         audited = audit_run(job, result, tools, folder, audit, retry, quiet) if audit else None
@@ -119,14 +121,6 @@ def evaluate(
     is_partial = result.failures or result.rejections or lacking
     if is_partial or (audited and audited.is_partial):
         raise typer.Exit(PARTIAL)
-
-
-def _run(job: Job, tools: Toolbox, folder: RunFolder, quiet: bool) -> RunResult:
-    from ragassay.runs.evaluate import run, run_sync
-    from ragassay.runs.progress import shown_progress
-
-    with shown_progress(len(job.records), enabled=not quiet) as listen:
-        return run_sync(run(job, tools, folder, listen))
 
 
 def _show_plan(job: Job, tools: Toolbox, n_audited: int | None, as_json: bool) -> None:

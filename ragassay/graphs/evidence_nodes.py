@@ -28,7 +28,7 @@ from ragassay.records import (
 from ragassay.retrievers.evidence import N_CANDIDATES
 from ragassay.retrievers.literature import Literature
 from ragassay.threads import in_thread
-from ragassay.tracing import traced_step
+from ragassay.tracing import step_span
 
 Update = dict[str, Any]
 """A part of the state."""
@@ -45,12 +45,11 @@ async def read_citations(state: EvidenceState, runtime: Runtime[Toolbox]) -> Upd
     return {"cited": await in_thread(cited_of, case, tools)}
 
 
-@traced_step
 async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     """Have the model write queries for a sentence."""
     tools = toolbox(runtime)
     case = opened_file(task.case, tools).case
-    with dspy.context(lm=tools.jury.judge):
+    with step_span("write_query", item=task.item), dspy.context(lm=tools.jury.judge):
         written = await tools.agents.query_writer.acall(
             case=case,
             claim=case.sentences[task.item - 1].text,
@@ -62,7 +61,6 @@ async def write_query(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     return {"drafts": [draft]}
 
 
-@traced_step
 async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     """Let an agent search for evidence on a sentence."""
     tools = toolbox(runtime)
@@ -73,20 +71,20 @@ async def run_agent(task: QueryTask, runtime: Runtime[Toolbox]) -> Update:
     async def look(query: str) -> list[Document]:
         return await notebook.ask(sentence.index, None, query)
 
-    notes = await tools.agents.searcher.asearch(
-        tools.jury.judge,
-        case,
-        sentence.text,
-        look,
-        tools.settings.evidence_turns,
-        tools.settings.evidence_tokens // len(case.sentences),
-    )
+    with step_span("run_agent", item=task.item):
+        notes = await tools.agents.searcher.asearch(
+            tools.jury.judge,
+            case,
+            sentence.text,
+            look,
+            tools.settings.evidence_turns,
+            tools.settings.evidence_tokens // len(case.sentences),
+        )
     runtime.stream_writer({"done": 1, "usage": notes.usage})
     report = Report(sentence.index, notes.cited, notes.usage)
     return {"reports": [report], "answered": notebook.answered, "pool": notebook.pool}
 
 
-@traced_step
 async def retrieve(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
     """Send this round's queries to the corpus, each once."""
     tools, this = toolbox(runtime), state.round + 1
@@ -95,10 +93,11 @@ async def retrieve(state: EvidenceState, runtime: Runtime[Toolbox]) -> Update:
     notebook = _Notebook(tools.retrieval.corpus, this, known)
     runtime.stream_writer({"phase": "searching"})
     asked = {answered.query.text for answered in state.answered}
-    for sentence, side, text in _queries(state, case, this):
-        if text not in asked:
-            asked.add(text)
-            await notebook.ask(sentence, side, text)
+    with step_span("retrieve"):
+        for sentence, side, text in _queries(state, case, this):
+            if text not in asked:
+                asked.add(text)
+                await notebook.ask(sentence, side, text)
     return {"round": this, "answered": notebook.answered, "pool": notebook.pool}
 
 

@@ -21,7 +21,7 @@ from ragassay.graphs.state import Input, State
 from ragassay.records import Case, Reading, Record, Usage, VerdictBase
 from ragassay.retrievers.hygiene import citation_findings
 from ragassay.threads import in_thread
-from ragassay.tracing import traced_step
+from ragassay.tracing import step_span
 
 Update = dict[str, Any]
 """A part of the state."""
@@ -86,7 +86,6 @@ def node_of(task: Task) -> str:
     return f"ask_{task.evaluator}"
 
 
-@traced_step
 async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
     """Answer one question, by the first judge or by the second."""
     tools = toolbox(runtime)
@@ -95,9 +94,10 @@ async def ask(task: Task, runtime: Runtime[Toolbox]) -> Update:
     is_second = task.turn == "second" and tools.second is not None
     asked = tools.second if is_second and tools.second else tools
     runtime.stream_writer({"phase": f"judging {evaluator.part}"})
-    verdicts, is_asked_here = await tools.under_way.once(
-        task.key, lambda: evaluator.ask(subject, task, file, asked)
-    )
+    with step_span("ask", task.evaluator, task.item, task.turn):
+        verdicts, is_asked_here = await tools.under_way.once(
+            task.key, lambda: evaluator.ask(subject, task, file, asked)
+        )
     usage = total_usage(verdicts) if is_asked_here else Usage()
     runtime.stream_writer({"done": 1, "usage": usage})
     return filed(task, decided(verdicts, file, tools) if is_second else verdicts)
@@ -120,23 +120,19 @@ async def check_citations(state: State, runtime: Runtime[Toolbox]) -> Update:
     }
 
 
-@traced_step
 async def measure(state: State, runtime: Runtime[Toolbox]) -> Update:
     """Measure the answer, and have fine-tuned judges read it, before its rubrics are judged."""
     tools = toolbox(runtime)
     case = opened_file(state.case, tools).case
     runtime.stream_writer({"phase": "measuring"})
-    readings = {
-        seat: reading
-        for seat in tools.jury.readers
-        if (reading := await _reading(case, seat, tools))
-    }
-    is_measured = tools.models.meter is not None and tools.measures
-    signals = (
-        await in_thread(tools.models.meter.signals, case)
-        if tools.models.meter and is_measured
-        else None
-    )
+    meter = tools.models.meter if tools.measures else None
+    with step_span("measure"):
+        readings = {
+            seat: reading
+            for seat in tools.jury.readers
+            if (reading := await _reading(case, seat, tools))
+        }
+        signals = await in_thread(meter.signals, case) if meter else None
     return {"signals": signals, "readings": readings}
 
 

@@ -34,7 +34,7 @@ from ragassay.models.received import Arrival, arriving, bounded_client
 from ragassay.records import Usage
 from ragassay.redaction import without_known
 from ragassay.text.characters import with_whole_characters
-from ragassay.tracing import traced_call
+from ragassay.tracing import call_span
 
 if TYPE_CHECKING:
     from litellm.types.utils import ModelResponse
@@ -135,7 +135,7 @@ class JudgeLM(dspy.LM):
         self._own_limiter = RunLimiter.of(settings)
         self.fatal: FatalModelError | None = None
         """The error that dooms all further calls; each of them fails with it at once."""
-        self._acompletion = traced_call(litellm.acompletion)
+        self._acompletion = litellm.acompletion
         self._lacks_key = provider_of(settings.model) == "openai" and not (
             litellm.api_key or litellm.openai_key or _has_key(settings.model)
         )
@@ -181,18 +181,17 @@ class JudgeLM(dspy.LM):
         return [self._reply(response)]
 
     async def _complete(self, messages: Any, options: dict[str, Any]) -> ModelResponse:
-        if is_local(self.model):
-            return await self._acompletion(
-                model=self.model, messages=messages, drop_params=True, **options
-            )
-        provider = provider_of(self.model)
+        provider, is_here = provider_of(self.model), is_local(self.model)
         if provider in BOUNDED:
             options["client"] = bounded_client(provider)
-        # LiteLLM bounds each wait for more; a server may send a byte at a time, for ever.
-        async with asyncio.timeout(options.get("timeout")):
-            return await self._acompletion(
-                model=self.model, messages=messages, drop_params=True, **options
-            )
+        with call_span(self.model, messages, options) as note:
+            # LiteLLM bounds each wait for more; a server may send a byte at a time, for ever.
+            async with asyncio.timeout(None if is_here else options.get("timeout")):
+                response = await self._acompletion(
+                    model=self.model, messages=messages, drop_params=True, **options
+                )
+            note(response)
+        return response
 
     @property
     def _slot(self) -> asyncio.Semaphore:

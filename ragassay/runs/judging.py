@@ -23,7 +23,7 @@ from ragassay.models.limiter import Limiter, limited
 from ragassay.records import Evaluation, Failure, Record, RecordFailure, Usage
 from ragassay.redaction import without_secrets
 from ragassay.runs.events import Event, Listener
-from ragassay.tracing import traced_answer, traced_run
+from ragassay.tracing import answer_span, traced_run
 
 N_LOCAL_IN_FLIGHT = 2
 """Concurrent answers with the embedded judge: one is judged while the next is prepared."""
@@ -94,7 +94,9 @@ class _Runner:
         """Run one unit of work: any error of a record becomes its failure."""
         async with self._slots:
             try:
-                evaluation = await self._evaluate(record)
+                with answer_span(record) as note:
+                    evaluation = await self._evaluate(record)
+                    note(evaluation)
             except StorageError:
                 raise
             except Exception as error:
@@ -112,7 +114,6 @@ class _Runner:
         if self._checkpointer is not None:
             await self._checkpointer.adelete_thread(fingerprint(self._tools, record))
 
-    @traced_answer
     async def _evaluate(self, record: Record) -> Evaluation:
         # Each judge limits its own calls. A limit of LangGraph's would also delay what stores
         # finished verdicts, until the last call of a step has begun.
