@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from ragassay.errors import FatalModelError, ModelError
@@ -24,7 +25,7 @@ from ragassay.models.received import refuse_elsewhere
 if TYPE_CHECKING:
     from ragassay.settings import Settings
 
-QUICK_S = 0.5
+QUICK_S = 0.2
 """Time in which most refusals come, such as that of a wrong key."""
 
 TIMEOUT_S = 5.0
@@ -51,14 +52,18 @@ def check_judges(judges: Sequence[Settings]) -> None:
     importlib.import_module("httpx")  # Its import is no part of a model's time.
     with ThreadPoolExecutor(len(hosted)) as workers:
         asked = [workers.submit(_check, one) for one in hosted.values()]
-        if wait(asked, QUICK_S, FIRST_EXCEPTION).not_done:
-            _load_meanwhile()
+        is_thinking = bool(wait(asked, QUICK_S, FIRST_EXCEPTION).not_done)
+        loading = Thread(target=_load_meanwhile, daemon=True)  # A refusal does not wait for it.
+        if is_thinking:
+            loading.start()
         for one in asked:
             one.result()
+        if is_thinking:
+            loading.join()
 
 
 def _load_meanwhile() -> None:
-    """Import, while a model thinks, what every call of the run needs."""
+    """Import what every call of the run needs."""
     from ragassay.models.gateway import import_litellm
 
     import_litellm()
