@@ -23,6 +23,8 @@ RagassayError
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ragassay.records import FailureReason, Rejection
@@ -164,9 +166,19 @@ def first_problem(error: ValidationError) -> tuple[str, str]:
     return ".".join(map(str, first["loc"])), plain_words(first["msg"])
 
 
-def first_error(errors: BaseExceptionGroup) -> BaseException:
-    """Return the first error of a group, whose members may be groups."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+@contextmanager
+def ungrouped(*kinds: type[BaseException]) -> Iterator[None]:
+    """Raise the first error of these kinds in a group by itself, in place of the group.
+
+    A task group raises groups. `raise` in an `except*` would wrap the error in another one, before
+    Python 3.11.4.
+    """
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        found: BaseException | None = group.subgroup(kinds)
+        if found is None:
+            raise
+        while isinstance(found, BaseExceptionGroup):
+            found = found.exceptions[0]
+        raise found from None

@@ -21,6 +21,7 @@ from zipfile import BadZipFile, ZipFile
 from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.formats.cells import Cell
+from ragassay.formats.json_values import parse_json
 from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.opening import DAMAGE, damage_text, open_binary
 from ragassay.formats.problems import Problem
@@ -108,7 +109,7 @@ def _delimiter(head: Sequence[RawLine]) -> str:
     """Return what separates the columns of a header; empty where the first line is none."""
     if len(head) < 2 or any(line.problem for line in head):
         return ""
-    if any(line.data.lstrip().startswith(_NOT_IN_HEADER) for line in head):
+    if head[0].data.lstrip().startswith(_NOT_IN_HEADER) or _is_json(head[1].data):
         return ""
     try:
         text = head[0].data.decode("utf-8")
@@ -119,6 +120,11 @@ def _delimiter(head: Sequence[RawLine]) -> str:
     named = [name for name in names if name]
     is_header = len(named) > 1 and all(map(_COLUMN.fullmatch, map(str.strip, named)))
     return mark if is_header else ""
+
+
+def _is_json(line: bytes) -> bool:
+    """Return whether a line is an object or a list, not a row whose first cell begins like one."""
+    return line.lstrip().startswith(_NOT_IN_HEADER) and not isinstance(parse_json(line), Problem)
 
 
 def _csv_rows(path: Path) -> Iterator[TableRow]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragassay.errors import FatalModelError, InputError
+from ragassay.errors import FatalModelError, InputError, ungrouped
 from ragassay.evaluators.assignment import AssignmentEvaluator
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import (
@@ -72,14 +72,9 @@ async def assign_nuggets(
     if not only.evaluators:
         _ = tools.jury.judge  # refuses: nothing else can assign
     slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
-    try:
+    with ungrouped(FatalModelError):
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_assign(r, only, slots, listen)) for r in chosen]
-    except* FatalModelError as errors:
-        error: BaseException = errors
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        raise error from None
     answers = tuple(task.result() for task in tasks)
     scores = tuple(_scores(answer) for answer in answers)
     write_assignments(answers, out)

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.cache.base import BaseCache
 
-from ragassay.errors import FatalModelError, ModelError, RagassayError, StorageError, first_error
+from ragassay.errors import FatalModelError, ModelError, RagassayError, StorageError, ungrouped
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.garbage import patient_collector
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
@@ -62,15 +62,14 @@ async def judge_here(
     with patient_collector(), limited(limiter or tools.limiter):
         async with traced_run(is_traced, has_content):
             try:
-                async with asyncio.TaskGroup() as group:
-                    for record in records:
-                        group.create_task(runner.run(record))
-            except* FatalModelError as errors:
+                with ungrouped(FatalModelError, StorageError):
+                    async with asyncio.TaskGroup() as group:
+                        for record in records:
+                            group.create_task(runner.run(record))
+            except FatalModelError:
                 for record in records:
                     await runner.forget(record)
-                raise first_error(errors) from None
-            except* StorageError as errors:
-                raise first_error(errors) from None
+                raise
 
 
 class _Runner:

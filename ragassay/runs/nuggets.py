@@ -13,7 +13,7 @@ from typing import Any, Literal
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from ragassay.errors import FatalModelError, RagassayError, StorageError, first_error
+from ragassay.errors import FatalModelError, RagassayError, StorageError, ungrouped
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
@@ -123,13 +123,12 @@ async def write_nuggets(
         graph = build_nugget_graph(tools.settings.max_attempts, saver)
         writer = _Writer(graph, saver, tools, listen)
         try:
-            async with asyncio.TaskGroup() as group:
-                started = [group.create_task(writer.start(job)) for job in jobs]
-        except* FatalModelError as errors:
+            with ungrouped(FatalModelError, StorageError):
+                async with asyncio.TaskGroup() as group:
+                    started = [group.create_task(writer.start(job)) for job in jobs]
+        except FatalModelError:
             await writer.forget_unfinished(jobs)
-            raise first_error(errors) from None
-        except* StorageError as errors:
-            raise first_error(errors) from None
+            raise
         written = [task.result() for task in started]
         waiting = [one[1] for one in written if not isinstance(one, Written)]
         choose = _chooser(edit, tell)

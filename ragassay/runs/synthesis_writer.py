@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.cache.base import BaseCache, FullKey
 
 from ragassay.agents.context import source_lines
-from ragassay.errors import FatalModelError, RagassayError, StorageError, first_error
+from ragassay.errors import FatalModelError, RagassayError, StorageError, ungrouped
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.graphs.synthesis import SynthesisGraph, build_synthesis_graph
 from ragassay.graphs.synthesis_state import WORDS, SynthesisJob, SynthesisText
@@ -114,13 +114,10 @@ async def write_here(
     """
     bounds = limiter or tools.limiter
     writer = _Writer(tools, how, keep, listen, cache, bounds)
-    with limited(bounds):
-        try:
-            async with asyncio.TaskGroup() as group:
-                for question in questions:
-                    group.create_task(writer.write(question))
-        except* (FatalModelError, StorageError) as errors:
-            raise first_error(errors) from None
+    with limited(bounds), ungrouped(FatalModelError, StorageError):
+        async with asyncio.TaskGroup() as group:
+            for question in questions:
+                group.create_task(writer.write(question))
 
 
 class _Writer:

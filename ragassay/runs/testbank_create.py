@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from langchain_core.runnables import RunnableConfig
 
-from ragassay.errors import FatalModelError, SettingsError, StorageError, first_error
+from ragassay.errors import FatalModelError, SettingsError, StorageError, ungrouped
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile
@@ -201,11 +201,9 @@ async def _written_by_judge(
 ) -> tuple[WrittenBank, ...]:
     async with opened_states(out) as saver:
         writer = _Writer(build_exam_graph(tools.settings.max_attempts, saver), saver, tools, listen)
-        try:
+        with ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job, plan.origin)) for job in jobs]
-        except* (FatalModelError, StorageError) as errors:
-            raise first_error(errors) from None
     return tuple(task.result() for task in started)
 
 

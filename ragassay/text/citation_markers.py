@@ -30,8 +30,10 @@ _RESOLVER = r"(?:https?://)?(?:dx\.|www\.)?doi\.org/"
 _DOI_PREFIX = rf"(?:dois?[:\s]\s*)?(?:{_RESOLVER})?"
 # "10.1000/abc;2-2" is one DOI; after "10.1000/abc;" a DOI or a number of a PMID's length is next.
 _NEXT = rf"\s|[\])]|\Z|PMID|doi|https?:|{_REGISTRANT}|[0-9]{{5,8}}(?:[\s,;\])]|\Z)"
-# Possessive: brackets that never close must not be tried in every possible way.
-_SUFFIX = rf"(?:[^\s()\[\],;]|\([^\s()\[\]]*\)|\[[^\s()\[\]]*\]|[,;](?!{_NEXT}))++"
+_PIECE = rf"(?:[^\s()\[\],;]|\([^\s()\[\]]*\)|\[[^\s()\[\]]*\]|[,;](?!{_NEXT}))"
+# To its end: brackets that never close must not be tried in every possible way. A possessive group
+# would say so too, but matches wrongly before Python 3.11.5 (gh-106052).
+_SUFFIX = rf"{_PIECE}+(?!{_PIECE})"
 _DOI = rf"{_DOI_PREFIX}{_REGISTRANT}{_SUFFIX}"
 
 _LIST = rf"(?:{_DOI}|{_NUMBERS})(?:\s*[,;]\s*(?:{_DOI}|{_NUMBERS}))*"

@@ -47,7 +47,7 @@ _SETTLED = re.compile(
 )
 _QUOTED = re.compile(r"\"[^\"]*\"|\u201c[^\u201c\u201d]*\u201d|\([^()]*\)")
 _SECOND_CLAUSE = re.compile(
-    rf"\b(?:and|as well as)\s++(?:then|also|in turn)?+,?+\s*+{_ASKING}\b"
+    rf"\b(?:and|as well as)\s++(?:then|also|in turn)?,?+\s*+{_ASKING}\b"
     rf"|,\s*and\s+(?:{_ASKING}|{_AUXILIARY})\b|\bif so,?\s+(?:{_ASKING}|{_AUXILIARY})\b"
     rf"|;\s*(?:{_ASKING}|{_AUXILIARY})\b",
     re.IGNORECASE,

@@ -99,6 +99,14 @@ def test_known_columns_need_no_map(write):
     assert read_labels(path).labels[0].sentence == 1
 
 
+@pytest.mark.parametrize("cell", [b"{", b"[1] grew", b"{drug} or [2]?"])
+def test_a_table_whose_first_cell_begins_like_json_is_a_table(cell, write):
+    (record,) = read_records(write(b"question,answer", cell + b",Yes.", name="a.csv")).records
+    assert record.question == cell.decode()
+    lines = write(b"a title, by somebody", b'{"question": "Q?", "answer": "Yes."}', name="a.jsonl")
+    assert [one.question for one in read_records(lines).records] == ["Q?"]
+
+
 def test_a_bad_row_is_named_by_its_line_and_the_others_are_read(write):
     path = write(
         b"id,question,answer",

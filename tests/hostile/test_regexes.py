@@ -6,6 +6,7 @@ at four times its length: four times the work where it is linear, sixteen where 
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -33,6 +34,9 @@ N = 2_000
 MEGABYTE = 1_000_000
 UNNOTICED_S = 0.002
 MOST_S_A_MEGABYTE = 10.0
+
+
+POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[*+?]|\{[\d,]+\})\+|\(\?>")
 
 
 def seconds(one: Expression, text: str | bytes) -> float:
@@ -71,7 +75,7 @@ def test_the_walk_finds_them():
 @pytest.mark.parametrize(
     ("pattern", "method", "n"),
     [
-        (r"\s+$", "search", 800),
+        (r"\s+$", "search", N),
         (r"(a|a)*b", "match", 800),
         (r"\[[^\]]*\]", "search", N),
         (r"\d*\d*x", "match", N),
@@ -80,6 +84,13 @@ def test_the_walk_finds_them():
 def test_what_is_not_linear_is_caught(pattern, method, n):
     one = Expression("here", pattern, 0, method)
     assert any(is_slow(one, attack, n) for attack in attacks(one))
+
+
+def test_no_group_is_possessive():
+    """Such a group can match wrongly before Python 3.11.5 (gh-106052)."""
+    assert [one.name for one in ALL if POSSESSIVE_GROUP.search(str(one.pattern))] == []
+    assert all(map(POSSESSIVE_GROUP.search, (r"(?:a|b)++", r"(a)?+", r"(?:a){1,3}+", "(?>a)")))
+    assert not any(map(POSSESSIVE_GROUP.search, (r"\s++", r"\)++", r"[()]*+", r"(?:a)+b?+")))
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)

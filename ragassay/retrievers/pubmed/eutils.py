@@ -25,7 +25,7 @@ _MOST_REPLY_BYTES = 256 * 1024 * 1024
 """Longest response that is read, unpacked; two hundred articles take a few megabytes."""
 
 _WHOLE_SET = re.compile(rb"(?:</PubmedArticleSet\s*>|<PubmedArticleSet\s*/>)\s*\Z")
-_XML_ERROR = re.compile(rb"<ERROR>((?:(?!</?ERROR>).)*+)</ERROR>", re.DOTALL)
+_XML_ERROR = re.compile(rb"<ERROR>((?:(?!</?ERROR>).)*)</ERROR>", re.DOTALL)
 _NO_SUCH_ID = re.compile(rb"(?:<ERROR>|\A)\s*(?:ID[ +]list[ +]is[ +]empty|Empty id list)", re.I)
 
 

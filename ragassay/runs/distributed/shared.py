@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.cache.base import FullKey
 from langgraph.cache.memory import InMemoryCache
 
-from ragassay.errors import RagassayError, first_error
+from ragassay.errors import RagassayError, ungrouped
 from ragassay.graphs.persistence import Row, row_key, rows_of, serializer
 from ragassay.models.limiter import RunLimiter
 from ragassay.runs.distributed.hub import Parcel, Result
@@ -46,12 +46,11 @@ class Outbox:
             StorageError: The hub cannot store it.
         """
         try:
-            async with asyncio.TaskGroup() as group:
-                delivering = group.create_task(self._deliver_on())
-                yield
-                delivering.cancel()
-        except* RagassayError as errors:
-            raise first_error(errors) from None
+            with ungrouped(RagassayError):
+                async with asyncio.TaskGroup() as group:
+                    delivering = group.create_task(self._deliver_on())
+                    yield
+                    delivering.cancel()
         finally:
             await self._deliver()
 

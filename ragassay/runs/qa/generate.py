@@ -20,7 +20,7 @@ from ragassay.errors import (
     RagassayError,
     SettingsError,
     StorageError,
-    first_error,
+    ungrouped,
 )
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.formats.papers import write_pairs
@@ -218,11 +218,9 @@ async def generate_pairs(
     async with opened_states(out) as saver:
         graph = build_qa_graph(tools.tools.settings.max_attempts, saver)
         writer = _Writer(graph, saver, tools, listen)
-        try:
+        with ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
-        except* (FatalModelError, StorageError) as errors:
-            raise first_error(errors) from None
     return _written([task.result() for task in started], out)
 
 

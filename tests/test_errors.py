@@ -1,0 +1,49 @@
+"""Errors that leave a group of tasks."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import traceback
+
+import pytest
+from conftest import ROOT
+
+from ragassay.errors import FatalModelError, StorageError, ungrouped
+
+
+async def fail(error: Exception) -> None:
+    raise error
+
+
+async def test_the_first_error_of_a_kind_leaves_its_groups_alone():
+    with pytest.raises(FatalModelError, match="a wrong key") as caught:
+        with ungrouped(FatalModelError, StorageError):
+            async with asyncio.TaskGroup():
+                async with asyncio.TaskGroup() as inner:
+                    inner.create_task(fail(KeyError("other")))
+                    inner.create_task(fail(FatalModelError("a wrong key")))
+    assert "ExceptionGroup" not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_other_errors_stay_in_their_group():
+    with pytest.raises(ExceptionGroup) as caught, ungrouped(FatalModelError):
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fail(KeyError("other")))
+    assert isinstance(caught.value.exceptions[0], KeyError)
+
+
+def test_no_error_passes():
+    with ungrouped(FatalModelError):
+        pass
+
+
+def test_no_module_catches_groups_with_a_star():
+    """What is raised there comes wrapped in a group before Python 3.11.4."""
+    found = [
+        str(path)
+        for path in (ROOT / "ragassay").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.TryStar)
+    ]
+    assert found == []
