@@ -85,7 +85,7 @@ def test_the_tests_are_run_on_every_python_that_is_supported():
     assert [jobs[job]["strategy"]["matrix"]["python"] for job in ("tests", "base")] == [
         versions
     ] * 2
-    assert PROJECT["requires-python"] == ">=3.11"
+    assert PROJECT["requires-python"] == ">=3.11,<3.14"
     named = {one.rpartition(" ")[2] for one in PROJECT["classifiers"] if ":: Python :: 3." in one}
     assert sorted(named) == versions
 
