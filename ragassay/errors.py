@@ -168,7 +168,7 @@ def first_problem(error: ValidationError) -> tuple[str, str]:
 
 @contextmanager
 def ungrouped(*kinds: type[BaseException]) -> Iterator[None]:
-    """Raise the first error of these kinds in a group by itself, in place of the group.
+    """Raise the first error of these kinds in a group by itself; what else it has is dropped.
 
     A task group raises groups. `raise` in an `except*` would wrap the error in another one, before
     Python 3.11.4.

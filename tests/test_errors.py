@@ -33,11 +33,6 @@ async def test_other_errors_stay_in_their_group():
     assert isinstance(caught.value.exceptions[0], KeyError)
 
 
-def test_no_error_passes():
-    with ungrouped(FatalModelError):
-        pass
-
-
 def test_no_module_catches_groups_with_a_star():
     """What is raised there comes wrapped in a group before Python 3.11.4."""
     found = [
