@@ -66,12 +66,14 @@ from ragassay.records.inputs import (
     AnswerSentence,
     Case,
     Citation,
+    CitedSpan,
     Document,
     ExamItem,
     Nugget,
     QAPair,
     Record,
     SentenceInput,
+    Turn,
 )
 from ragassay.records.labels import HumanLabel, LabelTask, OwnTask
 from ragassay.records.literature import Article, ArticleLink, LinkKind, Notice
@@ -177,6 +179,7 @@ __all__ = [
     "Citation",
     "CitationLabel",
     "CitationVerdict",
+    "CitedSpan",
     "Compact",
     "CompactEvaluations",
     "Comparison",
@@ -261,6 +264,7 @@ __all__ = [
     "Summary",
     "TargetTrust",
     "Trust",
+    "Turn",
     "Usage",
     "Variant",
     "Verdict",

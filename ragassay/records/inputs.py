@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from ragassay.records.base import Frozen, Importance, ItemKind, NuggetMethod, NuggetOrigin
@@ -14,11 +16,14 @@ class Document(Frozen):
         id: Unique within its record or corpus; a PMID where there is one.
         text: The text that its citations are checked against.
         title: May be empty.
+        part_of: Id of the document that this is one of several passages of; empty for a whole
+            document. A citation of that id is checked against all its passages.
     """
 
     id: str = Field(min_length=1)
     text: str
     title: str = ""
+    part_of: str = ""
 
 
 class Nugget(Frozen):
@@ -89,6 +94,27 @@ class SentenceInput(Frozen):
     citations: tuple[str, ...] = ()
 
 
+class CitedSpan(Frozen):
+    """Characters of an answer for which the application itself names sources.
+
+    Attributes:
+        start: First character of the answer (0-based).
+        end: One past the last character; the same as `start` for a point.
+        documents: Ids of sources, or 1-based positions in the record's sources.
+    """
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    documents: tuple[str, ...]
+
+
+class Turn(Frozen):
+    """An earlier message of a conversation."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
 class Record(Frozen):
     """One answer to evaluate: the row of an input file, the argument of `ragassay.evaluate`.
 
@@ -108,6 +134,9 @@ class Record(Frozen):
         date: When the answer was written: "2024", "2024-05" or "2024-05-01".
         rubrics: The only rubrics for this answer; empty for those of the run.
         metadata: Other fields of the user's file, as text.
+        citations: Sources that the application names by offsets into an answer of plain text.
+        turns: The conversation before the question, oldest first; read as context, not judged.
+        unread: Names of fields of the user's file that hold texts and were not read as sources.
     """
 
     id: str = Field(min_length=1)
@@ -123,6 +152,9 @@ class Record(Frozen):
     date: str | None = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
     rubrics: tuple[str, ...] = ()
     metadata: dict[str, str] = Field(default_factory=dict)
+    citations: tuple[CitedSpan, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 class Citation(Frozen):
