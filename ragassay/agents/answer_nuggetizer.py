@@ -50,7 +50,7 @@ class AnswerNuggetizer(Agent):
             sentences: Those of the text. A nugget is of the first that states it, else of the one
                 that shares most words with it.
         """
-        text = case.answer if origin == "answer" else " ".join(sentences)
+        text = case.judged_answer if origin == "answer" else " ".join(sentences)
 
         def read(found: dspy.Prediction, usage: Usage) -> SentenceNuggets:
             facts = dict.fromkeys(" ".join(fact.split()) for fact in found.facts)

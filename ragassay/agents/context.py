@@ -11,12 +11,19 @@ import re
 from collections.abc import Sequence
 
 from ragassay.prompts import load_prompts
-from ragassay.records import AnswerSentence, Case, Document, Record
+from ragassay.records import AnswerSentence, Case, Document, Record, Turn
+from ragassay.text.reasoning import find_reasoning
 
 _FENCE = re.compile(r"<data ([0-9a-f]{8})>")
 
 
-def build_context(question: str, answer: str, sources: Sequence[Document], mark: str) -> str:
+def build_context(
+    question: str,
+    answer: str,
+    sources: Sequence[Document],
+    mark: str,
+    turns: Sequence[Turn] = (),
+) -> str:
     """Build the common beginning of all prompts of a case.
 
     Args:
@@ -24,9 +31,14 @@ def build_context(question: str, answer: str, sources: Sequence[Document], mark:
         answer: The answer as a reader sees it.
         sources: Numbered from 1 in the order given.
         mark: From `fence_mark`.
+        turns: The conversation before the question.
     """
     words = load_prompts().context
-    parts = [words.question, fenced(question, mark)]
+    parts: list[str] = []
+    if turns:
+        lines = "\n".join(f"{turn.role}: {turn.text}" for turn in turns)
+        parts += [words.turns, fenced(lines, mark)]
+    parts += [words.question, fenced(question, mark)]
     if sources:
         parts += [words.sources, fenced(source_lines(sources), mark)]
     else:
@@ -37,7 +49,7 @@ def build_context(question: str, answer: str, sources: Sequence[Document], mark:
 
 def passage_context(case: Case) -> str:
     """Return the common beginning of all prompts that grade an answer as a passage."""
-    return "\n".join((load_prompts().context.passage, fenced(case.answer, mark_of(case))))
+    return "\n".join((load_prompts().context.passage, fenced(case.judged_answer, mark_of(case))))
 
 
 def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
@@ -97,7 +109,7 @@ def mark_of(case: Case) -> str:
 
 def _texts(case: Case) -> list[str]:
     pairs = (text for pair in case.pairs for text in (pair.question, pair.answer))
-    return [case.question, case.answer, *pairs, *(s.title + s.text for s in case.sources)]
+    return [case.question, case.judged_answer, *pairs, *(s.title + s.text for s in case.sources)]
 
 
 def build_case(
@@ -112,7 +124,7 @@ def build_case(
 
     Args:
         record: The record.
-        answer: Its answer as plain text.
+        answer: Its answer as it was handed in.
         sentences: The answer's sentences, citations resolved.
         reference_sentences: The reference answer's sentences.
         sources: All sources, in full.
@@ -125,6 +137,7 @@ def build_case(
         question=record.question,
         answer=answer,
         sentences=tuple(sentences),
+        reasoning=tuple(find_reasoning(answer)) if isinstance(record.answer, str) else (),
         sources=tuple(sources),
         reference_sentences=tuple(reference_sentences),
         gold=record.nuggets,
@@ -136,5 +149,6 @@ def build_case(
     if record.pairs:
         context = build_paper_context(shown, _texts(case))
     else:
-        context = build_context(record.question, answer, shown, fence_mark(_texts(case)))
+        mark = fence_mark([*_texts(case), *(turn.text for turn in record.turns)])
+        context = build_context(record.question, case.judged_answer, shown, mark, record.turns)
     return case.model_copy(update={"context": context})

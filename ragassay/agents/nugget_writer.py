@@ -53,7 +53,7 @@ class NuggetWriter(Agent):
             index: 1-based number of the sentence in the text it is from.
             sentence: Its text.
         """
-        text = case.answer if origin == "answer" else " ".join(case.reference_sentences)
+        text = case.judged_answer if origin == "answer" else " ".join(case.reference_sentences)
 
         def read(found: dspy.Prediction, usage: Usage) -> SentenceNuggets:
             carried = _distinct([fact for fact in found.facts if is_carried(fact, sentence, text)])

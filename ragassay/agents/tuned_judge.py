@@ -97,7 +97,7 @@ def papers_shown(case: Case, n_chars: int) -> str:
     if n_titles > n_chars // 2:
         sources = tuple(source.model_copy(update={"title": ""}) for source in sources)
         n_titles = 0
-    query = f"{case.question} {case.answer}"
+    query = f"{case.question} {case.judged_answer}"
     shown = source_lines(condense(sources, query, n_chars - n_titles))
     return f"{load_prompts().context.sources}\n{fenced(shown, fence_mark([shown]))}"
 

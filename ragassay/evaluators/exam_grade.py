@@ -70,7 +70,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         instrument = tools.grading.instrument
         if instrument is not None:
             case = file.case
-            return await in_thread(instrument.grade, items, case.answer, case.question, grader)
+            return await in_thread(instrument.grade, items, case.judged_answer, case.question, grader)
         import dspy
 
         with dspy.context(lm=tools.jury.judge):
@@ -94,7 +94,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         self, subject: Batch[Graded], task: Task, file: CaseFile, tools: Toolbox
     ) -> Iterable[str]:
         """Return the items that are graded together, the passage, and what grades it."""
-        yield file.case.answer
+        yield file.case.judged_answer
         yield from (item.model_dump_json() for _, item in subject.asked(task.turn))
         yield from tools.grading.identity
 

@@ -22,7 +22,7 @@ from ragassay.models.gateway import JudgeLM
 from ragassay.models.nugget_matcher import opened_matcher
 from ragassay.records import NuggetMatcher
 from ragassay.retrievers.literature import Literature
-from ragassay.retrievers.memory import Corpus
+from ragassay.retrievers.memory import has_documents
 from ragassay.retrievers.rerank import Reranker
 from ragassay.retrievers.reranked import reranker_of
 from ragassay.settings import Settings
@@ -89,7 +89,7 @@ class Retrieval:
     @property
     def has_corpus(self) -> bool:
         """Return whether there is anything to search."""
-        return not isinstance(self.corpus, Corpus) or len(self.corpus) > 0
+        return has_documents(self.corpus)
 
     @functools.cached_property
     def reranker(self) -> Reranker | None:

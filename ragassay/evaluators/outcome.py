@@ -129,6 +129,8 @@ def evaluation_of(
         judge=tools.jury.name,
         fingerprint=file.id,
         sentences=case.sentences,
+        reasoning=case.reasoning,
+        n_turns=len(record.turns),
         sources=case.sources,
         nuggets=outcome.nuggets,
         gold_nuggets=outcome.gold,

@@ -52,7 +52,7 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         """Grade once."""
         instrument, case = tools.grading.instrument, file.case
         if instrument is not None:
-            return [await in_thread(instrument.relevance, case.question, case.answer, subject)]
+            return [await in_thread(instrument.relevance, case.question, case.judged_answer, subject)]
         import dspy
 
         with dspy.context(lm=tools.jury.judge):
@@ -69,7 +69,7 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         self, subject: DirectGrader, task: Task, file: CaseFile, tools: Toolbox
     ) -> Iterable[str]:
         """Return query, passage, and what grades."""
-        return (file.case.question, file.case.answer, *tools.grading.identity)
+        return (file.case.question, file.case.judged_answer, *tools.grading.identity)
 
     def judged_by(self, tools: Toolbox) -> str:
         """Name what grades."""

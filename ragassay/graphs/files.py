@@ -14,9 +14,10 @@ from ragassay.graphs.keys import fingerprint
 from ragassay.graphs.state import State
 from ragassay.records import Case, Record
 from ragassay.retrievers.literature import Literature
+from ragassay.retrievers.memory import has_documents
 from ragassay.retrievers.passages import condense
 from ragassay.settings import Settings
-from ragassay.text.segmenter import segment
+from ragassay.text.segmenter import judged_text, segment
 from ragassay.text.sentences import sentences_of
 from ragassay.threads import in_thread
 
@@ -32,7 +33,8 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
     Raises:
         InputError: The answer has more sentences than the settings allow.
     """
-    answer, sentences, sources = segment(record, corpus.get)
+    lookup = corpus.get if has_documents(corpus) else None
+    answer, sentences, sources = segment(record, lookup)
     most = settings.max_sentences
     if len(sentences) > most:
         raise InputError(
@@ -46,7 +48,7 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
         sentences,
         sentences_of(reference)[:most],
         sources,
-        condense(sources, f"{record.question} {answer}", settings.source_chars),
+        condense(sources, f"{record.question} {judged_text(record)}", settings.source_chars),
     )
 
 

@@ -10,9 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragassay.records import Record, SentenceInput
-from ragassay.text.citation_markers import CitationMarker, blanked, find_markers, owner_of
-from ragassay.text.sentences import split_sentences
+from ragassay.records import Document, Record, SentenceInput
+from ragassay.text.segmenter import Statement, find_statements
 
 MASK = "\ue000"
 """Replaces a citation marker in a piece's text: private use, not a letter, digit or space."""
@@ -125,11 +124,11 @@ class CutAnswer:
             pieces[place] = replace(self.pieces[index], before=self.pieces[place].before)
         return replace(self, pieces=tuple(pieces))
 
-    def changed_sentences(self, n_sources: int) -> tuple[int, ...]:
+    def changed_sentences(self, sources: Sequence[Document]) -> tuple[int, ...]:
         """Return the numbers (from 1) of added and changed sentences, as the joined text is split.
 
         Args:
-            n_sources: The number of the record's sources.
+            sources: The record's sources.
         """
         if self.is_listed:
             places = self.places
@@ -141,47 +140,33 @@ class CutAnswer:
             if piece.is_changed:
                 ranges.append((start, end))
             start = end
-        text = self._text()
-        spans = _spans(text, find_markers(text, n_sources))
         return tuple(
             n
-            for n, (first, last) in enumerate(spans, 1)
-            if any(start < last and first < end for start, end in ranges)
+            for n, statement in enumerate(find_statements(self._text(), sources), 1)
+            if any(start < statement.end and statement.start < end for start, end in ranges)
         )
 
 
 def cut(record: Record) -> CutAnswer:
     """Split a record's answer into pieces; without a sentence, no piece has a word."""
-    n_sources = len(record.sources)
+    statements = find_statements(record.answer, record.sources)
     if isinstance(record.answer, str):
         text = record.answer
-        markers = find_markers(text, n_sources)
-        spans = _spans(text, markers)
-        ends = [0, *(end for _, end in spans)]
+        ends = [0, *(statement.end for statement in statements)]
         pieces = [
-            replace(_piece(text, span, markers), before=text[end : span[0]])
-            for end, span in zip(ends, spans, strict=False)
+            _piece(text, statement, before=text[end : statement.start])
+            for end, statement in zip(ends, statements, strict=False)
         ]
         return CutAnswer(tuple(pieces), text[ends[-1] :])
-    text = " ".join(sentence.text for sentence in record.answer)
-    markers, start = find_markers(text, n_sources), 0
-    listed: list[Piece] = []
-    for sentence in record.answer:
-        span = (start, start + len(sentence.text))
-        listed.append(replace(_piece(text, span, markers), citations=sentence.citations))
-        start = span[1] + 1
+    text = " ".join(one.text for one in record.answer if one.text.strip())
+    rest = iter(statements)
+    listed = [
+        _piece(text, next(rest), citations=one.citations)
+        if one.text.strip()
+        else Piece(one.text, citations=one.citations)
+        for one in record.answer
+    ]
     return CutAnswer(tuple(listed), is_listed=True)
-
-
-def _spans(text: str, markers: Sequence[CitationMarker]) -> list[tuple[int, int]]:
-    """Return the spans of the sentences, each with the markers that belong to it."""
-    plain = split_sentences(blanked(text, markers))
-    spans = list(plain)
-    for marker in markers if plain else ():
-        owner = owner_of(marker, text, plain)
-        start, end = spans[owner]
-        spans[owner] = (min(start, marker.start), max(end, marker.end))
-    return spans
 
 
 def _between(text: str) -> str:
@@ -189,17 +174,19 @@ def _between(text: str) -> str:
     return " " if _ENDED.search(text) else "\n\n"
 
 
-def _piece(text: str, span: tuple[int, int], markers: Sequence[CitationMarker]) -> Piece:
-    """Return a piece with markers masked; a mask character in the text is masked, too."""
-    start, end = span
-    within = [(m.start, m.end) for m in markers if start <= m.start and m.end <= end]
+def _piece(
+    text: str, statement: Statement, before: str = "", citations: tuple[str, ...] = ()
+) -> Piece:
+    """Return a piece with marks masked; a mask character in the text is masked, too."""
+    start, end = statement.start, statement.end
+    within = [span for span in statement.marks if start <= span[0] and span[1] <= end]
     within += [(i, i + 1) for i in range(start, end) if text[i] == MASK]
     parts, runs, position = [], [], start
     for first, last in sorted(within):
         parts.append(text[position:first])
         runs.append(text[first:last])
         position = last
-    return Piece(MASK.join([*parts, text[position:end]]), tuple(runs))
+    return Piece(MASK.join([*parts, text[position:end]]), tuple(runs), before, citations)
 
 
 def _has_word(text: str) -> bool:

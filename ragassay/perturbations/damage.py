@@ -91,5 +91,5 @@ def _damaged_answer(record: Record, attack: Attack, damage: Damage) -> DamagedAn
         family=attack.family,
         severity=attack.severity,
         targets=attack.targets,
-        sentences=damage.answer.changed_sentences(len(record.sources)),
+        sentences=damage.answer.changed_sentences(record.sources),
     )

@@ -57,6 +57,7 @@ class ContextWords(Frozen):
     sources: str
     no_sources: str
     answer: str
+    turns: str
     facts: str
     claim: str
     passage: str

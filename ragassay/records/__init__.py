@@ -74,6 +74,7 @@ from ragassay.records.inputs import (
     Record,
     SentenceInput,
     Turn,
+    without_spans,
 )
 from ragassay.records.labels import HumanLabel, LabelTask, OwnTask
 from ragassay.records.literature import Article, ArticleLink, LinkKind, Notice
@@ -271,4 +272,5 @@ __all__ = [
     "VerdictBase",
     "outlines_of",
     "standing",
+    "without_spans",
 ]

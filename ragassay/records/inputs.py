@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -18,12 +19,14 @@ class Document(Frozen):
         title: May be empty.
         part_of: Id of the document that this is one of several passages of; empty for a whole
             document. A citation of that id is checked against all its passages.
+        url: Its address; empty where none is known.
     """
 
     id: str = Field(min_length=1)
     text: str
     title: str = ""
     part_of: str = ""
+    url: str = ""
 
 
 class Nugget(Frozen):
@@ -164,12 +167,17 @@ class Citation(Frozen):
         marker: The pointer as the answer writes it: "1", "PMID 123".
         document: The id of the document that it resolves to; None where it is invalid.
         other: The source that the marker's number counts to, where that is another one: a number
-            may be an id or a position, and an id comes first.
+            may be an id or a position, and an id comes first. None where every number of the answer
+            is an id.
+        is_unresolved: Whether it looks like a citation and nothing tells what it points to: an
+            author and a year that no source names, an address, a number without any source. An
+            invalid one points beyond the sources instead.
     """
 
     marker: str
     document: str | None = None
     other: str | None = None
+    is_unresolved: bool = False
 
 
 class AnswerSentence(Frozen):
@@ -196,8 +204,9 @@ class Case(Frozen):
     Attributes:
         record_id: The record's id.
         question: The question.
-        answer: The answer as plain text; sentence offsets count in it.
-        sentences: The answer's sentences.
+        answer: The answer as it was handed in; sentence offsets count in it.
+        sentences: The answer's statements.
+        reasoning: (start, end) of the model's reasoning in the answer, which is not judged.
         sources: Numbered from 1: the given sources, then cited documents found in the corpus.
         reference_sentences: The reference answer's sentences; empty without one.
         gold: Gold nuggets.
@@ -213,6 +222,7 @@ class Case(Frozen):
     question: str
     answer: str
     sentences: tuple[AnswerSentence, ...]
+    reasoning: tuple[tuple[int, int], ...] = ()
     sources: tuple[Document, ...] = ()
     reference_sentences: tuple[str, ...] = ()
     gold: tuple[Nugget, ...] = ()
@@ -221,3 +231,22 @@ class Case(Frozen):
     rubrics: tuple[str, ...] = ()
     context: str = ""
     n_source_chars_cut: int = 0
+
+    @property
+    def judged_answer(self) -> str:
+        """The answer without the model's reasoning: what judges read."""
+        return without_spans(self.answer, self.reasoning)
+
+
+def without_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return a text without some stretches, in order, and the white space that this leaves outside.
+
+    Example:
+        >>> without_spans("<think>Hm.</think> It fell.", [(0, 18)])
+        'It fell.'
+    """
+    if not spans:
+        return text
+    ends = [0, *(end for _, end in spans)]
+    starts = [*(start for start, _ in spans), len(text)]
+    return "".join(text[end:start] for end, start in zip(ends, starts, strict=True)).strip()

@@ -8,7 +8,14 @@ import itertools
 from collections.abc import Sequence
 
 from ragassay.records import Article, Document
-from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier, day_number
+from ragassay.retrievers.literature import (
+    ANY,
+    Filters,
+    Hit,
+    Literature,
+    bare_identifier,
+    day_number,
+)
 from ragassay.text.bm25 import Bm25Index
 
 
@@ -69,3 +76,8 @@ def is_kept(document: Document, filters: Filters) -> bool:
         and (not filters.types or not kinds.isdisjoint(kind.lower() for kind in filters.types))
         and not (filters.no_retracted and "retracted" in document.notices)
     )
+
+
+def has_documents(corpus: Literature) -> bool:
+    """Return whether there is anything to search; an empty corpus in memory stands for none."""
+    return not isinstance(corpus, Corpus) or len(corpus) > 0

@@ -27,7 +27,7 @@ from ragassay.retrievers.literature import Literature
 from ragassay.runs.exams import items_by_query
 from ragassay.runs.testbanks import read_bank_file
 from ragassay.text.cutting import PASSAGE_WORDS, passages_of
-from ragassay.text.segmenter import segment
+from ragassay.text.segmenter import judged_text
 
 _RUN_COLUMNS = 6
 
@@ -199,7 +199,7 @@ class _Reading:
         for record in found.records:
             query = record.topic or record.id
             method = record.system or path.name.split(".")[0]
-            text, _, _ = segment(record, lambda name: None)
+            text = judged_text(record)
             self.texts.setdefault(query, record.question)
             place = ParagraphRanking(
                 method=method, paragraphId=record.id, queryId=query, rank=1, score=1.0

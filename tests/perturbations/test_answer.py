@@ -11,6 +11,7 @@ from ragassay.perturbations.answer import MASK, cut
 from ragassay.records import SentenceInput
 from ragassay.text.segmenter import segment
 
+SOURCES = record_of("").sources
 PARTS = (
     "Aspirin helps", ".", " ", "\n", "\n\n", "[1]", "(2)", "[PMID 1111111]", "- item", "1. One",
     "! ", "e.g. this", MASK, "(n = 5)", "阿司匹林有用。", "",
@@ -54,7 +55,7 @@ def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[Sentence
     whole = cut(record_of(answer))
     for index in range(3):
         damaged = whole.with_text(index, "A new one. And another.")
-        numbers = damaged.changed_sentences(3)
+        numbers = damaged.changed_sentences(SOURCES)
         record = record_of(damaged.joined())
         _, sentences, _ = segment(record, lambda _: None)
         texts = [sentences[n - 1].text for n in numbers]
@@ -65,13 +66,13 @@ def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[Sentence
 def test_a_sentence_behind_one_without_a_full_stop_is_its_own():
     damaged = cut(record_of("No full stop (1)")).with_text(1, "A new one.")
     assert damaged.joined() == "No full stop (1)\n\nA new one."
-    assert damaged.changed_sentences(3) == (2,)
+    assert damaged.changed_sentences(SOURCES) == (2,)
 
 
 def test_a_text_without_a_full_stop_does_not_run_into_the_next_sentence():
     damaged = cut(record_of("One fell. Two rose.")).with_text(1, "lol #mood")
     assert damaged.joined() == "One fell. lol #mood\n\nTwo rose."
-    assert damaged.changed_sentences(3) == (2,)
+    assert damaged.changed_sentences(SOURCES) == (2,)
 
 
 def test_the_white_space_stays_where_it_is():
@@ -87,7 +88,7 @@ def test_blank_sentences_and_lone_markers_are_no_place():
     whole = cut(record_of(tuple(SentenceInput(text=text) for text in texts)))
     assert whole.places == [0, 3]
     damaged = whole.with_text(4, "New.")
-    assert damaged.changed_sentences(3) == (3,)
+    assert damaged.changed_sentences(SOURCES) == (3,)
     _, sentences, _ = segment(record_of(damaged.joined()), lambda _: None)
     assert sentences[2].text == "New."
 

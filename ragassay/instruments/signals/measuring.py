@@ -226,7 +226,7 @@ def _answer_row(case: Case, texts: Sequence[str], placed: Placed) -> Row:
         "repeated_words": repeated_runs(texts),
         "nothing": sum(says_nothing(text) for text in texts) / len(texts),
         "cited": sum(bool(s.citations) for s in case.sentences) / len(texts),
-        "n_paragraphs": float(sum(bool(p.strip()) for p in case.answer.split("\n"))),
+        "n_paragraphs": float(sum(bool(p.strip()) for p in case.judged_answer.split("\n"))),
     }
     if citations:
         row["unresolved_citations"] = sum(c.document is None for c in citations) / len(citations)

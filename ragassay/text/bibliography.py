@@ -1,0 +1,264 @@
+"""Find the list of references in an answer: it resolves citation marks and states nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ragassay.text.blocks import Block
+
+Span = tuple[int, int]
+
+TITLES = (
+    r"(?:list of )?(?:key |cited |selected |supporting )?(?:references?|sources?|citations?|refs?\.?|bibliography|literature|"
+    r"footnotes?|endnotes?|notes|works|evidence|documents|links)(?: (?:list|cited|used|consulted|section))?"
+    r"(?: (?:and|&) (?:notes|links|references|sources|further reading))?"
+    r"|further reading|learn more|quellen(?:verzeichnis|angaben)?|literatur(?:verzeichnis)?|referenzen"
+    r"|einzelnachweise|referencias(?: bibliogr\u00e1ficas)?|fuentes|bibliograf\u00eda|r\u00e9f\u00e9rences|bibliographie|fonti"
+    r"|bibliografia|refer\u00eancias|fontes|\u53c2\u8003\u6587\u732e|\u53c2\u8003\u8d44\u6599|\u5f15\u7528|\u6765\u6e90|\u8cc7\u6599\u4f86\u6e90"
+)
+"""What stands above a list of references, in the languages that answers are written in."""
+
+_CLEAR_TITLES = re.compile(
+    r"\W*(?:references?|citations?|refs|bibliography|works cited|sources (?:cited|used)|reference list)\W*",
+    re.IGNORECASE,
+)
+"""Below these, any list is one of references; "Sources" may also be those of vitamin C."""
+
+_MARKUP = r"[\s*_#>`~]{0,20}"
+_TITLE = re.compile(rf"{_MARKUP}(?:\d\.\s)?(?:{TITLES}){_MARKUP}[:\uff1a]?{_MARKUP}", re.IGNORECASE)
+_TITLE_BEFORE = re.compile(
+    rf"{_MARKUP}(?:{TITLES}){_MARKUP}[:\uff1a]{_MARKUP}(?=\S)", re.IGNORECASE
+)
+_LABEL = re.compile(
+    r"[\s*>]{0,20}(?:\\?\[\^?(?P<square>[\w.-]{1,12})\\?\]:?|\u3010(?P<lens>\d{1,3})\u3011|\((?P<round>\d{1,3})\)|(?P<plain>\d{1,3})[.):]"
+    r"|<sup>\[?(?P<sup>\d{1,3})\]?</sup>|(?P<raised>[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3})"
+    r"|(?:source|doc|document|ref|reference)\s?(?P<word>\d{1,3})\s?[:.)])[ \t]{0,8}(?=\S)",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"[\s>]{0,20}(?:[-*+\u2022\u2013\u25cf])[ \t]{1,8}(?=\S)")
+_DEFINITION = re.compile(
+    r"[ \t]{0,3}\[\^[\w.-]{1,40}\]:[ \t]{0,8}\S|[ \t]{0,3}\[\d{1,3}\]:[ \t]{1,8}<?https?://"
+)
+_NAMES_DOCUMENT = re.compile(
+    r"https?://|www\.|\bdoi\b|\b10\.\d{4,9}/|\bPMID\b|\bPMC\d|\barXiv\b|\bNCT\d|\bet al\b"
+    r"|\b(?:19|20)\d\d[;:]\s?\d|\b\d{1,4}\(\d{1,3}\):\s?\w?\d",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"\b(?:19|20)\d\d[a-z]?\b")
+_MARKS_ALONE = re.compile(
+    r"(?:[\s,;&*_]|\band\b|[\[(\u3010]\s?(?:\^|(?:doc|source|ref|PMIDs?)[\s:]{0,2})?[\w.-]{1,12}(?:\s?[,;\u2013-]\s?\w{1,12}){0,30}\s?[\])\u3011]"
+    r"|PMIDs?:?\s?\d{1,8}|\d{1,8})+[.]?",
+    re.IGNORECASE,
+)
+_MARK = re.compile(r"[\[\u3010](?:PMIDs?:?\s?)?\d{1,8}(?:\s?[,\u2013-]\s?\d{1,3}){0,20}[\]\u3011]")
+_RAISED = str.maketrans(
+    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079", "0123456789"
+)
+
+_LEAST_SHARE = 0.6
+"""Share of the lines below a title that must look like references for them to be a list."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An entry of a list of references, or a footnote.
+
+    Attributes:
+        label: What marks in the text call it: "1", "smith"; its number where it has no label.
+        text: The entry.
+    """
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Bibliography:
+    """The references of an answer.
+
+    Attributes:
+        references: In order.
+        blocks: The other blocks of the answer.
+    """
+
+    references: tuple[Reference, ...]
+    blocks: tuple[Block, ...]
+
+
+def split_bibliography(
+    text: str, blocks: Sequence[Block], titles: Sequence[str] = ()
+) -> Bibliography:
+    r"""Separate the list of references of an answer, and its footnotes, from what it states.
+
+    A list stands below a title ("References", "Sources:") up to the next heading, or at the end of
+    the answer without one; most of its lines name a document.
+
+    Args:
+        text: The answer.
+        blocks: Its blocks.
+        titles: Titles of its sources: a line with one of them names a document.
+
+    Example:
+        >>> from ragassay.text.blocks import read_blocks
+        >>> text = "It fell [1].\n\nReferences:\n[1] A trial. BMJ 2019;1:2."
+        >>> found = split_bibliography(text, read_blocks(text))
+        >>> found.references[0].label, len(found.blocks)
+        ('1', 1)
+    """
+    lines = [_Line(n, start, end, text) for n, b in enumerate(blocks) for start, end in b.lines]
+    known = [title.casefold() for title in titles if len(title) > 3]
+    kinds = _mark_lines(lines, blocks, known)
+    gone = {line.start for line in lines if kinds[line.start]}
+    kept = [_without_lines(block, gone) for block in blocks]
+    return Bibliography(
+        tuple(_references([line for line in lines if kinds[line.start] == "entry"])),
+        tuple(block for block in kept if block is not None),
+    )
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of a block."""
+
+    block: int
+    start: int
+    end: int
+    answer: str
+
+    @property
+    def text(self) -> str:
+        return self.answer[self.start : self.end]
+
+    @property
+    def whole(self) -> str:
+        """The line with the list mark before it."""
+        return self.answer[self.answer.rfind("\n", 0, self.start) + 1 : self.end]
+
+    @property
+    def rest(self) -> str:
+        """Its text behind a title on the same line."""
+        title = _TITLE_BEFORE.match(self.text)
+        return self.text[title.end() :] if title else ""
+
+
+def _mark_lines(
+    lines: Sequence[_Line], blocks: Sequence[Block], titles: Sequence[str]
+) -> dict[int, str]:
+    """Return "title", "entry" or "" for each line, by its first character."""
+    kinds = {line.start: "" for line in lines}
+    n = 0
+    while n < len(lines):
+        line, n = lines[n], n + 1
+        if blocks[line.block].kind == "row":
+            continue
+        if _DEFINITION.match(line.text):
+            kinds[line.start] = "entry"
+        elif _TITLE.fullmatch(line.text):
+            section = _section(lines, n, blocks)
+            is_clear = bool(_CLEAR_TITLES.fullmatch(line.text))
+            if _is_list(section, titles, is_clear):
+                kinds[line.start] = "title"
+                kinds |= {one.start: "entry" for one in section}
+                n += len(section)
+        elif line.rest and (_MARKS_ALONE.fullmatch(line.rest) or _is_entry(line.rest, titles)):
+            kinds[line.start] = "entry"
+    for line in reversed(lines[1:]):  # a list at the end without a title
+        if kinds[line.start]:
+            continue
+        label = _LABEL.match(line.text) or _LABEL.match(line.whole)
+        if not label or not _is_reference(line, titles):
+            break
+        kinds[line.start] = "entry"
+    return kinds
+
+
+def _section(lines: Sequence[_Line], first: int, blocks: Sequence[Block]) -> list[_Line]:
+    section: list[_Line] = []
+    for line in lines[first:]:
+        if blocks[line.block].kind == "heading":
+            break
+        section.append(line)
+    return section
+
+
+def _is_list(section: Sequence[_Line], titles: Sequence[str], is_clear: bool) -> bool:
+    n_entries = sum(
+        bool(_MARKS_ALONE.fullmatch(one.text))
+        or _is_entry(one.text, titles)
+        or (is_clear and _is_listed(one))
+        for one in section
+    )
+    return n_entries > 0 and n_entries >= _LEAST_SHARE * len(section)
+
+
+def _is_listed(line: _Line) -> bool:
+    is_item = _LABEL.match(line.whole) or _ITEM.match(line.whole)
+    return bool(is_item) and not _MARK.search(_body(line))
+
+
+def _is_entry(text: str, titles: Sequence[str]) -> bool:
+    """Return whether a line under a title names a document."""
+    label = _LABEL.match(text)
+    body = text[label.end() :] if label else text
+    if label and (label["square"] or label["lens"] or label["raised"] or label["sup"]):
+        return True
+    names = _NAMES_DOCUMENT.search(body) or (_YEAR.search(body) and not _MARK.search(body))
+    return bool(names) or _has_title(body, titles)
+
+
+def _is_reference(line: _Line, titles: Sequence[str]) -> bool:
+    """Return whether a labelled line names a document, and states nothing with a mark of its own."""
+    body, label = _body(line), _LABEL.match(line.text)
+    is_raised = bool(label and (label["raised"] or label["sup"] or label["lens"]))
+    is_named = bool(_NAMES_DOCUMENT.search(body)) or _has_title(body, titles)
+    is_named = is_named or (is_raised and bool(_YEAR.search(body)))
+    return is_named and not _MARK.search(body)
+
+
+def _has_title(text: str, titles: Sequence[str]) -> bool:
+    plain = re.sub(r"[*_`\"\u201c\u201d]", "", text).strip().casefold()
+    return any(plain.startswith(title) for title in titles)
+
+
+def _body(line: _Line) -> str:
+    label = _LABEL.match(line.text)
+    return line.text[label.end() :] if label else line.text
+
+
+def _references(lines: Sequence[_Line]) -> list[Reference]:
+    """Return the entries; a line without a label goes on with the one before that has one."""
+    found: list[Reference] = []
+    for line in lines:
+        body = line.rest or line.text
+        if _MARKS_ALONE.fullmatch(body):
+            continue
+        label = _LABEL.match(body) or (None if line.rest else _LABEL.match(line.whole))
+        text = _body(line) if not line.rest else body
+        if label:
+            name = next(part for part in label.groups() if part).translate(_RAISED)
+            if name.isdigit():
+                name = str(int(name))
+            found.append(
+                Reference(name, text if label.string != line.rest else body[label.end() :])
+            )
+        elif found and not _ITEM.match(line.whole) and not _names_itself(line, found):
+            found[-1] = Reference(found[-1].label, f"{found[-1].text} {text}")
+        else:
+            found.append(Reference(str(len(found) + 1), text))
+    return found
+
+
+def _names_itself(line: _Line, found: Sequence[Reference]) -> bool:
+    """Return whether an unlabelled line is an entry of its own: entries before have no label."""
+    return all(one.label == str(n) for n, one in enumerate(found, 1)) and bool(
+        _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)
+    )
+
+
+def _without_lines(block: Block, gone: Collection[int]) -> Block | None:
+    lines = tuple(line for line in block.lines if line[0] not in gone)
+    if len(lines) == len(block.lines):
+        return block
+    return Block(block.kind, lines, block.cells, block.header) if lines else None

@@ -1,0 +1,346 @@
+"""Read the structure of an answer: headings, lists, tables, code, quotes, in Markdown, HTML or text."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+BlockKind = Literal["text", "item", "heading", "row", "code"]
+"""Running text, an item of a list, a heading, a row of a table, a listing of code."""
+
+Span = tuple[int, int]
+
+_NEWLINE = re.compile(r"\r\n|\n|\r")
+LIST_MARK = re.compile(
+    r"[ \t>]{0,40}(?:[-*+\u2022\u2023\u2043\u25aa\u25ab\u25cf\u25cb\u25e6\u25a0\u25a1\u25ba\u27a2\u2192"
+    r"\u00b7\u2013\u2014\u2713\u2714\u2705\u2b50]\ufe0f?|\(?\d{1,3}[.)\uff0e\u3001]|\(?[a-z]\)"
+    r"|\([A-Z]\)|\(?[ivx]{1,5}\)|[ivx]{2,5}\.|[IVX]{2,5}[.)]|\d\ufe0f?\u20e3)(?:[ \t]{1,8}\[[ xX]\])?[ \t]{1,8}(?=\S)"
+)
+"""The mark of a list item in any common manner; "E. coli" and "I. V." have none."""
+
+_BLOCK_TAG = re.compile(
+    r"<(?P<end>/?)(?P<name>p|div|ul|ol|li|h[1-6]|table|thead|tbody|tr|td|th|br|hr|section|article|"
+    r"blockquote|pre|dl|dt|dd|caption|summary|details|html|body|head)(?:\s[^<>]{0,500})?/?>",
+    re.IGNORECASE,
+)
+_MOST_NESTING = 100
+_MOST_INFO_WORDS = 4
+"""Words behind the opening of a listing: its language, a title."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A stretch of an answer that is one thing.
+
+    Attributes:
+        kind: What it is.
+        lines: Its stretches of text, without marks of lists and quotes, one a line.
+        cells: The cells of a row of a table.
+        header: Plain text of the table's header, one a cell; empty without one.
+    """
+
+    kind: BlockKind
+    lines: tuple[Span, ...]
+    cells: tuple[Span, ...] = ()
+    header: tuple[str, ...] = field(default=())
+
+    @property
+    def start(self) -> int:
+        """Its first character."""
+        return self.lines[0][0]
+
+    @property
+    def end(self) -> int:
+        """One past its last character."""
+        return self.lines[-1][1]
+
+
+def read_blocks(text: str) -> list[Block]:
+    """Return the blocks of an answer in order; every line with a character belongs to one.
+
+    Markdown as CommonMark with tables reads it, but that text which is indented is no code, a line
+    of dashes makes no heading of the line above, and list marks of any common manner begin an item.
+    Block elements of HTML are read wherever they stand.
+
+    Args:
+        text: An answer, without its reasoning.
+
+    Example:
+        >>> text = "# Effects\\n1. It fell.\\n2. It rose."
+        >>> [(block.kind, text[block.start : block.end]) for block in read_blocks(text)]
+        [('heading', 'Effects'), ('item', 'It fell.'), ('item', 'It rose.')]
+    """
+    text = text.replace("\x00", "\ufffd")  # as the parser does
+    lines = _line_spans(text)
+    if re.match(r"\s*<(?!https?:)(?:!doctype|[a-z])", text, re.IGNORECASE) and _BLOCK_TAG.match(
+        text.lstrip()
+    ):
+        return list(_html_blocks(text, "text", [(0, len(text))]))
+    blocks = [block for block in _markdown_blocks(text, lines) if block.lines]
+    if all(block.kind in ("code", "heading") for block in blocks):
+        # An answer that is wrapped in a fence, or nothing but a listing.
+        blocks = [
+            inner
+            for block in blocks
+            for inner in (_read_fenced(text, block) if block.kind == "code" else [block])
+        ]
+    return blocks
+
+
+def _line_spans(text: str) -> list[Span]:
+    spans, position = [], 0
+    for found in _NEWLINE.finditer(text):
+        spans.append((position, found.start()))
+        position = found.end()
+    return [*spans, (position, len(text))]
+
+
+def _markdown_blocks(text: str, lines: Sequence[Span]) -> Iterator[Block]:
+    """Yield blocks in order; a line that the parser leaves out is running text."""
+    covered = 0
+    tokens = _parser().parse(text)
+    for place, token in enumerate(tokens):
+        if token.map is None or token.type not in _OWNERS:
+            continue
+        first, last = token.map
+        if first < covered:
+            continue
+        yield from _text_blocks(text, _whole_lines(text, lines[covered:first]), "text")
+        covered = last
+        yield from _OWNERS[token.type](text, lines, tokens, place)
+    yield from _text_blocks(text, _whole_lines(text, lines[covered:]), "text")
+
+
+def _whole_lines(text: str, lines: Sequence[Span]) -> list[Span]:
+    return [line for line in lines if text[line[0] : line[1]].strip()]
+
+
+def _inline_blocks(
+    text: str, lines: Sequence[Span], tokens: Sequence[Token], place: int
+) -> Iterator[Block]:
+    token, parent = tokens[place], tokens[place - 1]
+    kind: BlockKind = "text"
+    if parent.type == "heading_open":
+        kind = "heading"
+    elif place > 1 and tokens[place - 2].type == "list_item_open":
+        kind = "item"
+    assert token.map is not None
+    yield from _text_blocks(text, _content_spans(text, lines, token.map, token.content), kind)
+
+
+def _content_spans(
+    text: str, lines: Sequence[Span], rows: Sequence[int], content: str
+) -> list[Span]:
+    """Return where the lines of a token's content stand: the end of each line, less its marks."""
+    spans: list[Span] = []
+    for (start, end), inner in zip(lines[rows[0] : rows[1]], content.split("\n"), strict=False):
+        whole, part = text[start:end], inner.strip()
+        at = whole.rfind(part) if part else -1
+        if at >= 0:
+            spans.append((start + at, start + at + len(part)))
+    return spans
+
+
+def _row_blocks(
+    text: str, lines: Sequence[Span], tokens: Sequence[Token], place: int
+) -> Iterator[Block]:
+    """Yield the rows of a table; its header serves the rows below and is no row itself."""
+    header: tuple[str, ...] = ()
+    for token in tokens[place + 1 :]:
+        if token.type == "table_close":
+            return
+        if token.type != "tr_open" or token.map is None:
+            continue
+        line = lines[token.map[0]]
+        cells = tuple(_cell_spans(text, line))
+        if not header:
+            header = tuple(text[start:end] for start, end in cells)
+        elif cells:
+            yield Block("row", (line,), cells, header)
+
+
+def _cell_spans(text: str, line: Span) -> Iterator[Span]:
+    start, end = line
+    row = text[start:end]
+    borders = [found.start() for found in re.finditer(r"(?<!\\)\|", row)]
+    stripped = row.strip()
+    if not stripped.startswith("|"):
+        borders.insert(0, -1)
+    if not stripped.endswith("|") or stripped.endswith("\\|"):
+        borders.append(len(row))
+    for left, right in zip(borders, borders[1:], strict=False):
+        cell = row[left + 1 : right]
+        first = left + 1 + len(cell) - len(cell.lstrip())
+        yield (
+            start + min(first, right),
+            start + max(min(first, right), left + 1 + len(cell.rstrip())),
+        )
+
+
+def _code_blocks(
+    text: str, lines: Sequence[Span], tokens: Sequence[Token], place: int
+) -> Iterator[Block]:
+    token = tokens[place]
+    assert token.map is not None
+    first, last = token.map
+    is_closed = last - first > 1 and re.fullmatch(
+        r"[\s>]*[`~]{3,}\s*", text[slice(*lines[last - 1])]
+    )
+    inside = _whole_lines(text, lines[first + 1 : last - 1 if is_closed else last])
+    words = token.info.strip().lower().split()
+    if len(words) > _MOST_INFO_WORDS:  # a sentence between tildes begins no listing
+        yield from _text_blocks(text, [lines[first], *inside], "text")
+    elif inside and (not is_closed or words[:1] in (["markdown"], ["md"])):
+        yield from _read_fenced(text, Block("code", tuple(inside)))
+    elif inside:
+        yield Block("code", tuple(inside))
+
+
+def _read_fenced(text: str, block: Block) -> list[Block]:
+    """Read what stands in a fence as an answer of its own."""
+    inner = text[block.start : block.end]
+    return [
+        Block(
+            one.kind if one.kind != "code" else "text",
+            tuple((a + block.start, b + block.start) for a, b in one.lines),
+            tuple((a + block.start, b + block.start) for a, b in one.cells),
+            one.header,
+        )
+        for one in _markdown_blocks(inner, _line_spans(inner))
+        if one.lines
+    ]
+
+
+def _no_blocks(
+    text: str, lines: Sequence[Span], tokens: Sequence[Token], place: int
+) -> Iterator[Block]:
+    yield from ()
+
+
+_OWNERS = {
+    "inline": _inline_blocks,
+    "table_open": _row_blocks,
+    "fence": _code_blocks,
+    "hr": _no_blocks,
+}
+
+
+def _text_blocks(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
+    """Yield the items and paragraphs of some lines, and what their HTML makes of them."""
+    if not any(_BLOCK_TAG.search(text, *line) for line in lines):
+        yield from _split_items(text, lines, kind)
+        return
+    for block in _html_blocks(text, kind, lines):
+        if block.cells or block.kind == "code":
+            yield block
+        else:
+            yield from _split_items(text, block.lines, block.kind)
+
+
+def _split_items(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
+    """Yield a block for the lines from one list mark to the next."""
+    own: list[Span] = []
+    for start, end in lines:
+        mark = LIST_MARK.match(text, start, end)
+        if mark and kind != "heading":
+            if own:
+                yield Block(kind, tuple(own))
+            own, kind = [(mark.end(), end)], "item"
+        else:
+            own.append((start, end))
+    if own:
+        yield Block(kind, tuple(own))
+
+
+class _HtmlReader:
+    """Collects blocks between block elements."""
+
+    def __init__(self, kind: BlockKind) -> None:
+        self.blocks: list[Block] = []
+        self._kind, self._outer = kind, kind
+        self._lines: list[Span] = []
+        self._cells: list[Span] | None = None
+        self._is_header = False
+        self._header: tuple[str, ...] = ()
+
+    def add_text(self, text: str, start: int, end: int) -> None:
+        """Add text between two tags, line by line."""
+        for first, last in _line_spans(text[start:end]):
+            piece = text[start + first : start + last]
+            if piece.strip():
+                left = start + first + len(piece) - len(piece.lstrip())
+                self._lines.append((left, start + first + len(piece.rstrip())))
+
+    def read_tag(self, name: str, is_end: bool, text: str) -> None:
+        """Begin or end what an element holds."""
+        if name in ("td", "th"):
+            self._read_cell(name, is_end)
+        elif name == "tr":
+            self._read_row(is_end, text)
+        elif self._cells is None:
+            self.flush()
+            headings = ("h1", "h2", "h3", "h4", "h5", "h6", "summary", "caption", "dt")
+            if name in headings and not is_end:
+                self._kind = "heading"
+            elif name in ("li", "dd") and not is_end:
+                self._kind = "item"
+            elif name == "pre":
+                self._kind = self._outer if is_end else "code"
+            elif name != "br":
+                self._kind = self._outer if name not in ("p", "div") or is_end else self._kind
+        if name == "table" and is_end:
+            self._header = ()
+
+    def _read_cell(self, name: str, is_end: bool) -> None:
+        if self._cells is None:
+            self._cells = []
+        if is_end and self._lines:
+            self._cells.append((self._lines[0][0], self._lines[-1][1]))
+            self._lines = []
+        self._is_header = self._is_header or name == "th"
+
+    def _read_row(self, is_end: bool, text: str) -> None:
+        if is_end and self._cells:
+            cells = tuple(self._cells)
+            if self._is_header and not self._header:
+                self._header = tuple(text[start:end] for start, end in cells)
+            else:
+                whole = (cells[0][0], cells[-1][1])
+                self.blocks.append(Block("row", (whole,), cells, self._header))
+        elif not is_end:
+            self.flush()
+        self._cells, self._is_header = (None if is_end else []), False
+
+    def flush(self) -> None:
+        """End the block that is open."""
+        if self._lines:
+            self.blocks.append(Block(self._kind, tuple(self._lines)))
+        self._lines = []
+
+
+def _html_blocks(text: str, kind: BlockKind, spans: Sequence[Span]) -> Iterator[Block]:
+    reader = _HtmlReader(kind)
+    for start, end in spans:
+        position = start
+        for tag in _BLOCK_TAG.finditer(text, start, end):
+            reader.add_text(text, position, tag.start())
+            reader.read_tag(tag["name"].lower(), bool(tag["end"]), text)
+            position = tag.end()
+        reader.add_text(text, position, end)
+    reader.flush()
+    yield from reader.blocks
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"maxNesting": _MOST_NESTING}).enable("table")
+    return parser.disable(["code", "lheading", "reference", "html_block", "inline"])

@@ -1,0 +1,268 @@
+"""Resolve what citation marks point to: a source, an entry of the answer's references, an article."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from ragassay.records import Article, Citation, Document
+from ragassay.text.bibliography import Reference
+from ragassay.text.citation_markers import bare, doi_of, expand, is_list
+from ragassay.text.citation_styles import Target, address_target, same_identifier, surnames_of
+
+Lookup = Callable[[str], Document | None]
+
+_IDENTIFIERS = re.compile(
+    r"PMIDs?[:\s]{0,3}(\d{1,9})|(https?://[^\s<>\")]{1,2000})|\b(10\.\d{4,9}/[^\s,;]{1,200})",
+    re.IGNORECASE,
+)
+_HEAD_CHARS = 600
+"""Characters of a source in which its authors and year are looked for."""
+
+
+class CitationResolver:
+    """Turns marks of an answer into citations, and collects the documents that they point to.
+
+    Args:
+        sources: The answer's sources.
+        lookup: Finds an article by PMID or DOI outside the sources; None where there is nowhere to
+            look.
+        references: The answer's own list of references.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Document],
+        lookup: Lookup | None = None,
+        references: Sequence[Reference] = (),
+    ) -> None:
+        self.documents = list(sources)
+        self._sources = tuple(sources)
+        self._lookup = lookup
+        by_doi = {bare(s.doi): s.id for s in reversed(sources) if isinstance(s, Article) and s.doi}
+        by_url = {same_identifier(s.url): s.id for s in reversed(sources) if s.url}
+        by_id = {
+            key: s.id
+            for s in reversed(sources)
+            for key in (same_identifier(s.id), bare(s.id), s.id)
+        }
+        self._ids = by_url | by_doi | by_id
+        self._given = frozenset(s.id for s in sources)
+        self._titles = {title: s.id for s in reversed(sources) if (title := _plain_words(s.title))}
+        self._references = {one.label.casefold(): one for one in reversed(references)}
+        self._by_reference: dict[str, str | None] = {}
+        self._names = {one.casefold() for s in sources for one in (s.id, s.title) if one.strip()}
+        self._names = {name for name in self._names if not name.isdigit()}
+        self._is_from_zero = False
+        self._are_ids = False
+
+    @property
+    def n_sources(self) -> int:
+        """The number of the answer's sources."""
+        return len(self._sources)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Ids, titles and labels that a bracket may hold to be a mark, in lower case."""
+        labels = {f"^{label}" for label in self._references}
+        return frozenset(self._names | labels)
+
+    def settle_numbers(self, numbers: Iterable[int]) -> None:
+        """Decide for the whole answer what numbers are: ids of sources, or positions from 1 or 0.
+
+        They are ids where each is one, and where the ids are the numbers by which an answer knows
+        its sources, so that a number without a source was not handed in. They count from 0 where 0
+        is cited and all are below the number of sources.
+        """
+        cited = set(numbers)
+        # Longer ids are PMIDs.
+        ids = {int(s.id) for s in self._sources if re.fullmatch(r"[0-9]{1,3}", s.id)}
+        are_labels = len(ids) == self.n_sources > 0 and ids != set(range(1, self.n_sources + 1))
+        self._are_ids = bool(cited) and (cited <= ids or (are_labels and bool(cited & ids)))
+        self._is_from_zero = (
+            0 in cited and max(cited) < self.n_sources and not self._are_ids and 0 not in ids
+        )
+
+    def is_position(self, target: Target) -> bool:
+        """Return whether a target is the position of a source."""
+        return target.value.isdigit() and 1 <= int(target.value) <= self.n_sources
+
+    def points_to_source(self, target: Target) -> bool:
+        """Return whether a target can be resolved without looking anything up."""
+        if target.kind in ("number", "index"):
+            if target.value.casefold() in self._references or target.value in self._ids:
+                return True
+            first = 0 if target.kind == "index" or self._is_from_zero else 1
+            return first <= int(target.value) < first + self.n_sources
+        return self._known(target) is not None
+
+    def listed(self, citations: Iterable[str]) -> list[Target]:
+        """Return the targets of citations that a file lists for a sentence."""
+        return [target for one in citations for target in self._listed(one)]
+
+    def _listed(self, citation: str) -> list[Target]:
+        """Return the targets of a listed citation: an id, a position, or several of them."""
+        given = citation.strip()
+        plain = given if doi_of(given) else given.strip("[]()").strip()
+        if plain in self._ids or not is_list(plain):
+            return [_listed_target(plain or citation)]
+        items = expand(plain)
+        # A single DOI is kept as written, like any other id.
+        if len(items) > 1 or (items and not doi_of(plain)):
+            return [_listed_target(item) for item in items]
+        return [_listed_target(plain)]
+
+    def citations(self, targets: Iterable[Target]) -> tuple[Citation, ...]:
+        """Return the citations of a statement in order, each marker, DOI and document once."""
+        found: dict[str, Citation] = {}
+        documents: set[str] = set()
+        for target in targets:
+            one = self.resolve(target)
+            key = doi_of(one.marker) or one.marker
+            if key in found or one.document in documents:
+                continue
+            found[key] = one
+            if one.document is not None:
+                documents.add(one.document)
+        return tuple(found.values())
+
+    def resolve(self, target: Target) -> Citation:
+        """Return the citation that a target makes."""
+        known = self._known(target)
+        if known is not None:
+            return Citation(marker=target.text, document=known, other=self._other(target, known))
+        is_number = target.kind in ("number", "index")
+        is_identifier = target.kind in ("pmid", "doi", "name") and target.is_sure
+        has_references = is_number and target.value.casefold() in self._references
+        is_beyond = bool(self._sources) if is_number else bool(self._sources or self._lookup)
+        is_invalid = (is_number or is_identifier) and is_beyond
+        if is_number and (self._are_ids or (has_references and any(self._matched()))):
+            is_invalid = False
+        return Citation(marker=target.text, is_unresolved=not is_invalid)
+
+    def _other(self, target: Target, known: str) -> str | None:
+        position = int(target.value) if re.fullmatch(r"\d{1,9}", target.value) else 0
+        if self._are_ids or target.kind != "number" or target.value not in self._given:
+            return None
+        if not 1 <= position <= self.n_sources:
+            return None
+        counted = self._sources[position - 1].id
+        return counted if counted != known else None
+
+    def _known(self, target: Target) -> str | None:
+        """Return the id of the document that a target points to; None where none is known."""
+        if target.address:
+            linked = self._known(address_target(target.address))
+            if linked is not None:
+                return linked
+        if target.kind == "number":
+            return self._numbered(target)
+        if target.kind == "index":
+            return self._at(int(target.value))
+        if target.kind == "author":
+            return self._by_author(target.value)
+        if target.kind == "name":
+            named = self._ids.get(target.value) or self._titles.get(_plain_words(target.value))
+            return (
+                named or self._labelled(target.value.removeprefix("^")) or self._looked_up(target)
+            )
+        return self._looked_up(target)
+
+    def _numbered(self, target: Target) -> str | None:
+        as_written = self._ids.get(target.text) if target.text not in (target.value,) else None
+        if as_written:
+            return as_written
+        labelled = self._labelled(target.value)
+        if labelled:
+            return labelled
+        if target.value.casefold() in self._references and any(self._matched()):
+            return None
+        if target.value in self._given:
+            return target.value
+        if self._are_ids:
+            return None
+        at = int(target.value) - (0 if self._is_from_zero else 1)
+        return self._at(at) or self._ids.get(target.value) or self._looked_up(target)
+
+    def _at(self, place: int) -> str | None:
+        return self._sources[place].id if 0 <= place < self.n_sources else None
+
+    def _looked_up(self, target: Target) -> str | None:
+        spellings = (target.text, target.value, bare(target.text), same_identifier(target.value))
+        known = next((self._ids[one] for one in spellings if one in self._ids), None)
+        if known is not None or self._lookup is None or target.kind in ("address", "author"):
+            return known
+        identifier = bare(target.text)
+        document = self._lookup(identifier) or self._lookup(target.text)
+        if document is None:
+            return None
+        if document.id not in self._ids:
+            self.documents.append(document)
+        self._ids |= {identifier: document.id, document.id: document.id}
+        return document.id
+
+    def _labelled(self, label: str) -> str | None:
+        """Return the document that the entry of this label names."""
+        name = label.casefold()
+        if name not in self._references:
+            return None
+        if name not in self._by_reference:
+            self._by_reference[name] = self._named_in(self._references[name].text)
+        return self._by_reference[name]
+
+    def _matched(self) -> list[str]:
+        """Return the documents that the answer's references name among its sources."""
+        return [found for label in self._references if (found := self._labelled(label))]
+
+    def _named_in(self, text: str) -> str | None:
+        """Return the document that a reference names: by identifier, title, id, or author."""
+        for pmid, address, doi in _IDENTIFIERS.findall(text):
+            target = address_target(address) if address else None
+            if target is None:
+                target = Target("pmid", pmid, f"PMID {pmid}") if pmid else Target("doi", doi, doi)
+            found = self._looked_up(target)
+            if found is not None:
+                return found
+        words = f" {_plain_words(text)} "
+        titled = [title for title in self._titles if f" {title} " in words]
+        if titled:
+            return self._titles[max(titled, key=len)]
+        named = [
+            s.id for s in self._sources if len(s.id) > 3 and f" {_plain_words(s.id)} " in words
+        ]
+        return named[0] if len(named) == 1 else None
+
+    def _by_author(self, value: str) -> str | None:
+        """Return the one source, or the one entry of the references, with these authors and year."""
+        authors, _, year = value.rpartition(", ")
+        heads = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
+        found = [name for name, head in heads.items() if _has_authors(head, authors, year)]
+        if len(found) == 1:
+            return found[0]
+        entries = [
+            label
+            for label, one in self._references.items()
+            if _has_authors(one.text, authors, year)
+        ]
+        if len(entries) != 1:
+            return None
+        known = self._labelled(entries[0])
+        if known is None and entries[0].isdigit() and not any(self._matched()):
+            return self._at(int(entries[0]) - 1)
+        return known
+
+
+def _listed_target(text: str) -> Target:
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return Target("number", text, text)
+    return Target("name", text, text)
+
+
+def _has_authors(text: str, authors: str, year: str) -> bool:
+    words = set(re.findall(r"[\w'\u2019-]+", re.sub(r"(?<=[a-z])(?=\d)|_", " ", text.casefold())))
+    surnames = surnames_of(authors)[:1] if "et al" in authors else surnames_of(authors)
+    return bool(surnames) and words.issuperset(surnames) and bool({year, year[:4]} & words)
+
+
+def _plain_words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))

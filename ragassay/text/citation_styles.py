@@ -1,0 +1,349 @@
+"""The styles in which answers cite, as data: adding one is a line here.
+
+A mark is a bracket, a superscript, a link or an element; between its ends stand entries. `ENTRIES`
+says what an entry may be, `BRACKETS` what stands around it, `EXAMPLES` what a whole mark looks like.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ragassay.text.citation_markers import MAX_RANGE, bare, doi_of
+
+TargetKind = Literal["number", "index", "pmid", "doi", "address", "author", "name"]
+"""A number that is the id, the label or the position of a source; a position from 0; a PMID; a DOI;
+an address; an author with a year; an id or a title of a source."""
+
+BRACKETS: tuple[tuple[str, str, bool], ...] = (
+    # opening, closing, whether a bare number in it is a citation whatever it is
+    ("[", "]", True),
+    ("\u3010", "\u3011", True),
+    ("\u3014", "\u3015", True),
+    ("\uff3b", "\uff3d", True),
+    ("\u27e6", "\u27e7", True),
+    ("{", "}", True),
+    ("(", ")", False),
+    ("\uff08", "\uff09", False),
+)
+
+WORDS = (
+    "doc|document|source|src|ref|reference|cite|cit|citation|passage|context|chunk|snippet|excerpt|"
+    "article|abstract|paper|quelle|dokument|fuente|documento|referencia|fonte|r\u00e9f\u00e9rence|riferimento|"
+    "\u6765\u6e90|\u6587\u6863|\u6587\u732e|\u53c2\u8003"
+)
+"""Words for a source, in either bracket; each may have a plural s."""
+
+SQUARE_WORDS = "evidence|study|result|search result|web|file|item|note|footnote|id|no|nr|text|page|pub|citation_id|hit|record|link|pmid_ref"
+"""Words for a source in square brackets alone: "(Study 2)" may be a study."""
+
+LETTERS = "SDRPCEAKN"
+"""Letters for a source: "[S1]", "[D2]"."""
+
+_LOCATOR = (
+    r"(?:pp?\.?|pages?|tables?|tab\.|figs?\.?|figures?|sections?|sect?\.|chapters?|ch\.|chap\.|lines?|l|"
+    r"paras?\.?|paragraphs?|\u00b6{1,2}|\u00a7{1,2}|appendix|suppl(?:ement)?\.?|box|vol\.?|s\.)\s?"
+    r"[A-Z]?\d{1,5}[a-z]?(?:\s?[-\u2013]\s?[A-Z]?\d{1,5})?|appendix\s[A-Z]|abstract|supplement|methods|results|discussion"
+)
+_PREFIX = re.compile(
+    r"(?:(?:see|cf|e\.g|i\.e|viz|also|from|per|in|as in|adapted from|data from|taken from|reviewed in|reported in|"
+    r"reviewed by|according to|based on|cited in|cited from|citing|supported by|siehe|vgl|v\u00e9ase|ver)\b[.,:]{0,2}\s{1,3}(?:also\s)?"
+    rf"|(?:{WORDS}|evidence|PubMed|via)s?\s?[:\uff1a]\s{{0,3}}(?=\D|\d{{4,}}|\S))",
+    re.IGNORECASE,
+)
+
+_NAME = r"[A-Z\u00c0-\u00de][\w'\u2019\u2010-]{1,40}"
+_PARTICLE = r"(?:(?:de|del|della|van|von|der|den|la|le|al|el|dos|da|di)\s){0,3}"
+_INITIALS = r"(?:,?\s(?:[A-Z]\.?-?){1,3}(?=[\s,)\]]))?"
+_AUTHOR = rf"{_PARTICLE}{_NAME}{_INITIALS}"
+_YEAR = r"(?:1[89]|20)\d\d[a-z]?"
+_YEARS = rf"{_YEAR}(?:\s?,\s?(?:{_YEAR}|[a-z]\b)){{0,4}}"
+_ET_AL = r",?\s(?:et|and|&)\s?(?:al\.?|colleagues|coworkers|others)"
+_AND = rf"(?:,\s{_AUTHOR}){{0,4}},?\s(?:and|&|und|y|et)\s{_AUTHOR}"
+AUTHOR_YEAR = rf"(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)\s?,?\s?(?P<years>{_YEARS})"
+NARRATIVE = rf"(?<!\w)(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)(?P<mark>\s?[(\[](?P<years>{_YEARS})[)\]])"
+NO_AUTHORS = frozenset(
+    "January February March April May June July August September October November December Jan Feb Mar Apr Jun "
+    "Jul Aug Sep Sept Oct Nov Dec Spring Summer Autumn Fall Winter Since In From Until Before After During By Of "
+    "Updated Accessed Published Reviewed Retrieved Version Figure Fig Table Phase Step Stage Grade Type Part "
+    "Section Chapter Week Month Day Year Age Total Copyright Trial Study Europe Germany France Italy Spain Japan China "
+    "India Brazil Canada Denmark Sweden Norway Finland England Scotland London Paris Geneva Berlin".split()
+)
+"""Capitalised words that stand before a year and wrote nothing."""
+
+ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
+    # kind, pattern whose group "value" is the target, example
+    ("pmid", r"(?:PubMed\s?(?:ID)?|PMIDs?|pmid)[\s:#=_]{0,3}(?P<value>\d{1,9})", "PMID: 123"),
+    (
+        "address",
+        r"<?(?P<value>(?:https?://|www\.)[^\s<>]{1,2000})>?",
+        "https://pubmed.ncbi.nlm.nih.gov/123/",
+    ),
+    ("doi", r"(?:doi[:\s]{0,3})?(?P<value>10\.\d{4,9}/[^\s,;]{1,200})", "doi:10.1000/abc"),
+    ("index", r"\d{1,4}:(?P<value>\d{1,4})\u2020[^\u3010\u3011\[\]]{0,200}", "4:0\u2020source"),
+    ("number", r"(?P<value>\d{1,3})\u2020[^\u3010\u3011\[\]]{0,200}", "1\u2020L3-L5"),
+    ("index", r"(?P<value>\d{1,3})-\d{1,4}:\d{1,4}", "0-1:3"),
+    ("index", r"(?:cite)?turn\d{1,3}[a-z]{1,12}(?P<value>\d{1,3})", "turn0search1"),
+    (
+        "number",
+        rf"\^?(?:{WORDS}|{SQUARE_WORDS})s?\.?[\s_:#.-]{{0,3}}(?P<value>\d{{1,4}})",
+        "Source 1",
+    ),
+    ("number", r"(?:\^|#|n\.?\s?\u00b0|no\.?\s?)?(?P<value>\d{1,18})\^?", "^1"),
+    ("number", rf"[{LETTERS}](?P<value>\d{{1,3}})", "S1"),
+    ("name", r"(?P<value>PMC\d{3,9})", "PMC1234567"),
+)
+_ENTRIES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern, _ in ENTRIES)
+_LETTERED = re.compile(rf"[{LETTERS}]\d{{1,3}}")
+_ROUND_WORD = re.compile(rf"(?:{WORDS})s?\.?[\s_:#.-]{{0,3}}\d{{1,4}}", re.IGNORECASE)
+
+EXAMPLES: tuple[tuple[str, str], ...] = (
+    ("brackets", "[1]"),
+    ("list", "[1, 2]"),
+    ("range", "[1\u20133]"),
+    ("with \u201cand\u201d", "[1 and 2]"),
+    ("several brackets", "[1][2]"),
+    ("range of brackets", "[1]\u2013[3]"),
+    ("brackets in parentheses", "([1])"),
+    ("parentheses", "(1, 2)"),
+    ("page", "[1, p. 4]"),
+    ("document", "[doc1]"),
+    ("source", "[Source 1]"),
+    ("source in parentheses", "(Source 1)"),
+    ("citation", "[citation:1]"),
+    ("letter", "[S1]"),
+    ("lenticular", "\u30101\u3011"),
+    ("assistants", "\u30104:0\u2020source\u3011"),
+    ("footnote", "[^1]"),
+    ("footnote between carets", "[^1^]"),
+    ("superscript", "\u00b9"),
+    ("superscripts", "\u00b9\u02d2\u00b2"),
+    ("superscript element", "<sup>1</sup>"),
+    ("superscript element with brackets", "<sup>[1]</sup>"),
+    ("superscript in LaTeX", "$^{1}$"),
+    ("citation element", "<cite>1</cite>"),
+    ("reference element", '<ref id="1"/>'),
+    ("escaped", "\\[1\\]"),
+    ("bold", "**[1]**"),
+    ("link", "[1](https://pubmed.ncbi.nlm.nih.gov/123/)"),
+    ("nested link", "[[1]](https://example.org/a)"),
+    ("PMID", "[PMID 123]"),
+    ("PMID in words", "(see PMID: 123)"),
+    ("PMID alone", "PMID 123"),
+    ("PubMed address", "https://pubmed.ncbi.nlm.nih.gov/123/"),
+    ("DOI", "[doi:10.1000/abc]"),
+    ("DOI address", "https://doi.org/10.1000/abc"),
+    ("author and year", "(Smith et al., 2020)"),
+    ("authors in the sentence", "Smith et al. (2020)"),
+    ("title of a source", "(Trial A)"),
+    ("label before a mark", "Source: [1]"),
+)
+"""A whole mark in each style, for the documentation and its test."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an entry of a mark points to.
+
+    Attributes:
+        kind: How it points.
+        value: The number, identifier or address.
+        text: As a reader quotes it: "1", "PMID 123", "doc1".
+        address: Address of a link around it, which decides where it is known.
+        is_sure: Whether it is a citation even where nothing is found for it.
+    """
+
+    kind: TargetKind
+    value: str
+    text: str
+    address: str = ""
+    is_sure: bool = True
+
+
+def read_targets(
+    content: str, *, is_square: bool, names: Collection[str] = ()
+) -> tuple[Target, ...]:
+    """Return what the entries of a mark point to; empty where the content is no mark.
+
+    Authors beside a PMID or DOI ("Lee 2019; PMID 123") describe it and are no target.
+
+    Args:
+        content: What stands between the brackets.
+        is_square: Whether the brackets make a citation of any number.
+        names: Ids and titles of sources, in lower case.
+
+    Example:
+        >>> [target.value for target in read_targets("see Source 1, p. 4", is_square=True)]
+        ['1']
+        >>> read_targets("Figure 2", is_square=False)
+        ()
+    """
+    content = content.strip()
+    if content.casefold() in names:
+        return (Target("name", content, content),)
+    plain = _without_prefix(content)
+    if plain.casefold() in names:
+        return (Target("name", plain, plain),)
+    targets: list[Target] = []
+    for group in re.split(r"\s?;\s?", plain):
+        found = _read_group(_without_prefix(group), is_square, names)
+        if not found:
+            return ()
+        targets += found
+    is_described = any(one.kind in ("pmid", "doi") for one in targets)
+    kept = [one for one in _like_before(targets) if not (is_described and one.kind == "author")]
+    return tuple(dict.fromkeys(kept))
+
+
+def _like_before(targets: Sequence[Target]) -> Iterator[Target]:
+    """Yield targets with numbers behind a PMID read as PMIDs: "PMID 123, 456"."""
+    is_pmid = False
+    for one in targets:
+        is_pmid = one.kind == "pmid" or (is_pmid and one.kind == "number")
+        yield Target("pmid", one.value, f"PMID {one.value}") if is_pmid else one
+
+
+def _without_prefix(text: str) -> str:
+    for _ in range(3):
+        found = _PREFIX.match(text)
+        if not found:
+            break
+        text = text[found.end() :].lstrip()
+    return text.strip()
+
+
+def _read_group(group: str, is_square: bool, names: Collection[str]) -> list[Target]:
+    authors = list(_authors(group))
+    if authors:
+        return authors
+    targets: list[Target] = []
+    last_word = ""
+    for entry in _split_entries(group):
+        if targets and re.fullmatch(_LOCATOR, entry, re.IGNORECASE):
+            continue
+        found = _read_entry(entry, is_square or bool(last_word), names)
+        if not found:
+            return []
+        last_word = entry if not entry[:1].isdigit() else last_word
+        targets += found
+    return targets
+
+
+def _split_entries(group: str) -> Iterator[str]:
+    if re.match(r"<?(?:https?://|www\.)|(?:doi[:\s]{0,3})?10\.\d{4}", group, re.IGNORECASE):
+        parts = re.split(r",?\s{1,5}", group)
+    else:
+        parts = re.split(
+            r"\s{0,3}(?:[,\uff0c\u3001\u02d2\u02cf|&+\u00b7]|\b(?:and|und|et|or|y|e)\b)\s{0,3}|(?<=\d)\s?/\s?(?=\d)|(?<=\d)\s(?=\d)|(?<=\d)\s{1,3}(?=PMID)",
+            group,
+        )
+    yield from (part.strip() for part in parts if part.strip())
+
+
+_RANGE = re.compile(
+    r"(?P<lead>\D{0,20}?)(?P<first>\d{1,4})\s?(?:[-\u2010-\u2015\u2212~]|to|through|bis)\s?(?:[A-Za-z]{1,9}\s?)?(?P<last>\d{1,4})\^?",
+    re.IGNORECASE,
+)
+
+
+def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Target]:
+    if entry.casefold() in names:
+        return [Target("name", entry, entry)]
+    span = _RANGE.fullmatch(entry)
+    if span and (is_square or _ROUND_WORD.match(entry)):
+        first, last = int(span["first"]), int(span["last"])
+        if not 1 <= first < last <= first + MAX_RANGE or not _read_entry(
+            f"{span['lead']}{first}", is_square, names
+        ):
+            return []
+        return [Target("number", str(n), str(n)) for n in range(first, last + 1)]
+    for kind, pattern in _ENTRIES:
+        found = pattern.fullmatch(entry)
+        if not found:
+            continue
+        if kind == "number" and not is_square and not _ROUND_WORD.fullmatch(entry):
+            return []
+        return [_target(kind, found["value"], entry)]
+    return []
+
+
+def _target(kind: TargetKind, value: str, entry: str) -> Target:
+    if kind == "pmid":
+        return Target(kind, value, f"PMID {value}")
+    if kind == "doi":
+        return Target(kind, value.rstrip(".,:;"), value.rstrip(".,:;"))
+    if kind == "address":
+        return address_target(value)
+    if kind == "name":
+        return Target(kind, value, entry)
+    number = str(int(value))  # in ASCII, whatever the script
+    text = entry.strip("^")
+    is_sure = not _LETTERED.fullmatch(entry)
+    return Target(kind, number, number if text == value else text, is_sure=is_sure)
+
+
+_PUBMED = re.compile(
+    r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/|ncbi\.nlm\.nih\.gov/pubmed/(?:\?term=)?|pubmed\.gov/|europepmc\.org/(?:article|abstract)/med/)(\d{1,9})",
+    re.IGNORECASE,
+)
+
+
+def address_target(address: str) -> Target:
+    """Return what an address points to: an article of PubMed, a DOI, or a page.
+
+    Example:
+        >>> address_target("https://pubmed.ncbi.nlm.nih.gov/123/").text
+        'PMID 123'
+    """
+    plain = address.rstrip(".,;:!?")
+    pubmed = _PUBMED.match(plain)
+    if pubmed:
+        return Target("pmid", pubmed[1], f"PMID {pubmed[1]}")
+    if doi_of(plain):
+        return Target(
+            "doi", doi_of(plain), plain if not plain.startswith("http") else doi_of(plain)
+        )
+    return Target("address", plain, plain)
+
+
+def _authors(group: str) -> Iterator[Target]:
+    """Yield the authors with a year that a group names; nothing where it holds anything else."""
+    found = re.fullmatch(rf"{AUTHOR_YEAR}(?:\s?,\s?(?:{_LOCATOR}))?", group)
+    if found and not is_no_author(found["authors"], bool(found["several"])):
+        for year in re.findall(_YEAR, found["years"]):
+            yield Target("author", f"{found['authors']}, {year}", f"{found['authors']}, {year}")
+
+
+def is_no_author(authors: str, is_several: bool) -> bool:
+    """Return whether what stands before a year is a month, a country or the like."""
+    return not is_several and authors.split()[0].strip(",") in NO_AUTHORS
+
+
+def surnames_of(authors: str) -> list[str]:
+    """Return the surnames of authors in lower case.
+
+    Example:
+        >>> surnames_of("Smith JA and de la Cruz")
+        ['smith', 'cruz']
+    """
+    parts = re.split(r",|\band\b|&|\bund\b|\bet\b|\by\b", re.sub(_ET_AL, "", authors))
+    names = [re.findall(_NAME, part) for part in parts]
+    return [
+        own[-1].casefold() if own[-1].upper() != own[-1] else own[0].casefold()
+        for own in names
+        if own
+    ]
+
+
+def with_address(targets: Sequence[Target], address: str) -> tuple[Target, ...]:
+    """Return targets that stand in a link."""
+    return tuple(replace(one, address=address) for one in targets)
+
+
+def same_identifier(text: str) -> str:
+    """Return the form in which two spellings of one identifier or address are the same."""
+    plain = bare(text).casefold()
+    plain = re.sub(r"^(?:https?://)?(?:www\.)?", "", plain)
+    return plain.rstrip("/")
