@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox
 
 CONTRADICTS = "contradicts"
+N_SHOWN_MARKS = 5
+MOST_POSITION_DIGITS = 5
+"""Digits from which on a number is a PMID, no position."""
 
 
 @dataclass(frozen=True)
@@ -125,14 +128,14 @@ def evidence_findings(outcome: Outcome) -> list[Finding]:
 
 
 def citation_findings(outcome: Outcome) -> list[Finding]:
-    """Name citations that contradict their sentence, miss its subject, point nowhere or to two."""
+    """Name citations that contradict their sentence, miss its subject, or do not resolve."""
     citations = outcome.of(CitationVerdict)
     supported = {one.sentence for one in citations if one.verdict == "supports"}
-    found = _ambiguous(citations)
+    found = [*_ambiguous(citations), *_unresolved(outcome)]
     for one in citations:
         n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
         if one.verdict == "invalid":
-            message = f"{cites} points nowhere."
+            message = _invalid_message(one, outcome)
             found.append(Weight("head").finding("invalid_citation", message, one))
         elif weight := weight_of(one, outcome.tools):
             weight = weight.beside_others if n in supported else weight
@@ -153,10 +156,49 @@ def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
         Finding(
             kind="ambiguous_citation",
             sentence=n,
-            message=f"Sentence {n} cites {one.marker!r}, the id of one source and the place of "
-            f"another ({one.other}): it was read as the id.",
+            message=f"Sentence {n} cites {one.marker!r}: this is the id of one source and the "
+            f"position of another ({one.other}). It was read as the id.",
+            level="look",
         )
         for one, n in sorted(first.items(), key=lambda pair: pair[1])
+    ]
+
+
+def _invalid_message(verdict: CitationVerdict, outcome: Outcome) -> str:
+    marker, n_sources = verdict.citation.marker, len(outcome.file.record.sources)
+    counted = f"{n_sources} source" if n_sources == 1 else f"{n_sources} sources"
+    if not n_sources:
+        return f"Sentence {verdict.sentence} cites {marker!r}, which is not in the corpus."
+    if marker.isdigit() and len(marker) < MOST_POSITION_DIGITS:
+        return f"Sentence {verdict.sentence} cites [{marker}], but the answer has {counted}."
+    corpus = ", nor in the corpus" if outcome.tools.retrieval.has_corpus else ""
+    return (
+        f"Sentence {verdict.sentence} cites {marker!r}, which is not among the answer's "
+        f"{counted}{corpus}."
+    )
+
+
+def _unresolved(outcome: Outcome) -> list[Finding]:
+    """Name the citations that nothing resolves; all in one where the answer has no sources."""
+    verdicts = [v for v in outcome.of(CitationVerdict) if v.citation.is_unresolved]
+    if not verdicts:
+        return []
+    kind = "unresolved_citation"
+    if not outcome.file.record.sources and not outcome.tools.retrieval.has_corpus:
+        shown = ", ".join(dict.fromkeys(repr(v.citation.marker) for v in verdicts[:N_SHOWN_MARKS]))
+        more = ", \u2026" if len(verdicts) > N_SHOWN_MARKS else ""
+        message = (
+            f"The answer has citation marks ({shown}{more}) and no sources: "
+            f"nothing tells what they point to."
+        )
+        return [Finding(kind=kind, message=message, level="look")]
+    return [
+        Weight("look").finding(
+            kind,
+            f"Sentence {one.sentence} cites {one.citation.marker!r}; no source is known by that.",
+            one,
+        )
+        for one in verdicts
     ]
 
 

@@ -18,6 +18,7 @@ from ragassay.evaluators.comparing import compare, read_of
 from ragassay.metrics.citations import citation_scores, merged_citations
 from ragassay.metrics.scores import evidence_scores
 from ragassay.records import (
+    Citation,
     CitationVerdict,
     Evaluation,
     EvidenceSide,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ragassay.evaluators.toolbox import Toolbox
 
 NO_PASSAGE = Failure(reason="no_evidence", detail="no passage was found")
+UNRESOLVED = Failure(reason="unresolved", detail="nothing tells what the citation points to")
 
 
 @dataclass(frozen=True)
@@ -240,16 +242,11 @@ class CitationEvaluator(_ClaimEvaluator):
         }
 
     def settled(self, file: CaseFile, tools: Toolbox) -> Sequence[CitationVerdict]:
-        """Return one verdict a citation; one that points nowhere is invalid."""
+        """Return one verdict a citation; one that points beyond the sources is invalid."""
         known = {(one.sentence, one.citation.marker): one for one in self._known(file, tools)}
         return [
             known.get((sentence.index, citation.marker))
-            or CitationVerdict(
-                sentence=sentence.index,
-                citation=citation,
-                verdict=None if citation.document else "invalid",
-                failure=NO_PASSAGE if citation.document else None,
-            )
+            or _unasked(sentence.index, citation)
             for sentence in file.case.sentences
             for citation in sentence.citations
         ]
@@ -279,7 +276,7 @@ class CitationEvaluator(_ClaimEvaluator):
         return scores
 
     def findings(self, outcome: Outcome) -> list[Finding]:
-        """Name citations that contradict their sentence, miss its subject, or point nowhere."""
+        """Name citations that contradict their sentence, miss its subject, or resolve to nothing."""
         return citation_findings(outcome)
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
@@ -298,6 +295,16 @@ class CitationEvaluator(_ClaimEvaluator):
     def n_most_questions(self, file: CaseFile, tools: Toolbox) -> int:
         """Each citation has one passage; checked nugget by nugget, it has none of its own."""
         return 0 if tools.settings.cites_by_nuggets else file.n_citations
+
+
+def _unasked(sentence: int, citation: Citation) -> CitationVerdict:
+    """Return the verdict on a citation without a document to compare with."""
+    verdict, failure = None, NO_PASSAGE
+    if citation.is_unresolved:
+        failure = UNRESOLVED
+    elif citation.document is None:
+        verdict, failure = "invalid", None
+    return CitationVerdict(sentence=sentence, citation=citation, verdict=verdict, failure=failure)
 
 
 def _question(verdict: EvidenceVerdict | CitationVerdict) -> tuple[int, str, int, int] | None:

@@ -130,7 +130,6 @@ def evaluation_of(
         fingerprint=file.id,
         sentences=case.sentences,
         reasoning=case.reasoning,
-        n_turns=len(record.turns),
         sources=case.sources,
         nuggets=outcome.nuggets,
         gold_nuggets=outcome.gold,

@@ -121,7 +121,8 @@ def citation_scores(
     - citations.coverage: share of sentences that have a supporting citation.
     - citations.document_precision: share of the distinct cited documents that are relevant to a
       sentence that cites them. An invalid citation counts as a document that is not.
-    - citations.cited: share of sentences with a citation that resolves; no model is asked.
+    - citations.cited: share of sentences with a citation that resolves; no model is asked. One with
+      nothing but marks that could not be resolved is unscored.
 
     Where every verdict that was asked for failed, the others are unscored, whatever else is known
     without asking: a sentence that cites nothing, a citation that points nowhere.
@@ -138,6 +139,7 @@ def citation_scores(
     n_unscored = len(citations) - len(given)
     is_told = any(v.verdict is not None for v in citations if v.citation.document)
     n_cited = sum(1 for s in sentences if any(c.document for c in s.citations))
+    n_open = sum(1 for s in sentences if _is_open(s))
     scores = {
         "citations.support": share(
             "citations.support",
@@ -157,11 +159,17 @@ def citation_scores(
         ),
         "citations.coverage": _coverage(sentences, citations, judge, is_told),
         "citations.document_precision": _document_precision(citations, judge, is_told),
-        "citations.cited": share("citations.cited", n_cited, len(sentences), 0, ""),
+        "citations.cited": share("citations.cited", n_cited, len(sentences) - n_open, n_open, ""),
     }
     if "not_attributable" in given:
         del scores["citations.contradict"]
     return scores if citations or not sentences else scores | _of_no_citation(scores)
+
+
+def _is_open(sentence: AnswerSentence) -> bool:
+    """Return whether a sentence has citation marks and none could be resolved."""
+    citations = sentence.citations
+    return any(c.is_unresolved for c in citations) and not any(c.document for c in citations)
 
 
 def _of_no_citation(scores: Mapping[str, Score]) -> dict[str, Score]:

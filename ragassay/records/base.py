@@ -34,12 +34,14 @@ FailureReason = Literal[
     "refused",
     "too_long",
     "no_evidence",
+    "unresolved",
     "empty_answer",
     "undecided",
     "error",
 ]
-"""Why a verdict is missing; "undecided": the judge said that it cannot tell."""
-NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "empty_answer")
+"""Why a verdict is missing; "undecided": the judge said that it cannot tell; "unresolved": nothing
+tells what a citation points to."""
+NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "unresolved", "empty_answer")
 """Reasons that lie in the data: asking again would not help."""
 
 NO_FAULT: tuple[FailureReason, ...] = (*NOTHING_TO_JUDGE, "undecided")

@@ -112,7 +112,6 @@ class Evaluation(Frozen):
     Attributes:
         answer: As it was handed in; offsets of sentences count in it.
         reasoning: (start, end) of the model's reasoning in the answer, which was not judged.
-        n_turns: Earlier messages of the conversation, which were read as context.
         exam: Items of the test bank that graded the answer.
         pairs: Question-answer pairs that were judged.
         verdicts: All verdicts, grouped by evaluator, in order.
@@ -129,7 +128,6 @@ class Evaluation(Frozen):
     fingerprint: str = ""
     sentences: tuple[AnswerSentence, ...] = ()
     reasoning: tuple[tuple[int, int], ...] = ()
-    n_turns: int = Field(default=0, ge=0)
     sources: tuple[Document, ...] = ()
     nuggets: tuple[Nugget, ...] = ()
     gold_nuggets: tuple[Nugget, ...] = ()

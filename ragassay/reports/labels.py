@@ -40,6 +40,7 @@ FAILURE_REASONS: dict[FailureReason, str] = {
     "refused": "refused",
     "too_long": "prompt too long",
     "no_evidence": "no evidence found",
+    "unresolved": "not resolved",
     "empty_answer": "empty answer",
     "undecided": "undecided",
     "error": "error",
@@ -72,6 +73,9 @@ FINDINGS: dict[str, FindingWording] = {
         "Citation of a retracted article", "Citations of retracted articles", "serious"
     ),
     "invalid_citation": FindingWording("Invalid citation", "Invalid citations", "serious"),
+    "unresolved_citation": FindingWording(
+        "Citation that could not be resolved", "Citations that could not be resolved", "caution"
+    ),
     "ambiguous_citation": FindingWording(
         "Number of a citation with two meanings",
         "Numbers of citations with two meanings",

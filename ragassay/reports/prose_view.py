@@ -1,10 +1,11 @@
-"""View of an answer as text: each sentence with a quiet mark, and what was said of it."""
+"""View of an answer as it was written: its statements with their states, and the text around them."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ragassay.records import Evaluation
@@ -19,6 +20,12 @@ from ragassay.reports.sentence_view import (
     VerdictView,
     view_sentences,
 )
+
+MOST_MARK_CHARS = 8
+"""The longest list mark that stands before a statement: "- [ ] ", "(iii)"."""
+
+_WORD = re.compile(r"[^\W_]")
+_TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,500}>")
 
 State = Literal["wrong", "look", "good", "open", "unscored", ""]
 
@@ -89,10 +96,27 @@ class Sentence:
         return STATES[self.state]
 
 
-def view_prose(
-    evaluation: Evaluation, found: Sequence[FindingCard]
-) -> tuple[tuple[Sentence, ...], ...]:
-    """Return the sentences of an answer, by paragraph; empty where it was not cut into sentences.
+BlockKind = Literal["statements", "text", "reasoning"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProseBlock:
+    """A block of an answer on the page.
+
+    Attributes:
+        kind: Statements; text that states nothing, such as a heading or a reference; the model's
+            reasoning, which was not judged.
+        text: The text; of statements, the list mark or table rule before the first.
+        sentences: The statements.
+    """
+
+    kind: BlockKind
+    text: str = ""
+    sentences: tuple[Sentence, ...] = ()
+
+
+def view_prose(evaluation: Evaluation, found: Sequence[FindingCard]) -> tuple[ProseBlock, ...]:
+    """Return an answer block by block; empty where it was not cut into statements.
 
     Args:
         evaluation: The answer's.
@@ -107,24 +131,59 @@ def view_prose(
         view.index: _sentence(view, cards[view.index], view.index in n_heads, places)
         for view in view_sentences(evaluation)
     }
-    return tuple(
-        tuple(sentences[n] for n in numbers) for numbers in _paragraphs(evaluation, sentences)
-    )
+    return tuple(_blocks(evaluation, sentences)) if sentences else ()
 
 
-def _paragraphs(evaluation: Evaluation, known: dict[int, Sentence]) -> Iterator[list[int]]:
-    """Yield the numbers of the sentences of each paragraph: a line break begins a new one."""
-    paragraph: list[int] = []
+def _blocks(evaluation: Evaluation, known: Mapping[int, Sentence]) -> Iterator[ProseBlock]:
+    """Yield the blocks: a line break between two statements begins a new one."""
+    block = ProseBlock("statements")
     end = 0
     for one in evaluation.sentences:
-        if paragraph and "\n" in evaluation.answer[end : one.start]:
-            yield paragraph
-            paragraph = []
-        paragraph.append(one.index)
+        gap = evaluation.answer[end : one.start]
+        if "\n" in gap or not block.sentences or _WORD.search(_without_tags(gap)):
+            if block.sentences:
+                yield block
+            yield from _between(evaluation, end, one.start)
+            block = ProseBlock("statements", text=_line_start(gap))
+        block = replace(block, sentences=(*block.sentences, known[one.index]))
         end = one.end
-    strange = sorted(known.keys() - {one.index for one in evaluation.sentences})
-    if paragraph or strange:
-        yield [*paragraph, *strange]
+    unknown = sorted(known.keys() - {one.index for one in evaluation.sentences})
+    block = replace(block, sentences=(*block.sentences, *(known[n] for n in unknown)))
+    if block.sentences:
+        yield block
+    yield from _between(evaluation, end, len(evaluation.answer), is_last=True)
+
+
+def _line_start(gap: str) -> str:
+    """Return what stands before a statement on its line, unless it is a line of its own."""
+    start = _without_tags(gap.rpartition("\n")[2]).strip()
+    return start if len(start) <= MOST_MARK_CHARS else ""
+
+
+def _without_tags(text: str) -> str:
+    return _TAG.sub(" ", text)
+
+
+def _between(
+    evaluation: Evaluation, start: int, end: int, *, is_last: bool = False
+) -> Iterator[ProseBlock]:
+    """Yield the lines between two statements that hold words, and the reasoning there."""
+    position = start
+    for first, last in evaluation.reasoning:
+        if start <= first < end:
+            yield from _lines(evaluation.answer[position:first], is_last=True)
+            yield ProseBlock("reasoning", evaluation.answer[first:last].strip())
+            position = last
+    yield from _lines(evaluation.answer[position:end], is_last=is_last)
+
+
+def _lines(text: str, *, is_last: bool) -> Iterator[ProseBlock]:
+    *lines, rest = _without_tags(text).split("\n")
+    if is_last or len(rest.strip()) > MOST_MARK_CHARS:
+        lines.append(rest)
+    for line in lines:
+        if _WORD.search(line):
+            yield ProseBlock("text", line.strip())
 
 
 def _sentence(

@@ -276,8 +276,8 @@ def test_a_number_with_two_meanings_is_found_once() -> None:
         (
             "ambiguous_citation",
             1,
-            "head",
-            "Sentence 1 cites '1', the id of one source and the place of another (d2): it was "
-            "read as the id.",
+            "look",
+            "Sentence 1 cites '1': this is the id of one source and the position of another (d2). "
+            "It was read as the id.",
         )
     ]
