@@ -245,8 +245,7 @@ class CitationEvaluator(_ClaimEvaluator):
         """Return one verdict a citation; one that points beyond the sources is invalid."""
         known = {(one.sentence, one.citation.marker): one for one in self._known(file, tools)}
         return [
-            known.get((sentence.index, citation.marker))
-            or _unasked(sentence.index, citation)
+            known.get((sentence.index, citation.marker)) or _unasked(sentence.index, citation)
             for sentence in file.case.sentences
             for citation in sentence.citations
         ]
@@ -276,7 +275,7 @@ class CitationEvaluator(_ClaimEvaluator):
         return scores
 
     def findings(self, outcome: Outcome) -> list[Finding]:
-        """Name citations that contradict their sentence, miss its subject, or resolve to nothing."""
+        """Name citations that contradict their sentence, miss its subject or do not resolve."""
         return citation_findings(outcome)
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:

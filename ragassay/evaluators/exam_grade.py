@@ -70,7 +70,9 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         instrument = tools.grading.instrument
         if instrument is not None:
             case = file.case
-            return await in_thread(instrument.grade, items, case.judged_answer, case.question, grader)
+            return await in_thread(
+                instrument.grade, items, case.judged_answer, case.question, grader
+            )
         import dspy
 
         with dspy.context(lm=tools.jury.judge):

@@ -52,7 +52,9 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         """Grade once."""
         instrument, case = tools.grading.instrument, file.case
         if instrument is not None:
-            return [await in_thread(instrument.relevance, case.question, case.judged_answer, subject)]
+            return [
+                await in_thread(instrument.relevance, case.question, case.judged_answer, subject)
+            ]
         import dspy
 
         with dspy.context(lm=tools.jury.judge):

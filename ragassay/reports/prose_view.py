@@ -1,4 +1,4 @@
-"""View of an answer as it was written: its statements with their states, and the text around them."""
+"""View of an answer as it was written: statements with their states, and the text around them."""
 
 from __future__ import annotations
 

@@ -11,17 +11,20 @@ from ragassay.text.blocks import Block
 Span = tuple[int, int]
 
 TITLES = (
-    r"(?:list of )?(?:key |cited |selected |supporting )?(?:references?|sources?|citations?|refs?\.?|bibliography|literature|"
-    r"footnotes?|endnotes?|notes|works|evidence|documents|links)(?: (?:list|cited|used|consulted|section))?"
+    r"(?:list of )?(?:key |cited |selected |supporting )?(?:references?|sources?|citations?"
+    r"|refs?\.?|bibliography|literature|footnotes?|endnotes?|notes|works|evidence|documents|links)"
+    r"(?: (?:list|cited|used|consulted|section))?"
     r"(?: (?:and|&) (?:notes|links|references|sources|further reading))?"
-    r"|further reading|learn more|quellen(?:verzeichnis|angaben)?|literatur(?:verzeichnis)?|referenzen"
-    r"|einzelnachweise|referencias(?: bibliogr\u00e1ficas)?|fuentes|bibliograf\u00eda|r\u00e9f\u00e9rences|bibliographie|fonti"
+    r"|further reading|learn more|quellen(?:verzeichnis|angaben)?|literatur(?:verzeichnis)?"
+    r"|referenzen|einzelnachweise|referencias(?: bibliogr\u00e1ficas)?|fuentes|bibliograf\u00eda"
+    r"|r\u00e9f\u00e9rences|bibliographie|fonti"
     r"|bibliografia|refer\u00eancias|fontes|\u53c2\u8003\u6587\u732e|\u53c2\u8003\u8d44\u6599|\u5f15\u7528|\u6765\u6e90|\u8cc7\u6599\u4f86\u6e90"
 )
 """What stands above a list of references, in the languages that answers are written in."""
 
 _CLEAR_TITLES = re.compile(
-    r"\W*(?:references?|citations?|refs|bibliography|works cited|sources (?:cited|used)|reference list)\W*",
+    r"\W*(?:references?|citations?|refs|bibliography|works cited|sources (?:cited|used)"
+    r"|reference list)\W*",
     re.IGNORECASE,
 )
 """Below these, any list is one of references; "Sources" may also be those of vitamin C."""
@@ -209,7 +212,7 @@ def _is_entry(text: str, titles: Sequence[str]) -> bool:
 
 
 def _is_reference(line: _Line, titles: Sequence[str]) -> bool:
-    """Return whether a labelled line names a document, and states nothing with a mark of its own."""
+    """Return whether a labelled line names a document, and has no citation mark of its own."""
     body, label = _body(line), _LABEL.match(line.text)
     is_raised = bool(label and (label["raised"] or label["sup"] or label["lens"]))
     is_named = bool(_NAMES_DOCUMENT.search(body)) or _has_title(body, titles)
@@ -232,9 +235,9 @@ def _references(lines: Sequence[_Line]) -> list[Reference]:
     found: list[Reference] = []
     for line in lines:
         body = line.rest or line.text
-        if _MARKS_ALONE.fullmatch(body):
-            continue
         label = _LABEL.match(body) or (None if line.rest else _LABEL.match(line.whole))
+        if _MARKS_ALONE.fullmatch(body) and (line.rest or not label):
+            continue
         text = _body(line) if not line.rest else body
         if label:
             name = next(part for part in label.groups() if part).translate(_RAISED)

@@ -1,4 +1,4 @@
-"""Read the structure of an answer: headings, lists, tables, code, quotes, in Markdown, HTML or text."""
+"""Read the structure of an answer in Markdown, HTML or text: headings, lists, tables, code."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -19,12 +20,14 @@ Span = tuple[int, int]
 
 _NEWLINE = re.compile(r"\r\n|\n|\r")
 LIST_MARK = re.compile(
-    r"[ \t>]{0,40}(?:[-*+\u2022\u2023\u2043\u25aa\u25ab\u25cf\u25cb\u25e6\u25a0\u25a1\u25ba\u27a2\u2192"
-    r"\u00b7\u2013\u2014\u2713\u2714\u2705\u2b50]\ufe0f?|\(?\d{1,3}[.)\uff0e\u3001]|\(?[a-z]\)"
-    r"|\([A-Z]\)|\(?[ivx]{1,5}\)|[ivx]{2,5}\.|[IVX]{2,5}[.)]|\d\ufe0f?\u20e3)(?:[ \t]{1,8}\[[ xX]\])?[ \t]{1,8}(?=\S)"
+    r"[ \t>]{0,40}(?:[-*+\u2022\u2023\u2043\u25aa\u25ab\u25cf\u25cb\u25e6\u25a0\u25a1\u25ba"
+    r"\u27a2\u2192\u00b7\u2013\u2014\u2713\u2714\u2705\u2b50]\ufe0f?|\(?\d{1,3}[.)\uff0e\u3001]|\(?[a-z]\)"
+    r"|\([A-Z]\)|\(?[ivx]{1,5}\)|[ivx]{2,5}\.|[IVX]{2,5}[.)]|\d\ufe0f?\u20e3)"
+    r"(?:[ \t]{1,8}\[[ xX]\])?[ \t]{1,8}(?=\S)"
 )
 """The mark of a list item in any common manner; "E. coli" and "I. V." have none."""
 
+_CHECK_BOX = re.compile(r"\[[ xX]\][ \t]{1,8}(?=\S)")
 _BLOCK_TAG = re.compile(
     r"<(?P<end>/?)(?P<name>p|div|ul|ol|li|h[1-6]|table|thead|tbody|tr|td|th|br|hr|section|article|"
     r"blockquote|pre|dl|dt|dd|caption|summary|details|html|body|head)(?:\s[^<>]{0,500})?/?>",
@@ -63,7 +66,7 @@ class Block:
 
 
 def read_blocks(text: str) -> list[Block]:
-    """Return the blocks of an answer in order; every line with a character belongs to one.
+    r"""Return the blocks of an answer in order; every line with a character belongs to one.
 
     Markdown as CommonMark with tables reads it, but that text which is indented is no code, a line
     of dashes makes no heading of the line above, and list marks of any common manner begin an item.
@@ -73,7 +76,7 @@ def read_blocks(text: str) -> list[Block]:
         text: An answer, without its reasoning.
 
     Example:
-        >>> text = "# Effects\\n1. It fell.\\n2. It rose."
+        >>> text = "# Effects\n1. It fell.\n2. It rose."
         >>> [(block.kind, text[block.start : block.end]) for block in read_blocks(text)]
         [('heading', 'Effects'), ('item', 'It fell.'), ('item', 'It rose.')]
     """
@@ -175,7 +178,7 @@ def _cell_spans(text: str, line: Span) -> Iterator[Span]:
         borders.insert(0, -1)
     if not stripped.endswith("|") or stripped.endswith("\\|"):
         borders.append(len(row))
-    for left, right in zip(borders, borders[1:], strict=False):
+    for left, right in pairwise(borders):
         cell = row[left + 1 : right]
         first = left + 1 + len(cell) - len(cell.lstrip())
         yield (
@@ -247,7 +250,9 @@ def _text_blocks(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[
 def _split_items(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
     """Yield a block for the lines from one list mark to the next."""
     own: list[Span] = []
-    for start, end in lines:
+    for n, (start, end) in enumerate(lines):
+        box = _CHECK_BOX.match(text, start, end) if kind == "item" and not n else None
+        start = box.end() if box else start
         mark = LIST_MARK.match(text, start, end)
         if mark and kind != "heading":
             if own:

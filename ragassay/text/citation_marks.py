@@ -57,7 +57,8 @@ _DOI = re.compile(
 _NARRATIVE = re.compile(NARRATIVE)
 _ENUMERATION = re.compile(r"(?:^|[:;,\n]|\b(?:and|or))[^\S\n]*$", re.IGNORECASE)
 _LINK_WORDS = re.compile(
-    r"[\W_]{0,4}(?:source|link|ref|reference|citation|pubmed|pmid|doi|pmc|here|study|abstract|full text|"
+    r"[\W_]{0,4}(?:source|link|ref|reference|citation|pubmed|pmid|doi|pmc|here|study|abstract"
+    r"|full text|"
     r"[\w-]{1,40}(?:\.[\w-]{1,40}){1,4})[\W_]{0,4}",
     re.IGNORECASE,
 )
@@ -66,8 +67,10 @@ _AFTER_NUMBER = re.compile(r"\d[\d.,%]*\s?(?:%|\w{1,6}/\w{1,6}|years?|days?|mont
 _MASK = "\ue010"
 _SEPARATOR = r"(?:\s{0,3}(?:[,;/&\u02d2]|\band\b)\s{0,3}|\s{1,3})?"
 _WRAPPED = re.compile(
-    rf"(?P<open>[\[({{\u3010\uff08])\s?(?:(?:see|cf\.|e\.g\.,?|see also|as in|from|refs?\.?|source|sources|references?)\b[.:,]{{0,2}}\s{{0,3}}){{0,2}}"
-    rf"{_MASK}(?:{_SEPARATOR}{_MASK}){{0,60}}\s?(?P<close>[\])}}\u3011\uff09])"
+    r"(?P<open>[\[({\u3010\uff08])\s?(?:(?:see|cf\.|e\.g\.,?|see also|as in|from|refs?\.?"
+    r"|sources?|references?)\b[.:,]{0,2}\s{0,3}){0,2}"
+    rf"{_MASK}(?:{_SEPARATOR}{_MASK}){{0,60}}\s?(?P<close>[\])}}\u3011\uff09])",
+    re.IGNORECASE,
 )
 _LABELLED = re.compile(
     rf"(?:(?<=[\s(.!?])|^)(?:[\u2014\u2013-]\s)?(?:sources?|references?|refs?\.?|citations?|quellen?|fuentes?)\s?[:\uff1a]\s{{0,3}}(?={_MASK})",
@@ -75,7 +78,7 @@ _LABELLED = re.compile(
 )
 _BETWEEN = re.compile(rf"(?<={_MASK})\s?(?:[,;/&\u02d2]|\band\b|,\s?and\b)\s?(?={_MASK})")
 _RANGE_BETWEEN = re.compile(r"\s?[-\u2010-\u2015\u2212]\s?")
-_COMMA_BEFORE = re.compile(rf",\s{{0,3}}(?={_MASK}\s{{0,3}}(?:[.;!?\n]|$))")
+_COMMA_BEFORE = re.compile(rf"(?:,|\s[\u2013\u2014-])\s{{0,3}}(?={_MASK}\s{{0,3}}(?:[.;!?\n]|$))")
 
 _EXPONENT_AFTER = re.compile(
     r"(?:\d|(?<![^\W\d_])[A-Za-z\u03b1-\u03c9\u0391-\u03a9]|(?<![^\W\d_])(?:[cmkd\u00b5\u03bcn]m|in|ft|yd|mi|sec|min|hr|kg|mg|mol|mmol|Hz|"
@@ -238,7 +241,12 @@ def _is_exponent(text: str, start: int, end: int, content: str) -> bool:
     if content.startswith(("[", "(")):
         return False
     starts_word = after.isalnum() and not before[-1:].isalnum()  # an isotope: "18F"
-    stands_alone = before[-1:].isspace() and not re.search(r"[.,;:!?)\]\u3002]\s{1,3}$", before)
+    is_element = text[start : start + 1] == SUP
+    stands_alone = (
+        not is_element
+        and before[-1:].isspace()
+        and not re.search(r"[.,;:!?)\]\u3002]\s{1,3}$", before)
+    )
     is_attached = bool(_EXPONENT_AFTER.search(before))
     return (
         starts_word or stands_alone or is_attached or after in ("\u207a", "\u207b", "+", "\u2212")

@@ -1,4 +1,4 @@
-"""Resolve what citation marks point to: a source, an entry of the answer's references, an article."""
+"""Resolve what citation marks point to: a source, an entry of the references, an article."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ class CitationResolver:
         return named[0] if len(named) == 1 else None
 
     def _by_author(self, value: str) -> str | None:
-        """Return the one source, or the one entry of the references, with these authors and year."""
+        """Return the source, or the entry of the references, that alone has these authors and year."""
         authors, _, year = value.rpartition(", ")
         heads = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
         found = [name for name, head in heads.items() if _has_authors(head, authors, year)]

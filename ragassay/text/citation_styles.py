@@ -1,7 +1,8 @@
 """The styles in which answers cite, as data: adding one is a line here.
 
-A mark is a bracket, a superscript, a link or an element; between its ends stand entries. `ENTRIES`
-says what an entry may be, `BRACKETS` what stands around it, `EXAMPLES` what a whole mark looks like.
+A mark is a bracket, a superscript, a link or an element; between its ends stand entries.
+`ENTRIES` says what an entry may be, `BRACKETS` what stands around it, `EXAMPLES` what a whole mark
+looks like.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ WORDS = (
 )
 """Words for a source, in either bracket; each may have a plural s."""
 
-SQUARE_WORDS = "evidence|study|result|search result|web|file|item|note|footnote|id|no|nr|text|page|pub|citation_id|hit|record|link|pmid_ref"
+SQUARE_WORDS = (
+    "evidence|study|result|search result|web|file|item|note|footnote|id|no|nr|text|page|pub|"
+    "citation_id|hit|record|link"
+)
 """Words for a source in square brackets alone: "(Study 2)" may be a study."""
 
 LETTERS = "SDRPCEAKN"
@@ -48,8 +52,9 @@ _LOCATOR = (
     r"[A-Z]?\d{1,5}[a-z]?(?:\s?[-\u2013]\s?[A-Z]?\d{1,5})?|appendix\s[A-Z]|abstract|supplement|methods|results|discussion"
 )
 _PREFIX = re.compile(
-    r"(?:(?:see|cf|e\.g|i\.e|viz|also|from|per|in|as in|adapted from|data from|taken from|reviewed in|reported in|"
-    r"reviewed by|according to|based on|cited in|cited from|citing|supported by|siehe|vgl|v\u00e9ase|ver)\b[.,:]{0,2}\s{1,3}(?:also\s)?"
+    r"(?:(?:see|cf|e\.g|i\.e|viz|also|from|per|in|as in|adapted from|data from|taken from"
+    r"|reviewed in|reported in|reviewed by|according to|based on|cited in|cited from|citing"
+    r"|supported by|siehe|vgl|v\u00e9ase|ver)\b[.,:]{0,2}\s{1,3}(?:also\s)?"
     rf"|(?:{WORDS}|evidence|PubMed|via)s?\s?[:\uff1a]\s{{0,3}}(?=\D|\d{{4,}}|\S))",
     re.IGNORECASE,
 )
@@ -63,13 +68,17 @@ _YEARS = rf"{_YEAR}(?:\s?,\s?(?:{_YEAR}|[a-z]\b)){{0,4}}"
 _ET_AL = r",?\s(?:et|and|&)\s?(?:al\.?|colleagues|coworkers|others)"
 _AND = rf"(?:,\s{_AUTHOR}){{0,4}},?\s(?:and|&|und|y|et)\s{_AUTHOR}"
 AUTHOR_YEAR = rf"(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)\s?,?\s?(?P<years>{_YEARS})"
-NARRATIVE = rf"(?<!\w)(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)(?P<mark>\s?[(\[](?P<years>{_YEARS})[)\]])"
+NARRATIVE = (
+    rf"(?<!\w)(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)"
+    rf"(?P<mark>\s?[(\[](?P<years>{_YEARS})[)\]])"
+)
 NO_AUTHORS = frozenset(
-    "January February March April May June July August September October November December Jan Feb Mar Apr Jun "
-    "Jul Aug Sep Sept Oct Nov Dec Spring Summer Autumn Fall Winter Since In From Until Before After During By Of "
-    "Updated Accessed Published Reviewed Retrieved Version Figure Fig Table Phase Step Stage Grade Type Part "
-    "Section Chapter Week Month Day Year Age Total Copyright Trial Study Europe Germany France Italy Spain Japan China "
-    "India Brazil Canada Denmark Sweden Norway Finland England Scotland London Paris Geneva Berlin".split()
+    "January February March April May June July August September October November December Jan Feb "
+    "Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Spring Summer Autumn Fall Winter Since In From Until "
+    "Before After During By Of Updated Accessed Published Reviewed Retrieved Version Figure Fig "
+    "Table Phase Step Stage Grade Type Part Section Chapter Week Month Day Year Age Total "
+    "Copyright Trial Study Europe Germany France Italy Spain Japan China India Brazil Canada "
+    "Denmark Sweden Norway Finland England Scotland London Paris Geneva Berlin".split()
 )
 """Capitalised words that stand before a year and wrote nothing."""
 
@@ -79,7 +88,7 @@ ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     (
         "address",
         r"<?(?P<value>(?:https?://|www\.)[^\s<>]{1,2000})>?",
-        "https://pubmed.ncbi.nlm.nih.gov/123/",
+        "https://example.org/a",
     ),
     ("doi", r"(?:doi[:\s]{0,3})?(?P<value>10\.\d{4,9}/[^\s,;]{1,200})", "doi:10.1000/abc"),
     ("index", r"\d{1,4}:(?P<value>\d{1,4})\u2020[^\u3010\u3011\[\]]{0,200}", "4:0\u2020source"),

@@ -25,7 +25,10 @@ _PLAIN_TAGS = (
     "tfoot|th|thead|title|tr|tt|u|ul|var|wbr|answer|final_answer|response|final|output"
 )
 _ATTRIBUTE = r"\s+[\w:-]{1,40}\s?=\s?(?:\"[^\"<>]{0,500}\"|'[^'<>]{0,500}'|[^\s\"'<>=]{1,500})"
-_TAG = rf"</?(?:(?P<sup>sup)|(?P<cite>{_CITE_TAGS})|{_PLAIN_TAGS})(?P<attributes>(?:{_ATTRIBUTE}){{0,12}})\s?/?>"
+_TAG = (
+    rf"</?(?:(?P<sup>sup)|(?P<cite>{_CITE_TAGS})|{_PLAIN_TAGS})"
+    rf"(?P<attributes>(?:{_ATTRIBUTE}){{0,12}})\s?/?>"
+)
 _COHERE = r"</?co:\s?(?P<cohere>[\d,\s]{1,40})>"
 _TARGET = r"(?:[^\s()<>]|\([^\s()<>]{0,200}\)){1,2000}"
 _TOKEN = re.compile(

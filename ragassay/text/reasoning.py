@@ -27,8 +27,8 @@ TAGS: tuple[tuple[str, str, str], ...] = (
         '<details type="reasoning" done="true">Hm.</details> It falls.',
     ),
 )
-"""How models mark their reasoning. DeepSeek, Qwen and others; Magistral; Kimi; OpenThinker; gpt-oss;
-Open WebUI."""
+"""How models mark their reasoning: DeepSeek, Qwen and others; Magistral; Kimi; OpenThinker;
+gpt-oss; Open WebUI."""
 
 _PAIRS = tuple(
     (re.compile(opening, re.IGNORECASE), re.compile(closing, re.IGNORECASE))

@@ -32,6 +32,9 @@ from ragassay.text.markup import DELIMITERS, PlainText, Span, plain_text, readab
 from ragassay.text.reasoning import blank_spans, find_reasoning
 from ragassay.text.sentences import split_sentences
 
+MOST_LABEL_WORDS, MOST_TITLE_WORDS = 2, 12
+"""Words of a label before a colon ("Side effects:"), and of a line in title case."""
+
 _CLOSING = ".,;:!?)"
 _BOLD_LINE = re.compile(r"[\s>]{0,9}(?:\*\*|__)(?:[^*_\n]{1,120})(?:\*\*|__)\s?:?\s?")
 _LABEL_LINE = re.compile(r"[\s*_]{0,9}(?:[^\s:]{1,30}[ ]){0,2}[^\s:]{1,30}[\s*_]{0,3}:[\s*_]{0,3}")
@@ -250,12 +253,18 @@ def _is_heading(answer: str, block: Block, part: _Part, is_last: bool) -> bool:
         return True
     if len(block.lines) > 1 or is_last:
         return False
-    if _LABEL_LINE.fullmatch(line) or _BOLD_LINE.fullmatch(line):
-        return True
     words = re.findall(r"[^\W\d_][\w'\u2019-]*", line)
+    is_label = len(words) <= MOST_LABEL_WORDS and _LABEL_LINE.fullmatch(line)
+    if is_label or _BOLD_LINE.fullmatch(line):
+        return True
     long_words = [word for word in words if len(word) > 3]
     is_titled = sum(word[0].isupper() for word in long_words) >= 0.75 * len(long_words) > 1
-    return block.kind == "text" and is_titled and len(words) <= 12 and not _CLOSED.search(line)
+    return (
+        block.kind == "text"
+        and is_titled
+        and len(words) <= MOST_TITLE_WORDS
+        and not _CLOSED.search(line.rstrip(":"))
+    )
 
 
 def _sentences_of(part: _Part) -> tuple[list[Statement], list[Mark]]:
@@ -345,7 +354,7 @@ def _plain_header(header: str) -> str:
 def _give_marks(
     answer: str, statements: Sequence[Statement], part: _Part, marks: Sequence[Mark]
 ) -> None:
-    """Give the marks of a block, or of its beginning, that states nothing to the statement before."""
+    """Give marks of what states nothing, a block or its beginning, to the statement before."""
     if not statements or not marks:
         return
     last = statements[-1]

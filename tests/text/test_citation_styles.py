@@ -1,0 +1,395 @@
+"""Citations in every style of answers: read whole, resolved, taken out of the statement."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from ragassay.records import AnswerSentence, Article, Document, Record
+from ragassay.text.citation_styles import BRACKETS, ENTRIES, EXAMPLES, address_target, read_targets
+from ragassay.text.segmenter import segment
+
+ROOT = Path(__file__).parents[2]
+A, B, C = "31415926", "27182818", "16180339"
+SOURCES = (
+    Document(id=A, title="Trial A", text="Zelcoline lowered systolic pressure by 7 mmHg."),
+    Document(id=B, title="Cohort B", text="Cough was reported by 12% of patients."),
+    Document(id=C, title="Review C", text="Zelcoline did not change serum potassium."),
+)
+
+
+def read(answer: str, sources: tuple[Document, ...] = SOURCES) -> list[AnswerSentence]:
+    record = Record(id="r", question="Q?", answer=answer, sources=sources)
+    return segment(record)[1]
+
+
+def statements(answer: str) -> list[tuple[str, list[str | None]]]:
+    return [(one.text, [c.document for c in one.citations]) for one in read(answer)]
+
+
+def shared_cases() -> list[dict[str, object]]:
+    path = ROOT.parent / "shared" / "cases" / "citations.jsonl"
+    return (
+        [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        if path.is_file()
+        else []
+    )
+
+
+def test_every_shared_case_is_read_whole(shared: Path) -> None:
+    lines = (shared / "cases" / "citations.jsonl").read_text(encoding="utf-8").splitlines()
+    assert lines
+    for case in map(json.loads, lines):
+        sources = tuple(Document(**source) for source in case["sources"])
+        found = read(case["answer"], sources)
+        got = [[one.text, [c.document for c in one.citations]] for one in found]
+        if isinstance(case["expect"], str):
+            assert all(c.is_unresolved for one in found for c in one.citations), case["style"]
+            assert all(one.citations for one in found), case["style"]
+            continue
+        wanted = [one for one in case["expect"] if not one[0].endswith(":")]
+        assert [one for one in got if not one[0].endswith(":")] == wanted, case["style"]
+
+
+# Marks of one kin each: what is behind "|" is cited, in order.
+KIN = """
+[1]|A
+[1,2]|A B
+[1;2]|A B
+[1/2]|A B
+[1 & 2]|A B
+[1 and 2]|A B
+[1, 2 and 3]|A B C
+[1 to 3]|A B C
+[1\u20103]|A B C
+[1\u20142]|A B
+[1\u20122, 3]|A B C
+[1], [2]|A B
+[1] and [2]|A B
+[1]\u2013[3]|A B C
+([1])|A
+([1], [2])|A B
+(see [1])|A
+(see [1] and [2])|A B
+[see 1]|A
+[[1]]|A
+{1}|A
+\uff3b1\uff3d|A
+\uff08\u6765\u6e901\uff09|A
+\u30101\u3011|A
+\u30101\u3011\u30102\u3011|A B
+\u30101\u2020L3-L5\u3011|A
+\u30104:0\u2020source\u3011|A
+\u30104:0\u2020trial.pdf\u3011\u30104:2\u2020review.pdf\u3011|A C
+[doc1]|A
+[doc_2]|B
+[doc-2]|B
+[Doc. 2]|B
+[document 2]|B
+[Documents 1, 2]|A B
+[Source 1]|A
+[source: 2]|B
+[Sources 1 and 2]|A B
+[src3]|C
+[ref 1]|A
+[Ref. 2]|B
+[refs 1-2]|A B
+[Reference 3]|C
+[#2]|B
+[No. 2]|B
+[citation:1]|A
+[cite: 1]|A
+[cite_2]|B
+[[citation:1]][[citation:2]]|A B
+[context 1]|A
+[Passage 2]|B
+[chunk 3]|C
+[Snippet 1]|A
+[Excerpt 1]|A
+[Article 1]|A
+[Abstract 1]|A
+[Evidence 2]|B
+[Result 1]|A
+[Quelle 1]|A
+[Fuente 2]|B
+(Source 1)|A
+(Document 2)|B
+(Ref. 1)|A
+(Sources 1, 2)|A B
+(source: Document 2)|B
+[S1]|A
+[S1, S2]|A B
+[D2]|B
+[^1]|A
+[^1][^2]|A B
+[^1^]|A
+\u00b9|A
+\u00b9\u02d2\u00b2|A B
+\u00b9,\u00b2|A B
+\u00b9\u207b\u00b3|A B C
+<sup>1</sup>|A
+<sup>1,2</sup>|A B
+<sup>1-3</sup>|A B C
+<sup>[1]</sup>|A
+<sup>(2)</sup>|B
+<sup>1</sup><sup>2</sup>|A B
+<sup><a href="#r1">1</a></sup>|A
+$^{1}$|A
+$^{1,2}$|A B
+^{[1]}|A
+^1^|A
+<cite>1</cite>|A
+<cite>[2]</cite>|B
+<citation>1</citation>|A
+<ref>1</ref>|A
+<ref id="2"/>|B
+<source id="2"></source>|B
+<doc>3</doc>|C
+\\[1\\]|A
+\\[1, 2\\]|A B
+**[1]**|A
+*[2]*|B
+__[1]__|A
+`[1]`|A
+[1, p. 4]|A
+[2, Table 3]|B
+[1, pp. 4-5; 2, p. 9]|A B
+[1, section 2]|A
+[1, Fig. 2]|A
+[1](https://example.org/a)|A
+[[1]](https://example.org/a)|A
+[\\[1\\]](https://example.org/a)|A
+[1](https://pubmed.ncbi.nlm.nih.gov/27182818/)|B
+[source](https://pubmed.ncbi.nlm.nih.gov/27182818)|B
+[PubMed](https://www.ncbi.nlm.nih.gov/pubmed/27182818)|B
+<a href="https://pubmed.ncbi.nlm.nih.gov/27182818/">[2]</a>|B
+[PMID 31415926]|A
+[PMID:31415926]|A
+[PMID: 31415926, 27182818]|A B
+[PMID 31415926; PMID 27182818]|A B
+[31415926]|A
+(PMID: 31415926)|A
+(see PMID: 31415926)|A
+(PubMed ID 31415926)|A
+(PMIDs 31415926 and 27182818)|A B
+(Lee 2019; PMID: 27182818)|B
+, PMID 31415926|A
+ - PMID: 31415926|A
+https://pubmed.ncbi.nlm.nih.gov/31415926/|A
+(https://pubmed.ncbi.nlm.nih.gov/31415926)|A
+(https://www.ncbi.nlm.nih.gov/pubmed/31415926)|A
+<https://pubmed.ncbi.nlm.nih.gov/31415926/>|A
+[Trial A]|A
+(Trial A)|A
+(Trial A; Cohort B)|A B
+[source: Trial A]|A
+(Source: [1])|A
+turn0search0|A
+citeturn0search1|B
+\ue200cite\ue202turn0search0\ue202turn0search2\ue201|A C
+&#91;1&#93;|A
+"""
+
+
+def test_a_mark_is_read_before_and_after_the_stop() -> None:
+    names = {"A": A, "B": B, "C": C}
+    wrong: list[str] = []
+    for line in KIN.strip("\n").splitlines():
+        mark, _, cited = line.rpartition("|")
+        wanted = [names[name] for name in cited.split()]
+        space = "" if mark[0] in ",\u00b9^$" else " "
+        if "turn0" in mark and not mark.startswith(("cite", "\ue200")):
+            mark = f"[{mark}]"
+        answer = f"Zelcoline lowers pressure{space}{mark}. It causes cough."
+        if statements(answer) != [("Zelcoline lowers pressure.", wanted), ("It causes cough.", [])]:
+            wrong.append(f"before the stop: {mark} gives {statements(answer)}")
+        answer = f"Zelcoline lowers pressure.{mark} It causes cough."
+        if mark[0] not in ", ht" and not mark.startswith(("cite", "<http")):
+            after = [("Zelcoline lowers pressure.", wanted), ("It causes cough.", [])]
+            if statements(answer) != after:
+                wrong.append(f"after the stop: {mark} gives {statements(answer)}")
+    assert not wrong, "\n".join(wrong)
+
+
+NO_MARKS = """
+It fell (Figure 2).
+It fell (see Table 3).
+It fell (n = 210).
+It fell (95% CI 1 to 3).
+It fell (p < 0.05).
+It fell by 14 [12-18] days.
+It fell to 14 [11\u201318] in all.
+It is type 2 (T2D).
+The area is 5 cm\u00b2 and the power 10\u2076.
+The area is 5 cm<sup>2</sup> here.
+R\u00b2 was .9 with Ca\u00b2\u207a and \u00b9\u2078F.
+It fell in phase 3 (Study 2).
+It fell in May (2020).
+It fell in Denmark (2019).
+It fell (May 2020).
+It fell [sic] there.
+The level [Na+] fell.
+Residues [1-900] fell.
+It uses f(x) = (2x).
+It fell {see text}.
+It is x^2 and e^{x}.
+A [B] C.
+"""
+
+
+def test_what_is_no_mark_stays_in_the_statement() -> None:
+    for line in NO_MARKS.strip().splitlines():
+        (sentence,) = read(line)
+        assert sentence.citations == (), line
+        plain = line.replace("<sup>2</sup>", "\u00b2")
+        assert re.sub(r"\W", "", sentence.text) == re.sub(r"\W", "", plain), line
+
+
+def test_every_example_of_the_table_is_read() -> None:
+    for name, example in EXAMPLES:
+        answer = (
+            f"Zelcoline lowers pressure{'' if example[0] in '^$' + chr(0xB9) else ' '}{example}."
+        )
+        (sentence,) = read(answer)
+        assert sentence.citations, name
+    for kind, pattern, example in ENTRIES:
+        found = read_targets(example, is_square=True)
+        assert [one.kind for one in found] == [kind], example
+        assert re.fullmatch(pattern, example, re.IGNORECASE), example
+    assert all(len(opening) == len(closing) == 1 for opening, closing, _ in BRACKETS)
+
+
+def test_the_page_on_citations_shows_every_style() -> None:
+    page = (ROOT / "docs" / "citations.md").read_text(encoding="utf-8")
+    for name, example in EXAMPLES:
+        row = f"| {name} | `{example}` |" if "`" not in example else f"| {name} |"
+        assert row in page, name
+
+
+@pytest.mark.parametrize(
+    ("answer", "markers"),
+    [
+        ("It fell (Smith et al., 2020).", ["Smith et al., 2020"]),
+        ("It fell (Smith & Jones, 2020a).", ["Smith & Jones, 2020a"]),
+        ("It fell (Lee, 2019; Kim, 2021).", ["Lee, 2019", "Kim, 2021"]),
+        ("It fell [Smith et al. 2020].", ["Smith et al., 2020"]),
+        ("It fell (see Smith and Jones 2020).", ["Smith and Jones, 2020"]),
+        ("It fell (Smith et al., 2019, 2020).", ["Smith et al., 2019", "Smith et al., 2020"]),
+        ("It fell (https://example.org/x).", ["https://example.org/x"]),
+    ],
+)
+def test_a_mark_that_nothing_resolves_is_kept_as_unresolved(
+    answer: str, markers: list[str]
+) -> None:
+    (sentence,) = read(answer)
+    assert sentence.text == "It fell."
+    assert [(c.marker, c.document, c.is_unresolved) for c in sentence.citations] == [
+        (marker, None, True) for marker in markers
+    ]
+
+
+def test_authors_resolve_where_a_source_names_them() -> None:
+    sources = (
+        Document(id="smith2020", text="Pressure fell."),
+        Document(id="x", title="Lee K, Kim J. Cough. BMJ 2019", text="Cough."),
+    )
+    first, second, third = read(
+        "It fell (Smith et al., 2020). It rose (Lee and Kim, 2019). Smith et al. (2020) agree.",
+        sources,
+    )
+    assert [c.document for s in (first, second, third) for c in s.citations] == [
+        "smith2020",
+        "x",
+        "smith2020",
+    ]
+    assert third.text == "Smith et al. agree."
+
+
+def test_a_reference_list_resolves_marks_and_states_nothing() -> None:
+    for references in (
+        "References:\n[1] Cohort B. BMJ 2019;1:2.\n[2] Trial A. J Hypertens 2020;38:11-19.",
+        "## References\n1. Cohort B. BMJ 2019;1:2.\n2. Trial A. J Hypertens 2020;38:11-19.",
+        "**Sources**\n\n1. PMID 27182818\n2. PMID: 31415926",
+        "[1]: https://pubmed.ncbi.nlm.nih.gov/27182818/\n[2]: https://pubmed.ncbi.nlm.nih.gov/31415926/",
+        "Bibliography\n- [1] Lee K. Cohort B. 2019.\n- [2] Smith J. Trial A. 2020.",
+        "<h3>References</h3><ol><li>Cohort B. BMJ 2019.</li><li>Trial A. Lancet 2020.</li></ol>",
+    ):
+        found = statements(f"It fell [2]. It causes cough [1].\n\n{references}")
+        assert found == [("It fell.", [A]), ("It causes cough.", [B])], references
+
+
+def test_footnotes_resolve_marks_by_title_and_else_by_position() -> None:
+    answer = "It fell.[^b] It causes cough.[^1]\n\n[^b]: Trial A.\n[^1]: Cohort B, page 3."
+    assert statements(answer) == [("It fell.", [A]), ("It causes cough.", [B])]
+
+
+def test_a_reference_to_no_source_is_unresolved_beside_those_that_resolve() -> None:
+    answer = (
+        "It fell [1]. It rose [2].\n\nReferences\n1. Trial A. 2020.\n2. Some other trial. 2021."
+    )
+    first, second = read(answer)
+    assert [c.document for c in first.citations] == [A]
+    assert [(c.document, c.is_unresolved) for c in second.citations] == [(None, True)]
+
+
+def test_food_sources_are_no_reference_list() -> None:
+    answer = "It is a vitamin [1].\n\nSources:\n- Oranges have much of it [2].\n- Lemons have it too [3]."
+    assert [one.text for one in read(answer)][-2:] == [
+        "Oranges have much of it.",
+        "Lemons have it too.",
+    ]
+
+
+def test_closing_sources_are_no_statement_and_no_citation() -> None:
+    for closing in (
+        "Sources: [1], [2]",
+        "**References:** [1][2]",
+        "Sources: PMID 31415926, PMID 27182818",
+    ):
+        assert statements(f"It fell [3].\n\n{closing}") == [("It fell.", [C])], closing
+
+
+def test_numbers_are_ids_where_all_are_ids_of_sources() -> None:
+    sources = tuple(Document(id=name, text="T") for name in ("3", "1", "7"))
+    (sentence,) = read("It fell [3] [7] [1].", sources)
+    assert [(c.document, c.other) for c in sentence.citations] == [
+        ("3", None),
+        ("7", None),
+        ("1", None),
+    ]
+
+
+def test_a_number_whose_source_was_not_handed_in_is_unresolved_not_invalid() -> None:
+    (sentence,) = read("It fell [3] [4].", (Document(id="3", text="T"), Document(id="8", text="T")))
+    assert [(c.document, c.is_unresolved) for c in sentence.citations] == [
+        ("3", False),
+        (None, True),
+    ]
+
+
+def test_numbers_from_zero_are_positions_from_zero() -> None:
+    first, second = read("It fell [0]. It rose [2].")
+    assert [c.document for s in (first, second) for c in s.citations] == [A, C]
+
+
+def test_without_sources_marks_are_unresolved_and_a_lookup_makes_them_invalid() -> None:
+    (sentence,) = read("It fell [1] [PMID 5].", ())
+    assert all(c.is_unresolved for c in sentence.citations)
+    record = Record(id="r", question="Q?", answer="It fell [PMID 55555].")
+    (sentence,) = segment(record, lambda name: None)[1]
+    assert [c.is_unresolved for c in sentence.citations] == [False]
+
+
+def test_an_article_is_found_by_the_address_of_its_source() -> None:
+    source = Article(id="9", text="T", url="https://example.org/Paper/")
+    (sentence,) = read("It fell (http://www.example.org/paper).", (source,))
+    assert [c.document for c in sentence.citations] == ["9"]
+
+
+def test_addresses_of_pubmed_and_of_dois_name_articles() -> None:
+    assert address_target("https://europepmc.org/article/MED/123").value == "123"
+    assert address_target("https://doi.org/10.1000/ABC.").value == "10.1000/abc"
+    assert address_target("https://example.org/a).").kind == "address"
