@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 from ragassay.text.sentence_rules import BULLETS, ITEM, JOINS, SPLITS
 
 _STOP = re.compile(
-    r"[.!?\u2026]\\?[\"'\u201d\u2019)\]]{0,3}(?P<space>\s+)"
-    r"(?=[^\sa-z])|[\u3002\uff01\uff1f\uff61\uff0e][\"'\u201d\u2019\u300d\u300f\uff09\u3011\u300b]{0,2}(?=.)"
+    r"[.!?\u2026]\\?[\"'\u201d\u2019)\]]{0,3}(?P<space>\s+)(?=[^\sa-z])"
+    r"|[\u3002\uff01\uff1f\uff61\uff0e][\"'\u201d\u2019\u300d\u300f\uff09\u3011\u300b]{0,2}(?=.)"
 )
 """Where a sentence may end within a piece of sentencex."""
 
-_LINE_ITEM = re.compile(rf"\n[^\S\n]{{0,20}}(?={ITEM.pattern})")
-_REFERENCES = re.compile(
-    r"(?<=[.!?)\]\"\u201d])[\u00b9\u00b2\u00b3\u2070-\u2079][\u00b9\u00b2\u00b3\u2070-\u2079,\u207b]{0,20}(?=\s)"
+_BULLET = re.compile(rf"[{BULLETS}]")
+_LINE_ITEM = re.compile(rf"(?:\A|\n)[^\S\n]{{0,20}}(?={ITEM.pattern})")
+_SUPERSCRIPT = r"\u00b9\u00b2\u00b3\u2070-\u2079"
+_TRAILERS = re.compile(
+    rf"(?:(?<=[.!?)\]\"\u201d])[{_SUPERSCRIPT}][{_SUPERSCRIPT},\u207b]{{0,20}}"
+    r"|(?<=[.!?])\${1,2})(?=\s|\Z)"
 )
+"""Superscript numbers and the end of a formula, which belong to the sentence before them."""
+
 _CITED = re.compile(r"\s?\[[\d, \u2013-]{1,20}\]$")
+_GLUED = re.compile(r"[A-Z0-9]\.[A-Z0-9][^a-z]")
+"""Part of a name such as "tPA.WT", no end of a sentence without white space."""
+
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[ivxIVX]{1,5}|[a-zA-Z])[.)]$")
 _LONGEST_CHARS = 800
 """Beyond this, a piece is no sentence: sentencex does not split between brackets or quotation
@@ -50,7 +57,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
         text: Prose, mostly English; without a sentence the list is empty.
     """
     spans: list[tuple[int, int]] = []
-    for start, end in _cut(text, _pieces(text)):
+    for start, end in _pieces(text):
         piece = text[start:end]
         start += len(piece) - len(piece.lstrip())
         end -= len(piece) - len(piece.rstrip())
@@ -64,6 +71,17 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where sentencex and `SPLITS` cut the prose between the list marks of a text."""
+    for start, end in pairwise([0, *_item_starts(text), len(text)]):
+        mark = ITEM.match(text, start, end)
+        body = mark.end() if mark else start
+        pieces = [(body + first, body + last) for first, last in _prose_pieces(text[body:end])]
+        for number, (first, last) in enumerate(pieces):
+            cuts = _missed_boundaries(text, first, last)
+            yield from pairwise([first if number else start, *cuts, last])
+
+
+def _prose_pieces(text: str) -> Iterator[tuple[int, int]]:
     for start, end in _boundaries(_without_crowds(text)):
         if end - start <= _LONGEST_CHARS:
             yield start, end
@@ -72,17 +90,8 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
             yield from ((start + first, start + last) for first, last in inner)
 
 
-def _cut(text: str, pieces: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the pieces, cut where sentencex missed a boundary."""
-    items = _item_starts(text)
-    for start, end in pieces:
-        inside = items[bisect_right(items, start) : bisect_left(items, end)]
-        cuts = sorted({*inside, *_missed_boundaries(text, start, end)})
-        yield from pairwise([start, *cuts, end])
-
-
 def _item_starts(text: str) -> list[int]:
-    """Return where the items of lists begin, without those of the text's first line.
+    """Return where the items of lists begin.
 
     A dash behind a number is a range that was wrapped. A number or letter opens an item behind a
     line that ends in punctuation, or behind another item.
@@ -135,8 +144,7 @@ def _boundaries(text: str) -> list[tuple[int, int]]:
     # A compiled module without type stubs.
     from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
 
-    # Superscript numbers behind a stop belong to its sentence.
-    plain = _REFERENCES.sub(lambda numbers: " " * len(numbers[0]), text)
+    plain = _TRAILERS.sub(lambda trailer: " " * len(trailer[0]), text)
     return [(one["start_index"], one["end_index"]) for one in get_sentence_boundaries("en", plain)]
 
 
@@ -152,7 +160,10 @@ def _is_one(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
         return True
     if "\n" in text[left[1] : right[0]] and ITEM.match(text, right[0]):
         return False
-    tail = _CITED.sub("", tail)
+    if left[1] == right[0] and _GLUED.match(text, left[1] - 2):
+        return True
+    if tail.endswith("]"):
+        tail = _CITED.sub("", tail)
     return tail.endswith(".") and any(
         rule.after.match(text, right[0]) and rule.before.search(tail) for rule in JOINS
     )
@@ -160,7 +171,7 @@ def _is_one(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
 
 def _has_word(piece: str) -> bool:
     """Return whether there is a letter, a number or a picture, not punctuation alone."""
-    kinds = (unicodedata.category(c) for c in piece if c not in BULLETS)
+    kinds = (unicodedata.category(c) for c in _BULLET.sub("", piece))
     return any(kind[0] in "LN" or kind == "So" for kind in kinds)
 
 
