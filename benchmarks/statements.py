@@ -2,6 +2,7 @@
 
     python benchmarks/statements.py --shared ../shared
     python benchmarks/statements.py --shared ../shared --show 20 --system bing_chat
+    python benchmarks/statements.py --shared ../shared --findings --limit 40 --show 20
 
 ExpertQA (dev) holds answers of six systems. Experts cut each answer into claims, which are mostly
 sentences, and wrote down the citation marks of each. `ragassay.text.segmenter.segment` cuts the
@@ -28,6 +29,10 @@ The second table counts statements, and what in them should not be there:
 - short: fewer than three words of letters, such as a heading, "References:" or "1.".
 - unclaimed: share no character with a claim, though claims follow. Experts left out the end of some
   answers, so statements after the last claim are counted apart, as "behind".
+
+With --findings, the answers are evaluated by `ragassay.evaluate` without a judge, which takes some
+seconds an answer. The third table counts the findings that lead the report, by kind and message;
+numbers and quotations are left out of the messages, so that like ones are counted together.
 """
 
 from __future__ import annotations
@@ -42,6 +47,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import ragassay
 from ragassay.records import AnswerSentence, Document, Record
 from ragassay.text.segmenter import segment
 
@@ -57,6 +63,7 @@ _LIST_EDGE = re.compile(
     re.DOTALL,
 )
 _MARKUP = re.compile(r"\*\*|\]\(|<[a-z/]|\|\s*-{3}|^#{1,6}\s", re.M)
+_QUOTED = re.compile(r"'[^']{1,200}'|\"[^\"]{1,200}\"")
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -261,6 +268,35 @@ def describe_misses(reading: Reading) -> Iterator[str]:
             yield f"{name}: {', '.join(kinds)}\n  statement: {one.text!r}\n  answer: {around!r}"
 
 
+def shape_message(message: str) -> str:
+    """Return a finding's message without what differs from answer to answer.
+
+    Example:
+        >>> shape_message("Sentence 4 cites '3', which contradicts it: it has no 5 and no 2.5.")
+        'Sentence N cites ..., which contradicts it: it has no N'
+    """
+    plain = _QUOTED.sub("...", message)
+    plain = re.sub(r"\d+(?:[.,]\d+)*", "N", plain)
+    return re.sub(r"(?:,| and) no N", "", plain).rstrip(".")
+
+
+def print_findings(records: Sequence[Record], n_shown: int, draw: random.Random) -> None:
+    """Evaluate answers without a judge; print a table of the leading findings, and some to read."""
+    evaluations = list(ragassay.evaluate(records))
+    found = [(one, finding) for one in evaluations for finding in one.heads]
+    shapes = Counter((one.kind, shape_message(one.message)) for _, one in found)
+    n_answers = len({one.record_id for one, _ in found})
+    print(f"{len(found)} leading findings in {n_answers} of {len(evaluations)} answers\n")
+    for (kind, message), count in shapes.most_common():
+        print(f"{count:>5}  {kind}: {message}")
+    print()
+    for evaluation, finding in draw.sample(found, min(n_shown, len(found))):
+        print(f"{evaluation.system} {evaluation.record_id} {finding.kind}: {finding.message}")
+        if finding.sentence is not None:
+            print(f"  statement: {evaluation.sentences[finding.sentence - 1].text!r}")
+        print()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -269,6 +305,7 @@ def main() -> None:
     parser.add_argument("--system", help="answers of this system only, e.g. bing_chat")
     parser.add_argument("--limit", type=int, metavar="N", help="N answers, drawn by the seed")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N misses to read")
+    parser.add_argument("--findings", action="store_true", help="count leading findings (slow)")
     parser.add_argument("--seed", type=int, default=0, help="for --limit and --show")
     arguments = parser.parse_args()
     rows = list(read_answers(arguments.shared))
@@ -278,6 +315,9 @@ def main() -> None:
         rows = draw.sample(rows, min(arguments.limit, len(rows)))
     readings = [read_as_statements(record, claims) for record, claims in rows]
     print_tables(readings)
+    if arguments.findings:
+        print_findings([record for record, _ in rows], arguments.show, draw)
+        return
     misses = [text for one in readings for text in describe_misses(one)]
     for text in draw.sample(misses, min(arguments.show, len(misses))):
         print(text, end="\n\n")

@@ -11,6 +11,7 @@ from benchmarks.statements import (
     find_claim,
     locate_claims,
     read_as_statements,
+    shape_message,
     words_of,
 )
 from ragassay.records import AnswerSentence, Record
@@ -82,3 +83,10 @@ def test_a_mark_in_another_statement_is_no_mark_of_the_claim() -> None:
 )
 def test_odd_statements_are_counted_by_kind(one: AnswerSentence, columns: list[str]) -> None:
     assert describe_statement(one, locate_claims(ANSWER, CLAIMS)) == columns
+
+
+def test_messages_that_differ_in_numbers_and_quotations_are_counted_together() -> None:
+    one = "Sentence 4 cites '3', which contradicts it: it has no 5 and no 2.5."
+    other = "Sentence 12 cites 'PMID 7', which contradicts it: it has no 8."
+    assert shape_message(one) == shape_message(other)
+    assert shape_message(one) != shape_message("Sentence 4 cites '3', which points nowhere.")
