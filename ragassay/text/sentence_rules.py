@@ -174,7 +174,7 @@ JOINS: tuple[BoundaryRule, ...] = (
             _abbreviated(
                 "excl incl vit vs e.g i.e viz cf z.B d.h bzw vgl ggf inkl exkl einschl evtl sog"
                 " insb insbes bspw zzgl abzügl entspr p.ej p.ex p.es sra srta dra Dres Sres ud uds"
-                " Vd Vds Mme Mlle Hrn"
+                " Vd Vds Mme Mlle Hrn Mio Mrd Av Avda"
             )
         ),
         _ANYTHING,
@@ -191,7 +191,7 @@ JOINS: tuple[BoundaryRule, ...] = (
             _abbreviated(
                 "approx aprox ca circa env ungef mind insg ch chap eq eqs fig figs ref refs suppl"
                 " suppls tab tabs vol vols sect secs pp abb nr kap lfd aufl núm núms pág págs lám"
-                " tbl ziff appx"
+                " tbl ziff appx gr wt"
             )
         ),
         _LABEL,
@@ -210,8 +210,8 @@ JOINS: tuple[BoundaryRule, ...] = (
         re.compile(
             _abbreviated(
                 "avg conc cv diff est max min resp seq sp spp ssp subsp temp var nov wt pt pts al"
-                " etc no nos tot std dept abs rel obs pred corr sens spec hosp usw UU EE Inc Ltd Co"
-                " Corp Jr Sr Hz rpm r.p.m a.m p.m art arts cap caps tab vol suppl tr aprox"
+                " etc no nos tot std dept abs rel obs pred corr sens spec pos neg usw UU EE Inc Ltd"
+                " Co Corp Jr Sr Hz rpm r.p.m a.m p.m art arts cap caps tab vol suppl tr aprox"
             )
         ),
         _LOWER,
@@ -221,10 +221,11 @@ JOINS: tuple[BoundaryRule, ...] = (
         re.compile(_UNITS), _LOWER, ("It was 5 cm. in length.", "It took 5 wk. in adults.")
     ),
     BoundaryRule(
-        re.compile(_abbreviated("pt pts no nos n")),
+        re.compile(_abbreviated("pt pts no nos")),
         re.compile(r"\("),
         ("It fell in 12 of 20 pts. (60%).",),
     ),
+    BoundaryRule(re.compile(r"\w\.$"), re.compile(r"[,;:](?!\))"), ("No. of pts.: 20",)),
     # No word is without a vowel.
     BoundaryRule(
         re.compile(r"(?<![^\W_])[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz][b-df-hj-np-tv-xz]{1,4}\.$"),
@@ -286,6 +287,6 @@ ITEM = re.compile(
     rf"(?:(?P<sure>[{BULLETS}]\ufe0f?|\d\ufe0f?\u20e3)[^\S\n]{{0,8}}"
     r"|(?P<dash>[-*+\u2013\u2014\u00b7\u2219\u2192\u21d2\u00bb\u203a])[^\S\n]{1,8}"
     r"|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)][^\S\n]{1,8}"
-    r"|\d{1,2}(?:\.\d{1,2}){1,3}\.?[^\S\n]{1,8}(?=[A-Z]))(?=\S)"
+    r"|\d{1,2}(?:\.\d{1,2}){1,3}\.?[^\S\n]{1,8}(?=[A-Z])|[-\u2013](?=[^\W\d_]))(?=\S)"
 )
 """What opens an item of a list at the beginning of a line."""

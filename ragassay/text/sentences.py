@@ -19,10 +19,13 @@ _BULLET = re.compile(rf"[{BULLETS}]")
 _LINE_ITEM = re.compile(rf"(?:\A|\n)[^\S\n]{{0,20}}(?={ITEM.pattern})")
 _SUPERSCRIPT = r"\u00b9\u00b2\u00b3\u2070-\u2079"
 _TRAILERS = re.compile(
-    rf"(?:(?<=[.!?)\]\"\u201d])[{_SUPERSCRIPT}][{_SUPERSCRIPT},\u207b]{{0,20}}"
-    r"|(?<=[.!?])\${1,2})(?=\s|\Z)"
+    rf"(?<=[.!?)\]\"\u201d])(?:[{_SUPERSCRIPT}][{_SUPERSCRIPT},\u207b]{{0,20}}|[*_]{{1,3}}|\${{1,2}})"
+    r"(?=\s|\Z)"
 )
-"""Superscript numbers and the end of a formula, which belong to the sentence before them."""
+"""Superscript numbers, and the end of emphasis or of a formula: parts of the sentence before."""
+
+_ONE_LINE = re.compile(r"[\w ,;:()%/'\"-]*\s?")
+"""A text without a stop, which is one piece; most items of lists are."""
 
 _CITED = re.compile(r"\s?\[[\d, \u2013-]{1,20}\]$")
 _GLUED = re.compile(r"[A-Z0-9]\.[A-Z0-9][^a-z]")
@@ -82,6 +85,9 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _prose_pieces(text: str) -> Iterator[tuple[int, int]]:
+    if _ONE_LINE.fullmatch(text):
+        yield 0, len(text)
+        return
     for start, end in _boundaries(_without_crowds(text)):
         if end - start <= _LONGEST_CHARS:
             yield start, end
