@@ -5,52 +5,59 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 
-JOINED_ABBREVIATIONS: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
-    (frozenset({"approx", "excl", "incl", "vit"}), re.compile(r"\S")),
-    (
-        frozenset(
-            {"ch", "chap", "eq", "eqs", "figs", "refs", "suppl", "tab", "tabs", "vol", "vols"}
-        ),
-        re.compile(r"[a-z0-9]|[A-Z]\d"),
-    ),
-    (
-        frozenset(
-            {
-                *("avg", "conc", "cv", "diff", "est", "kg", "max", "mg", "ml", "resp", "seq", "sp"),
-                *("spp", "ssp", "subsp", "temp", "var", "wk", "wt", "yr"),
-            }
-        ),
-        re.compile(r"[a-z]"),
-    ),
+from ragassay.text.sentence_rules import BULLETS, ITEM, JOINS, SPLITS
+
+_STOP = re.compile(
+    r"[.!?\u2026]\\?[\"'\u201d\u2019)\]]{0,3}(?P<space>\s+)(?=[^\sa-z])"
+    r"|[\u3002\uff01\uff1f\uff61\uff0e][\"'\u201d\u2019\u300d\u300f\uff09\u3011\u300b]{0,2}(?=.)"
 )
-"""Abbreviations that sentencex mistakes for the end of a sentence, and what must follow for them
-not to end one: anything, a number or label, a lower-case letter."""
+"""Where a sentence may end within a piece of sentencex."""
 
-_LAST_WORD = re.compile(r"(?:^|[\s(\[/])([A-Za-z]+)\.$")
+_BULLET = re.compile(rf"[{BULLETS}]")
+_LINE_ITEM = re.compile(rf"(?:\A|\n)[^\S\n]{{0,20}}(?={ITEM.pattern})")
+_SUPERSCRIPT = r"\u00b9\u00b2\u00b3\u2070-\u2079"
+_TRAILERS = re.compile(
+    rf"(?<=[.!?)\]\"\u201d])(?:[{_SUPERSCRIPT}][{_SUPERSCRIPT},\u207b]{{0,20}}|[*_]{{1,3}}|\${{1,2}})"
+    r"(?=\s|\Z)"
+)
+"""Superscript numbers, and the end of emphasis or of a formula: parts of the sentence before."""
+
+_ONE_LINE = re.compile(r"[\w ,;:()%/'\"-]*\s?")
+"""A text without a stop, which is one piece; most items of lists are."""
+
+_CITED = re.compile(r"\s?\[[\d, \u2013-]{1,20}\]$")
+_GLUED = re.compile(r"[A-Z0-9]\.[A-Z0-9][^a-z]")
+"""Part of a name such as "tPA.WT", no end of a sentence without white space."""
+
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[ivxIVX]{1,5}|[a-zA-Z])[.)]$")
 _LONGEST_CHARS = 800
 """Beyond this, a piece is no sentence: sentencex does not split between brackets or quotation
 marks, and one without its other half can keep it from splitting half a paper."""
 
 _MARKS = "()[]{}\"\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e\u201a'"
+_BRACKETS = ("()", "[]", "\u201c\u201d", "\u300c\u300d", "\u300e\u300f", "\uff08\uff09")
 _PAIRED = str.maketrans(dict.fromkeys(_MARKS, " "))
 _MOST_PAIRED = 2_000
 """Beyond this, a paragraph's brackets and quotation marks are none to sentencex, whose time grows
 with the square of those without their other half."""
 
-_TAIL_CHARS = 16
-"""More than the longest abbreviation; keeps checking a piece's end cheap."""
+_SHORT_CHARS = 16
+"""A longer piece is no list number; keeps checking a piece cheap."""
+
+_TAIL_CHARS = 48
+"""More than a boundary rule looks back; keeps checking a piece's end cheap."""
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
     """Return (start, end) character offsets of sentences, in order, without outer white space.
 
-    By sentencex, except that it does not split after `JOINED_ABBREVIATIONS` and list numbers, and
-    that pieces without a word are joined to their neighbour.
+    By sentencex, with the boundaries of `sentence_rules` added and taken away. The items of a list
+    are sentences, each with its list mark, and pieces without a word are joined to their neighbour.
 
     Args:
-        text: English prose; without a sentence the list is empty.
+        text: Prose, mostly English; without a sentence the list is empty.
     """
     spans: list[tuple[int, int]] = []
     for start, end in _pieces(text):
@@ -67,12 +74,68 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where sentencex and `SPLITS` cut the prose between the list marks of a text."""
+    for start, end in pairwise([0, *_item_starts(text), len(text)]):
+        mark = ITEM.match(text, start, end)
+        body = mark.end() if mark else start
+        pieces = [(body + first, body + last) for first, last in _prose_pieces(text[body:end])]
+        for number, (first, last) in enumerate(pieces):
+            cuts = _missed_boundaries(text, first, last)
+            yield from pairwise([first if number else start, *cuts, last])
+
+
+def _prose_pieces(text: str) -> Iterator[tuple[int, int]]:
+    if _ONE_LINE.fullmatch(text):
+        yield 0, len(text)
+        return
     for start, end in _boundaries(_without_crowds(text)):
         if end - start <= _LONGEST_CHARS:
             yield start, end
         else:
             inner = _boundaries(text[start:end].translate(_PAIRED))
             yield from ((start + first, start + last) for first, last in inner)
+
+
+def _item_starts(text: str) -> list[int]:
+    """Return where the items of lists begin.
+
+    A dash behind a number is a range that was wrapped. A number or letter opens an item behind a
+    line that ends in punctuation, or behind another item.
+    """
+    starts: list[int] = []
+    last_line = -1
+    for match in _LINE_ITEM.finditer(text):
+        line = max(text.rfind("\n", max(0, match.start() - _LONGEST_CHARS), match.start()), 0)
+        before = text[max(line, match.start() - 8) : match.start()].rstrip()[-1:]
+        if match["sure"] or not before:
+            is_item = True
+        elif match["dash"]:
+            is_item = not before.isdigit() or line == last_line
+        else:
+            is_item = before in ".:;!?)]\u3002\uff1a" or line == last_line
+        if is_item:
+            starts.append(match.end())
+            last_line = match.start()
+    return starts
+
+
+def _missed_boundaries(text: str, start: int, end: int) -> Iterator[int]:
+    opened = start
+    for stop in _STOP.finditer(text, start, end):
+        at = stop.start("space") if stop["space"] else stop.end()
+        tail = text[max(opened, at - _TAIL_CHARS) : at]
+        if any(
+            rule.after.match(text, stop.end()) and rule.before.search(tail) for rule in SPLITS
+        ) and not _is_enclosed(text[max(opened, at - _LONGEST_CHARS) : at]):
+            yield stop.end()
+            opened = stop.end()
+
+
+def _is_enclosed(text: str) -> bool:
+    """Return whether a bracket or a quotation mark is open at the end of a text."""
+    if text.count('"') % 2:
+        return True
+    return any(text.count(opening) > text.count(closing) for opening, closing in _BRACKETS)
 
 
 def _without_crowds(text: str) -> str:
@@ -87,7 +150,8 @@ def _boundaries(text: str) -> list[tuple[int, int]]:
     # A compiled module without type stubs.
     from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
 
-    return [(one["start_index"], one["end_index"]) for one in get_sentence_boundaries("en", text)]
+    plain = _TRAILERS.sub(lambda trailer: " " * len(trailer[0]), text)
+    return [(one["start_index"], one["end_index"]) for one in get_sentence_boundaries("en", plain)]
 
 
 def _is_one(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
@@ -97,18 +161,24 @@ def _is_one(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
     if not _has_word(text[right[0] : right[1]]):
         return True
     tail = text[max(left[0], left[1] - _TAIL_CHARS) : left[1]]
-    if left[1] - left[0] <= _TAIL_CHARS and (_LIST_NUMBER.fullmatch(tail) or not _has_word(tail)):
+    is_short = left[1] - left[0] <= _SHORT_CHARS
+    if is_short and (_LIST_NUMBER.fullmatch(tail) or not _has_word(tail)):
         return True
-    word = _LAST_WORD.search(tail)
-    return word is not None and any(
-        word[1].lower() in names and follower.match(text, right[0])
-        for names, follower in JOINED_ABBREVIATIONS
+    if "\n" in text[left[1] : right[0]] and ITEM.match(text, right[0]):
+        return False
+    if left[1] == right[0] and _GLUED.match(text, left[1] - 2):
+        return True
+    if tail.endswith("]"):
+        tail = _CITED.sub("", tail)
+    return tail.endswith(".") and any(
+        rule.after.match(text, right[0]) and rule.before.search(tail) for rule in JOINS
     )
 
 
 def _has_word(piece: str) -> bool:
     """Return whether there is a letter, a number or a picture, not punctuation alone."""
-    return any(unicodedata.category(c)[0] in "LN" or unicodedata.category(c) == "So" for c in piece)
+    kinds = (unicodedata.category(c) for c in _BULLET.sub("", piece))
+    return any(kind[0] in "LN" or kind == "So" for kind in kinds)
 
 
 def sentences_of(text: str) -> list[str]:

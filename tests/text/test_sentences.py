@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from text.sentence_cases import CASES
 
+from ragassay.text.sentence_rules import JOINS, SPLITS, BoundaryRule
 from ragassay.text.sentences import split_sentences
 
 
 def split(text: str) -> list[str]:
     return [text[start:end] for start, end in split_sentences(text)]
+
+
+def misread(cases: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Return the cases that are split otherwise than at "|", each with its sentences."""
+    pairs = [(case, split(case.replace("|", ""))) for case in cases]
+    return [(c, found) for c, found in pairs if found != [part.strip() for part in c.split("|")]]
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_sentences_end_where_they_do(kind: str) -> None:
+    assert misread(CASES[kind]) == []
+
+
+@pytest.mark.parametrize("rule", [*SPLITS, *JOINS])
+def test_a_rule_does_what_its_examples_show(rule: BoundaryRule) -> None:
+    assert misread(rule.examples) == []
+
+
+@pytest.mark.parametrize("rule", [*SPLITS, *JOINS])
+def test_a_rule_is_needed(rule: BoundaryRule, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, rules in (("SPLITS", SPLITS), ("JOINS", JOINS)):
+        rest = tuple(one for one in rules if one is not rule)
+        monkeypatch.setattr(f"ragassay.text.sentences.{name}", rest)
+    assert misread([*rule.examples, *(case for cases in CASES.values() for case in cases)])
 
 
 @pytest.mark.parametrize(
@@ -62,6 +90,25 @@ def test_list_numbers_go_with_their_items() -> None:
 
 def test_paragraphs_are_never_joined() -> None:
     assert split("approx.\n\n5 mg were given.") == ["approx.", "5 mg were given."]
+
+
+def test_a_name_with_a_full_stop_is_one_word() -> None:
+    assert len(split("The histone H2A.Z and the vaccine Ad26-S.PP were tested.")) == 1
+
+
+def test_a_sentence_does_not_end_within_brackets() -> None:
+    assert (
+        len(split("It rose (aspirin q.i.d. Patients were old, for 5 d. Then not) and fell.")) == 1
+    )
+
+
+def test_a_wrapped_range_or_name_opens_no_item() -> None:
+    assert len(split("It was found at 5\n- 10 mg by\nA. Smith and\nB. Jones.")) == 1
+
+
+def test_a_list_mark_alone_is_no_sentence() -> None:
+    assert len(split("It grew.\n\u25aa\n")) == 1
+    assert split("\u25aa") == []
 
 
 @pytest.mark.parametrize("opening", ["(", "[", "\u201c", '"', ") ("])
