@@ -269,7 +269,8 @@ class _HtmlReader:
 
     def __init__(self, kind: BlockKind) -> None:
         self.blocks: list[Block] = []
-        self._kind, self._outer = kind, kind
+        self._kind: BlockKind = kind
+        self._outer: BlockKind = kind
         self._lines: list[Span] = []
         self._cells: list[Span] | None = None
         self._is_header = False

@@ -233,7 +233,7 @@ class CitationResolver:
         return named[0] if len(named) == 1 else None
 
     def _by_author(self, value: str) -> str | None:
-        """Return the source, or the entry of the references, that alone has these authors and year."""
+        """Return the one source, or one entry of the references, with authors and year."""
         authors, _, year = value.rpartition(", ")
         heads = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
         found = [name for name, head in heads.items() if _has_authors(head, authors, year)]

@@ -104,7 +104,9 @@ ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     ("number", rf"[{LETTERS}](?P<value>\d{{1,3}})", "S1"),
     ("name", r"(?P<value>PMC\d{3,9})", "PMC1234567"),
 )
-_ENTRIES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern, _ in ENTRIES)
+_ENTRIES: tuple[tuple[TargetKind, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern, _ in ENTRIES
+)
 _LETTERED = re.compile(rf"[{LETTERS}]\d{{1,3}}")
 _ROUND_WORD = re.compile(rf"(?:{WORDS})s?\.?[\s_:#.-]{{0,3}}\d{{1,4}}", re.IGNORECASE)
 

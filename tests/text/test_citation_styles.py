@@ -336,7 +336,7 @@ def test_a_reference_to_no_source_is_unresolved_beside_those_that_resolve() -> N
 
 
 def test_food_sources_are_no_reference_list() -> None:
-    answer = "It is a vitamin [1].\n\nSources:\n- Oranges have much of it [2].\n- Lemons have it too [3]."
+    answer = "It is one [1].\n\nSources:\n- Oranges have much of it [2].\n- Lemons have it too [3]."
     assert [one.text for one in read(answer)][-2:] == [
         "Oranges have much of it.",
         "Lemons have it too.",

@@ -113,6 +113,5 @@ def plain_case(key: str, question: str, answer: str) -> Case:
 
 def about_case(case: Case) -> str:
     """Return a case as an example shows it: question and answer, and no sources."""
-    return build_context(
-        case.question, case.judged_answer, (), fence_mark([case.question, case.judged_answer])
-    )
+    mark = fence_mark([case.question, case.judged_answer])
+    return build_context(case.question, case.judged_answer, (), mark)
