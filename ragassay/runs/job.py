@@ -13,6 +13,8 @@ from ragassay.formats import ReadResult, read_records, records_from_rows, with_g
 from ragassay.formats.answered import require_records
 from ragassay.formats.column_map import column_map
 from ragassay.formats.objects import rows_of, source_objects
+from ragassay.formats.problems import Problem
+from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.read import answered_records
 from ragassay.limits import line_limit
 from ragassay.options import Keywords, Spelling, settings_of
@@ -191,22 +193,18 @@ def question_rows(queries: Any) -> Any:
 def documents_of(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
     """Return documents from documents (LangChain's too), dictionaries or texts, numbered from 1.
 
+    Those that share an id are passages of one document.
+
     Raises:
-        InputError: Two have the same id.
+        InputError: One cannot be read.
     """
-    found: list[Document] = []
-    for n, source in enumerate(source_objects(sources), 1):
-        if isinstance(source, str):
-            source = {"text": source}
-        if not isinstance(source, Document):
-            given = {name: value for name, value in source.items() if value is not None}
-            source = Document.model_validate({"id": str(n)} | given)
-        found.append(source)
-    _check_ids("documents", found)
-    return tuple(found)
+    found = read_sources(source_objects(sources))
+    if isinstance(found, Problem):
+        raise InputError(f"{found.field}: {found.text}; expected {found.expected}")
+    return found
 
 
-def _check_ids(what: str, items: Iterable[Record | Document]) -> None:
+def _check_ids(what: str, items: Iterable[Record]) -> None:
     seen: set[str] = set()
     for item in items:
         if item.id in seen:
