@@ -12,7 +12,7 @@ from ragassay.formats.cells import Cell
 from ragassay.formats.field_names import has_value
 from ragassay.formats.field_paths import path_parts, value_at
 from ragassay.formats.items import Item
-from ragassay.formats.named_fields import find_unread, rename_fields
+from ragassay.formats.named_fields import FieldTally, find_unread, rename_fields
 from ragassay.formats.ragassay_jsonl import RecordRow
 from ragassay.formats.shapes import is_mapping, is_object
 from ragassay.formats.sniff import MAX_SNIFFED
@@ -65,7 +65,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def with_columns(
-    items: Iterable[Item | Rejection], columns: Mapping[str, str], name: str
+    items: Iterable[Item | Rejection], columns: Mapping[str, str], name: str, tally: FieldTally
 ) -> Iterator[Item | Rejection]:
     """Return items with their columns renamed.
 
@@ -76,6 +76,7 @@ def with_columns(
         items: What a file or a list contains.
         columns: The column of each field, or a path to its value: `inputs.question`.
         name: The file, for messages.
+        tally: Counts the fields that were looked up by their usual names.
 
     Raises:
         InputError: There are no items, or none of the first 1,000 has one of the columns.
@@ -91,7 +92,9 @@ def with_columns(
             raise InputError(f"{name} has no column {column!r}: it has {', '.join(seen) or 'none'}")
     for item in chain(head, stream):
         yield (
-            replace(item, fields=_renamed(item.fields, columns)) if isinstance(item, Item) else item
+            replace(item, fields=_renamed(item.fields, columns, tally))
+            if isinstance(item, Item)
+            else item
         )
 
 
@@ -103,7 +106,9 @@ def _shown_keys(fields: Mapping[str, object]) -> Iterator[str]:
             yield from (f"{key}.{inner}" for inner in islice(value, _MOST_INNER))
 
 
-def _renamed(fields: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, object]:
+def _renamed(
+    fields: Mapping[str, object], columns: Mapping[str, str], tally: FieldTally
+) -> dict[str, object]:
     named = {field: _cell(value_at(fields, column)) for field, column in columns.items()}
     rest = {name: value for name, value in fields.items() if name not in columns.values()}
     taken = {path_parts(column)[0] for column in columns.values() if column not in fields}
@@ -112,6 +117,7 @@ def _renamed(fields: Mapping[str, object], columns: Mapping[str, str]) -> dict[s
     for field, column in usual.names.items():
         if field not in named and field in FIELDS:
             named[field] = _cell(rest.pop(column))
+            tally.add({field: column})
     own = {name: _cell(rest.pop(name)) for name in OWN_NAMES if name in rest and name not in named}
     inner = rest.pop(METADATA, None)
     about = rest | (inner if is_object(inner) else {})

@@ -75,8 +75,9 @@ def _record(
     documents = sources if isinstance(sources, tuple) else ()
     name = next((str(v) for p in shape.id if (v := value_at(fields, p)) is not None), label)
     system = next((v for p in shape.system if isinstance(v := value_at(fields, p), str)), None)
-    names = REFERENCE_NAMES if "vars" in shape.reference else (*REFERENCE_NAMES, *ANSWER_NAMES)
-    reference = _first(fields, shape.reference, names, "answer", lone="vars" not in shape.reference)
+    is_own = not set(shape.reference) & set(shape.question)
+    names = (*REFERENCE_NAMES, *ANSWER_NAMES)
+    reference = _first(fields, shape.reference, names, "answer", lone=is_own)
     if reference is not None and reference[1] == answer[1]:
         reference = None
     read = {"question": question[1], "answer": answer[1]}

@@ -55,11 +55,15 @@ def rename_fields(given: Mapping[str, object]) -> NamedFields:
     source = find_sources(left)
     if source is not None:
         names["sources"] = source
-    renamed = {own: given[name] for own, name in names.items()}
-    rest = {key: value for key, value in given.items() if key not in names.values()}
+    own_names = {name: own for own, name in names.items()}
+    rest = {key: value for key, value in given.items() if key not in own_names}
+    renamed = {own_names.get(key, key): value for key, value in given.items() if key in own_names}
     if source is not None:
         renamed["sources"] = _with_passage_id(source_rows(given[source]), source, rest)
-    return NamedFields(renamed | rest, names, find_unread(rest, has_sources=source is not None))
+    # Fields stay in their order, which messages show.
+    shown = [own_names.get(key, key) for key in given if key in own_names or key in rest]
+    fields = {key: (renamed | rest)[key] for key in shown}
+    return NamedFields(fields, names, find_unread(rest, has_sources=source is not None))
 
 
 def find_sources(fields: Mapping[str, object]) -> str | None:

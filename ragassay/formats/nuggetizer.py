@@ -9,6 +9,7 @@ rejections count it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, get_args
@@ -29,6 +30,7 @@ from ragassay.formats.rows import (
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, Importance, Nugget, Record
 
+_GRADE = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
 _IMPORTANCES: Mapping[object, Importance] = {name: name for name in get_args(Importance)}
 
 
@@ -149,6 +151,25 @@ def read_create_input(item: Item) -> Record | Problem:
         topic=row.query.qid,
         metadata=kept_fields(row),
     )
+
+
+def drop_judged_below(record: Record, least: int) -> Record:
+    """Return a question without the candidates that were judged below a grade.
+
+    The nuggetizer's `create` leaves them out too: those below `min_judgment`. A candidate without a
+    judgment stays.
+
+    Args:
+        record: As `read_create_input` returns it.
+        least: The lowest grade of a candidate that nuggets are taken from.
+    """
+    judged = [record.metadata.get(f"candidates.{i}.judgment") for i in range(len(record.sources))]
+    kept = tuple(
+        source
+        for source, grade in zip(record.sources, judged, strict=True)
+        if not (grade and _GRADE.fullmatch(grade) and float(grade) < least)
+    )
+    return record if len(kept) == len(judged) else record.model_copy(update={"sources": kept})
 
 
 def create_input_row(record: Record) -> JsonRow:

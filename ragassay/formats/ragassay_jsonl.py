@@ -22,14 +22,13 @@ from ragassay.formats.field_names import (
     REFERENCE_NAMES,
     SOURCE_ID_NAMES,
     SOURCE_NAMES,
-    TEXT_NAMES,
     TITLE_NAMES,
     find_name,
 )
 from ragassay.formats.items import Item
 from ragassay.formats.named_fields import FieldTally, rename_fields
 from ragassay.formats.passages import distinct_documents
-from ragassay.formats.problems import Problem, dotted, validate
+from ragassay.formats.problems import Problem, close_name, dotted, validate
 from ragassay.formats.rows import (
     IdText,
     NuggetEntry,
@@ -85,9 +84,13 @@ def _readable_sources(value: object) -> object:
 
 
 def _is_named(row: dict[str, object]) -> bool:
-    """Return whether a source has no text field at all, but says which it is."""
-    named = find_name(row, (*SOURCE_ID_NAMES, *TITLE_NAMES)) is not None
-    return named and find_name(row, TEXT_NAMES) is None and "text" not in row
+    """Return whether a source says which it is and has nothing that may be meant as its text."""
+    names = (*SOURCE_ID_NAMES, *TITLE_NAMES)
+    others = {key: part for key, part in row.items() if find_name({key: part}, names) is None}
+    may_be_text = close_name("text", others) is not None or any(
+        isinstance(part, str) and len(part.split()) > 1 for part in others.values()
+    )
+    return len(others) < len(row) and "text" not in row and not may_be_text
 
 
 class RecordRow(Row):

@@ -10,6 +10,7 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.formats.answered import empty_answer, require_records
 from ragassay.formats.column_map import with_columns
+from ragassay.formats.deepeval import DEEPEVAL
 from ragassay.formats.export_shapes import ShapeFormat
 from ragassay.formats.exports import read_export
 from ragassay.formats.field_names import ANSWER_NAMES, QUESTION_NAMES, find_name
@@ -96,16 +97,17 @@ def read_records(
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
     match: Format
+    tally = FieldTally()
     given = _questions(iter_items(path), columns) if only_questions else iter_items(path)
     if path.is_dir():
         match, items = YESCIEVAL_SHEET, sheet_items(path)
     elif columns:
-        match, items = RAGASSAY, with_columns(given, columns, str(path))
+        match, items = RAGASSAY, with_columns(given, columns, str(path), tally)
     elif is_paragraph_file(path):
         match, items = RESPONSES, iter_responses(path)
     else:
         match, items = sniff(given, FORMATS, str(path), named_format)
-    reading = _Reading(match, answered)
+    reading = _Reading(match, answered, tally, is_mapped=bool(columns))
     items = merged_items(items, match)
     reading.collect(items, _mapper(match, str(path), path, questions, reading), limit)
     return with_gold(reading.result(match.name, str(path)), nuggets)
@@ -139,12 +141,13 @@ def records_from_rows(
         NoRecordError: As for `read_records`.
     """
     match: Format
+    tally = FieldTally()
     given = _questions(iter_rows(rows), columns) if only_questions else iter_rows(rows)
     if columns:
-        match, items = RAGASSAY, with_columns(given, columns, ROWS_NAME)
+        match, items = RAGASSAY, with_columns(given, columns, ROWS_NAME, tally)
     else:
         match, items = sniff(given, FORMATS, ROWS_NAME, named_format)
-    reading = _Reading(match, answered)
+    reading = _Reading(match, answered, tally, is_mapped=bool(columns))
     items = merged_items(items, match)
     reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
     return with_gold(reading.result(match.name, ROWS_NAME), nuggets)
@@ -180,8 +183,9 @@ def _questions(
         given = item.keys - {name for name, value in item.fields.items() if value is None}
         known = not columns and any(form.is_complete(given) for form in FORMATS)
         lacking = [a for q, a in pairs if not known and q in given and a not in given]
-        if not (known or columns or lacking or find_name(item.fields, ANSWER_NAMES)):
-            lacking = ["answer"] if find_name(item.fields, QUESTION_NAMES) else []
+        if not (known or columns or lacking or DEEPEVAL.is_begun(given)):
+            is_asked = find_name(item.fields, QUESTION_NAMES) and not given & set(ANSWER_NAMES)
+            lacking = ["answer"] if is_asked else []
         yield replace(item, fields=item.fields | dict.fromkeys(lacking, ""))
 
 
@@ -207,7 +211,7 @@ def _mapper(
     if isinstance(match, ShapeFormat):
         return partial(read_export, tally=reading.tally)
     if match in (RAGASSAY, NAMED_FIELDS):
-        return partial(read_ragassay, tally=reading.tally)
+        return partial(read_ragassay, tally=None if reading.is_mapped else reading.tally)
     return next(read for form, read in SELF_CONTAINED if form is match)
 
 
@@ -228,6 +232,7 @@ class _Reading:
     match: Format
     answered: bool = False
     tally: FieldTally = field(default_factory=FieldTally)
+    is_mapped: bool = False
     records: list[Record] = field(default_factory=list[Record])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
     places: dict[str, Place] = field(default_factory=dict[str, Place])

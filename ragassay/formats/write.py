@@ -52,6 +52,9 @@ SENTENCE_FORMATS: frozenset[str] = frozenset(
 )
 """Those of them that require an answer as sentences with citations."""
 
+QUESTION_FORMATS: frozenset[str] = frozenset(("nuggetizer-create",))
+"""Those of them that have questions and no answers."""
+
 _ToRow = Callable[[Record], JsonRow]
 _Reader = Callable[[Item], Record | Problem]
 

@@ -12,6 +12,7 @@ from ragassay.errors import InputError
 from ragassay.formats import ReadResult, read_records, records_from_rows, with_gold
 from ragassay.formats.answered import require_records
 from ragassay.formats.column_map import column_map
+from ragassay.formats.input_notes import input_notes
 from ragassay.formats.objects import rows_of, source_objects
 from ragassay.formats.problems import Problem
 from ragassay.formats.ragassay_jsonl import read_sources
@@ -55,6 +56,7 @@ class Job:
         note: A note for the user on how it is searched.
         failures: Questions that an application did not answer.
         application: What it took to answer, if the answers are an application's.
+        notes: How the input was read.
     """
 
     records: tuple[Record, ...]
@@ -65,6 +67,7 @@ class Job:
     note: str = ""
     failures: tuple[RecordFailure, ...] = ()
     application: ApplicationUse | None = None
+    notes: tuple[str, ...] = ()
 
 
 def prepared(
@@ -164,11 +167,13 @@ def read_job(
     if testbank is not None:
         records, rejected = with_exam(records, testbank)
         found = replace(found, rejections=(*found.rejections, *rejected))
+    notes = input_notes(found.fields, records)
     if corpus is None:
-        return Job(records, found.rejections, stamp, Corpus())
+        return Job(records, found.rejections, stamp, Corpus(), notes=notes)
     opened = opened_corpus(corpus, settings or load_settings())
     rejections = (*found.rejections, *opened.rejections)
-    return Job(records, rejections, stamp, opened.literature, opened.stamp, opened.note)
+    literature = opened.literature
+    return Job(records, rejections, stamp, literature, opened.stamp, opened.note, notes=notes)
 
 
 def job_of(
@@ -179,7 +184,8 @@ def job_of(
     stamp = FileStamp(
         name=IN_MEMORY, sha256=_sha256(records), n_items=len(records), format="records"
     )
-    return Job(tuple(records), tuple(rejections), stamp, corpus)
+    notes = input_notes({}, records)
+    return Job(tuple(records), tuple(rejections), stamp, corpus, notes=notes)
 
 
 def question_rows(queries: Any) -> Any:
