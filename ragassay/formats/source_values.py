@@ -55,10 +55,12 @@ def n_texts(value: object, name: str = "") -> int:
 
     Args:
         value: The field's value.
-        name: The field; of `LISTED_NAMES`, short texts and addresses do not count.
+        name: The field; of `LISTED_NAMES`, short plain texts do not count.
     """
-    rows = _rows(_unpacked(value), MAX_LEVELS)
-    is_doubtful = fold(name) in {fold(one) for one in LISTED_NAMES}
+    value = _unpacked(value)
+    rows = _rows(value, MAX_LEVELS)
+    plain = isinstance(value, str) or (is_list(value) and any(isinstance(v, str) for v in value))
+    is_doubtful = plain and fold(name) in {fold(one) for one in LISTED_NAMES}
     texts = (row.get("text") if is_object(row) else row for row in rows or ())
     named = [text for text in texts if isinstance(text, str) and text.strip()]
     if is_doubtful:
@@ -152,8 +154,8 @@ def source_row(part: object) -> object:
     if text is None:
         return _named_text(part) or part
     row: dict[str, object] = {"id": _id_of(part), "text": text}
-    title = _scalar(part, TITLE_NAMES)
-    row["title"] = "" if title is None or title == text else title
+    title = _title_of(part, MAX_LEVELS)
+    row["title"] = "" if title == text else title
     known = {used, _key_of(part, SOURCE_ID_NAMES), _key_of(part, TITLE_NAMES), "metadata"}
     return row | {key: kept for key, kept in part.items() if key not in known and key not in row}
 
@@ -212,6 +214,16 @@ def _id_of(part: dict[str, object]) -> object:
         if own is not None:
             break
     return own
+
+
+def _title_of(part: dict[str, object], levels: int) -> str:
+    """Return a source's title: its own, or that of its metadata or of the object within it."""
+    own = _scalar(part, TITLE_NAMES)
+    if isinstance(own, str):
+        return str(own)
+    objects = (part.get(name) for name in ("metadata", *INNER_NAMES)) if levels else ()
+    titles = (_title_of(one, levels - 1) for one in objects if is_object(one))
+    return next(filter(None, titles), "")
 
 
 def _scalar(part: Mapping[str, object], names: tuple[str, ...]) -> object:

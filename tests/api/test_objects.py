@@ -25,8 +25,8 @@ CHUNKS = [
     LangChainDocument(page_content="w"),
 ]
 SOURCES = (
-    Document(id="a.pdf", text="x", title="T"),
-    Document(id="a.pdf#2", text="y"),
+    Document(id="a.pdf", text="x", title="T", part_of="a.pdf"),
+    Document(id="a.pdf#2", text="y", part_of="a.pdf"),
     Document(id="7", text="z"),
     Document(id="4", text="w"),
 )
