@@ -19,6 +19,7 @@ from ragassay.formats.field_names import (
     SOURCE_NAMES,
     TEXT_NAMES,
     TITLE_NAMES,
+    find_all,
     find_name,
     fold,
     has_value,
@@ -147,7 +148,7 @@ def source_row(part: object) -> object:
     """Return one source as an object with `text`; what has none is returned as it is."""
     if isinstance(part, str):
         return {"text": str(part)}
-    if not is_object(part):
+    if not is_object(part) or _is_ours(part):
         return part
     part = nested_fields(part, INNER_NAMES)
     text, used = _text_of(part, MAX_LEVELS)
@@ -156,8 +157,15 @@ def source_row(part: object) -> object:
     row: dict[str, object] = {"id": _id_of(part), "text": text}
     title = _title_of(part, MAX_LEVELS)
     row["title"] = "" if title == text else title
-    known = {used, _key_of(part, SOURCE_ID_NAMES), _key_of(part, TITLE_NAMES), "metadata"}
+    named = (find_name(part, SOURCE_ID_NAMES), find_name(part, TITLE_NAMES))
+    known = {used, "metadata", *named}
     return row | {key: kept for key, kept in part.items() if key not in known and key not in row}
+
+
+def _is_ours(part: Mapping[str, object]) -> bool:
+    """Return whether a source has the names of our own format, and needs no looking up."""
+    has_texts = isinstance(part.get("text"), str) and isinstance(part.get("title"), str)
+    return has_texts and part.get("id") is not None
 
 
 def _named_text(part: dict[str, object]) -> dict[str, object] | None:
@@ -171,9 +179,8 @@ def _named_text(part: dict[str, object]) -> dict[str, object] | None:
 
 def _text_of(part: dict[str, object], levels: int) -> tuple[str | None, str]:
     """Return the text of a source and the key that it was in."""
-    for name in TEXT_NAMES:
-        key = _key_of(part, (name,))
-        text = _joined(part[key]) if key else None
+    for key in find_all(part, TEXT_NAMES):
+        text = _joined(part[key])
         if text is not None:
             return text, key
     for name in INNER_NAMES if levels else ():
@@ -227,16 +234,12 @@ def _title_of(part: dict[str, object], levels: int) -> str:
 
 
 def _scalar(part: Mapping[str, object], names: tuple[str, ...]) -> object:
-    for name in names:
-        key = _key_of(part, (name,))
-        value = part[key] if key else None
-        if isinstance(value, str | int | float) and not isinstance(value, bool) and value != "":
+    """Return the first plain value under one of the names."""
+    for key in find_all(part, names):
+        value = part[key]
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
             return value
     return None
-
-
-def _key_of(part: Mapping[str, object], names: tuple[str, ...]) -> str:
-    return find_name(part, names) or ""
 
 
 def _object_rows(value: dict[str, object], levels: int) -> list[object] | None:
