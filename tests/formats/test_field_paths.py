@@ -89,6 +89,19 @@ def test_fields_are_read_from_paths(row, text, write):
         assert [source.text for source in record.sources] == ["t"]
 
 
+def test_messages_and_blocks_at_a_path_are_their_text():
+    messages = [
+        {"role": "user", "content": "Q?"},
+        {"role": "assistant", "content": [{"type": "text", "text": "A."}]},
+        {"role": "user", "content": "Thanks."},
+    ]
+    row = {"call": {"messages": messages[:1]}, "told": {"messages": messages}}
+    for answer in ("told.messages", "told.messages.1.content"):
+        columns = {"question": "call.messages", "answer": answer}
+        (record,) = records_from_rows([row], columns=columns).records
+        assert (record.question, record.answer) == ("Q?", "A.")
+
+
 def test_cells_of_a_table_are_followed(write):
     path = write(
         b"inputs,outputs.answer",
