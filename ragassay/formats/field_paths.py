@@ -14,7 +14,7 @@ MAX_PARTS = 20
 
 _MOST_VALUES = 1_000
 _INDEX = re.compile(r"-?\d{1,9}")
-_BRACKETS = re.compile(r"\[\s*(?P<index>-?\d{1,9}|\*?)\s*\]")
+_BRACKETS = re.compile(r"\[(?P<index>-?\d{1,9}|\*?)\]")
 
 
 def path_parts(path: str) -> list[str]:
