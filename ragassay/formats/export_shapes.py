@@ -61,7 +61,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Spans:
-    """How the rows of a trace belong together.
+    """Paths by which the rows of a trace are put together.
 
     Attributes:
         trace: Paths of the trace's id.
