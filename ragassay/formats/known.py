@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
+from ragassay.formats.export_shapes import export_format
 from ragassay.formats.items import Item
 from ragassay.formats.medaesqa import (
     EXTRACTED_ANSWERS,
@@ -24,7 +25,7 @@ from ragassay.formats.nuggetizer_assigned import (
 from ragassay.formats.problems import Problem
 from ragassay.formats.pubmedqa import PUBMEDQA, read_pubmedqa
 from ragassay.formats.ragas import RAGAS, read_ragas
-from ragassay.formats.ragassay_jsonl import RAGASSAY, read_ragassay
+from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY, read_ragassay
 from ragassay.formats.ragchecker import (
     RAGCHECKER,
     RAGCHECKER_PAIRS,
@@ -102,3 +103,11 @@ FORMATS: tuple[Format, ...] = (
     *(form for form, _ in ON_TOPICS),
     YESCIEVAL,
 )
+
+
+def named_format(item: Item) -> Format | None:
+    """Return the format of an object in none of `FORMATS`: an export's, or named fields."""
+    export = export_format(item.fields)
+    if export is not None:
+        return export
+    return NAMED_FIELDS if NAMED_FIELDS.is_named(item.fields) else None
