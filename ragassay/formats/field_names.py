@@ -91,6 +91,7 @@ SOURCE_ID_NAMES = (
     *("pmcid", "doi", "_id", "source_id", "uuid", "source", "url", "uri", "link", "href"),
     *("file_path", "file_name", "file", "chunk_id", "node_id", "id_"),
 )
+URL_NAMES = ("url", "uri", "link", "href", "source", "source_url", "source_uri")
 TITLE_NAMES = ("title", "document_title", "doc_title", "article_title", "headline", "name")
 
 PASSAGE_ID_NAMES = ("passage_id", "chunk_id", "doc_id", "docid", "document_id", "pmid", "source_id")

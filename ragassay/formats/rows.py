@@ -76,11 +76,16 @@ class SourceRow(Row):
     text: str = Field(validation_alias=AliasChoices("text", "abstract", "contents"))
     title: str = ""
     part_of: str = ""
+    url: str = ""
 
     def to_document(self, position: int) -> Document:
         """Return the document; without an id, its 1-based position becomes its id."""
         return Document(
-            id=self.id or str(position), text=self.text, title=self.title, part_of=self.part_of
+            id=self.id or str(position),
+            text=self.text,
+            title=self.title,
+            part_of=self.part_of,
+            url=self.url,
         )
 
 

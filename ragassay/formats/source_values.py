@@ -19,6 +19,7 @@ from ragassay.formats.field_names import (
     SOURCE_NAMES,
     TEXT_NAMES,
     TITLE_NAMES,
+    URL_NAMES,
     find_all,
     find_name,
     fold,
@@ -39,6 +40,7 @@ _BLOB_WORDS = 40
 
 _WRAPPERS = (*SOURCE_NAMES, "data", "items", "value", "values", "list", "contents", "texts")
 _ADDRESS = re.compile(r"(https?://|www\.|/|10\.\d{4,9}/)?[^\s]{1,2000}")
+_WEB = re.compile(r"https?://|www\.", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _NO_SOURCES = frozenset(map(fold, NO_SOURCE_NAMES))
 _METADATA_IDS = ("id", "pmid", "doi", "source", *SOURCE_ID_NAMES)
@@ -157,6 +159,7 @@ def source_row(part: object) -> object:
     row: dict[str, object] = {"id": _id_of(part), "text": text}
     title = _title_of(part, MAX_LEVELS)
     row["title"] = "" if title == text else title
+    row["url"] = _url_of(part)
     named = (find_name(part, SOURCE_ID_NAMES), find_name(part, TITLE_NAMES))
     known = {used, "metadata", *named}
     return row | {key: kept for key, kept in part.items() if key not in known and key not in row}
@@ -231,6 +234,13 @@ def _title_of(part: dict[str, object], levels: int) -> str:
     objects = (part.get(name) for name in ("metadata", *INNER_NAMES)) if levels else ()
     titles = (_title_of(one, levels - 1) for one in objects if is_object(one))
     return next(filter(None, titles), "")
+
+
+def _url_of(part: dict[str, object]) -> str:
+    """Return a source's address, or that in its metadata."""
+    about = part.get("metadata")
+    values = (_scalar(one, URL_NAMES) for one in (part, about) if is_object(one))
+    return next((str(v) for v in values if isinstance(v, str) and _WEB.match(v)), "")
 
 
 def _scalar(part: Mapping[str, object], names: tuple[str, ...]) -> object:
