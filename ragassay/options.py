@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     One = Record | Sample | TestCase
     Rows = One | Iterable[Row] | TestCases | Mapping[str, Sequence[object]]
     Answers = str | Path | Rows | pd.DataFrame | Table
-    AnswerLike = str | Response
+    AnswerLike = str | Response | Mapping[str, Any] | Reply
     SourceLike = str | Document | Mapping[str, str] | LangChainDocument | Node
     CorpusLike = str | Path | Literature | BaseRetriever | Iterable[SourceLike]
     NuggetsLike = str | Path | Iterable[str | Nugget | Mapping[str, str]]

@@ -24,13 +24,14 @@ from ragassay.formats.nuggetizer_assigned import (
 from ragassay.formats.problems import Problem
 from ragassay.formats.pubmedqa import PUBMEDQA, read_pubmedqa
 from ragassay.formats.ragas import RAGAS, read_ragas
-from ragassay.formats.ragassay_jsonl import RAGASSAY, read_ragassay
+from ragassay.formats.ragassay_jsonl import RAGASSAY
 from ragassay.formats.ragchecker import (
     RAGCHECKER,
     RAGCHECKER_PAIRS,
     read_pair,
     read_ragchecker,
 )
+from ragassay.formats.replies.rows import REPLY, read_answer
 from ragassay.formats.sniff import Format
 from ragassay.formats.summeval import (
     SUMMEVAL,
@@ -61,7 +62,7 @@ Outcome = Record | Problem
 Mapper = Callable[[Item], Outcome | Sequence[Outcome]]
 
 SELF_CONTAINED: tuple[tuple[Format, Mapper], ...] = (
-    (RAGASSAY, read_ragassay),
+    (RAGASSAY, read_answer),
     (RAGAS, read_ragas),
     (DEEPEVAL, read_deepeval),
     (RAGCHECKER, read_ragchecker),
@@ -78,6 +79,7 @@ SELF_CONTAINED: tuple[tuple[Format, Mapper], ...] = (
     (RAGCHECKER_PAIRS, read_pair),
     (USR, read_usr),
     (USR_MEANS, read_usr_means),
+    (REPLY, read_answer),
 )
 TopicMapper = Callable[[Item, Mapping[str, str]], Outcome | Sequence[Outcome]]
 

@@ -30,7 +30,7 @@ from ragassay.formats.rows import (
     passages_of,
 )
 from ragassay.formats.sniff import Format
-from ragassay.records import Document, Record, SentenceInput
+from ragassay.records import CitedSpan, Document, Record, SentenceInput, Turn
 
 _TEXT_BRANCH, _LIST_BRANCH = "<text>", "<sentences>"
 
@@ -69,6 +69,9 @@ class RecordRow(Row):
     date: str | None = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
     rubrics: list[str] = Field(default_factory=list[str])
     metadata: dict[str, object] = Field(default_factory=dict)
+    citations: list[CitedSpan] = Field(default_factory=list[CitedSpan])
+    turns: list[Turn] = Field(default_factory=list[Turn])
+    unread: list[str] = Field(default_factory=list[str])
 
 
 RAGASSAY = Format(
@@ -102,6 +105,9 @@ def read_ragassay(item: Item) -> Record | Problem:
         date=row.date,
         rubrics=tuple(row.rubrics),
         metadata=given | kept_fields(row),
+        citations=tuple(row.citations),
+        turns=tuple(row.turns),
+        unread=tuple(row.unread),
     )
 
 

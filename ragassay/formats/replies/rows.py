@@ -1,0 +1,63 @@
+"""Read rows of answers whose answer is a provider's reply, or that are one beside a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragassay.formats.items import Item
+from ragassay.formats.problems import Problem
+from ragassay.formats.ragassay_jsonl import read_ragassay
+from ragassay.formats.replies.builder import StructuredReply
+from ragassay.formats.replies.reading import add_reply, find_shape, read_structured_reply
+from ragassay.formats.shapes import is_list, is_object
+from ragassay.formats.sniff import Format
+from ragassay.records import Record
+
+ANSWER_FIELDS = ("answer", "response", "reply", "output", "result", "completion", "generation")
+"""Fields of a row that may hold a reply."""
+
+REPLY = Format(
+    name="provider-reply",
+    required=(
+        ("question", "query", "prompt", "input"),
+        ("choices", "candidates", "content", "message", "reply", "response", "output"),
+    ),
+    fields=frozenset({"question", "choices", "candidates", "content", "message", "reply"}),
+    leading="choices",
+    keys="question, and a provider's reply: choices, candidates, output, content, message or "
+    "response",
+)
+
+
+def read_answer(item: Item) -> Record | Problem | Sequence[Record | Problem]:
+    """Turn a row into a record, where its answer may be a reply that cites by structure.
+
+    Citations that could not be read are problems beside the record.
+    """
+    fields = item.fields
+    name = next((one for one in ANSWER_FIELDS if is_object(p := fields.get(one)) or is_list(p)), "")
+    reply = read_structured_reply(fields[name]) if name else None
+    if reply is not None:
+        rest = {key: value for key, value in fields.items() if key != name}
+        return _read_with(item, rest, reply, name)
+    shape = find_shape(fields)
+    reply = read_structured_reply(fields) if shape is not None else None
+    if shape is None or reply is None:
+        return read_ragassay(item)
+    rest = {key: value for key, value in fields.items() if key not in shape.fields}
+    return _read_with(item, rest, reply, shape.fields[0])
+
+
+def _read_with(
+    item: Item, fields: dict[str, object], reply: StructuredReply, name: str
+) -> Record | Problem | Sequence[Record | Problem]:
+    if "question" not in fields:
+        asked = next((key for key in REPLY.required[0] if isinstance(fields.get(key), str)), "")
+        fields = fields | {"question": fields.pop(asked)} if asked else fields
+    record = read_ragassay(replace(item, fields=fields | {"answer": reply.text}))
+    if isinstance(record, Problem):
+        return record
+    expected = "citations that name a source, and offsets inside the text"
+    problems = [Problem(name, problem, expected) for problem in reply.problems]
+    return [add_reply(record, reply), *problems]
