@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
+from ragassay.formats.conversations import CONVERSATION, read_conversation
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
 from ragassay.formats.items import Item
 from ragassay.formats.medaesqa import (
@@ -80,6 +81,7 @@ SELF_CONTAINED: tuple[tuple[Format, Mapper], ...] = (
     (USR, read_usr),
     (USR_MEANS, read_usr_means),
     (REPLY, read_answer),
+    (CONVERSATION, read_conversation),
 )
 TopicMapper = Callable[[Item, Mapping[str, str]], Outcome | Sequence[Outcome]]
 

@@ -1,4 +1,6 @@
-"""Read and write ragas' single-turn samples (ragas 0.2 and later): JSON lines, an array, a table.
+"""Read and write ragas' samples (ragas 0.2 and later): JSON lines, an array, a table.
+
+Samples of several turns are read as `conversations` says, and not written.
 
 `reference_contexts`, `reference_context_ids` and `rubrics` have no place in a record and are
 kept in its metadata as JSON, like every unknown field.
@@ -6,11 +8,14 @@ kept in its metadata as JSON, like every unknown field.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
+from ragassay.formats.conversations import read_conversation
 from ragassay.formats.items import Item
 from ragassay.formats.output import JsonRow, marked_text, restored
-from ragassay.formats.problems import Problem, found, validate
+from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import IdText, Row, as_text, distinct_ids, kept_fields
 from ragassay.formats.shapes import is_list
 from ragassay.formats.sniff import Format
@@ -43,12 +48,15 @@ RAGAS = Format(
 )
 
 
-def read_ragas(item: Item) -> Record | Problem:
-    """Turn a sample into a record."""
-    turns = item.fields.get("user_input")
-    if is_list(turns):
-        text = f"found {found(turns)} messages: a conversation of several turns"
-        return Problem("user_input", text, "one question as text: single-turn samples only")
+def read_ragas(item: Item) -> Record | Problem | Sequence[Record | Problem]:
+    """Turn a sample, of one turn or of several, into a record."""
+    if is_list(item.fields.get("user_input")):
+        return read_conversation(item)
+    return read_sample(item)
+
+
+def read_sample(item: Item) -> Record | Problem:
+    """Turn a sample of one turn into a record."""
     row = validate(SampleRow, item.fields)
     if isinstance(row, Problem):
         return row

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ragassay.formats.conversations import read_history
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem
 from ragassay.formats.ragassay_jsonl import read_ragassay
@@ -16,6 +17,9 @@ from ragassay.records import Record
 
 ANSWER_FIELDS = ("answer", "response", "reply", "output", "result", "completion", "generation")
 """Fields of a row that may hold a reply."""
+
+HISTORY_FIELDS = ("chat_history", "history", "conversation_history", "previous_messages")
+"""Fields of a row that may hold the turns in front of its question."""
 
 REPLY = Format(
     name="provider-reply",
@@ -33,8 +37,22 @@ REPLY = Format(
 def read_answer(item: Item) -> Record | Problem | Sequence[Record | Problem]:
     """Turn a row into a record, where its answer may be a reply that cites by structure.
 
-    Citations that could not be read are problems beside the record.
+    Citations that could not be read are problems beside the record. A chat history becomes turns.
     """
+    name = next((one for one in HISTORY_FIELDS if is_list(item.fields.get(one))), "")
+    turns = read_history(item.fields[name]) if name else None
+    if turns is None:
+        return _read_answer(item)
+    fields = {key: value for key, value in item.fields.items() if key != name}
+    made = _read_answer(replace(item, fields=fields))
+    outcomes = [made] if isinstance(made, Record | Problem) else made
+    return [
+        one.model_copy(update={"turns": turns}) if isinstance(one, Record) else one
+        for one in outcomes
+    ]
+
+
+def _read_answer(item: Item) -> Record | Problem | Sequence[Record | Problem]:
     fields = item.fields
     name = next((one for one in ANSWER_FIELDS if is_object(p := fields.get(one)) or is_list(p)), "")
     reply = read_structured_reply(fields[name]) if name else None
