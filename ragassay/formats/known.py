@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
 from ragassay.formats.conversations import CONVERSATION, read_conversation
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
+from ragassay.formats.expertqa import EXPERTQA, read_expertqa
 from ragassay.formats.items import Item
 from ragassay.formats.medaesqa import (
     EXTRACTED_ANSWERS,
@@ -48,6 +49,7 @@ from ragassay.formats.trec.biogen_2025 import (
     read_biogen_2025_b,
 )
 from ragassay.formats.trec.rag import RAG_2024, RAG_2025, read_rag_2024, read_rag_2025
+from ragassay.formats.trec.reports import REPORT, read_report
 from ragassay.formats.usr import USR, USR_MEANS, read_usr, read_usr_means
 from ragassay.formats.workbench.responses import RESPONSES, read_response
 from ragassay.formats.yescieval import YESCIEVAL
@@ -82,6 +84,7 @@ SELF_CONTAINED: tuple[tuple[Format, Mapper], ...] = (
     (USR_MEANS, read_usr_means),
     (REPLY, read_answer),
     (CONVERSATION, read_conversation),
+    (EXPERTQA, read_expertqa),
 )
 TopicMapper = Callable[[Item, Mapping[str, str]], Outcome | Sequence[Outcome]]
 
@@ -95,6 +98,7 @@ ON_TOPICS: tuple[tuple[Format, TopicMapper], ...] = (
     (BIOGEN_A, read_biogen_2025_a),
     (BIOGEN_B, read_biogen_2025_b),
     (RESPONSES, read_response),
+    (REPORT, read_report),
 )
 """Formats whose questions may be in a file of topics."""
 
