@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from pydantic import Field
+
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, found, validate
 from ragassay.formats.rows import Row, as_text, kept_fields
@@ -28,8 +30,8 @@ class AnswerRow(Row):
     """A system's answer."""
 
     answer_string: str
-    attribution: list[object] = []
-    claims: list[dict[str, object]] = []
+    attribution: list[object] = Field(default_factory=list)
+    claims: list[dict[str, object]] = Field(default_factory=list)
 
 
 class QuestionRow(Row):
@@ -37,7 +39,7 @@ class QuestionRow(Row):
 
     question: str
     annotator_id: str = ""
-    metadata: dict[str, object] = {}
+    metadata: dict[str, object] = Field(default_factory=dict)
     answers: dict[str, object]
 
 

@@ -33,7 +33,7 @@ from ragassay.formats.ragchecker import (
     read_pair,
     read_ragchecker,
 )
-from ragassay.formats.replies.rows import REPLY, read_answer
+from ragassay.formats.replies.rows import REPLY, REPLY_TO_QUERY, read_answer
 from ragassay.formats.sniff import Format
 from ragassay.formats.summeval import (
     SUMMEVAL,
@@ -83,6 +83,7 @@ SELF_CONTAINED: tuple[tuple[Format, Mapper], ...] = (
     (USR, read_usr),
     (USR_MEANS, read_usr_means),
     (REPLY, read_answer),
+    (REPLY_TO_QUERY, read_answer),
     (CONVERSATION, read_conversation),
     (EXPERTQA, read_expertqa),
 )

@@ -89,12 +89,13 @@ def correlation_sheet(rows: Sequence[tuple[str, RankCorrelation]]) -> Sheet:
         *score_columns("kendall", "Kendall", "Systems", "Left out"),
         *score_columns("tau_ap", "AP correlation"),
     )
+    no_cells = (None,) * len(score_columns("tau_ap", ""))
     cells = tuple(
         (
             name,
             *score_cells(found.spearman),
             *score_cells(found.kendall),
-            *(score_cells(found.tau_ap) if found.tau_ap else (None,) * len(score_cells(found.kendall))),
+            *(score_cells(found.tau_ap) if found.tau_ap else no_cells),
         )
         for name, found in rows
     )

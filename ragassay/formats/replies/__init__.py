@@ -1,4 +1,4 @@
-"""Replies of providers and frameworks that cite by structure: a reply in, text and citations out."""
+"""Replies of providers and frameworks that cite by structure, read as text and citations."""
 
 from ragassay.formats.replies.builder import StructuredReply
 from ragassay.formats.replies.reading import (

@@ -240,6 +240,4 @@ class ReplyBuilder:
         )
         numbered = zip(ids, self._sources, strict=True)
         positions = {name: one.position for name, one in numbered if one.position is not None}
-        return StructuredReply(
-            self.text, tuple(spans), documents, positions, tuple(self._problems)
-        )
+        return StructuredReply(self.text, tuple(spans), documents, positions, tuple(self._problems))

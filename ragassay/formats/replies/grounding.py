@@ -24,7 +24,9 @@ def read_grounding(grounding: Fields, parts: list[Block], reply: ReplyBuilder) -
         parts: The texts of the content's parts.
         reply: Takes the sources.
     """
-    sources = [_add_chunk(chunk, reply) for chunk in each_object(get(grounding, "grounding_chunks"))]
+    sources = [
+        _add_chunk(chunk, reply) for chunk in each_object(get(grounding, "grounding_chunks"))
+    ]
     for support in each_object(get(grounding, "grounding_supports")):
         numbers = get_list(support, "grounding_chunk_indices")
         known = [sources[n] for n in numbers if isinstance(n, int) and 0 <= n < len(sources)]

@@ -1,4 +1,4 @@
-"""Read chat messages as providers and frameworks return them, with the citations beside the text."""
+"""Read chat messages as providers and frameworks return them, with their citations."""
 
 from __future__ import annotations
 

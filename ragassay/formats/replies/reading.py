@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragassay.formats.replies.builder import ReplyBuilder, StructuredReply
 from ragassay.formats.replies.blocks import read_content
+from ragassay.formats.replies.builder import ReplyBuilder, StructuredReply
 from ragassay.formats.replies.shapes import SHAPES, ReplyShape
 from ragassay.formats.replies.values import as_plain, get_text
 from ragassay.formats.rows import distinct_ids
@@ -85,9 +85,7 @@ def add_reply(record: Record, reply: StructuredReply) -> Record:
     )
 
 
-def _own_id(
-    source: Document, own: Sequence[Document], positions: Mapping[str, int]
-) -> str | None:
+def _own_id(source: Document, own: Sequence[Document], positions: Mapping[str, int]) -> str | None:
     """Return the id of the record's source that a reply's source is; None for another one."""
     if any(one.id == source.id for one in own):
         return source.id

@@ -18,20 +18,29 @@ from ragassay.records import Record
 ANSWER_FIELDS = ("answer", "response", "reply", "output", "result", "completion", "generation")
 """Fields of a row that may hold a reply."""
 
+_ASKED = ("query", "prompt", "input")
 HISTORY_FIELDS = ("chat_history", "history", "conversation_history", "previous_messages")
 """Fields of a row that may hold the turns in front of its question."""
 
+_SHAPED = ("choices", "candidates", "message", "content")
+"""Fields that make a row a provider's reply."""
+
 REPLY = Format(
     name="provider-reply",
-    required=(
-        ("question", "query", "prompt", "input"),
-        ("choices", "candidates", "content", "message", "reply", "response", "output"),
-    ),
-    fields=frozenset({"question", "choices", "candidates", "content", "message", "reply"}),
+    required=(("question",), (*_SHAPED, "reply", "response", "output")),
+    fields=frozenset({"question", "reply", *_SHAPED}),
     leading="choices",
     keys="question, and a provider's reply: choices, candidates, output, content, message or "
     "response",
 )
+REPLY_TO_QUERY = Format(
+    name="provider-reply",
+    required=(_ASKED, _SHAPED),
+    fields=frozenset({*_ASKED, *_SHAPED}),
+    leading="choices",
+    keys="query, and a provider's reply: choices, candidates, content or message",
+)
+"""The same with other names for the question, where only a reply can be meant."""
 
 
 def read_answer(item: Item) -> Record | Problem | Sequence[Record | Problem]:
@@ -71,7 +80,7 @@ def _read_with(
     item: Item, fields: dict[str, object], reply: StructuredReply, name: str
 ) -> Record | Problem | Sequence[Record | Problem]:
     if "question" not in fields:
-        asked = next((key for key in REPLY.required[0] if isinstance(fields.get(key), str)), "")
+        asked = next((key for key in _ASKED if isinstance(fields.get(key), str)), "")
         fields = fields | {"question": fields.pop(asked)} if asked else fields
     record = read_ragassay(replace(item, fields=fields | {"answer": reply.text}))
     if isinstance(record, Problem):

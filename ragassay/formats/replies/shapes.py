@@ -46,6 +46,11 @@ class ReplyShape:
     example: str
 
 
+def _each_has(name: str, inner: str) -> Callable[[Fields], bool]:
+    """Return a check for a list of which an object has an object in it."""
+    return lambda fields: any(get_fields(one, inner) for one in each_object(get(fields, name)))
+
+
 def _first(values: list[Any], what: str, reply: ReplyBuilder) -> Fields:
     if len(values) > 1:
         reply.report(f"only the first of {len(values)} {what} is read")
@@ -155,7 +160,7 @@ def _read_nodes(fields: Fields, reply: ReplyBuilder) -> None:
 SHAPES: tuple[ReplyShape, ...] = (
     ReplyShape(
         "chat completions (OpenAI, Azure on your data, Perplexity, OpenRouter, Mistral, LiteLLM)",
-        lambda fields: any(get_fields(one, "message") for one in each_object(get(fields, "choices"))),
+        _each_has("choices", "message"),
         _read_choices,
         ("choices", "citations", "search_results"),
         '{"choices": [{"message": {"role": "assistant", "content": "It fell (a.org).", '
@@ -192,7 +197,7 @@ SHAPES: tuple[ReplyShape, ...] = (
     ),
     ReplyShape(
         "generate content (Gemini)",
-        lambda fields: any(get_fields(one, "content") for one in each_object(get(fields, "candidates"))),
+        _each_has("candidates", "content"),
         _read_candidates,
         ("candidates",),
         '{"candidates": [{"content": {"parts": [{"text": "It fell."}]}, "groundingMetadata": '

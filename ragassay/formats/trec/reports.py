@@ -23,6 +23,8 @@ from ragassay.formats.sniff import Format
 from ragassay.formats.trec.references import ReferenceOrId, kept_references, question_of, resolve
 from ragassay.records import Document, Record, SentenceInput
 
+_TOPIC_IDS = ("topic_id", "narrative_id", "request_id")
+
 
 def _by_confidence(value: object) -> object:
     """Return ids with a confidence as a list, the highest first."""
@@ -57,7 +59,7 @@ class ReportMetadataRow(Row):
 
     team_id: IdText
     run_id: IdText
-    topic_id: IdText = Field(validation_alias=AliasChoices("topic_id", "narrative_id", "request_id"))
+    topic_id: IdText = Field(validation_alias=AliasChoices(*_TOPIC_IDS))
     narrative: str | None = None
 
 
@@ -73,7 +75,7 @@ class ReportRow(Row):
 REPORT = Format(
     name="trec-report",
     required=(
-        ("metadata.topic_id", "metadata.narrative_id", "metadata.request_id"),
+        tuple(f"metadata.{name}" for name in _TOPIC_IDS),
         ("responses", "answer"),
         (
             *("documents", "references", "is_ragtime", "ranking", "metadata.request_id"),
