@@ -11,7 +11,7 @@ from ragassay.formats.replies.builder import ReplyBuilder, StructuredReply
 from ragassay.formats.replies.shapes import SHAPES, ReplyShape
 from ragassay.formats.replies.values import as_plain, get_text
 from ragassay.formats.rows import distinct_ids
-from ragassay.formats.shapes import is_list, is_mapping
+from ragassay.formats.shapes import is_list, is_mapping, is_object
 from ragassay.records import CitedSpan, Document, Record
 
 UNREAD_CITATIONS = "unread_citations"
@@ -49,7 +49,7 @@ def read_structured_reply(reply: object) -> StructuredReply | None:
         if not is_content or not read_content(plain, builder):
             return None
         return builder.build()
-    shape = find_shape(plain) if is_mapping(plain) else None
+    shape = find_shape(plain) if is_object(plain) else None
     if shape is None:
         return None
     shape.read(plain, builder)
