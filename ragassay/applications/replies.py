@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import ValidationError
-
 from ragassay.errors import InputError
-from ragassay.formats.objects import response_parts, source_objects
+from ragassay.formats.field_names import ANSWER_NAMES, find_name
+from ragassay.formats.named_fields import find_sources
+from ragassay.formats.objects import plain_value, response_parts
+from ragassay.formats.problems import Problem
+from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.replies import (
     StructuredReply,
     add_reply,
@@ -17,16 +19,10 @@ from ragassay.formats.replies import (
     read_structured_reply,
 )
 from ragassay.formats.replies.values import as_plain, get_fields, get_number
-from ragassay.formats.rows import SourceRow, distinct_ids, text_as_object
 from ragassay.records import CitedSpan, Document, Record, SentenceInput
 
-ANSWER_KEYS = ("answer", "response", "output", "result")
-SOURCE_KEYS = (
-    *("sources", "source_documents", "documents", "retrieved_contexts", "contexts", "context"),
-    *("passages", "citations"),
-)
 ACCEPTED = (
-    "text, a dictionary with an answer (answer, response, output, result) or messages, a message "
+    "text, a dictionary with an answer (answer, response, output, ...) or messages, a message "
     "of LangChain, a response of LlamaIndex, a reply of a provider (OpenAI, Anthropic, Cohere, "
     "Gemini, ...), or a Record; `parse=` turns anything else into these"
 )
@@ -63,7 +59,7 @@ def read_reply(reply: Any) -> Answered:
     """Return the answer of a reply.
 
     Args:
-        reply: See `ACCEPTED`. A dictionary may also have sources (`SOURCE_KEYS`), `cost_usd`,
+        reply: See `ACCEPTED`. A dictionary may also have sources (`SOURCE_NAMES`), `cost_usd`,
             `n_prompt_tokens` and `n_completion_tokens`, or a `usage` as OpenAI's.
 
     Raises:
@@ -101,7 +97,8 @@ def _from_structured(reply: StructuredReply, fields: Any) -> Answered:
 
 
 def _from_mapping(reply: Mapping[Any, Any]) -> Answered:
-    value = next((reply[key] for key in ANSWER_KEYS if reply.get(key) is not None), None)
+    name = find_name(reply, ANSWER_NAMES)
+    value = reply[name] if name is not None else None
     found: Any = reply.get("messages") or ()
     if value is None and found:
         value = found[-1]
@@ -111,7 +108,9 @@ def _from_mapping(reply: Mapping[Any, Any]) -> Answered:
         keys = ", ".join(map(str, reply)) or "nothing"
         raise InputError(f"the application returned a dictionary of {keys}: expected {ACCEPTED}")
     inner = read_reply(value)
-    given = next((reply[key] for key in SOURCE_KEYS if reply.get(key)), None)
+    others = {str(key): plain_value(part) for key, part in reply.items() if key != name}
+    source = find_sources(others)
+    given = None if source is None else others[source]
     own = _sources(_artifacts(found) if given is None else given)
     if own:
         inner = _with_sources(inner, own)
@@ -162,23 +161,12 @@ def _artifacts(messages: Sequence[Any]) -> list[Any]:
 
 def _sources(given: Any) -> tuple[Document, ...]:
     """Return sources as documents, ids distinct; those without an id are numbered."""
-    listed = [given] if isinstance(given, str | Mapping) else list(given)
-    try:
-        found = [
-            one if isinstance(one, Document) else _document(one, n)
-            for n, one in enumerate(source_objects(listed), 1)
-        ]
-    except ValidationError as error:
+    if given is None:
+        return ()
+    found = read_sources(plain_value(given))
+    if isinstance(found, Problem):
         raise InputError(
-            "a source of the application cannot be read: expected texts, dictionaries with a "
-            "text, or documents"
-        ) from error
-    names = distinct_ids([document.id for document in found])
-    return tuple(
-        document.model_copy(update={"id": name})
-        for document, name in zip(found, names, strict=True)
-    )
-
-
-def _document(source: Any, n: int) -> Document:
-    return SourceRow.model_validate(text_as_object(source)).to_document(n)
+            f"a source of the application cannot be read: {found.field}: {found.text}; expected "
+            "texts, dictionaries with a text, or documents"
+        )
+    return found

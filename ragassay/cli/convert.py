@@ -56,6 +56,10 @@ def convert(
         str | None,
         typer.Option(help="Team of the systems, where their names are not TEAM/RUN already."),
     ] = None,
+    keep_empty: Annotated[
+        bool,
+        typer.Option("--keep-empty", help="Keep answers without a text, which are else rejected."),
+    ] = False,
     **options: Any,
 ) -> None:
     """Convert answers from any known format into another one.
@@ -65,7 +69,9 @@ def convert(
     or assignments, the Rubric workbench's paragraphs, or YESciEval; the format is recognised by the
     content. Formats of sentences get a plain answer cut into sentences.
 
-    Fields that the new format lacks are left out and reported.
+    Fields that the new format lacks are left out and reported. Where fields have other names than
+    ours, which was read as what is reported. An empty answer is rejected, as `ragassay evaluate`
+    does, unless questions are what is written (nuggetizer-create) or --keep-empty is given.
 
     For example:
 
@@ -90,15 +96,24 @@ def convert(
         from ragassay.formats import read_records, write_answers
         from ragassay.formats.answered import require_records
         from ragassay.formats.column_map import column_map
-        from ragassay.formats.write import SENTENCE_FORMATS, WRITABLE_FORMATS
+        from ragassay.formats.input_notes import input_notes
+        from ragassay.formats.write import QUESTION_FORMATS, SENTENCE_FORMATS, WRITABLE_FORMATS
         from ragassay.reports.text import count_text
 
         if to not in WRITABLE_FORMATS:
             raise InputError(f"--to {to}: choose one of {', '.join(WRITABLE_FORMATS)}")
         columns = column_map(options.get("column_map"))
-        found = read_records(answers, questions=questions, nuggets=nuggets, columns=columns)
+        found = read_records(
+            answers,
+            questions=questions,
+            nuggets=nuggets,
+            columns=columns,
+            answered=not (keep_empty or to in QUESTION_FORMATS),
+        )
         require_records(found.records, found.rejections, str(answers))
         print_rejections(found.rejections)
+        for note in input_notes(found.fields, found.records):
+            typer.echo(note, err=True)
         records = _named(found.records, system, team)
         if to in SENTENCE_FORMATS:
             records = [_in_sentences(record) for record in records]

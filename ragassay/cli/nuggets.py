@@ -41,6 +41,12 @@ def create(
     ] = "documents",
     most: Annotated[int, typer.Option("--max", min=1, help="Most nuggets of a question.")] = 20,
     window: Annotated[int, typer.Option(min=1, help="Documents that are read at a time.")] = 10,
+    min_judgment: Annotated[
+        int,
+        typer.Option(
+            help="Leave out candidates of the nuggetizer's input that were judged below this grade."
+        ),
+    ] = 2,
     accept_all: Annotated[
         bool, typer.Option("--accept-all", help="Do not open an editor; take what was written.")
     ] = False,
@@ -77,6 +83,8 @@ def create(
     with errors_as_lines():
         from ragassay.cli.editor import edit_in_editor, require_terminal
         from ragassay.evaluators.toolbox import Toolbox
+        from ragassay.formats.nuggetizer import drop_judged_below
+        from ragassay.reports.text import count_text
         from ragassay.runs.evaluate import run_sync
         from ragassay.runs.nuggets import nugget_jobs, write_nuggets
         from ragassay.runs.progress import shown_progress
@@ -85,7 +93,12 @@ def create(
             require_terminal("--accept-all, or --review")
         job, settings = prepared_job(answers, options, options.get("limit"), answered=False)
         tools = Toolbox.of(settings, job.corpus)
-        jobs = nugget_jobs(job.records, source, tools, n_window=window, n_most=most)
+        records = [drop_judged_below(record, min_judgment) for record in job.records]
+        n_dropped = sum(len(a.sources) for a in job.records) - sum(len(b.sources) for b in records)
+        if n_dropped:
+            told = f"{count_text(n_dropped, 'candidate')} judged below {min_judgment} left out"
+            typer.echo(f"{told} (--min-judgment)", err=True)
+        jobs = nugget_jobs(records, source, tools, n_window=window, n_most=most)
         with shown_progress(len(jobs), not quiet, "writing nuggets") as listen:
             written = run_sync(
                 write_nuggets(

@@ -59,6 +59,8 @@ def print_run(
     console.print(headline(summary), style="bold", markup=False, highlight=False)
     if summary.application is not None:
         console.print(application_text(summary.application), markup=False, highlight=False)
+    for note in summary.notes:
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
     if summary.judged_nothing:
         console.print(where, markup=False, highlight=False, soft_wrap=True)
         return

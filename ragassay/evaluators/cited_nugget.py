@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.evaluators.base import CaseFile, Evaluator, Task, Words
+from ragassay.evaluators.cited_passages import sources_of
 from ragassay.evaluators.comparing import compare
 from ragassay.records import (
     DocumentFacts,
@@ -43,7 +44,8 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
 
     def subjects(self, file: CaseFile, tools: Toolbox) -> Mapping[str, EvidenceSpan]:
         """Return the passages of the cited documents, each once."""
-        return _windows(file, dict.fromkeys(c.passage.document for c in file.cited))
+        sources = (s for c in file.cited for s in sources_of(c.sentence, file.case, c.marker))
+        return _windows(file, dict.fromkeys(source.id for source in sources))
 
     async def ask(
         self, subject: EvidenceSpan, task: Task, file: CaseFile, tools: Toolbox
@@ -151,12 +153,14 @@ class CitedNuggetEvaluator(Evaluator[CitedNugget]):
                     nuggets.setdefault(nugget.sentence, []).append(nugget.text)
         if tools.settings.citation_evidence == "nugget-lists":
             nuggets = {sentence: ["\n".join(texts)] for sentence, texts in nuggets.items()}
-        pairs = dict.fromkeys((c.sentence, c.passage.document) for c in file.cited)
+        known: dict[tuple[int, str], tuple[str, ...]] = {}
+        for c in file.cited:
+            sources = sources_of(c.sentence, file.case, c.marker)
+            own = tuple(fact for source in sources for fact in facts.get(source.id, ()))
+            known[c.sentence, c.passage.document] = own
         return {
-            f"{sentence}/{document}/{text}": CitedNugget(
-                sentence, document, text, tuple(facts.get(document, ()))
-            )
-            for sentence, document in pairs
+            f"{sentence}/{document}/{text}": CitedNugget(sentence, document, text, own)
+            for (sentence, document), own in known.items()
             for text in nuggets.get(sentence, ())
         }
 

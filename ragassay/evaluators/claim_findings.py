@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ragassay.evaluators.cited_passages import sources_of
 from ragassay.metrics.risk import bound_of
 from ragassay.records import (
     CitationVerdict,
@@ -109,9 +110,8 @@ def evidence_findings(outcome: Outcome) -> list[Finding]:
     against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
     for one in evidence:
         weight = weight_of(one, outcome.tools)
-        citations = outcome.file.case.sentences[one.sentence - 1].citations
         # What a citation says of the same document is not said twice.
-        is_cited = _document(one) in {citation.document for citation in citations}
+        is_cited = _document(one) in {s.id for s in sources_of(one.sentence, outcome.file.case)}
         if weight and not ("citations" in outcome.parts and is_cited):
             weight = weight if is_cited else weight.beside_others
             against.setdefault(one.sentence, []).append((weight, one))

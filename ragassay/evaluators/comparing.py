@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ragassay.evaluators.cited_passages import cited_sources, joined_text
 from ragassay.records import (
     VERDICT_SETS,
     AnswerSentence,
@@ -27,7 +28,7 @@ class Read:
     """The text that a sentence is compared with, for a passage.
 
     Attributes:
-        text: The whole document, or the passage.
+        text: The whole document, all of its passages among the sources, or the passage.
         beside: The other documents that the sentence cites; None for a passage alone.
     """
 
@@ -46,9 +47,13 @@ def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, tools: 
     whole = [source for source in case.sources if source.id == passage.document]
     if tools.models.encoder is None or not wanted or not whole:
         return Read(passage.text)
-    cited = {citation.document for citation in sentence.citations} - {passage.document}
-    beside = (f"{s.title}\n{s.text}" for s in case.sources if s.id in cited)
-    return Read(whole[0].text, tuple(beside))
+    cited = [cited_sources(citation, case.sources) for citation in sentence.citations]
+    with_passage = [documents for documents in cited if whole[0] in documents]
+    read = max(with_passage, key=len, default=tuple(whole))
+    others = {source.id for documents in cited for source in documents}
+    others -= {source.id for source in read}
+    beside = (f"{s.title}\n{s.text}" for s in case.sources if s.id in others)
+    return Read(joined_text(read), tuple(beside))
 
 
 async def compare(

@@ -36,7 +36,7 @@ def typed(cell: Cell, annotation: object, joint: str = "") -> object:
     if str in kinds or not kinds:
         return text
     if kinds & {list, dict, object}:
-        value = _literal(text)
+        value = literal(text)
         if list not in kinds or is_list(value):
             return value
         return text.split(joint) if joint else [text]
@@ -58,7 +58,7 @@ def _kinds(annotation: Any) -> list[object]:
     return [kind for part in parts for kind in _kinds(part)] if parts else [annotation]
 
 
-def _literal(text: str) -> object:
+def literal(text: str) -> object:
     """Return the list or object that a text writes; the text itself where it writes none."""
     given = text.strip()
     if (given[:1], given[-1:]) not in {("[", "]"), ("{", "}")}:

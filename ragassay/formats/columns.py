@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ragassay.errors import InputError
+from ragassay.formats.encodings import encoding_note
 from ragassay.formats.items import Place, shown
 from ragassay.formats.json_values import find_bad_value
 from ragassay.formats.junk import JunkCount
@@ -51,7 +52,7 @@ def _columns(line: RawLine, separator: str | None) -> list[str] | Problem:
     try:
         text = line.data.decode("utf-8").strip()
     except UnicodeDecodeError as error:
-        return Problem("", f"not UTF-8 ({error.reason})", "text in UTF-8")
+        return Problem("", f"not UTF-8 ({error.reason}){encoding_note(line.data)}", "text in UTF-8")
     if "\x00" in text:
         return Problem("", "a NUL byte: not a text file", "text")
     return text.split(separator)

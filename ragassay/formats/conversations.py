@@ -280,14 +280,3 @@ def _with_turns(record: Record, conversation: Conversation) -> Record:
             "metadata": record.metadata | kept,
         }
     )
-
-
-def turns_text(n_answers: int) -> str:
-    """Say how many answers are the last turn of a conversation; empty for none."""
-    if not n_answers:
-        return ""
-    are = "answer is" if n_answers == 1 else "answers are"
-    return (
-        f"{n_answers:,} {are} the last turn of a conversation; earlier turns were read as "
-        "context, not judged"
-    )

@@ -14,13 +14,15 @@ from ragassay.formats.arrays import Pieces
 from ragassay.formats.lines import RawLine
 from ragassay.formats.shapes import is_list, is_object
 
-ROW_LISTS = ("results", "questions")
+ROW_LISTS = ("results", "questions", "data", "runs", "traces", "rows", "records", "examples")
 """Names of the lists that contain a document's rows."""
 
 ROW_FIELDS = frozenset(
     {
         *("question", "query", "answer", "response", "user_input", "input", "body"),
         *("text", "abstract", "contents", "pmid"),
+        *("inputs", "datasource_item", "sample", "vars", "trace", "messages", "prompt", "request"),
+        *("user_query", "user_question", "instruction", "completion", "output", "prediction"),
     }
 )
 """An object with one of these fields is a row itself, whatever lists it contains."""

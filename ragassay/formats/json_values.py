@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+from ragassay.formats.encodings import encoding_note
 from ragassay.formats.problems import Problem, dotted, found_text
 from ragassay.formats.shapes import is_list, is_object
 
@@ -40,7 +41,8 @@ def parse_json(data: bytes) -> object | Problem:
     """Parse JSON; return a problem where it is invalid."""
     expected = "a JSON object in UTF-8"
     if b"\x00" in data:
-        return Problem("", f"a NUL byte at byte {data.index(0) + 1}", expected)
+        text = f"a NUL byte at byte {data.index(0) + 1}"
+        return Problem("", f"{text}{encoding_note(data)}", expected)
     try:
         return json.loads(
             data.decode("utf-8"), parse_constant=_Constant, object_pairs_hook=_object_of
@@ -50,7 +52,8 @@ def parse_json(data: bytes) -> object | Problem:
         return Problem("", text, "each field once")
     except UnicodeDecodeError as error:
         byte = f"0x{data[error.start]:02x}"
-        return Problem("", f"not UTF-8: byte {byte} at byte {error.start + 1}", expected)
+        text = f"not UTF-8: byte {byte} at byte {error.start + 1}"
+        return Problem("", f"{text}{encoding_note(data)}", expected)
     except json.JSONDecodeError as error:
         return Problem("", f"not JSON: {error.msg} at character {error.pos + 1}", expected)
     except RecursionError:

@@ -8,6 +8,7 @@ from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
 from ragassay.formats.conversations import CONVERSATION, read_conversation
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
 from ragassay.formats.expertqa import EXPERTQA, read_expertqa
+from ragassay.formats.export_shapes import export_format
 from ragassay.formats.items import Item
 from ragassay.formats.medaesqa import (
     EXTRACTED_ANSWERS,
@@ -26,14 +27,14 @@ from ragassay.formats.nuggetizer_assigned import (
 from ragassay.formats.problems import Problem
 from ragassay.formats.pubmedqa import PUBMEDQA, read_pubmedqa
 from ragassay.formats.ragas import RAGAS, read_ragas
-from ragassay.formats.ragassay_jsonl import RAGASSAY
+from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY
 from ragassay.formats.ragchecker import (
     RAGCHECKER,
     RAGCHECKER_PAIRS,
     read_pair,
     read_ragchecker,
 )
-from ragassay.formats.replies.rows import REPLY, REPLY_TO_QUERY, read_answer
+from ragassay.formats.replies.rows import REPLY, read_answer
 from ragassay.formats.sniff import Format
 from ragassay.formats.summeval import (
     SUMMEVAL,
@@ -83,7 +84,6 @@ SELF_CONTAINED: tuple[tuple[Format, Mapper], ...] = (
     (USR, read_usr),
     (USR_MEANS, read_usr_means),
     (REPLY, read_answer),
-    (REPLY_TO_QUERY, read_answer),
     (CONVERSATION, read_conversation),
     (EXPERTQA, read_expertqa),
 )
@@ -111,3 +111,11 @@ FORMATS: tuple[Format, ...] = (
     *(form for form, _ in ON_TOPICS),
     YESCIEVAL,
 )
+
+
+def named_format(item: Item) -> Format | None:
+    """Return the format of an object in none of `FORMATS`: an export's, or named fields."""
+    export = export_format(item.fields)
+    if export is not None:
+        return export
+    return NAMED_FIELDS if NAMED_FIELDS.is_named(item.fields) else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragassay.formats.encodings import SAVE_AS_UTF8, encoding_of_start
 from ragassay.formats.opening import DAMAGE, Opened, damage_text, open_binary
 from ragassay.limits import max_line_bytes
 
@@ -71,7 +71,9 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
                 yield RawLine(number, b"", problem=damage_text(error), expected=whole)
                 return
             except UnicodeError as error:
-                yield RawLine(number, b"", problem=str(error), expected="UTF-8: save it so")
+                iconv = str(error).rpartition(" ")[2]
+                expected = f"UTF-8: {SAVE_AS_UTF8.format(iconv=iconv)}"
+                yield RawLine(number, b"", problem=str(error), expected=expected)
                 return
             if line is None:
                 break
@@ -87,8 +89,8 @@ def _line(handle: Opened, number: int, data: bytes, limit: int) -> RawLine | Non
     if not data:
         return None
     if number == 1:
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise UnicodeError("the file is in UTF-16")
+        if (name := encoding_of_start(data)) is not None:
+            raise UnicodeError(f"the file is in {name}")
         data = data.removeprefix(UTF8_BOM)
     if len(data) <= limit or data.endswith(b"\n"):
         return RawLine(number, data.rstrip(b"\r\n"))

@@ -9,6 +9,7 @@ rejections count it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, get_args
@@ -17,18 +18,19 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.formats.items import Item
 from ragassay.formats.output import JsonRow, restored
+from ragassay.formats.passages import distinct_documents, original_id
 from ragassay.formats.problems import Problem, found, validate
 from ragassay.formats.rows import (
     IdText,
     Row,
     as_text,
-    distinct_ids,
     kept_fields,
     text_as_object,
 )
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, Importance, Nugget, Record
 
+_GRADE = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
 _IMPORTANCES: Mapping[object, Importance] = {name: name for name in get_args(Importance)}
 
 
@@ -134,42 +136,56 @@ def read_create_input(item: Item) -> Record | Problem:
             )
         doc = candidate.doc or SegmentRow(segment=candidate.text or "")
         texts.append((doc.segment, doc.title))
-    ids = distinct_ids([row.docid or str(i) for i, row in enumerate(row.candidates, start=1)])
-    repeated = {
-        f"candidates.{i}.docid": given.docid
-        for i, (given, name) in enumerate(zip(row.candidates, ids, strict=True))
-        if given.docid and given.docid != name
-    }
+    sources = distinct_documents(
+        [
+            Document(id=row.docid or str(i), text=text, title=title)
+            for i, (row, (text, title)) in enumerate(zip(row.candidates, texts, strict=True), 1)
+        ],
+        [candidate.docid is not None for candidate in row.candidates],
+    )
     return Record(
         id=row.query.qid or item.place.label,
         question=row.query.text,
         answer="",
-        sources=tuple(
-            Document(id=name, text=text, title=title)
-            for name, (text, title) in zip(ids, texts, strict=True)
-        ),
+        sources=sources,
         topic=row.query.qid,
-        metadata=kept_fields(row) | repeated,
+        metadata=kept_fields(row),
     )
+
+
+def drop_judged_below(record: Record, least: int) -> Record:
+    """Return a question without the candidates that were judged below a grade.
+
+    The nuggetizer's `create` leaves them out too: those below `min_judgment`. A candidate without a
+    judgment stays.
+
+    Args:
+        record: As `read_create_input` returns it.
+        least: The lowest grade of a candidate that nuggets are taken from.
+    """
+    judged = [record.metadata.get(f"candidates.{i}.judgment") for i in range(len(record.sources))]
+    kept = tuple(
+        source
+        for source, grade in zip(record.sources, judged, strict=True)
+        if not (grade and _GRADE.fullmatch(grade) and float(grade) < least)
+    )
+    return record if len(kept) == len(judged) else record.model_copy(update={"sources": kept})
 
 
 def create_input_row(record: Record) -> JsonRow:
     """Turn a record into a question with its sources as passages."""
     row: JsonRow = {
         "query": {"qid": record.topic or record.id, "text": record.question},
-        "candidates": [
-            _candidate(source, record.metadata.get(f"candidates.{i}.docid", source.id))
-            for i, source in enumerate(record.sources)
-        ],
+        "candidates": [_candidate(source) for source in record.sources],
     }
     return restored(row, record.metadata, ())
 
 
-def _candidate(source: Document, name: str) -> JsonRow:
+def _candidate(source: Document) -> JsonRow:
     doc: JsonRow = {"segment": source.text}
     if source.title:
         doc["title"] = source.title
-    return {"docid": name, "doc": doc}
+    return {"docid": original_id(source), "doc": doc}
 
 
 def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:

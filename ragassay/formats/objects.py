@@ -14,10 +14,10 @@ from ragassay.formats.plain import passage_fields
 from ragassay.formats.replies import StructuredReply, is_reply_object, read_structured_reply
 from ragassay.formats.replies.rows import ANSWER_FIELDS
 from ragassay.formats.replies.values import as_plain
-from ragassay.formats.rows import passages_of
 from ragassay.formats.shapes import is_list, is_mapping, is_sequence
+from ragassay.formats.source_values import source_rows
 from ragassay.formats.tables import cells_of
-from ragassay.records import Record
+from ragassay.records import Document, Record
 
 ACCEPTED = (
     "a file, records, dictionaries, a frame of pandas or polars, an Arrow table, a dataset of "
@@ -176,7 +176,20 @@ def _listed(values: Any) -> Any:
 
 
 def source_objects(sources: Iterable[Any]) -> list[Any]:
-    """Return sources with documents of LangChain, their dumps, and nodes of LlamaIndex as ours."""
-    plain = [passage_fields(one) or one for one in sources]
-    made = passages_of(plain)
-    return made if is_list(made) else plain
+    """Return sources in any usual shape, documents of LangChain and nodes of LlamaIndex as ours."""
+    plain = plain_value(list(sources))
+    made = source_rows(plain)
+    return made if is_list(made) else list(plain)
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value with documents of LangChain, nodes of LlamaIndex and ours as dictionaries."""
+    if isinstance(value, str) or value is None:
+        return value
+    if isinstance(value, Document):
+        return value.model_dump(exclude_defaults=True)
+    if is_mapping(value):
+        return {str(name): plain_value(part) for name, part in value.items()}
+    if is_sequence(value):
+        return [plain_value(part) for part in value]
+    return passage_fields(value) or value

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from ragassay.errors import InputError
 from ragassay.formats.json_values import find_bad_value
+from ragassay.formats.passages import original_id
 from ragassay.formats.rows import as_text
 from ragassay.formats.shapes import is_list, is_object
 from ragassay.records import Document, Record, SentenceInput
@@ -118,11 +119,13 @@ def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
 def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[str]:
     """Return citations as document ids: a 1-based position in the sources becomes that id.
 
-    A number that is an id stays one.
+    A number that is an id stays one; a passage of a document is cited by the document's id.
     """
-    names = {str(i): source.id for i, source in enumerate(sources, start=1)}
-    names |= {source.id: source.id for source in sources}
-    return [names.get(citation, citation) for citation in citations]
+    names = {str(i): original_id(source) for i, source in enumerate(sources, start=1)}
+    names |= {source.id: original_id(source) for source in sources}
+    found = [names.get(citation, citation) for citation in citations]
+    has_passages = any(source.part_of for source in sources)
+    return list(dict.fromkeys(found)) if has_passages else found
 
 
 def marked_text(record: Record, *, by_position: bool) -> str:

@@ -15,8 +15,9 @@ from pydantic import Field
 from ragassay.formats.conversations import read_conversation
 from ragassay.formats.items import Item
 from ragassay.formats.output import JsonRow, marked_text, restored
+from ragassay.formats.passages import distinct_documents, original_id
 from ragassay.formats.problems import Problem, validate
-from ragassay.formats.rows import IdText, Row, as_text, distinct_ids, kept_fields
+from ragassay.formats.rows import IdText, Row, as_text, kept_fields
 from ragassay.formats.shapes import is_list
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, Record
@@ -76,7 +77,7 @@ def read_sample(item: Item) -> Record | Problem:
 
 def ragas_row(record: Record) -> JsonRow:
     """Return a record as a sample; sources whose ids are their positions need none."""
-    ids = [source.id for source in record.sources]
+    ids = [original_id(source) for source in record.sources]
     row: JsonRow = {
         "id": record.id,
         "user_input": record.question,
@@ -97,5 +98,5 @@ def _sources(row: SampleRow) -> tuple[Document, ...] | Problem:
     if len(ids) != len(texts):
         text = f"{len(ids)} ids for {len(texts)} retrieved_contexts"
         return Problem("retrieved_context_ids", text, "an id for each context, or none")
-    pairs = zip(distinct_ids(ids), texts, strict=True)
-    return tuple(Document(id=name, text=text) for name, text in pairs)
+    pairs = zip(ids, texts, strict=True)
+    return distinct_documents([Document(id=name, text=text) for name, text in pairs])

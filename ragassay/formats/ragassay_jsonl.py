@@ -3,19 +3,32 @@
     {"id": "q1", "question": "…", "answer": "… [1].", "sources": ["…", {"id": "1", "text": "…"}]}
 
 The answer is text, or a list of sentences `{"text": …, "citations": [1, "31452104"]}`. Sources and
-nuggets may be plain text; such sources get the ids "1", "2", … by their position. `contexts` and
-`ground_truth`, as ragas before 0.2 wrote them, are read as sources and reference.
+nuggets may be plain text; such sources get the ids "1", "2", … by their position. Question, answer,
+reference and sources are also known by the names of `field_names`, and sources in the shapes of
+`source_values`. Sources that share an id are passages of one document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated
 
-from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from ragassay.formats.field_names import (
+    ANSWER_NAMES,
+    QUESTION_NAMES,
+    REFERENCE_NAMES,
+    SOURCE_ID_NAMES,
+    SOURCE_NAMES,
+    TITLE_NAMES,
+    find_name,
+)
 from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, dotted, found_text, validate
+from ragassay.formats.named_fields import FieldTally, rename_fields
+from ragassay.formats.passages import distinct_documents
+from ragassay.formats.problems import Problem, close_name, dotted, validate
 from ragassay.formats.rows import (
     IdText,
     NuggetEntry,
@@ -27,12 +40,19 @@ from ragassay.formats.rows import (
     SourceRow,
     as_text,
     kept_fields,
-    passages_of,
 )
+from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.sniff import Format
+from ragassay.formats.source_values import source_rows
 from ragassay.records import CitedSpan, Document, Record, SentenceInput, Turn
 
 _TEXT_BRANCH, _LIST_BRANCH = "<text>", "<sentences>"
+_OWN_SHAPES = {
+    "citations": frozenset({"start", "end", "documents"}),
+    "turns": frozenset({"role", "text"}),
+    "unread": frozenset[str](),
+}
+"""Keys of the objects in lists of ours whose names other programs use too; texts where none."""
 
 
 def _branch(value: object) -> str | None:
@@ -51,19 +71,39 @@ Answer = Annotated[
 ]
 
 
+def _readable_sources(value: object) -> object:
+    """Return sources as objects; one without a text has an empty one where others have theirs."""
+    rows = source_rows(value)
+    if not is_list(rows):
+        return rows
+    has_text = any(is_object(row) and "text" in row for row in rows)
+    return [
+        row | {"text": ""} if has_text and is_object(row) and _is_named(row) else row
+        for row in rows
+    ]
+
+
+def _is_named(row: dict[str, object]) -> bool:
+    """Return whether a source says which it is and has nothing that may be meant as its text."""
+    names = (*SOURCE_ID_NAMES, *TITLE_NAMES)
+    others = {key: part for key, part in row.items() if find_name({key: part}, names) is None}
+    may_be_text = close_name("text", others) is not None or any(
+        isinstance(part, str) and len(part.split()) > 1 for part in others.values()
+    )
+    return len(others) < len(row) and "text" not in row and not may_be_text
+
+
 class RecordRow(Row):
     """A line of the format."""
 
     id: IdText | None = None
     question: str
     answer: Answer
-    sources: Annotated[list[SourceEntry], BeforeValidator(passages_of)] = Field(
-        default_factory=list[SourceRow], validation_alias=AliasChoices("sources", "contexts")
+    sources: Annotated[list[SourceEntry], BeforeValidator(_readable_sources)] = Field(
+        default_factory=list[SourceRow]
     )
     nuggets: list[NuggetEntry] = Field(default_factory=list[NuggetRow])
-    reference: str | None = Field(
-        default=None, validation_alias=AliasChoices("reference", "ground_truth")
-    )
+    reference: str | None = None
     system: str | None = None
     topic: IdText | None = None
     date: str | None = Field(default=None, pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")
@@ -74,6 +114,12 @@ class RecordRow(Row):
     unread: list[str] = Field(default_factory=list[str])
 
 
+class _Sources(Row):
+    """Sources alone."""
+
+    sources: Annotated[list[SourceEntry], BeforeValidator(_readable_sources)]
+
+
 RAGASSAY = Format(
     name="ragassay",
     required=(("question",), ("answer",)),
@@ -81,34 +127,83 @@ RAGASSAY = Format(
     leading="question",
     keys="question, answer[, id, sources, nuggets, reference, system, topic, date, rubrics]",
 )
+NAMED_FIELDS = Format(
+    name="named-fields",
+    required=(QUESTION_NAMES, ANSWER_NAMES),
+    fields=frozenset((*QUESTION_NAMES, *ANSWER_NAMES, *REFERENCE_NAMES, *SOURCE_NAMES)),
+    leading="",
+    keys="a question (query, prompt, input, ...) and an answer (response, output, ...)",
+)
+"""Answers in no more specific format, whose fields are recognised by their usual names."""
 
 
-def read_ragassay(item: Item) -> Record | Problem:
-    """Turn a line into a record."""
-    row = validate(RecordRow, item.fields)
+def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record | Problem:
+    """Turn a line into a record; its fields may have the names of `field_names`.
+
+    Args:
+        item: The line.
+        tally: Counts the names that were read.
+    """
+    named = rename_fields(item.fields)
+    fields, kept = _own_parts(named.fields)
+    row = validate(RecordRow, fields)
     if isinstance(row, Problem):
-        return row
-    sources = tuple(source.to_document(i) for i, source in enumerate(row.sources, start=1))
-    problem = repeated_id(sources) or _unclear_metadata(row)
+        return _in_file(row, named.names)
+    unknown = kept_fields(row) | kept
+    problem = _unclear_metadata(row, unknown)
     if problem is not None:
         return problem
     given = {name: as_text(value) for name, value in row.metadata.items() if value is not None}
+    if tally is not None:
+        tally.add(named.names)
     return Record(
         id=row.id or item.place.label,
         question=row.question,
         answer=_answer(row.answer),
-        sources=sources,
+        sources=_documents(row.sources),
         nuggets=tuple(nugget.to_nugget() for nugget in row.nuggets),
         reference=row.reference,
         system=row.system,
         topic=row.topic,
         date=row.date,
         rubrics=tuple(row.rubrics),
-        metadata=given | kept_fields(row),
+        metadata=given | unknown,
         citations=tuple(row.citations),
         turns=tuple(row.turns),
-        unread=tuple(row.unread),
+        unread=tuple(dict.fromkeys((*row.unread, *named.unread))),
     )
+
+
+def read_sources(value: object) -> tuple[Document, ...] | Problem:
+    """Return the documents of a field with sources, in any shape that `source_rows` reads."""
+    row = validate(_Sources, {"sources": value})
+    return row if isinstance(row, Problem) else _documents(row.sources)
+
+
+def _documents(rows: list[SourceRow]) -> tuple[Document, ...]:
+    given = [row.to_document(i) for i, row in enumerate(rows, start=1)]
+    return distinct_documents(given, [row.id is not None for row in rows])
+
+
+def _own_parts(fields: dict[str, object]) -> tuple[dict[str, object], dict[str, str]]:
+    """Return the fields, and those named like parts of ours that have another shape, as text."""
+    kept: dict[str, str] = {}
+    for name, keys in _OWN_SHAPES.items():
+        value = fields.get(name)
+        if value is not None and not (is_list(value) and all(_has(part, keys) for part in value)):
+            fields = {key: part for key, part in fields.items() if key != name}
+            kept[name] = as_text(value)
+    return fields, kept
+
+
+def _has(part: object, keys: frozenset[str]) -> bool:
+    return isinstance(part, str) if not keys else is_object(part) and part.keys() == keys
+
+
+def _in_file(problem: Problem, names: Mapping[str, str]) -> Problem:
+    """Return a problem with the name that its field has in the file."""
+    own, dot, rest = problem.field.partition(".")
+    return replace(problem, field=f"{names.get(own, own)}{dot}{rest}")
 
 
 def _answer(answer: str | list[SentenceRow]) -> str | tuple[SentenceInput, ...]:
@@ -117,21 +212,9 @@ def _answer(answer: str | list[SentenceRow]) -> str | tuple[SentenceInput, ...]:
     return tuple(sentence.to_sentence() for sentence in answer)
 
 
-def _unclear_metadata(row: RecordRow) -> Problem | None:
-    twice = sorted(row.metadata.keys() & kept_fields(row).keys())
+def _unclear_metadata(row: RecordRow, unknown: Mapping[str, str]) -> Problem | None:
+    twice = sorted(row.metadata.keys() & unknown.keys())
     if not twice:
         return None
     text = "the field is both outside metadata and in it"
     return Problem(dotted(twice[:1]), text, "one of the two")
-
-
-def repeated_id(sources: Sequence[Document]) -> Problem | None:
-    """Return a problem where two sources share an id: a citation of it would be ambiguous."""
-    seen: dict[str, int] = {}
-    for i, source in enumerate(sources):
-        first = seen.setdefault(source.id, i)
-        if first != i:
-            text = f"the id {found_text(source.id)} is also that of sources.{first}"
-            expected = "ids that differ: join the passages of one document, or number them"
-            return Problem(f"sources.{i}.id", text, expected)
-    return None

@@ -21,10 +21,11 @@ from __future__ import annotations
 from pydantic import Field
 
 from ragassay.formats.items import Item
+from ragassay.formats.passages import distinct_documents
 from ragassay.formats.problems import Problem, validate
-from ragassay.formats.rows import IdText, Row, SourceEntry, SourceRow, distinct_ids, kept_fields
+from ragassay.formats.rows import IdText, Row, SourceEntry, SourceRow, kept_fields
 from ragassay.formats.sniff import Format
-from ragassay.records import Document, HumanLabel, Record
+from ragassay.records import HumanLabel, Record
 
 
 class CheckedRow(Row):
@@ -52,15 +53,12 @@ def read_ragchecker(item: Item) -> Record | Problem:
     if isinstance(row, Problem):
         return row
     given = [source.to_document(i) for i, source in enumerate(row.retrieved_context, start=1)]
-    ids = distinct_ids([document.id for document in given])
+    named = [source.id is not None for source in row.retrieved_context]
     return Record(
         id=row.query_id or item.place.label,
         question=row.query,
         answer=row.response,
-        sources=tuple(
-            Document(id=name, text=document.text, title=document.title)
-            for name, document in zip(ids, given, strict=True)
-        ),
+        sources=distinct_documents(given, named),
         reference=row.gt_answer,
         topic=row.query_id,
         metadata=kept_fields(row),

@@ -10,11 +10,26 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.formats.answered import empty_answer, require_records
 from ragassay.formats.column_map import with_columns
+from ragassay.formats.deepeval import DEEPEVAL
+from ragassay.formats.export_shapes import ShapeFormat
+from ragassay.formats.exports import read_export
+from ragassay.formats.field_names import ANSWER_NAMES, QUESTION_NAMES, find_name
 from ragassay.formats.gold import read_nuggets
+from ragassay.formats.grouping import merged_items
 from ragassay.formats.items import ROWS_NAME, Item, Place, content_of, iter_items, iter_rows
-from ragassay.formats.known import FORMATS, ON_TOPICS, REPEATING, SELF_CONTAINED, Mapper
+from ragassay.formats.known import (
+    FORMATS,
+    ON_TOPICS,
+    REPEATING,
+    SELF_CONTAINED,
+    Mapper,
+    named_format,
+)
+from ragassay.formats.named_fields import FieldTally
+from ragassay.formats.named_sources import OPEN_FORMATS, add_named_sources
 from ragassay.formats.problems import Problem, found_text
-from ragassay.formats.ragassay_jsonl import RAGASSAY
+from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY
+from ragassay.formats.replies.rows import read_answer
 from ragassay.formats.sniff import Format, sniff
 from ragassay.formats.topics import read_topics
 from ragassay.formats.workbench.paragraphs import is_paragraph_file
@@ -35,11 +50,14 @@ class ReadResult:
         records: In the file's order, each id once.
         rejections: Lines that could not be read, of this file and of those read with it.
         format: The format's name, e.g. "ragassay", "ragas", "trec-rag-2024", "medaesqa".
+        fields: The fields of other names that question, answer, sources and reference were read
+            from, by ours.
     """
 
     records: tuple[Record, ...]
     rejections: tuple[Rejection, ...]
     format: str
+    fields: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def read_records(
@@ -80,16 +98,18 @@ def read_records(
     if limit is not None and limit < 1:
         raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
     match: Format
+    tally = FieldTally()
     given = _questions(iter_items(path), columns) if only_questions else iter_items(path)
     if path.is_dir():
         match, items = YESCIEVAL_SHEET, sheet_items(path)
     elif columns:
-        match, items = RAGASSAY, with_columns(given, columns, str(path))
+        match, items = RAGASSAY, with_columns(given, columns, str(path), tally)
     elif is_paragraph_file(path):
         match, items = RESPONSES, iter_responses(path)
     else:
-        match, items = sniff(given, FORMATS, str(path))
-    reading = _Reading(answered, match.unanswered, match in REPEATING)
+        match, items = sniff(given, FORMATS, str(path), named_format)
+    reading = _Reading(match, answered, tally, is_mapped=bool(columns))
+    items = merged_items(items, match)
     reading.collect(items, _mapper(match, str(path), path, questions, reading), limit)
     return with_gold(reading.result(match.name, str(path)), nuggets)
 
@@ -122,12 +142,14 @@ def records_from_rows(
         NoRecordError: As for `read_records`.
     """
     match: Format
+    tally = FieldTally()
     given = _questions(iter_rows(rows), columns) if only_questions else iter_rows(rows)
     if columns:
-        match, items = RAGASSAY, with_columns(given, columns, ROWS_NAME)
+        match, items = RAGASSAY, with_columns(given, columns, ROWS_NAME, tally)
     else:
-        match, items = sniff(given, FORMATS, ROWS_NAME)
-    reading = _Reading(answered, match.unanswered, match in REPEATING)
+        match, items = sniff(given, FORMATS, ROWS_NAME, named_format)
+    reading = _Reading(match, answered, tally, is_mapped=bool(columns))
+    items = merged_items(items, match)
     reading.collect(items, _mapper(match, ROWS_NAME, None, questions, reading), None)
     return with_gold(reading.result(match.name, ROWS_NAME), nuggets)
 
@@ -161,7 +183,10 @@ def _questions(
             continue
         given = item.keys - {name for name, value in item.fields.items() if value is None}
         known = not columns and any(form.is_complete(given) for form in FORMATS)
-        lacking = (a for q, a in pairs if not known and q in given and a not in given)
+        lacking = [a for q, a in pairs if not known and q in given and a not in given]
+        if not (known or columns or lacking or DEEPEVAL.is_begun(given)):
+            is_asked = find_name(item.fields, QUESTION_NAMES) and not given & set(ANSWER_NAMES)
+            lacking = ["answer"] if is_asked else []
         yield replace(item, fields=item.fields | dict.fromkeys(lacking, ""))
 
 
@@ -184,6 +209,10 @@ def _mapper(
         return partial(read_yescieval, questions=known)
     if questions is not None:
         raise InputError(f"{name} is in the format {match.name}, which includes its questions")
+    if isinstance(match, ShapeFormat):
+        return partial(read_export, tally=reading.tally)
+    if match in (RAGASSAY, NAMED_FIELDS):
+        return partial(read_answer, tally=None if reading.is_mapped else reading.tally)
     return next(read for form, read in SELF_CONTAINED if form is match)
 
 
@@ -201,9 +230,10 @@ def answered_records(records: Iterable[Record]) -> ReadResult:
 
 @dataclass
 class _Reading:
+    match: Format
     answered: bool = False
-    else_read: str = ""
-    repeats: bool = False
+    tally: FieldTally = field(default_factory=FieldTally)
+    is_mapped: bool = False
     records: list[Record] = field(default_factory=list[Record])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
     places: dict[str, Place] = field(default_factory=dict[str, Place])
@@ -233,7 +263,7 @@ class _Reading:
 
     def _is_known(self, record: Record | Problem) -> bool:
         """Return whether a file that repeats its answers had this one already."""
-        if not self.repeats or isinstance(record, Problem):
+        if self.match not in REPEATING or isinstance(record, Problem):
             return False
         return self.seen.setdefault(record.id, record) is not record and (
             self.seen[record.id].answer == record.answer
@@ -242,7 +272,10 @@ class _Reading:
     def _named(self, record: Record | Problem, item: Item) -> Record | Rejection:
         if isinstance(record, Problem):
             return item.place.reject(record)
-        if self.answered and (problem := empty_answer(record, self.else_read)):
+        if self.match in OPEN_FORMATS:
+            record, names = add_named_sources(record, item.fields, self.match)
+            self.tally.add(names)
+        if self.answered and (problem := empty_answer(record, self.match.unanswered)):
             return item.place.reject(problem)
         if record.id == item.place.label and item.fields.get("id") is None:
             record = record.model_copy(update={"id": self._free(record.id)})
@@ -265,7 +298,8 @@ class _Reading:
     def result(self, name: str, source: str) -> ReadResult:
         if self.answered:
             require_records(self.records, self.rejections, source)
-        return ReadResult(tuple(self.records), tuple(self.rejections), name)
+        fields = self.tally.renamed()
+        return ReadResult(tuple(self.records), tuple(self.rejections), name, fields)
 
 
 def _gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:

@@ -9,12 +9,9 @@ from typing import Annotated, ClassVar
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ragassay.formats.cells import Cell, typed
-from ragassay.formats.plain import PASSAGE_IDS
 from ragassay.formats.problems import found, wrong
 from ragassay.formats.shapes import is_list, is_object
 from ragassay.records import Document, Importance, Nugget, NuggetMethod, NuggetOrigin, SentenceInput
-
-_CONTENT = "page_content"
 
 
 class Row(BaseModel):
@@ -61,36 +58,6 @@ def _id_text(value: object) -> object:
     return value
 
 
-def passages_of(value: object) -> object:
-    """Return sources with documents of LangChain, as it dumps them, turned into ours.
-
-    Chunks of one document that share its id get distinct ones: "x", "x#2".
-    """
-    if not is_list(value):
-        return value
-    dumped = {i: part for i, part in enumerate(value) if is_object(part) and _CONTENT in part}
-    names = {i: _langchain_id(part) for i, part in dumped.items()}
-    named = [i for i, name in names.items() if name]
-    distinct = dict(zip(named, distinct_ids([names[i] for i in named]), strict=True))
-    return [
-        _passage(part, distinct.get(i)) if is_object(part) and i in dumped else part
-        for i, part in enumerate(value)
-    ]
-
-
-def _langchain_id(fields: dict[str, object]) -> str:
-    about = fields.get("metadata")
-    known = about if is_object(about) else {}
-    names = (fields.get("id"), *(known.get(key) for key in PASSAGE_IDS))
-    return next((str(name) for name in names if name not in (None, "")), "")
-
-
-def _passage(fields: dict[str, object], name: str | None) -> dict[str, object]:
-    about = fields.get("metadata")
-    title = about.get("title") if is_object(about) else None
-    return {"id": name, "text": fields[_CONTENT], "title": str(title or "")}
-
-
 def text_as_object(value: object) -> object:
     """Return plain text as an object with that text."""
     return {"text": value} if isinstance(value, str) else value
@@ -108,10 +75,13 @@ class SourceRow(Row):
     )
     text: str = Field(validation_alias=AliasChoices("text", "abstract", "contents"))
     title: str = ""
+    part_of: str = ""
 
     def to_document(self, position: int) -> Document:
         """Return the document; without an id, its 1-based position becomes its id."""
-        return Document(id=self.id or str(position), text=self.text, title=self.title)
+        return Document(
+            id=self.id or str(position), text=self.text, title=self.title, part_of=self.part_of
+        )
 
 
 class SentenceRow(Row):
@@ -151,7 +121,12 @@ NuggetEntry = Annotated[NuggetRow, BeforeValidator(text_as_object)]
 
 
 def distinct_ids(ids: Sequence[str]) -> list[str]:
-    """Make ids distinct: the second passage of document "x" becomes "x#2"."""
+    """Make ids distinct: the second passage of document "x" becomes "x#2".
+
+    Example:
+        >>> distinct_ids(["x", "y", "x"])
+        ['x', 'y', 'x#2']
+    """
     distinct: list[str] = []
     used = set(ids)
     seen: set[str] = set()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
 from ragassay.errors import InputError
+from ragassay.formats.field_names import fold
 from ragassay.formats.items import METADATA_FIELDS, Item
 from ragassay.formats.problems import close_name, found
 from ragassay.records import Rejection
@@ -65,6 +66,11 @@ class Format:
         """Return whether all required fields are present, some possibly misspelt."""
         return all(any(close_name(name, keys) for name in names) for names in self.required)
 
+    def is_named(self, keys: Collection[str]) -> bool:
+        """Return whether the required fields are there, spelled like "User Input" or not."""
+        folded = set(map(fold, _own(keys)))
+        return all(any(fold(name) in folded for name in names) for names in self.required)
+
     def is_begun(self, keys: Collection[str]) -> bool:
         """Return whether the fields are of this format, though required ones are missing."""
         return self.leading in keys and self.fields.issuperset(_own(keys))
@@ -77,15 +83,34 @@ def _own(keys: Collection[str]) -> set[str]:
 
 def recognise(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
     """Return the format of an object with these fields; None where there is none."""
-    for fits in (Format.is_complete, Format.is_close, Format.is_begun):
-        fitting = [one for one in formats if fits(one, keys)]
-        if fitting:
-            return max(fitting, key=lambda one: len(one.fields.intersection(_own(keys))))
-    return None
+    return complete_format(keys, formats) or _close_format(keys, formats)
+
+
+def complete_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
+    """Return the format whose required fields are all there; None where there is none."""
+    return _fitting(Format.is_complete, keys, formats)
+
+
+def _close_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
+    """Return a format whose fields are misspelt, or of which some are missing."""
+    close = _fitting(Format.is_close, keys, formats)
+    return close or _fitting(Format.is_begun, keys, formats)
+
+
+def _fitting(
+    fits: Callable[[Format, Collection[str]], bool],
+    keys: Collection[str],
+    formats: Sequence[Format],
+) -> Format | None:
+    fitting = [one for one in formats if fits(one, keys)]
+    return max(fitting, key=lambda one: len(one.fields.intersection(_own(keys))), default=None)
 
 
 def sniff(
-    items: Iterable[Item | Rejection], formats: Sequence[Format], name: str
+    items: Iterable[Item | Rejection],
+    formats: Sequence[Format],
+    name: str,
+    by_shape: Callable[[Item], Format | None] = lambda item: None,
 ) -> tuple[Format, Iterator[Item | Rejection]]:
     """Find the format by the first object that has one.
 
@@ -93,6 +118,8 @@ def sniff(
         items: The items of the file; at most 1,000 are examined.
         formats: The known formats.
         name: The file, for messages.
+        by_shape: Finds the format of an object that has none of these whole, before they are tried
+            with misspelt or missing fields.
 
     Returns:
         The format, and all items from the first on.
@@ -106,7 +133,8 @@ def sniff(
         raise InputError(f"{name} is empty: it has no record")
     for item in head:
         if isinstance(item, Item):
-            match = recognise(item.keys, formats)
+            match = complete_format(item.keys, formats) or by_shape(item)
+            match = match or _close_format(item.keys, formats)
             if match is not None:
                 return match, chain(head, stream)
     raise InputError(_unrecognised(head[0], formats, name))

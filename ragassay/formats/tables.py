@@ -21,6 +21,7 @@ from zipfile import BadZipFile, ZipFile
 from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.formats.cells import Cell
+from ragassay.formats.encodings import encoding_note
 from ragassay.formats.json_values import parse_json
 from ragassay.formats.lines import RawLine, iter_lines
 from ragassay.formats.opening import DAMAGE, damage_text, open_binary
@@ -216,8 +217,22 @@ class _Lines:
 def _cells(columns: Sequence[str], values: Sequence[object]) -> dict[str, object] | Problem:
     if len(values) != len(columns):
         return Problem("", f"found {len(values)} cells", f"{len(columns)}, as in the first row")
-    pairs = zip(columns, values, strict=True)
-    return {name: _cell(value) for name, value in pairs if name}
+    named = [(name, value) for name, value in zip(columns, values, strict=True) if name]
+    for name, value in named:
+        if isinstance(value, str) and not value.isascii() and (wrong := _undecoded(value)):
+            return Problem(name, wrong, "text in UTF-8")
+    return {name: _cell(value) for name, value in named}
+
+
+def _undecoded(text: str) -> str:
+    """Return what is wrong with a cell that is not UTF-8; empty where it is."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        data = text.encode("utf-8", "surrogateescape")
+        byte = f"0x{text[error.start].encode('utf-8', 'surrogateescape')[0]:02x}"
+        return f"not UTF-8: byte {byte}{encoding_note(data)}"
+    return ""
 
 
 def _cell(value: object) -> object:

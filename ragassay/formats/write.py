@@ -5,7 +5,7 @@ Every record is read back before it is written, so that every written file can b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from ragassay.formats.output import (
     unwritable,
     whole_file,
 )
+from ragassay.formats.passages import distinct_documents, original_id
 from ragassay.formats.problems import Problem
 from ragassay.formats.ragassay_jsonl import read_ragassay
 from ragassay.formats.samples import write_deepeval, write_ragas
@@ -31,7 +32,7 @@ from ragassay.formats.trec.biogen_2025 import (
     read_biogen_2025_b,
 )
 from ragassay.formats.trec.rag import rag_2024_row, rag_2025_row, read_rag_2024, read_rag_2025
-from ragassay.records import Record
+from ragassay.records import Document, Record
 
 WRITABLE_FORMATS = (
     "ragassay",
@@ -50,6 +51,9 @@ SENTENCE_FORMATS: frozenset[str] = frozenset(
     ("biogen-2025-a", "biogen-2025-b", "trec-rag-2024", "trec-rag-2025")
 )
 """Those of them that require an answer as sentences with citations."""
+
+QUESTION_FORMATS: frozenset[str] = frozenset(("nuggetizer-create",))
+"""Those of them that have questions and no answers."""
 
 _ToRow = Callable[[Record], JsonRow]
 _Reader = Callable[[Item], Record | Problem]
@@ -189,14 +193,24 @@ def _by_topic(records: Iterable[Record]) -> list[Record]:
         if first.question != record.question:
             wanted = f"that of {first.id!r} on the same topic"
             raise unwritable(record, "question", "another question", wanted)
-        sources = {source.id: source for source in first.sources}
-        for source in record.sources:
-            if sources.setdefault(source.id, source) != source:
-                wanted = f"one text, as in {first.id!r}"
-                raise unwritable(record, "sources", f"another text for {source.id!r}", wanted)
-        merged = first.model_copy(update={"sources": tuple(sources.values())})
+        merged = first.model_copy(update={"sources": _merged_sources(first.sources, record)})
         found[record.topic or record.id] = merged
     return list(found.values())
+
+
+def _merged_sources(known: Sequence[Document], record: Record) -> tuple[Document, ...]:
+    """Return the sources of a topic with those of one more answer, each passage once."""
+    merged = [one.model_copy(update={"id": original_id(one)}) for one in known]
+    for source in record.sources:
+        source = source.model_copy(update={"id": original_id(source)})
+        same = [one for one in merged if one.id == source.id]
+        if any((one.text, one.title) == (source.text, source.title) for one in same):
+            continue
+        if same and not (source.part_of or any(one.part_of for one in same)):
+            wanted = "one text, as in the topic's other answers"
+            raise unwritable(record, "sources", f"another text for {source.id!r}", wanted)
+        merged.append(source)
+    return distinct_documents(merged)
 
 
 _WRITERS: dict[str, Callable[[Iterable[Record], Path], WriteResult]] = {
@@ -232,4 +246,10 @@ def _write_lines(
 
 
 def _ragassay_row(record: Record) -> JsonRow:
-    return record.model_dump(exclude_defaults=True)
+    row = record.model_dump(exclude_defaults=True)
+    plain = [
+        one.model_copy(update={"id": original_id(one), "part_of": ""}) for one in record.sources
+    ]
+    if any(one.part_of for one in record.sources) and distinct_documents(plain) == record.sources:
+        row["sources"] = [one.model_dump(exclude_defaults=True) for one in plain]
+    return row

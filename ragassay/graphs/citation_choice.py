@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragassay.evaluators.base import Cited
+from ragassay.evaluators.cited_passages import cited_sources, joined_text
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.records import Case, Document, EvidenceSpan
 from ragassay.retrievers.evidence import Wanted, find_passages
@@ -15,16 +16,16 @@ def cited_of(case: Case, tools: Toolbox) -> tuple[Cited, ...]:
     """Return, for each citation that resolves, the spans to compare by the settings.
 
     These are the passage of three sentences closest to the sentence, the closest single sentence
-    (BioACE's maxSimSentence), or the whole document, from which nuggets are also listed.
+    (BioACE's maxSimSentence), or the whole document, from which nuggets are also listed. Where a
+    citation names a document that several sources are passages of, all of them are searched.
     """
-    documents = {source.id: source for source in case.sources}
     pairs = [
-        (sentence, citation.marker, documents[citation.document])
+        (sentence, citation.marker, cited_sources(citation, case.sources))
         for sentence in case.sentences
         for citation in sentence.citations
         if citation.document
     ]
-    spans = _spans([(sentence.text, document) for sentence, _, document in pairs], tools)
+    spans = _spans([(sentence.text, documents) for sentence, _, documents in pairs], tools)
     return tuple(
         Cited(sentence.index, marker, span)
         for (sentence, marker, _), found in zip(pairs, spans, strict=True)
@@ -33,13 +34,13 @@ def cited_of(case: Case, tools: Toolbox) -> tuple[Cited, ...]:
 
 
 def _spans(
-    pairs: Sequence[tuple[str, Document]], tools: Toolbox
+    pairs: Sequence[tuple[str, Sequence[Document]]], tools: Toolbox
 ) -> Sequence[tuple[EvidenceSpan, ...]]:
-    """Return at most one span for each claim and document; none for an empty document."""
+    """Return at most one span for each claim and its documents; none for empty documents."""
     if tools.settings.citation_evidence == "document" or tools.settings.cites_by_nuggets:
-        return [_whole(document) for _, document in pairs]
+        return [_whole(documents) for _, documents in pairs]
     size = 1 if tools.settings.citation_evidence == "sentence" else WINDOW
-    wanted = [Wanted(claim, [document]) for claim, document in pairs]
+    wanted = [Wanted(claim, documents) for claim, documents in pairs]
     least = tools.settings.evidence_threshold
     return [
         tuple(span for span in found if (span.relevance_score or 0.0) >= least)
@@ -47,11 +48,10 @@ def _spans(
     ]
 
 
-def _whole(document: Document) -> tuple[EvidenceSpan, ...]:
-    text = document.text
+def _whole(documents: Sequence[Document]) -> tuple[EvidenceSpan, ...]:
+    """Return the text of a document, its passages one after the other, as one span."""
+    text = joined_text(documents)
     if not text.strip():
         return ()
-    span = EvidenceSpan(
-        document=document.id, start=0, end=len(text), text=text, title=document.title
-    )
-    return (span,)
+    first = documents[0]
+    return (EvidenceSpan(document=first.id, start=0, end=len(text), text=text, title=first.title),)

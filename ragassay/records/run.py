@@ -275,6 +275,8 @@ class Summary(Frozen):
         panel: The agreement of a panel's judges, if there is one.
         cascade: The verdicts sent on to a second judge, if there is one.
         application: What the application took that was asked for the answers, if one was.
+        notes: How the input was read, where a reader of the scores must know: fields of other
+            names, texts that were not read.
     """
 
     n_records: int = Field(ge=0)
@@ -294,6 +296,7 @@ class Summary(Frozen):
     panel: PanelAgreement | None = None
     cascade: Cascade | None = None
     application: ApplicationUse | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def judged_nothing(self) -> bool:

@@ -120,6 +120,7 @@ def html_pieces(
         who=who_text(manifest, summary),
         lost="" if summary.judged_nothing else lost_text(summary),
         application=application_text(summary.application) if summary.application else "",
+        notes=summary.notes,
         belief=belief_text(report),
         n_answers=count_text(len(evaluations), "answer"),
         lines=lines,

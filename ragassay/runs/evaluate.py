@@ -289,7 +289,7 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -
     failed = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     failures, n_records = (*job.failures, *failed), len(ids) + len(job.failures)
     summary = summarize(evaluations, n_records, len(failures), len(job.rejections))
-    summary = summary.model_copy(update={"application": job.application})
+    summary = summary.model_copy(update={"application": job.application, "notes": job.notes})
     settings = tools.settings
     if settings.escalated_to and settings.escalated_when:
         asked = questions_of(evaluations, tools.registered)

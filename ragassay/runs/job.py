@@ -12,7 +12,10 @@ from ragassay.errors import InputError
 from ragassay.formats import ReadResult, read_records, records_from_rows, with_gold
 from ragassay.formats.answered import require_records
 from ragassay.formats.column_map import column_map
+from ragassay.formats.input_notes import input_notes
 from ragassay.formats.objects import rows_of, source_objects
+from ragassay.formats.problems import Problem
+from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.read import answered_records
 from ragassay.limits import line_limit
 from ragassay.options import Keywords, Spelling, settings_of
@@ -53,6 +56,7 @@ class Job:
         note: A note for the user on how it is searched.
         failures: Questions that an application did not answer.
         application: What it took to answer, if the answers are an application's.
+        notes: How the input was read.
     """
 
     records: tuple[Record, ...]
@@ -63,6 +67,7 @@ class Job:
     note: str = ""
     failures: tuple[RecordFailure, ...] = ()
     application: ApplicationUse | None = None
+    notes: tuple[str, ...] = ()
 
 
 def prepared(
@@ -162,11 +167,13 @@ def read_job(
     if testbank is not None:
         records, rejected = with_exam(records, testbank)
         found = replace(found, rejections=(*found.rejections, *rejected))
+    notes = input_notes(found.fields, records)
     if corpus is None:
-        return Job(records, found.rejections, stamp, Corpus())
+        return Job(records, found.rejections, stamp, Corpus(), notes=notes)
     opened = opened_corpus(corpus, settings or load_settings())
     rejections = (*found.rejections, *opened.rejections)
-    return Job(records, rejections, stamp, opened.literature, opened.stamp, opened.note)
+    literature = opened.literature
+    return Job(records, rejections, stamp, literature, opened.stamp, opened.note, notes=notes)
 
 
 def job_of(
@@ -177,7 +184,8 @@ def job_of(
     stamp = FileStamp(
         name=IN_MEMORY, sha256=_sha256(records), n_items=len(records), format="records"
     )
-    return Job(tuple(records), tuple(rejections), stamp, corpus)
+    notes = input_notes({}, records)
+    return Job(tuple(records), tuple(rejections), stamp, corpus, notes=notes)
 
 
 def question_rows(queries: Any) -> Any:
@@ -191,22 +199,18 @@ def question_rows(queries: Any) -> Any:
 def documents_of(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
     """Return documents from documents (LangChain's too), dictionaries or texts, numbered from 1.
 
+    Those that share an id are passages of one document.
+
     Raises:
-        InputError: Two have the same id.
+        InputError: One cannot be read.
     """
-    found: list[Document] = []
-    for n, source in enumerate(source_objects(sources), 1):
-        if isinstance(source, str):
-            source = {"text": source}
-        if not isinstance(source, Document):
-            given = {name: value for name, value in source.items() if value is not None}
-            source = Document.model_validate({"id": str(n)} | given)
-        found.append(source)
-    _check_ids("documents", found)
-    return tuple(found)
+    found = read_sources(source_objects(sources))
+    if isinstance(found, Problem):
+        raise InputError(f"{found.field}: {found.text}; expected {found.expected}")
+    return found
 
 
-def _check_ids(what: str, items: Iterable[Record | Document]) -> None:
+def _check_ids(what: str, items: Iterable[Record]) -> None:
     seen: set[str] = set()
     for item in items:
         if item.id in seen:

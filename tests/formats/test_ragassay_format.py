@@ -66,14 +66,14 @@ def test_unknown_fields_are_kept_as_text_wherever_they_stand(write):
         "tags": ["a", "ä"],
         "note": "plain",
         "nothing": None,
-        "sources": [{"text": "T", "url": "https://x"}],
+        "sources": [{"text": "T", "year": 2020}],
     }
     (record,) = read_records(write(line)).records
     assert record.metadata == {
         "latency_s": "1.5",
         "tags": '["a", "ä"]',
         "note": "plain",
-        "sources.0.url": "https://x",
+        "sources.0.year": "2020",
     }
 
 
@@ -99,9 +99,8 @@ def test_contexts_and_ground_truth_of_old_ragas_files_are_sources_and_reference(
         ({"question": ["Q"]}, "question", "a list of 1"),
         ({"id": ""}, "id", "an empty id"),
         ({"id": True}, "id", "true"),
-        ({"sources": "text"}, "sources", 'the text "text"'),
+        ({"sources": 5}, "sources", "the number 5"),
         ({"sources": ["a", {"id": "x", "txt": "T"}]}, "sources.1.text", "found 'txt'"),
-        ({"sources": [{"id": "a", "text": "1"}, {"id": "a", "text": "2"}]}, "sources.1.id", '"a"'),
         ({"answer": [{"text": "T", "citations": [None]}]}, "answer.0.citations.0", "null"),
         ({"answer": [{"text": "T", "citations": "1"}]}, "answer.0.citations", 'the text "1"'),
         ({"answer": ["ok", 5]}, "answer.1", "the number 5"),

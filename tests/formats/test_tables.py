@@ -174,7 +174,7 @@ def test_a_map_may_be_repeated_or_joined():
 
 
 def test_unknown_columns_are_said_with_what_to_do(write):
-    path = write(b"query,output,R&D", b"Q?,,", b"Q?,A.,", name="a.csv")
+    path = write(b"topic,told,R&D", b"Q?,,", b"Q?,A.,", name="a.csv")
     with pytest.raises(InputError, match="--map question=COLUMN"):
         read_records(path)
 

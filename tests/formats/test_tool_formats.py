@@ -142,7 +142,10 @@ def test_ragchecker_results_are_read_however_they_are_laid_out(write, indent):
     assert (result.format, result.rejections) == ("ragchecker", ())
     first, second = result.records
     assert (first.id, first.topic, first.reference) == ("7", "7", "R")
-    assert first.sources == (Document(id="11", text="C1"), Document(id="11#2", text="C2"))
+    assert first.sources == (
+        Document(id="11", text="C1", part_of="11"),
+        Document(id="11#2", text="C2", part_of="11"),
+    )
     assert second.topic is None
     assert one(read_records(write(CHECKED))).id == "7"
 

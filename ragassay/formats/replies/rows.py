@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ragassay.formats.conversations import read_history
 from ragassay.formats.items import Item
+from ragassay.formats.named_fields import FieldTally
 from ragassay.formats.problems import Problem
 from ragassay.formats.ragassay_jsonl import read_ragassay
 from ragassay.formats.replies.builder import StructuredReply
@@ -27,33 +28,31 @@ _SHAPED = ("choices", "candidates", "message", "content")
 
 REPLY = Format(
     name="provider-reply",
-    required=(("question",), (*_SHAPED, "reply", "response", "output")),
+    required=(("question", *_ASKED), (*_SHAPED, "reply")),
     fields=frozenset({"question", "reply", *_SHAPED}),
     leading="choices",
     keys="question, and a provider's reply: choices, candidates, output, content, message or "
     "response",
 )
-REPLY_TO_QUERY = Format(
-    name="provider-reply",
-    required=(_ASKED, _SHAPED),
-    fields=frozenset({*_ASKED, *_SHAPED}),
-    leading="choices",
-    keys="query, and a provider's reply: choices, candidates, content or message",
-)
-"""The same with other names for the question, where only a reply can be meant."""
 
 
-def read_answer(item: Item) -> Record | Problem | Sequence[Record | Problem]:
+def read_answer(
+    item: Item, tally: FieldTally | None = None
+) -> Record | Problem | Sequence[Record | Problem]:
     """Turn a row into a record, where its answer may be a reply that cites by structure.
 
     Citations that could not be read are problems beside the record. A chat history becomes turns.
+
+    Args:
+        item: The row.
+        tally: Counts where question, answer and sources were read; None where nobody asks.
     """
     name = next((one for one in HISTORY_FIELDS if is_list(item.fields.get(one))), "")
     turns = read_history(item.fields[name]) if name else None
     if turns is None:
-        return _read_answer(item)
+        return _read_answer(item, tally)
     fields = {key: value for key, value in item.fields.items() if key != name}
-    made = _read_answer(replace(item, fields=fields))
+    made = _read_answer(replace(item, fields=fields), tally)
     outcomes = [made] if isinstance(made, Record | Problem) else made
     return [
         one.model_copy(update={"turns": turns}) if isinstance(one, Record) else one
@@ -61,28 +60,28 @@ def read_answer(item: Item) -> Record | Problem | Sequence[Record | Problem]:
     ]
 
 
-def _read_answer(item: Item) -> Record | Problem | Sequence[Record | Problem]:
+def _read_answer(
+    item: Item, tally: FieldTally | None
+) -> Record | Problem | Sequence[Record | Problem]:
     fields = item.fields
     name = next((one for one in ANSWER_FIELDS if is_object(p := fields.get(one)) or is_list(p)), "")
     reply = read_structured_reply(fields[name]) if name else None
     if reply is not None:
         rest = {key: value for key, value in fields.items() if key != name}
-        return _read_with(item, rest, reply, name)
+        return _read_with(replace(item, fields=rest), reply, name, tally)
     shape = find_shape(fields)
     reply = read_structured_reply(fields) if shape is not None else None
     if shape is None or reply is None:
-        return read_ragassay(item)
+        return read_ragassay(item, tally)
     rest = {key: value for key, value in fields.items() if key not in shape.fields}
-    return _read_with(item, rest, reply, shape.fields[0])
+    return _read_with(replace(item, fields=rest), reply, shape.fields[0], tally)
 
 
 def _read_with(
-    item: Item, fields: dict[str, object], reply: StructuredReply, name: str
+    item: Item, reply: StructuredReply, name: str, tally: FieldTally | None
 ) -> Record | Problem | Sequence[Record | Problem]:
-    if "question" not in fields:
-        asked = next((key for key in _ASKED if isinstance(fields.get(key), str)), "")
-        fields = fields | {"question": fields.pop(asked)} if asked else fields
-    record = read_ragassay(replace(item, fields=fields | {"answer": reply.text}))
+    fields = item.fields | {"answer": reply.text}
+    record = read_ragassay(replace(item, fields=fields), tally)
     if isinstance(record, Problem):
         return record
     expected = "citations that name a source, and offsets inside the text"

@@ -1,0 +1,306 @@
+"""Read what LangSmith, Langfuse, Phoenix, promptfoo and OpenAI evals export, by `export_shapes`.
+
+A record whose question or answer cannot be told is refused with the `--map` that would read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from ragassay.formats.cells import literal
+from ragassay.formats.export_shapes import ROOTS, Shape, Spans, shape_of
+from ragassay.formats.field_names import (
+    ANSWER_NAMES,
+    QUESTION_NAMES,
+    REFERENCE_NAMES,
+    find_name,
+)
+from ragassay.formats.field_paths import nested_fields, value_at
+from ragassay.formats.items import Item
+from ragassay.formats.named_fields import FieldTally, find_sources, find_unread
+from ragassay.formats.problems import Problem
+from ragassay.formats.ragassay_jsonl import read_sources
+from ragassay.formats.rows import as_text
+from ragassay.formats.shapes import is_list, is_object
+from ragassay.formats.source_values import n_texts, source_rows
+from ragassay.records import Record, Rejection
+
+_INNER = ("input", "inputs", "output", "outputs", "kwargs", "args", "messages", "data", "value")
+"""Objects around the fields of a call."""
+
+_ROLES = {"question": ("user", "human"), "answer": ("assistant", "ai", "model")}
+_MAX_LEVELS = 3
+_MOST_NAMED = 8
+_NO_ANSWERS = ("spec", "final_report", "event_id")
+"""Fields of lines of a log that are no answers."""
+
+_OWN = ("id", "question", "answer", "input", "output")
+_RETRIEVERS = ("retriev", "search", "rerank")
+
+
+def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
+    """Turn an exported record into records.
+
+    Args:
+        item: The record; of a log of several kinds of records, one that is no answer gives none.
+        tally: Counts where question, answer and sources were read.
+    """
+    shape = shape_of(item.fields)
+    if shape is None:
+        if any(mark in item.fields for mark in _NO_ANSWERS):
+            return []
+        return [Problem("", "a record without the fields of an export", "one as in the first line")]
+    if not shape.rows:
+        return [_record(shape, nested_fields(item.fields, ROOTS), item.place.label, tally)]
+    rows = value_at(item.fields, shape.rows)
+    made: list[Record | Problem] = []
+    for n, row in enumerate(rows if is_list(rows) else [], start=1):
+        if is_object(row):
+            around = {"example_inputs": item.fields.get("inputs")}
+            around |= {"example_outputs": item.fields.get("outputs")}
+            made.append(_record(shape, around | row, f"{item.place.label}-{n}", tally))
+    return made
+
+
+def _record(
+    shape: Shape, fields: Mapping[str, object], label: str, tally: FieldTally
+) -> Record | Problem:
+    question = _first(fields, shape.question, QUESTION_NAMES, "question")
+    answer = _first(fields, shape.answer, ANSWER_NAMES, "answer")
+    if shape.refusal or not question or not answer:
+        return _refusal(shape, fields, question, answer)
+    place, rows = _sources(fields, shape)
+    sources = read_sources(rows)
+    documents = sources if isinstance(sources, tuple) else ()
+    name = next((str(v) for p in shape.id if (v := value_at(fields, p)) is not None), label)
+    system = next((v for p in shape.system if isinstance(v := value_at(fields, p), str)), None)
+    is_own = not set(shape.reference) & set(shape.question)
+    names = (*REFERENCE_NAMES, *ANSWER_NAMES)
+    reference = _first(fields, shape.reference, names, "answer", lone=is_own)
+    if reference is not None and reference[1] == answer[1]:
+        reference = None
+    read = {"question": question[1], "answer": answer[1]}
+    read |= {"sources": place} if documents else {}
+    read |= {"reference": reference[1]} if reference else {}
+    tally.add(read)
+    known = {path.partition(".")[0] for path in read.values()}
+    left = {key: value for key, value in fields.items() if key not in known}
+    return Record(
+        id=name or label,
+        question=question[0],
+        answer=answer[0],
+        sources=documents,
+        reference=reference[0] if reference else None,
+        system=str(system) if system else None,
+        metadata=_metadata(left),
+        unread=() if documents else find_unread(fields, has_sources=False),
+    )
+
+
+def _metadata(fields: Mapping[str, object]) -> dict[str, str]:
+    """Return the plain values beside question and answer, as text."""
+    plain = {n: v for n, v in fields.items() if isinstance(v, str | int | float) and n not in _OWN}
+    return {name: as_text(value) for name, value in plain.items()}
+
+
+def _first(
+    fields: Mapping[str, object],
+    paths: tuple[str, ...],
+    names: tuple[str, ...],
+    role: str,
+    *,
+    lone: bool = True,
+) -> tuple[str, str] | None:
+    """Return the first text that one of the paths leads to, and where it was."""
+    for path in paths:
+        found = _text(_unpacked(value_at(fields, path)), names, role, path, _MAX_LEVELS, lone)
+        if found is not None:
+            return found
+    return None
+
+
+def _text(
+    value: object, names: tuple[str, ...], role: str, path: str, levels: int, lone: bool
+) -> tuple[str, str] | None:
+    """Return the text in a value: the value, its field of a usual name, a message, the only one."""
+    if isinstance(value, str):
+        return (str(value), path) if value.strip() else None
+    if levels == 0:
+        return None
+    if is_list(value):
+        text = last_message(value, _ROLES[role])
+        return (text, path) if text else None
+    if not is_object(value):
+        return None
+    if (text := last_message([value], _ROLES[role])) is not None:
+        return text, f"{path}.content"
+    usual = find_name(value, names)
+    inner = [usual] if usual else []
+    inner += [name for name in _INNER if name in value and name != usual]
+    texts = [name for name, part in value.items() if isinstance(part, str) and part.strip()]
+    inner += texts if lone and len(texts) == 1 and len(value) <= 2 else []
+    for name in inner:
+        part = _unpacked(value[name])
+        found = _text(part, names, role, f"{path}.{name}", levels - 1, lone)
+        if found is not None:
+            return found
+    return None
+
+
+def last_message(messages: list[object], roles: tuple[str, ...]) -> str | None:
+    """Return the text of the last message of one of the roles; None where there is none."""
+    for message in reversed(messages):
+        if is_list(message):  # LangChain traces a list of lists
+            return last_message(message, roles)
+        if not is_object(message):
+            continue
+        inner = message.get("message")
+        kwargs = message.get("kwargs")
+        message = inner if is_object(inner) else kwargs if is_object(kwargs) else message
+        nested = {key.removeprefix("message."): part for key, part in message.items()}
+        role = str(nested.get("role") or nested.get("type") or "").lower()
+        if role.removesuffix("message").removesuffix("chunk") in roles:
+            return _content(nested.get("content"))
+    return None
+
+
+def _content(content: object) -> str | None:
+    """Return the text of a message, whose content may be blocks."""
+    if isinstance(content, str):
+        return content or None
+    blocks = content if is_list(content) else []
+    texts = [block.get("text") if is_object(block) else block for block in blocks]
+    return "".join(text for text in texts if isinstance(text, str)) or None
+
+
+def _unpacked(value: object) -> object:
+    """Return the list or object that JSON text writes; any other text as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return literal(str(value))
+        except ValueError:
+            return value
+    return value
+
+
+def _sources(fields: Mapping[str, object], shape: Shape) -> tuple[str, list[object]]:
+    """Return the first place that has sources, and these; nothing where there are none."""
+    for path in shape.sources:
+        place, rows = _found_sources(_unpacked(value_at(fields, path)), path, _MAX_LEVELS)
+        if rows:
+            return place, rows
+    return "", []
+
+
+def _found_sources(value: object, path: str, levels: int) -> tuple[str, list[object]]:
+    if levels == 0:
+        return path, []
+    if is_list(value):
+        spans = [one for one in value if is_object(one) and _output_of(one) is not None]
+        retrieved = [_unpacked(_output_of(one)) for one in spans if _is_retriever(one)]
+        if spans:
+            lists = (_found_sources(output, "", levels - 1)[1] for output in retrieved)
+            return path, [row for rows in lists for row in rows]
+        rows = source_rows(value) if n_texts(value) else []
+        return path, rows if is_list(rows) else []
+    if not is_object(value):
+        return path, []
+    name = find_sources(value)
+    if name is not None:
+        rows = source_rows(value[name])
+        return f"{path}.{name}", rows if is_list(rows) else []
+    for key in _INNER:
+        place, rows = _found_sources(_unpacked(value.get(key)), f"{path}.{key}", levels - 1)
+        if rows:
+            return place, rows
+    return path, []
+
+
+def _is_retriever(span: Mapping[str, object]) -> bool:
+    kinds = " ".join(str(span.get(key, "")) for key in ("type", "run_type", "name", "span_kind"))
+    return any(word in kinds.lower() for word in _RETRIEVERS)
+
+
+def _output_of(span: Mapping[str, object]) -> object:
+    return span.get("output") if span.get("output") is not None else span.get("outputs")
+
+
+def _refusal(
+    shape: Shape,
+    fields: Mapping[str, object],
+    question: tuple[str, str] | None,
+    answer: tuple[str, str] | None,
+) -> Problem:
+    """Return a problem that names the tool, and the `--map` that would read the record."""
+    asked = question[1] if question else _guess(fields, shape.question, "QUESTION")
+    told = answer[1] if answer else _guess(fields, shape.answer, "ANSWER")
+    line = f"--map question={asked},answer={told}"
+    if shape.refusal:
+        return Problem("", f"{shape.tool}: {shape.refusal} {line}", "answers")
+    missing = " and ".join(
+        name for name, one in (("question", question), ("answer", answer)) if one is None
+    )
+    where = ", ".join(dict.fromkeys((*_texts_in(fields, shape.question + shape.answer),)))
+    text = f"{shape.tool}: the {missing} cannot be told; it has {where or 'no texts'}"
+    return Problem(shape.answer[0] if question else shape.question[0], text, f"its place: {line}")
+
+
+def _guess(fields: Mapping[str, object], paths: tuple[str, ...], name: str) -> str:
+    return next(_texts_in(fields, paths), f"{paths[0]}.{name}")
+
+
+def _texts_in(fields: Mapping[str, object], paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths of texts in the objects that some paths lead to."""
+    for path in paths:
+        value = _unpacked(value_at(fields, path))
+        named = list(value.items())[:_MOST_NAMED] if is_object(value) else []
+        yield from (f"{path}.{name}" for name, part in named if isinstance(part, str))
+
+
+def merge_spans(items: Iterable[Item | Rejection], spans: Spans) -> Iterator[Item | Rejection]:
+    """Return one item a trace: its first row without one above, with what its retrievers found.
+
+    Rows that are in no trace are items of their own.
+    """
+    traces: dict[str, list[Item]] = {}
+    order: list[Item | Rejection | str] = []
+    for item in items:
+        trace = None if isinstance(item, Rejection) else _value(item, spans.trace)
+        if isinstance(item, Rejection) or trace is None:
+            order.append(item)
+            continue
+        name = as_text(trace)
+        if name not in traces:
+            order.append(name)
+        traces.setdefault(name, []).append(item)
+    for one in order:
+        yield _merged(traces[one], spans) if isinstance(one, str) else one
+
+
+def _merged(rows: list[Item], spans: Spans) -> Item:
+    ids = {as_text(v) for row in rows if (v := _value(row, ("context.span_id", "id"))) is not None}
+    roots = [row for row in rows if _is_root(row, spans, ids)]
+    root = next((row for row in roots if not _is_kind(row, spans)), (roots or rows)[0])
+    found: list[object] = []
+    for row in rows:
+        if row is not root and _is_kind(row, spans):
+            values = (_unpacked(_value(row, (path,))) for path in spans.documents)
+            lists = (_found_sources(value, "", _MAX_LEVELS)[1] for value in values)
+            found += next((rows for rows in lists if rows), [])
+    return replace(root, fields=root.fields | {"retrieved": found}) if found else root
+
+
+def _is_root(row: Item, spans: Spans, ids: set[str]) -> bool:
+    parent = _value(row, spans.parent)
+    return parent in (None, "") or as_text(parent) not in ids
+
+
+def _is_kind(row: Item, spans: Spans) -> bool:
+    kind = " ".join(str(_value(row, (path,)) or "") for path in (*spans.kind, "name"))
+    return any(word in kind.lower() for word in _RETRIEVERS)
+
+
+def _value(item: Item, paths: tuple[str, ...]) -> object:
+    nested = nested_fields(item.fields, ROOTS)
+    return next((v for path in paths if (v := value_at(nested, path)) is not None), None)

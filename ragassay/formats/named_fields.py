@@ -1,0 +1,145 @@
+"""Read an answer's fields under the names that people give them, and say which was read as what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ragassay.formats.field_names import (
+    ANSWER_NAMES,
+    ONE_PASSAGE_NAMES,
+    PASSAGE_ID_NAMES,
+    QUESTION_NAMES,
+    REFERENCE_NAMES,
+    SOURCE_NAMES,
+    TITLE_NAMES,
+    find_all,
+    find_name,
+    fold,
+    has_value,
+)
+from ragassay.formats.items import METADATA_FIELDS
+from ragassay.formats.shapes import is_list, is_object
+from ragassay.formats.source_values import n_texts, source_rows, unread_paths
+
+_NAMES = {"question": QUESTION_NAMES, "answer": ANSWER_NAMES, "reference": REFERENCE_NAMES}
+_MOST_UNREAD = 5
+
+
+@dataclass(frozen=True)
+class NamedFields:
+    """The fields of an answer under the names of ragassay's own format.
+
+    Attributes:
+        fields: All fields, those that were recognised renamed.
+        names: The field of the file that each of `question`, `answer`, `reference` and `sources`
+            was read from.
+        unread: Paths of fields with texts that were not read.
+    """
+
+    fields: dict[str, object]
+    names: Mapping[str, str]
+    unread: tuple[str, ...] = ()
+
+
+def rename_fields(given: Mapping[str, object]) -> NamedFields:
+    """Return the fields of an answer, recognised by their names."""
+    names: dict[str, str] = {}
+    for own, known in _NAMES.items():
+        name = own if given.get(own) is not None else find_name(given, known) or own
+        if name not in given:
+            continue
+        if name not in names.values():
+            names[own] = name
+    left = {key: value for key, value in given.items() if key not in names.values()}
+    source = find_sources(left)
+    if source is not None:
+        names["sources"] = source
+    own_names = {name: own for own, name in names.items()}
+    rest = {key: value for key, value in given.items() if key not in own_names}
+    renamed = {own_names.get(key, key): value for key, value in given.items() if key in own_names}
+    if source is not None:
+        renamed["sources"] = _with_passage_id(source_rows(given[source]), source, rest)
+    # Fields stay in their order, which messages show.
+    shown = [own_names.get(key, key) for key in given if key in own_names or key in rest]
+    fields = {key: (renamed | rest)[key] for key in shown}
+    return NamedFields(fields, names, find_unread(rest, has_sources=source is not None))
+
+
+def find_sources(fields: Mapping[str, object]) -> str | None:
+    """Return the field that has the sources; None where none has a text.
+
+    A field named `sources` is taken whatever it has, so that what is wrong in it is named.
+    """
+    for name in ("sources", "contexts"):
+        if has_value(fields.get(name)):
+            return name
+    candidates = find_all(fields, SOURCE_NAMES)
+    return next((name for name in candidates if n_texts(fields[name], name)), None)
+
+
+def find_unread(fields: Mapping[str, object], *, has_sources: bool) -> tuple[str, ...]:
+    """Return the paths of fields with texts, of those that were not read."""
+    found: list[str] = []
+    for name, value in fields.items():
+        if name in METADATA_FIELDS:
+            continue
+        found += unread_paths(value, name, long_text=not has_sources)
+    return tuple(found[:_MOST_UNREAD])
+
+
+def _with_passage_id(rows: object, source: str, rest: dict[str, object]) -> object:
+    """Give the one passage of a row the id and the title that stand in columns beside it."""
+    if not (is_list(rows) and len(rows) == 1 and is_one_passage(source)):
+        return rows
+    row = rows[0]
+    if not is_object(row) or row.get("id") is not None:
+        return rows
+    name, title = find_name(rest, PASSAGE_ID_NAMES), find_name(rest, _titles_of(source))
+    if name is not None and isinstance(rest[name], str | int):
+        row = row | {"id": passage_id(rest.pop(name))}
+    if title is not None and isinstance(rest[title], str):
+        row = row | {"title": str(rest.pop(title))}
+    return [row]
+
+
+def _titles_of(source: str) -> tuple[str, ...]:
+    return tuple(f"{source}_{name}" for name in TITLE_NAMES)
+
+
+def passage_id(value: object) -> object:
+    """Return the id of a passage without the brackets of a citation: "[1]" is "1"."""
+    return str(value).strip().strip("[]") or value if isinstance(value, str) else value
+
+
+def is_one_passage(name: str) -> bool:
+    """Return whether a field of this name may have one passage a row."""
+    return fold(name) in {fold(one) for one in ONE_PASSAGE_NAMES}
+
+
+def has_one_text(fields: Mapping[str, object], name: str) -> bool:
+    """Return whether a field has one passage: a text that is no list, or one object."""
+    value = fields.get(name)
+    is_text = isinstance(value, str) and not value.lstrip().startswith(("[{", '["', "['", "{"))
+    return is_one_passage(name) and (is_text or is_object(value))
+
+
+@dataclass
+class FieldTally:
+    """Which fields of a file were read as what, over all its records."""
+
+    names: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+
+    def add(self, names: Mapping[str, str]) -> None:
+        """Count the fields of one record."""
+        for own, name in names.items():
+            counts = self.names.setdefault(own, {})
+            counts[name] = counts.get(name, 0) + 1
+
+    def renamed(self) -> dict[str, str]:
+        """Return the fields of other names, by the field of ours that they were read as."""
+        return {
+            own: " or ".join(counts)
+            for own, counts in self.names.items()
+            if any(name != own for name in counts)
+        }
