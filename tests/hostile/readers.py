@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 from ragassay.agents.context import fence_mark
 from ragassay.agents.replies import read_reply
+from ragassay.formats.conversations import read_messages
+from ragassay.formats.expertqa import _split as split_evidence
 from ragassay.formats.papers.prose import read_prose
+from ragassay.formats.replies import read_structured_reply
 from ragassay.instruments.signals.grounded import names_of
 from ragassay.instruments.signals.style import definitions, register_features, says_nothing
 from ragassay.metrics.qa.numbers import SourceNumbers, answer_numbers
@@ -63,7 +66,25 @@ def reply(text: str) -> object:
         return None
 
 
+def structured(text: str) -> object:
+    """Read a reply whose citations quote pieces of the text at places that are wrong."""
+    quotes = [text[n : n + 50] for n in range(0, min(len(text), 2_000), 20)]
+    citations = [
+        {"start": n, "end": n + 3, "text": quote, "document_ids": [quote]}
+        for n, quote in enumerate(quotes)
+    ]
+    return read_structured_reply({"text": text, "generation_id": "g", "citations": citations})
+
+
+def conversation(text: str) -> object:
+    roles = ("system", "user", "tool", "assistant")
+    return read_messages([{"role": role, "content": text} for role in roles])
+
+
 READERS: dict[str, Reader] = {
+    "structured reply": structured,
+    "conversation": conversation,
+    "evidence with its number": split_evidence,
     "segmenter": lambda text: segment(record(text), lambda _: None),
     "listed citations": lambda text: (expand(text), is_list(text), bare(text), doi_of(text)),
     "quantities": read_quantities,

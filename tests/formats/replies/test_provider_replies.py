@@ -96,7 +96,8 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
         response(
             output_text("It fell. ", url(0, 8)["url_citation"] | {"type": "url_citation"}),
             output_text(
-                "It rose.", {"type": "file_citation", "file_id": "f", "filename": "f.pdf", "index": 7}
+                "It rose.",
+                {"type": "file_citation", "file_id": "f", "filename": "f.pdf", "index": 7},
             ),
         ),
         "It fell. It rose.",
@@ -286,7 +287,11 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
                 "content": [{"type": "text", "text": TEXT}],
                 "citations": [
                     {"start": 3, "end": 7, "text": "fell", "content_index": 0}
-                    | {"sources": [{"type": "document", "id": "d:0", "document": {"snippet": "F."}}]},
+                    | {
+                        "sources": [
+                            {"type": "document", "id": "d:0", "document": {"snippet": "F."}}
+                        ]
+                    },
                     {"start": 24, "end": 28, "text": "rose"}
                     | {"sources": [{"type": "tool", "id": "t:0", "tool_output": {"n": "Rose."}}]},
                 ],
@@ -314,7 +319,10 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
             [support(None, 19, "Naïve adults fell.", 0, 1), support(20, 34, "Others — no.", 1)],
         ),
         NAIVE,
-        [("Naïve adults fell.", ("https://a.org", "gs://b/x.pdf")), ("Others — no.", ("gs://b/x.pdf",))],
+        [
+            ("Naïve adults fell.", ("https://a.org", "gs://b/x.pdf")),
+            ("Others — no.", ("gs://b/x.pdf",)),
+        ],
         [("https://a.org", "a.org", ""), ("gs://b/x.pdf", "X", "Fell by 2.")],
     ),
     "Gemini: thoughts keep their number": (
@@ -369,7 +377,10 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
                         "textResponsePart": {"text": FELL, "span": {"start": 0, "end": 19}}
                     },
                     "retrievedReferences": [
-                        {"content": {"text": "F."}, "location": {"type": "S3", "s3Location": {"uri": "s3"}}},
+                        {
+                            "content": {"text": "F."},
+                            "location": {"type": "S3", "s3Location": {"uri": "s3"}},
+                        },
                         {"content": {"text": "G."}, "location": {"webLocation": {"url": "w"}}},
                     ],
                 }
@@ -437,7 +448,10 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
         {
             "response": "It fell [1].",
             "source_nodes": [
-                {"node": {"id_": "n", "text": "Source 1:\nF.", "metadata": {"pmid": "7"}}, "score": 1}
+                {
+                    "node": {"id_": "n", "text": "Source 1:\nF.", "metadata": {"pmid": "7"}},
+                    "score": 1,
+                }
             ],
         },
         "It fell [1].",
@@ -529,7 +543,10 @@ def test_an_offset_outside_the_text_is_reported_and_what_lies_in_it_kept(start, 
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        (gemini([{"text": "It fell."}], [WEB], [support(0, 8, "It fell.", 3)]), "chunk that is not"),
+        (
+            gemini([{"text": "It fell."}], [WEB], [support(0, 8, "It fell.", 3)]),
+            "chunk that is not",
+        ),
         (gemini([{"text": "A."}], [WEB], [support(0, 2, "A.", 0, part=4)]), "part 4 of 1"),
         (chat({"content": "A.", "annotations": [{"type": "new_kind"}]}), "'new_kind' names no"),
         (

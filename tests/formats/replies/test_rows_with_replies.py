@@ -112,7 +112,10 @@ def test_a_source_of_a_reply_is_the_records_where_id_or_title_say_so(own, id_fou
 
 
 def test_citations_that_cannot_be_placed_are_reported_beside_the_record(write):
-    note = {"type": "url_citation", "url_citation": {"url": "u", "start_index": 90, "end_index": 99}}
+    note = {
+        "type": "url_citation",
+        "url_citation": {"url": "u", "start_index": 90, "end_index": 99},
+    }
     message = {"role": "assistant", "content": TEXT, "annotations": [note]}
     found = read_records(write({"question": "Q?", "answer": {"choices": [{"message": message}]}}))
     (record,), (rejection,) = found.records, found.rejections
@@ -182,7 +185,9 @@ def test_an_application_may_return_a_reply(reply, sources):
 
 def test_tokens_of_a_reply_are_counted():
     assert (read_reply(CHAT).n_prompt_tokens, read_reply(CHAT).n_completion_tokens) == (11, 7)
-    message = AIMessage(TEXT, usage_metadata={"input_tokens": 3, "output_tokens": 4, "total_tokens": 7})
+    message = AIMessage(
+        TEXT, usage_metadata={"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
+    )
     found = read_reply(message)
     assert (found.n_prompt_tokens, found.n_completion_tokens) == (3, 4)
 
