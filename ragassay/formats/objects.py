@@ -37,7 +37,7 @@ _MESSAGES = ("messages", "user_input")
 
 @dataclass(frozen=True)
 class ResponseParts:
-    """What an answer that is an object holds.
+    """The parts of an answer that is an object.
 
     Attributes:
         text: Its text.
