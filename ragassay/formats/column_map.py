@@ -9,12 +9,13 @@ from itertools import chain, islice
 
 from ragassay.errors import InputError
 from ragassay.formats.cells import Cell
+from ragassay.formats.exports import MESSAGE_ROLES, block_text, last_message
 from ragassay.formats.field_names import has_value
 from ragassay.formats.field_paths import path_parts, value_at
 from ragassay.formats.items import Item
 from ragassay.formats.named_fields import FieldTally, find_unread, rename_fields
 from ragassay.formats.ragassay_jsonl import RecordRow
-from ragassay.formats.shapes import is_mapping, is_object
+from ragassay.formats.shapes import is_list, is_mapping, is_object
 from ragassay.formats.sniff import MAX_SNIFFED
 from ragassay.records import Rejection
 
@@ -109,7 +110,7 @@ def _shown_keys(fields: Mapping[str, object]) -> Iterator[str]:
 def _renamed(
     fields: Mapping[str, object], columns: Mapping[str, str], tally: FieldTally
 ) -> dict[str, object]:
-    named = {field: _cell(value_at(fields, column)) for field, column in columns.items()}
+    named = {f: _cell(_plain_text(f, value_at(fields, c))) for f, c in columns.items()}
     rest = {name: value for name, value in fields.items() if name not in columns.values()}
     taken = {path_parts(column)[0] for column in columns.values() if column not in fields}
     others = {name: value for name, value in rest.items() if name not in taken}
@@ -124,6 +125,14 @@ def _renamed(
     has_sources = has_value(named.get("sources"))
     unread = find_unread({k: v for k, v in about.items() if k in others}, has_sources=has_sources)
     return named | own | {METADATA: about} | ({"unread": list(unread)} if unread else {})
+
+
+def _plain_text(field: str, value: object) -> object:
+    """Return the text of messages or blocks, for a question or answer; else the value."""
+    role = MESSAGE_ROLES.get(field)
+    if role is None or not is_list(value) or not all(map(is_object, value)):
+        return value
+    return last_message(value, role) or block_text(value) or value
 
 
 def _cell(value: object) -> object:

@@ -108,7 +108,12 @@ SHAPES: tuple[Shape, ...] = (
         tool="OpenAI evals",
         marks=("datasource_item", "sample"),
         question=("datasource_item", "sample.input"),
-        answer=("sample.output_text", "sample.output", "datasource_item.sample", "datasource_item"),
+        answer=(
+            "sample.output_text",
+            "datasource_item.sample.output_text",
+            "sample.output",
+            "datasource_item",
+        ),
         sources=("datasource_item",),
         reference=("datasource_item",),
         system=("sample.model",),

@@ -29,7 +29,7 @@ from ragassay.records import Record, Rejection
 _INNER = ("input", "inputs", "output", "outputs", "kwargs", "args", "messages", "data", "value")
 """Objects around the fields of a call."""
 
-_ROLES = {"question": ("user", "human"), "answer": ("assistant", "ai", "model")}
+MESSAGE_ROLES = {"question": ("user", "human"), "answer": ("assistant", "ai", "model")}
 _MAX_LEVELS = 3
 _MOST_NAMED = 8
 _NO_ANSWERS = ("spec", "final_report", "event_id")
@@ -129,11 +129,11 @@ def _text(
     if levels == 0:
         return None
     if is_list(value):
-        text = last_message(value, _ROLES[role])
+        text = last_message(value, MESSAGE_ROLES[role])
         return (text, path) if text else None
     if not is_object(value):
         return None
-    if (text := last_message([value], _ROLES[role])) is not None:
+    if (text := last_message([value], MESSAGE_ROLES[role])) is not None:
         return text, f"{path}.content"
     usual = find_name(value, names)
     inner = [usual] if usual else []
@@ -161,17 +161,23 @@ def last_message(messages: list[object], roles: tuple[str, ...]) -> str | None:
         nested = {key.removeprefix("message."): part for key, part in message.items()}
         role = str(nested.get("role") or nested.get("type") or "").lower()
         if role.removesuffix("message").removesuffix("chunk") in roles:
-            return _content(nested.get("content"))
+            return block_text(nested.get("content"))
     return None
 
 
-def _content(content: object) -> str | None:
-    """Return the text of a message, whose content may be blocks."""
+def block_text(content: object) -> str | None:
+    """Return the text of a message, whose content may be blocks; None where it has none."""
     if isinstance(content, str):
         return content or None
     blocks = content if is_list(content) else []
-    texts = [block.get("text") if is_object(block) else block for block in blocks]
+    texts = [_block_text(block) if is_object(block) else block for block in blocks]
     return "".join(text for text in texts if isinstance(text, str)) or None
+
+
+def _block_text(block: Mapping[str, object]) -> object:
+    """Return the text of a block of text; thinking, calls of tools and the like have none."""
+    is_text = block.get("type") in (None, "text", "output_text", "input_text")
+    return block.get("text") if is_text else None
 
 
 def _unpacked(value: object) -> object:

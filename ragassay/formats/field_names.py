@@ -6,7 +6,8 @@ A name is looked up as it is written, then without case, spaces, hyphens and und
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 
 QUESTION_NAMES = (
     *("question", "query", "user_input", "user_query", "user_question", "input", "prompt"),
@@ -102,6 +103,10 @@ ONE_PASSAGE_NAMES = (
 """Columns of tables that may have one passage a row."""
 
 
+_MAX_NAME = 100
+"""Characters of a field's name; a longer one is none of those known here."""
+
+
 def fold(name: str) -> str:
     """Return a name without case, spaces, hyphens and underscores.
 
@@ -109,29 +114,40 @@ def fold(name: str) -> str:
         >>> fold("User-Input") == fold("userInput") == fold("user_input")
         True
     """
+    return _fold(name) if len(name) <= _MAX_NAME else name
+
+
+@lru_cache(maxsize=4_096)
+def _fold(name: str) -> str:
     if name.strip("_") != name:
         return name  # `_id` and `id_` are names of their own
     return name.strip().lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
-def find_name(fields: Mapping[str, object], names: Iterable[str]) -> str | None:
+@lru_cache(maxsize=256)
+def _fold_all(names: tuple[str, ...]) -> dict[str, int]:
+    """Return the rank of each folded name, the best first."""
+    folded = dict.fromkeys(map(fold, names))
+    return {name: rank for rank, name in enumerate(folded)}
+
+
+def find_name(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
     """Return the first field that has one of the names and a value; None where there is none."""
-    names = tuple(names)
-    for name in names:
-        if has_value(fields.get(name)):
-            return name
-    folded = {fold(key): key for key in reversed(fields) if has_value(fields[key])}
-    return next((folded[fold(name)] for name in names if fold(name) in folded), None)
+    return next(iter(find_all(fields, names)), None)
 
 
-def find_all(fields: Mapping[str, object], names: Iterable[str]) -> list[str]:
-    """Return the fields that have one of the names and a value, in the order of the names."""
-    folded: dict[str, list[str]] = {}
-    for key, value in fields.items():
-        if has_value(value):
-            folded.setdefault(fold(key), []).append(key)
-    found = {key: None for name in names for key in folded.get(fold(name), ())}
-    return list(found)
+def find_all(fields: Mapping[str, object], names: tuple[str, ...]) -> list[str]:
+    """Return the fields that have one of the names and a value, in the order of the names.
+
+    Of several that are one name in other spellings, the one as the name is written comes first.
+    """
+    ranks = _fold_all(names)
+    found = [
+        (rank, key not in names, key)
+        for key, value in fields.items()
+        if (rank := ranks.get(fold(key))) is not None and has_value(value)
+    ]
+    return [key for _, _, key in sorted(found)]
 
 
 def has_value(value: object) -> bool:

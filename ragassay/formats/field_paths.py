@@ -14,7 +14,7 @@ MAX_PARTS = 20
 
 _MOST_VALUES = 1_000
 _INDEX = re.compile(r"-?\d{1,9}")
-_BRACKETS = re.compile(r"\[\s*(?P<index>-?\d{1,9}|\*?)\s*\]")
+_BRACKETS = re.compile(r"\[(?P<index>-?\d{1,9}|\*?)\]")
 
 
 def path_parts(path: str) -> list[str]:
@@ -87,6 +87,8 @@ def nested_fields(fields: Mapping[str, object], roots: Sequence[str]) -> dict[st
         >>> nested_fields({"inputs.question": "Q", "id": "1"}, ["inputs"])
         {'id': '1', 'inputs': {'question': 'Q'}}
     """
+    if not any("." in key for key in fields):
+        return dict(fields)
     nested = {key: value for key, value in fields.items() if not _is_under(key, roots)}
     for key, value in fields.items():
         if _is_under(key, roots) and value is not None:

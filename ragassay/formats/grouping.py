@@ -46,11 +46,13 @@ class _Group:
     Attributes:
         first: The first of them.
         rows: The sources, one a row, as read from its columns.
+        seen: The same as text.
         answer: The column of the answer, and the first answer that is not empty.
     """
 
     first: Item
     rows: list[object]
+    seen: set[str]
     answer: tuple[str, object] | None
 
 
@@ -69,12 +71,13 @@ def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Reject
         row = _passage(item)
         group = groups.get(key)
         if group is None:
-            groups[key] = group = _Group(item, [row], _answer_of(item.fields))
+            groups[key] = group = _Group(item, [row], {as_text(row)}, _answer_of(item.fields))
             order.append(group)
-        elif row in group.rows:
+        elif as_text(row) in group.seen:
             order.append(item)  # a row that repeats another one is no further passage
         else:
             group.rows.append(row)
+            group.seen.add(as_text(row))
             group.answer = group.answer or _answer_of(item.fields)
     for one in order:
         yield _merged(one) if isinstance(one, _Group) else one

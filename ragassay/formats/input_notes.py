@@ -48,9 +48,7 @@ def turns_note(n_answers: int) -> str:
     if not n_answers:
         return ""
     are = "1 answer is" if n_answers == 1 else f"{n_answers:,} answers are"
-    return (
-        f"{are} the last turn of a conversation; earlier turns were read as context, not judged."
-    )
+    return f"{are} the last turn of a conversation; earlier turns were read as context, not judged."
 
 
 def _shown(name: str) -> str:

@@ -58,7 +58,7 @@ def rename_fields(given: Mapping[str, object]) -> NamedFields:
     own_names = {name: own for own, name in names.items()}
     rest = {key: value for key, value in given.items() if key not in own_names}
     renamed = {own_names.get(key, key): value for key, value in given.items() if key in own_names}
-    if source is not None:
+    if source is not None and is_one_passage(source):
         renamed["sources"] = _with_passage_id(source_rows(given[source]), source, rest)
     # Fields stay in their order, which messages show.
     shown = [own_names.get(key, key) for key in given if key in own_names or key in rest]
@@ -90,7 +90,7 @@ def find_unread(fields: Mapping[str, object], *, has_sources: bool) -> tuple[str
 
 def _with_passage_id(rows: object, source: str, rest: dict[str, object]) -> object:
     """Give the one passage of a row the id and the title that stand in columns beside it."""
-    if not (is_list(rows) and len(rows) == 1 and is_one_passage(source)):
+    if not (is_list(rows) and len(rows) == 1):
         return rows
     row = rows[0]
     if not is_object(row) or row.get("id") is not None:

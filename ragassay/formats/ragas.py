@@ -9,6 +9,7 @@ kept in its metadata as JSON, like every unknown field.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pydantic import Field
 
@@ -51,9 +52,16 @@ RAGAS = Format(
 
 def read_ragas(item: Item) -> Record | Problem | Sequence[Record | Problem]:
     """Turn a sample, of one turn or of several, into a record."""
-    if is_list(item.fields.get("user_input")):
-        return read_conversation(item)
-    return read_sample(item)
+    if not is_list(item.fields.get("user_input")):
+        return read_sample(item)
+    kept = {n: as_text(part) for n in _KEPT if (part := item.fields.get(n)) is not None}
+    fields = {name: part for name, part in item.fields.items() if name not in _KEPT}
+    made = read_conversation(replace(item, fields=fields))
+    outcomes = [made] if isinstance(made, Record | Problem) else made
+    return [
+        one.model_copy(update={"metadata": one.metadata | kept}) if isinstance(one, Record) else one
+        for one in outcomes
+    ]
 
 
 def read_sample(item: Item) -> Record | Problem:

@@ -85,12 +85,14 @@ def _readable_sources(value: object) -> object:
 
 def _is_named(row: dict[str, object]) -> bool:
     """Return whether a source says which it is and has nothing that may be meant as its text."""
+    if "text" in row:
+        return False
     names = (*SOURCE_ID_NAMES, *TITLE_NAMES)
     others = {key: part for key, part in row.items() if find_name({key: part}, names) is None}
     may_be_text = close_name("text", others) is not None or any(
         isinstance(part, str) and len(part.split()) > 1 for part in others.values()
     )
-    return len(others) < len(row) and "text" not in row and not may_be_text
+    return len(others) < len(row) and not may_be_text
 
 
 class RecordRow(Row):

@@ -19,6 +19,7 @@ from ragassay.formats.field_names import (
     SOURCE_NAMES,
     TEXT_NAMES,
     TITLE_NAMES,
+    find_all,
     find_name,
     fold,
     has_value,
@@ -55,10 +56,12 @@ def n_texts(value: object, name: str = "") -> int:
 
     Args:
         value: The field's value.
-        name: The field; of `LISTED_NAMES`, short texts and addresses do not count.
+        name: The field; of `LISTED_NAMES`, short plain texts do not count.
     """
-    rows = _rows(_unpacked(value), MAX_LEVELS)
-    is_doubtful = fold(name) in {fold(one) for one in LISTED_NAMES}
+    value = _unpacked(value)
+    rows = _rows(value, MAX_LEVELS)
+    plain = isinstance(value, str) or (is_list(value) and any(isinstance(v, str) for v in value))
+    is_doubtful = plain and fold(name) in {fold(one) for one in LISTED_NAMES}
     texts = (row.get("text") if is_object(row) else row for row in rows or ())
     named = [text for text in texts if isinstance(text, str) and text.strip()]
     if is_doubtful:
@@ -145,17 +148,24 @@ def source_row(part: object) -> object:
     """Return one source as an object with `text`; what has none is returned as it is."""
     if isinstance(part, str):
         return {"text": str(part)}
-    if not is_object(part):
+    if not is_object(part) or _is_ours(part):
         return part
     part = nested_fields(part, INNER_NAMES)
     text, used = _text_of(part, MAX_LEVELS)
     if text is None:
         return _named_text(part) or part
     row: dict[str, object] = {"id": _id_of(part), "text": text}
-    title = _scalar(part, TITLE_NAMES)
-    row["title"] = "" if title is None or title == text else title
-    known = {used, _key_of(part, SOURCE_ID_NAMES), _key_of(part, TITLE_NAMES), "metadata"}
+    title = _title_of(part, MAX_LEVELS)
+    row["title"] = "" if title == text else title
+    named = (find_name(part, SOURCE_ID_NAMES), find_name(part, TITLE_NAMES))
+    known = {used, "metadata", *named}
     return row | {key: kept for key, kept in part.items() if key not in known and key not in row}
+
+
+def _is_ours(part: Mapping[str, object]) -> bool:
+    """Return whether a source has the names of our own format, and needs no looking up."""
+    has_texts = isinstance(part.get("text"), str) and isinstance(part.get("title"), str)
+    return has_texts and part.get("id") is not None
 
 
 def _named_text(part: dict[str, object]) -> dict[str, object] | None:
@@ -169,9 +179,8 @@ def _named_text(part: dict[str, object]) -> dict[str, object] | None:
 
 def _text_of(part: dict[str, object], levels: int) -> tuple[str | None, str]:
     """Return the text of a source and the key that it was in."""
-    for name in TEXT_NAMES:
-        key = _key_of(part, (name,))
-        text = _joined(part[key]) if key else None
+    for key in find_all(part, TEXT_NAMES):
+        text = _joined(part[key])
         if text is not None:
             return text, key
     for name in INNER_NAMES if levels else ():
@@ -214,17 +223,23 @@ def _id_of(part: dict[str, object]) -> object:
     return own
 
 
+def _title_of(part: dict[str, object], levels: int) -> str:
+    """Return a source's title: its own, or that of its metadata or of the object within it."""
+    own = _scalar(part, TITLE_NAMES)
+    if isinstance(own, str):
+        return str(own)
+    objects = (part.get(name) for name in ("metadata", *INNER_NAMES)) if levels else ()
+    titles = (_title_of(one, levels - 1) for one in objects if is_object(one))
+    return next(filter(None, titles), "")
+
+
 def _scalar(part: Mapping[str, object], names: tuple[str, ...]) -> object:
-    for name in names:
-        key = _key_of(part, (name,))
-        value = part[key] if key else None
-        if isinstance(value, str | int | float) and not isinstance(value, bool) and value != "":
+    """Return the first plain value under one of the names."""
+    for key in find_all(part, names):
+        value = part[key]
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
             return value
     return None
-
-
-def _key_of(part: Mapping[str, object], names: tuple[str, ...]) -> str:
-    return find_name(part, names) or ""
 
 
 def _object_rows(value: dict[str, object], levels: int) -> list[object] | None:

@@ -25,8 +25,8 @@ CHUNKS = [
     LangChainDocument(page_content="w"),
 ]
 SOURCES = (
-    Document(id="a.pdf", text="x", title="T"),
-    Document(id="a.pdf#2", text="y"),
+    Document(id="a.pdf", text="x", title="T", part_of="a.pdf"),
+    Document(id="a.pdf#2", text="y", part_of="a.pdf"),
     Document(id="7", text="z"),
     Document(id="4", text="w"),
 )
@@ -82,7 +82,7 @@ def test_documents_of_langchain_are_sources():
     (record,) = read_job([{"question": "Q?", "answer": "A.", "sources": dumped}]).records
     assert record.sources == SOURCES
     assert documents_of([CHUNKS[0], {"text": "q"}, "p"]) == (
-        SOURCES[0],
+        SOURCES[0].model_copy(update={"part_of": ""}),
         Document(id="2", text="q"),
         Document(id="3", text="p"),
     )
@@ -242,3 +242,15 @@ def test_a_frame_with_the_columns_of_a_sample_is_a_frame():
 def test_what_is_no_table_is_an_error(answers, problem):
     with pytest.raises(InputError, match=problem):
         read_job(answers)
+
+
+def test_how_the_input_was_read_is_noted_for_the_run():
+    rows = [{"query": "Q?", "output": "A.", "blob": ["Drug A lowered pressure by far."]}] * 2
+    assert read_job(rows).notes == (
+        "Read `query` as question, `output` as answer.",
+        "2 answers have texts in `blob` that were not read; name it with --map sources=blob",
+    )
+    assert read_job(ROWS).notes == ("Read `ground_truth` as reference, `contexts` as sources.",)
+    assert read_job(read_job(rows).records).notes == (
+        "2 answers have texts in `blob` that were not read; name it with --map sources=blob",
+    )

@@ -215,7 +215,7 @@ PASSAGES = (Document(id="1", text="c1"), Document(id="2", text="c2"))
         {"output": "A.", "documents": [{"id": "1", "text": "c1"}, {"id": 2, "text": "c2"}]},
         {"result": "A.", "source_documents": [LangChainDocument("c1"), LangChainDocument("c2")]},
         {"answer": AIMessage("A."), "context": [{"page_content": "c1"}, {"page_content": "c2"}]},
-        {"output": {"answer": "A.", "citations": ["c1", "c2"]}},
+        {"output": {"answer": "A.", "citations": [{"text": "c1"}, {"text": "c2"}]}},
         {"messages": [{"role": "assistant", "content": "A."}], "passages": PASSAGES},
         Record(id="x", question="other", answer="A.", sources=PASSAGES),
     ],

@@ -147,3 +147,29 @@ def test_help_teaches():
         *WRITABLE_FORMATS,
     ):
         assert word in shown
+
+
+def test_an_empty_answer_is_rejected_unless_it_is_asked_for(tmp_path):
+    path, out = tmp_path / "answers.jsonl", tmp_path / "out.jsonl"
+    rows = [{"id": n, "question": "Q?", "answer": a} for n, a in (("a", "Yes."), ("b", " [1]"))]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, _, told = call(path, out)
+    assert code == 3
+    assert "found an empty answer" in told
+    assert [one.id for one in read_records(out).records] == ["a"]
+    assert call(path, out, "--keep-empty")[0] == 0
+    assert [one.id for one in read_records(out).records] == ["a", "b"]
+    assert call(path, out, "--to", "nuggetizer-create")[0] == 0
+
+
+def test_what_was_read_as_what_and_what_was_not_read_is_said(tmp_path):
+    path, out = tmp_path / "answers.jsonl", tmp_path / "out.jsonl"
+    row = {"query": "Q?", "output": "Yes.", "blob": ["Drug A lowered blood pressure by far."]}
+    path.write_text(json.dumps(row) + "\n")
+    code, _, told = call(path, out)
+    assert code == 0
+    assert "Read `query` as question, `output` as answer." in told
+    assert "1 answer has texts in `blob` that were not read" in told
+    assert call(path, out, "--map", "sources=blob")[0] == 0
+    (record,) = read_records(out).records
+    assert [one.text for one in record.sources] == row["blob"]

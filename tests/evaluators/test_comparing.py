@@ -6,6 +6,7 @@ import pytest
 
 from ragassay.evaluators.comparing import Read, read_of
 from ragassay.evaluators.toolbox import Toolbox
+from ragassay.graphs.citation_choice import cited_of
 from ragassay.graphs.files import case_of
 from ragassay.records import Document, EvidenceSpan, Record
 from ragassay.retrievers.memory import Corpus
@@ -40,3 +41,50 @@ def passage(document: str) -> EvidenceSpan:
 def test_an_encoder_reads_all_of_a_document_that_is_at_hand(settings, document, sentence, read):
     tools = Toolbox.of(load_settings(signals=False, only=("citations",), **settings))
     assert read_of(passage(document), CASE.sentences[sentence - 1], CASE, tools) == read
+
+
+PASSAGES = (
+    Document(id="31", text="It lowers pressure.", title="Alpha", part_of="31"),
+    Document(id="8", text="Beta.", title="B"),
+    Document(id="31#2", text="Nobody left.", title="Alpha", part_of="31"),
+)
+BOTH = "It lowers pressure.\n\nNobody left."
+
+
+@pytest.mark.parametrize(
+    ("answer", "document", "read"),
+    [
+        ("Alpha lowers pressure [PMID 31].", "31", Read(BOTH, ())),
+        ("Alpha lowers pressure [PMID 31].", "31#2", Read(BOTH, ())),
+        ("Alpha lowers pressure [PMID 31, PMID 8].", "31#2", Read(BOTH, ("B\nBeta.",))),
+        ("Alpha lowers pressure [3].", "31#2", Read("Nobody left.", ())),
+        ("Alpha lowers pressure [1].", "31", Read("It lowers pressure.", ())),
+        ("Alpha lowers pressure [1][2].", "31", Read("It lowers pressure.", ("B\nBeta.",))),
+        ("Alpha lowers pressure.", "31#2", Read("Nobody left.", ())),
+    ],
+)
+def test_a_document_that_is_cited_by_its_id_is_read_with_all_its_passages(answer, document, read):
+    settings = load_settings(signals=False, only=("citations",))
+    record = Record(id="1", question="q?", answer=answer, sources=PASSAGES)
+    case = case_of(record, settings, Corpus())
+    assert read_of(passage(document), case.sentences[0], case, Toolbox.of(settings)) == read
+
+
+@pytest.mark.parametrize("evidence", ["passage", "sentence", "document"])
+def test_the_closest_of_all_passages_is_compared(evidence):
+    settings = load_settings(
+        signals=False, only=("citations",), citation_evidence=evidence, evidence_threshold=0.0
+    )
+    tools = Toolbox.of(settings)
+    record = Record(
+        id="1",
+        question="q?",
+        answer="Nobody left the trial [PMID 31]. Nobody left the trial [1].",
+        sources=PASSAGES,
+    )
+    by_id, by_position = cited_of(case_of(record, settings, Corpus()), tools)
+    assert by_position.passage.text == "It lowers pressure."
+    if evidence == "document":
+        assert by_id.passage.text == BOTH
+    else:
+        assert (by_id.passage.document, by_id.passage.text) == ("31#2", "Nobody left.")

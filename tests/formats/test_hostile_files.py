@@ -170,7 +170,7 @@ def test_a_file_in_no_known_format_is_an_input_error_that_names_the_formats(writ
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"\xff\xfe{\x00}\x00", ":1: the file is in UTF-16; expected UTF-8: save it so"),
+        (b"\xff\xfe{\x00}\x00", ":1: the file is in UTF-16; expected UTF-8: save it as UTF-8"),
         (b"\x1f\x8b\x08\x00 no gzip", ":1: the file is truncated or is damaged here"),
     ],
 )

@@ -20,11 +20,13 @@ from ragassay.formats import (
     read_nugget_banks,
     read_nugget_scores,
     read_records,
+    records_from_rows,
     write_answers,
     write_assignments,
     write_nugget_banks,
     write_nugget_scores,
 )
+from ragassay.formats.nuggetizer import drop_judged_below
 
 NUGGETS = [
     {"text": "n1", "importance": "vital", "assignment": "support", "reasoning": "stated"},
@@ -204,3 +206,21 @@ def test_the_nuggetizers_metrics_and_compare_read_what_is_written(tmp_path: Path
     assert [sorted(row) for row in rows[:1]] == [["all_score", "qid", "strict_all_score"]]
     assert all(value is not None for row in rows for value in row.values())
     assert read_nugget_scores(tmp_path / "scores")[0][:2] == tuple(scores)
+
+
+def test_candidates_below_the_least_judgment_are_dropped():
+    grades = (0, 1, 2, 3, None, "2", "high")
+    candidates = [
+        {"docid": f"d{n}", "doc": {"segment": "T"}} | ({} if g is None else {"judgment": g})
+        for n, g in enumerate(grades)
+    ]
+    row = {"query": {"qid": "1", "text": "Q?"}, "candidates": candidates}
+    (record,) = records_from_rows([row]).records
+    kept = {
+        least: [one.id for one in drop_judged_below(record, least).sources] for least in (0, 1, 2)
+    }
+    assert kept == {
+        0: ["d0", "d1", "d2", "d3", "d4", "d5", "d6"],
+        1: ["d1", "d2", "d3", "d4", "d5", "d6"],
+        2: ["d2", "d3", "d4", "d5", "d6"],
+    }

@@ -123,7 +123,11 @@ def test_a_bad_row_is_named_by_its_line_and_the_others_are_read(write):
     assert [record.id for record in found.records] == ["a", "e"]
     assert [(r.line, r.field, r.problem) for r in found.rejections] == [
         (4, "", "found 2 cells"),
-        (5, "answer", "text with a lone surrogate (\\udcff): half of a character"),
+        (
+            *(5, "answer"),
+            "not UTF-8: byte 0xff; it reads as Windows-1252: save it as UTF-8 "
+            "(`iconv -f WINDOWS-1252 -t UTF-8 IN > OUT`)",
+        ),
         (
             *(6, "answer"),
             'the field is missing, or null; found the fields "id", "question"',

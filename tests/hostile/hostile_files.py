@@ -126,6 +126,13 @@ def _lines(*objects: object) -> bytes:
     return b"".join(json.dumps(one).encode() + b"\n" for one in objects)
 
 
+def _nested(depth: int, name: str) -> object:
+    value: object = "text of a source"
+    for _ in range(depth):
+        value = {name: [value]}
+    return value
+
+
 JUNK = random.Random(27).randbytes(3_000)
 
 CONTENTS: dict[str, bytes] = {
@@ -154,6 +161,22 @@ CONTENTS: dict[str, bytes] = {
         {"query_id": 1, "items": [7], "responses": {}, "results": [[]], "topics": 3},
     ),
     "wrong rows": _lines(["q", [{"paragraph_id": "../../x", "text": 5}]], ["q", 7], [[], []]),
+    "wrong exports": _lines(
+        {"inputs": [[[]]], "outputs": {"output": {"output": {"output": {}}}}},
+        {"inputs": {"a": 1}, "outputs": {"b": [None]}, "runs": [7, {"outputs": 3}]},
+        {"results": {"results": [{"vars": 3}, 4]}},
+        {"item": {}, "sample": {"output": [{"role": "assistant", "content": {}}]}},
+        {"attributes.input.value": [], "context.trace_id": {}, "parent_id": []},
+        {"trace": {"input": "", "output": 7}, "observations": [[], {"type": {}}]},
+    ),
+    "wrong sources": _lines(
+        {"query": "Q", "output": "A", "context": _nested(60, "documents")},
+        {"query": "Q", "output": "A", "context": {"ids": 3, "documents": [[3, None, {}]]}},
+        {"query": "Q", "output": "A", "passages": [{"id": {}, "text": "T"}, [[], 1]]},
+        {"query": {}, "output": [], "passages": "[" * 5_000},
+    ),
+    "windows-1252": "id,query,output\n1,na\xefve?,\x93Yes\x94\n".encode("latin-1"),
+    "utf-16 without a mark": GOOD.encode("utf-16-le"),
     "open quote": b'id,question,answer\n1,"Q,A\n' + b"x,y,z\n" * 100,
     "open quote in the header": b'id,question,"answer\n1,Q,A\n',
     "same columns": b"id,id,question,answer\n1,2,Q,A\n",

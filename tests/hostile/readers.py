@@ -8,9 +8,13 @@ from collections.abc import Callable
 from ragassay.agents.context import fence_mark
 from ragassay.agents.replies import read_reply
 from ragassay.formats.conversations import read_messages
+from ragassay.formats.encodings import guess_encoding
 from ragassay.formats.expertqa import _split as split_evidence
+from ragassay.formats.field_paths import value_at
+from ragassay.formats.named_fields import rename_fields
 from ragassay.formats.papers.prose import read_prose
 from ragassay.formats.replies import read_structured_reply
+from ragassay.formats.source_values import n_texts, source_rows, unread_paths
 from ragassay.instruments.signals.grounded import names_of
 from ragassay.instruments.signals.style import definitions, register_features, says_nothing
 from ragassay.metrics.qa.numbers import SourceNumbers, answer_numbers
@@ -86,6 +90,14 @@ READERS: dict[str, Reader] = {
     "conversation": conversation,
     "evidence with its number": split_evidence,
     "segmenter": lambda text: segment(record(text), lambda _: None),
+    "sources": lambda text: (
+        source_rows(text),
+        n_texts(text, "references"),
+        unread_paths([text, {text[:50]: text}], "blob", long_text=True),
+    ),
+    "fields by name": lambda text: rename_fields({text[:50]: text, "query": text, "docs": text}),
+    "paths": lambda text: value_at({"a": text, "b": [text, {"c": text}]}, text),
+    "encodings": lambda text: guess_encoding(text.encode("utf-16-le", "surrogatepass")),
     "listed citations": lambda text: (expand(text), is_list(text), bare(text), doi_of(text)),
     "quantities": read_quantities,
     "numbers": lambda text: (numbers_of(text), stated_numbers(text), spelled_numbers(text)),
