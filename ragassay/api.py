@@ -10,6 +10,7 @@ from typing import Any, Unpack, overload
 from ragassay.errors import InputError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.formats.objects import response_parts
+from ragassay.formats.replies import add_reply
 from ragassay.limits import line_limit
 from ragassay.options import (
     AnswerLike,
@@ -174,15 +175,19 @@ async def aevaluate(
     if answers is None:
         if question is None or answer is None:
             raise InputError("give `answers`, or `question` and `answer`")
-        text, its_sources = response_parts(answer)
+        parts = response_parts(answer)
         record = Record(
             id="answer",
             question=question,
-            answer=text,
-            sources=documents_of(list(sources) or its_sources),
+            answer=parts.text,
+            sources=documents_of(list(sources) or parts.sources),
             nuggets=_nuggets(options.pop("nuggets", None)),
             reference=reference,
         )
+        if parts.reply is not None:
+            record = add_reply(record, parts.reply)
+            for problem in parts.reply.problems:
+                warnings.warn(problem, stacklevel=2)
         answers = [record]
     elif question is not None or answer is not None:
         raise InputError("give `answers`, or `question` and `answer`, not both")

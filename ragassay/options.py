@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from langchain_core.documents import Document as LangChainDocument
     from langchain_core.retrievers import BaseRetriever
+    from pydantic import BaseModel
 
     from ragassay.evaluators.own import OwnEvaluator
     from ragassay.formats.foreign import Node, Response, Sample, Table, TestCase, TestCases
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     One = Record | Sample | TestCase
     Rows = One | Iterable[Row] | TestCases | Mapping[str, Sequence[object]]
     Answers = str | Path | Rows | pd.DataFrame | Table
-    AnswerLike = str | Response
+    AnswerLike = str | Response | BaseModel | Mapping[str, object]
     SourceLike = str | Document | Mapping[str, str] | LangChainDocument | Node
     CorpusLike = str | Path | Literature | BaseRetriever | Iterable[SourceLike]
     NuggetsLike = str | Path | Iterable[str | Nugget | Mapping[str, str]]

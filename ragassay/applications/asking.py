@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from ragassay.applications.apps import App, Caller, Reply, opened_app
 from ragassay.applications.replies import Answered, read_reply
 from ragassay.errors import InputError, RunMismatchError
 from ragassay.formats.answered import empty_answer
+from ragassay.formats.replies.reading import UNREAD_CITATIONS
 from ragassay.records import ApplicationUse, Failure, FailureReason, Record, RecordFailure
 from ragassay.redaction import without_secrets
 from ragassay.runs.folder import RunFolder, append_line, read_lines
@@ -156,10 +158,13 @@ def _record(
         told |= {name: value for name, value in own.items() if told[name] is None}
     told |= {"app": name}
     metadata = {key: str(value) for key, value in told.items() if value is not None}
+    if found.problems:
+        metadata[UNREAD_CITATIONS] = json.dumps(found.problems)
     return question.model_copy(
         update={
             "answer": found.answer,
             "sources": found.sources,
+            "citations": found.citations,
             "system": question.system or name,
             "metadata": question.metadata | metadata,
         }

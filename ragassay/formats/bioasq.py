@@ -11,7 +11,7 @@ questions or in them); all else is the experts'.
 Of the experts, the first ideal answer is the reference, further ones are kept in the metadata; the
 answer is empty. Of a submission, the ideal answer is the answer, and the snippets are its sources;
 a question without one is rejected. A snippet's id is its PMID, for the second one of an article
-"PMID#2".
+"PMID#2", which is part of the document "PMID".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ragassay.formats.sniff import Format
 from ragassay.formats.trec.references import question_of
 from ragassay.records import Document, Record
 
-_PMID = re.compile(r"/pubmed/([0-9]{1,9})/?$")
+_PMID = re.compile(r"(?:/pubmed/|pubmed\.ncbi\.nlm\.nih\.gov/)([0-9]{1,9})/?$")
 _SYSTEM = AliasChoices("system", "model", "username", "run_id")
 
 
@@ -118,14 +118,14 @@ def _record(
         "ideal_answer": row.ideal_answer[1:],
     }
     kept = {name: as_text(value) for name, value in known.items() if value not in (None, "", [])}
-    ids = distinct_ids([_name(snippet.document) for snippet in row.snippets])
+    names = [_name(snippet.document) for snippet in row.snippets]
     return Record(
         id=f"{system}/{row.id}" if system else row.id,
         question=question,
         answer=answer,
         sources=tuple(
-            Document(id=name, text=snippet.text)
-            for name, snippet in zip(ids, row.snippets, strict=True)
+            Document(id=one, text=snippet.text, part_of=name if names.count(name) > 1 else "")
+            for one, name, snippet in zip(distinct_ids(names), names, row.snippets, strict=True)
         ),
         reference=reference,
         system=system,

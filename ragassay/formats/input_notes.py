@@ -24,7 +24,8 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
     read = ", ".join(f"`{_shown(fields[own])}` as {own}" for own in order)
     notes = [f"Read {read}."] if read else []
     counts: dict[str, int] = {}
-    for record in records:
+    given = list(records)
+    for record in given:
         for name in record.unread:
             counts[name] = counts.get(name, 0) + 1
     for name, n in counts.items():
@@ -33,7 +34,21 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
             f"{answers} texts in `{_shown(name)}` that were not read; "
             f"name it with --map sources={_shown(name)}"
         )
+    notes += filter(None, [turns_note(sum(bool(record.turns) for record in given))])
     return tuple(notes)
+
+
+def turns_note(n_answers: int) -> str:
+    """Say how many answers are the last turn of a conversation; empty for none.
+
+    Example:
+        >>> turns_note(0)
+        ''
+    """
+    if not n_answers:
+        return ""
+    are = "1 answer is" if n_answers == 1 else f"{n_answers:,} answers are"
+    return f"{are} the last turn of a conversation; earlier turns were read as context, not judged."
 
 
 def _shown(name: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ragassay.formats.bioasq import BIOASQ, SUBMISSION, read_bioasq
+from ragassay.formats.conversations import CONVERSATION, read_conversation
 from ragassay.formats.deepeval import DEEPEVAL, read_deepeval
+from ragassay.formats.expertqa import EXPERTQA, read_expertqa
 from ragassay.formats.export_shapes import export_format
 from ragassay.formats.items import Item
 from ragassay.formats.medaesqa import (
@@ -25,13 +27,14 @@ from ragassay.formats.nuggetizer_assigned import (
 from ragassay.formats.problems import Problem
 from ragassay.formats.pubmedqa import PUBMEDQA, read_pubmedqa
 from ragassay.formats.ragas import RAGAS, read_ragas
-from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY, read_ragassay
+from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY
 from ragassay.formats.ragchecker import (
     RAGCHECKER,
     RAGCHECKER_PAIRS,
     read_pair,
     read_ragchecker,
 )
+from ragassay.formats.replies.rows import REPLY, read_answer
 from ragassay.formats.sniff import Format
 from ragassay.formats.summeval import (
     SUMMEVAL,
@@ -47,6 +50,7 @@ from ragassay.formats.trec.biogen_2025 import (
     read_biogen_2025_b,
 )
 from ragassay.formats.trec.rag import RAG_2024, RAG_2025, read_rag_2024, read_rag_2025
+from ragassay.formats.trec.reports import REPORT, read_report
 from ragassay.formats.usr import USR, USR_MEANS, read_usr, read_usr_means
 from ragassay.formats.workbench.responses import RESPONSES, read_response
 from ragassay.formats.yescieval import YESCIEVAL
@@ -62,7 +66,7 @@ Outcome = Record | Problem
 Mapper = Callable[[Item], Outcome | Sequence[Outcome]]
 
 SELF_CONTAINED: tuple[tuple[Format, Mapper], ...] = (
-    (RAGASSAY, read_ragassay),
+    (RAGASSAY, read_answer),
     (RAGAS, read_ragas),
     (DEEPEVAL, read_deepeval),
     (RAGCHECKER, read_ragchecker),
@@ -79,6 +83,9 @@ SELF_CONTAINED: tuple[tuple[Format, Mapper], ...] = (
     (RAGCHECKER_PAIRS, read_pair),
     (USR, read_usr),
     (USR_MEANS, read_usr_means),
+    (REPLY, read_answer),
+    (CONVERSATION, read_conversation),
+    (EXPERTQA, read_expertqa),
 )
 TopicMapper = Callable[[Item, Mapping[str, str]], Outcome | Sequence[Outcome]]
 
@@ -92,6 +99,7 @@ ON_TOPICS: tuple[tuple[Format, TopicMapper], ...] = (
     (BIOGEN_A, read_biogen_2025_a),
     (BIOGEN_B, read_biogen_2025_b),
     (RESPONSES, read_response),
+    (REPORT, read_report),
 )
 """Formats whose questions may be in a file of topics."""
 

@@ -6,10 +6,14 @@ Everything is told by its shape: the attributes and methods that a library's obj
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ragassay.errors import InputError
 from ragassay.formats.plain import passage_fields
+from ragassay.formats.replies import StructuredReply, is_reply_object, read_structured_reply
+from ragassay.formats.replies.rows import ANSWER_FIELDS
+from ragassay.formats.replies.values import as_plain
 from ragassay.formats.shapes import is_list, is_mapping, is_sequence
 from ragassay.formats.source_values import source_rows
 from ragassay.formats.tables import cells_of
@@ -19,10 +23,31 @@ ACCEPTED = (
     "a file, records, dictionaries, a frame of pandas or polars, an Arrow table, a dataset of "
     "Hugging Face, a dictionary of columns, samples of ragas or test cases of DeepEval"
 )
-_SAMPLES = (("user_input", "response"), ("input", "actual_output"))
-"""What ragas' samples and DeepEval's test cases have."""
+_SAMPLES = (
+    ("user_input", "response"),
+    ("user_input", "reference_topics"),
+    ("input", "actual_output"),
+)
+"""What ragas' samples, of one turn and of several, and DeepEval's test cases have."""
 
 _RESPONSE = ("response", "source_nodes")
+_MESSAGES = ("messages", "user_input")
+"""Fields of a row that may be a conversation."""
+
+
+@dataclass(frozen=True)
+class ResponseParts:
+    """The parts of an answer that is an object.
+
+    Attributes:
+        text: Its text.
+        sources: Its sources, as `source_objects` gives them.
+        reply: What a provider's reply cites, and its sources; None for any other answer.
+    """
+
+    text: str
+    sources: list[Any] = field(default_factory=list)
+    reply: StructuredReply | None = None
 
 
 def rows_of(answers: Any) -> list[Any]:
@@ -80,25 +105,48 @@ def _row(row: Any) -> Any:
     if not is_mapping(row):
         return row
     if not _has(row.get("answer"), _RESPONSE):
-        return row
-    text, sources = response_parts(row["answer"])
-    return {"sources": sources} | dict(row) | {"answer": text}
+        return _plain_objects(row)
+    parts = response_parts(row["answer"])
+    return {"sources": parts.sources} | dict(row) | {"answer": parts.text}
 
 
-def response_parts(response: Any) -> tuple[str, list[Any]]:
-    """Return the text of an answer, and its sources where it brings any.
+def _plain_objects(row: Mapping[Any, Any]) -> Any:
+    """Return a row whose replies and messages are dictionaries, as a file has them."""
+    plain = {
+        name: as_plain(row[name])
+        for name in (*ANSWER_FIELDS, *_MESSAGES)
+        if is_reply_object(row.get(name)) or any(map(is_reply_object, _listed_messages(row, name)))
+    }
+    return dict(row) | plain if plain else row
+
+
+def _listed_messages(row: Mapping[Any, Any], name: str) -> list[Any]:
+    value = row.get(name)
+    return value if isinstance(value, list) else []
+
+
+def response_parts(response: Any) -> ResponseParts:
+    """Return the parts of an answer: its text, and sources and citations where it brings any.
 
     Args:
-        response: Text, or a response of LlamaIndex.
+        response: Text, a response of LlamaIndex, or a reply of a provider, as its library gives it
+            or as a dictionary.
+
+    Raises:
+        InputError: It is none of these.
     """
     if isinstance(response, str):
-        return response, []
-    if not _has(response, _RESPONSE):
+        return ResponseParts(response)
+    if _has(response, _RESPONSE):
+        nodes = source_objects(response.source_nodes or ())
+        return ResponseParts(str(response.response or ""), nodes)
+    reply = read_structured_reply(response)
+    if reply is None:
         raise InputError(
-            f"the answer is of type {type(response).__name__}: "
-            "give text, or a response of LlamaIndex"
+            f"the answer is of type {type(response).__name__}: give text, a response of "
+            "LlamaIndex, or a reply of a provider (OpenAI, Anthropic, Cohere, Gemini, ...)"
         )
-    return str(response.response or ""), source_objects(response.source_nodes or ())
+    return ResponseParts(reply.text, reply=reply)
 
 
 def _is_sample(value: Any) -> bool:

@@ -1,4 +1,6 @@
-"""Read and write ragas' single-turn samples (ragas 0.2 and later): JSON lines, an array, a table.
+"""Read and write ragas' samples (ragas 0.2 and later): JSON lines, an array, a table.
+
+Samples of several turns are read as `conversations` says, and not written.
 
 `reference_contexts`, `reference_context_ids` and `rubrics` have no place in a record and are
 kept in its metadata as JSON, like every unknown field.
@@ -6,12 +8,16 @@ kept in its metadata as JSON, like every unknown field.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from pydantic import Field
 
+from ragassay.formats.conversations import read_conversation
 from ragassay.formats.items import Item
 from ragassay.formats.output import JsonRow, marked_text, restored
 from ragassay.formats.passages import distinct_documents, original_id
-from ragassay.formats.problems import Problem, found, validate
+from ragassay.formats.problems import Problem, validate
 from ragassay.formats.rows import IdText, Row, as_text, kept_fields
 from ragassay.formats.shapes import is_list
 from ragassay.formats.sniff import Format
@@ -44,12 +50,22 @@ RAGAS = Format(
 )
 
 
-def read_ragas(item: Item) -> Record | Problem:
-    """Turn a sample into a record."""
-    turns = item.fields.get("user_input")
-    if is_list(turns):
-        text = f"found {found(turns)} messages: a conversation of several turns"
-        return Problem("user_input", text, "one question as text: single-turn samples only")
+def read_ragas(item: Item) -> Record | Problem | Sequence[Record | Problem]:
+    """Turn a sample, of one turn or of several, into a record."""
+    if not is_list(item.fields.get("user_input")):
+        return read_sample(item)
+    kept = {n: as_text(part) for n in _KEPT if (part := item.fields.get(n)) is not None}
+    fields = {name: part for name, part in item.fields.items() if name not in _KEPT}
+    made = read_conversation(replace(item, fields=fields))
+    outcomes = [made] if isinstance(made, Record | Problem) else made
+    return [
+        one.model_copy(update={"metadata": one.metadata | kept}) if isinstance(one, Record) else one
+        for one in outcomes
+    ]
+
+
+def read_sample(item: Item) -> Record | Problem:
+    """Turn a sample of one turn into a record."""
     row = validate(SampleRow, item.fields)
     if isinstance(row, Problem):
         return row

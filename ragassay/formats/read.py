@@ -28,7 +28,8 @@ from ragassay.formats.known import (
 from ragassay.formats.named_fields import FieldTally
 from ragassay.formats.named_sources import OPEN_FORMATS, add_named_sources
 from ragassay.formats.problems import Problem, found_text
-from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY, read_ragassay
+from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY
+from ragassay.formats.replies.rows import read_answer
 from ragassay.formats.sniff import Format, sniff
 from ragassay.formats.topics import read_topics
 from ragassay.formats.workbench.paragraphs import is_paragraph_file
@@ -211,7 +212,7 @@ def _mapper(
     if isinstance(match, ShapeFormat):
         return partial(read_export, tally=reading.tally)
     if match in (RAGASSAY, NAMED_FIELDS):
-        return partial(read_ragassay, tally=None if reading.is_mapped else reading.tally)
+        return partial(read_answer, tally=None if reading.is_mapped else reading.tally)
     return next(read for form, read in SELF_CONTAINED if form is match)
 
 

@@ -17,7 +17,7 @@ from ragassay.formats.cells import Cell
 from ragassay.formats.checking import Check, Reader
 from ragassay.formats.deepeval import JOINT, deepeval_row, read_deepeval
 from ragassay.formats.output import JsonRow, WriteResult, whole_file
-from ragassay.formats.ragas import RAGAS, ragas_row, read_ragas
+from ragassay.formats.ragas import RAGAS, ragas_row, read_sample
 from ragassay.formats.shapes import is_list
 from ragassay.records import Record
 
@@ -40,7 +40,7 @@ def write_ragas(records: Iterable[Record], path: Path) -> WriteResult:
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.
     """
-    return _write(records, path, ragas_row, read_ragas, _python_cell)
+    return _write(records, path, ragas_row, read_sample, _python_cell)
 
 
 def write_deepeval(records: Iterable[Record], path: Path) -> WriteResult:

@@ -4,6 +4,7 @@ topic_id,title,question,narrative                       CSV, TREC BioGen
 {"topics": [{"id", "question"}]}                        one JSON document; "questions" of BioASQ
 {"id", "title"} a line, [{"id", "title"}]               TREC RAG 2025: the title is all there is
 2024-1 TAB what is it?                                  TREC RAG 2024 and 2026
+{"request_id", "title", "problem_statement", "background"}      TREC RAGTIME and AutoJudge
 {"1": "What is it?"}                                    the Workbench
 """
 
@@ -14,7 +15,7 @@ import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, model_validator
 
 from ragassay.errors import InputError
 from ragassay.formats.items import (
@@ -38,16 +39,26 @@ _SHAPES = (
     'CSV topic_id,title,question,narrative or JSON {"topics": [{"id", "question"}]}, or such '
     "objects as JSON lines, or lines `id TAB question`"
 )
-_IDS = ("topic_id", "id", "qid", "question_id", "query_id", "narrative_id", "_id")
+_IDS = ("topic_id", "id", "qid", "question_id", "query_id", "narrative_id", "_id", "request_id")
+_REQUEST = ("title", "problem_statement", "background")
 _TEXTS = ("question", "narrative", "body", "text", "query", "title", "topic")
 """The best first: a title is the question where there is nothing better."""
 
 
 class TopicRow(Row):
-    """A topic of TREC BioGen or TREC RAG, or a question of BioASQ or MedAESQA."""
+    """A topic of TREC BioGen, RAG or RAGTIME, or a question of BioASQ or MedAESQA."""
 
     id: IdText = Field(validation_alias=AliasChoices(*_IDS))
     question: str = Field(min_length=1, validation_alias=AliasChoices(*_TEXTS))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _join_request(cls, value: object) -> object:
+        """Make one question of a request's title, problem statement and background."""
+        if not is_object(value) or "problem_statement" not in value or "question" in value:
+            return value
+        parts = [part for name in _REQUEST if isinstance(part := value.get(name), str) and part]
+        return value | {"question": "\n".join(parts)} if parts else value
 
 
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:

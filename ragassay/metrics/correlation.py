@@ -1,4 +1,4 @@
-"""Correlate two rankings of systems: Spearman's rho and Kendall's tau-b."""
+"""Correlate two rankings of systems: Spearman's rho, Kendall's tau-b and AP correlation."""
 
 from __future__ import annotations
 
@@ -22,16 +22,19 @@ Coefficient = Callable[[Sequence[float], Sequence[float]], float | None]
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """Two coefficients of the same two rankings.
+    """Coefficients of the same two rankings.
 
     Attributes:
         spearman: Spearman's rho; None where a ranking is constant or has fewer than two places.
         kendall: Kendall's tau-b, which corrects for ties; None as for rho.
+        tau_ap: `tau_ap_b`, which weighs the top of the rankings more; its value is None as for
+            rho. None where answers are correlated, not systems.
         n_questions: Questions behind the rankings; 0 where only scores were given.
     """
 
     spearman: Score
     kendall: Score
+    tau_ap: Score | None = None
     n_questions: int = 0
 
 
@@ -59,10 +62,66 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None
     return _coefficient(lambda x, y: _first(kendalltau(x, y)), first, second)
 
 
+def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
+    """Return the AP correlation of an estimated ranking with the true one; None where undefined.
+
+    tau_AP = 2/(N - 1) * sum of C(i)/(i - 1) for i = 2..N, minus 1   (Yilmaz et al., SIGIR 2008)
+
+    C(i) counts, of the items above rank i of the estimated ranking, those that the true one has
+    above that item, too. A mistake at the top costs more than one at the bottom.
+
+    Ties follow tau_AP,b (Urbano and Marrero, SIGIR 2017), as `ircor` and TREC AutoJudge compute it:
+    an item is compared with those strictly above its group of ties; the first group has none above
+    it and is left out of N - 1; a pair that the truth ties is not right.
+
+    Args:
+        estimated: Scores, the highest first in the ranking; shape (n,).
+        truth: Scores; shape (n,).
+
+    Returns:
+        In [-1, 1]; None where a ranking is constant or has fewer than two places.
+
+    Example:
+        >>> tau_ap([4, 3, 2, 1], [3, 4, 2, 1])  # C/(i-1): 0/1, 2/2, 3/3
+        0.333333333333
+        >>> tau_ap([4, 3, 2, 1], [4, 3, 1, 2])  # 1/1, 2/2, 2/3
+        0.777777777778
+    """
+    import numpy as np
+
+    def compute(first: Sequence[float], second: Sequence[float]) -> float:
+        return _one_tau_ap(np.asarray(first, dtype=float), np.asarray(second, dtype=float))
+
+    return _coefficient(compute, estimated, truth)
+
+
+def tau_ap_b(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return the mean of `tau_ap` both ways: neither ranking is the truth.
+
+    Urbano and Marrero 2017; without ties it is Yilmaz's symmetric tau_AP.
+
+    Example:
+        >>> tau_ap_b([4, 3, 2, 1], [3, 4, 2, 1])
+        0.333333333333
+    """
+    both = tau_ap(first, second), tau_ap(second, first)
+    return None if both[0] is None or both[1] is None else round((both[0] + both[1]) / 2, 12)
+
+
+def _one_tau_ap(estimated: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
+    above = estimated[None, :] > estimated[:, None]
+    n_above = above.sum(axis=1)
+    n_right = (above & (truth[None, :] > truth[:, None])).sum(axis=1)
+    lower = n_above > 0
+    return float(2 * (n_right[lower] / n_above[lower]).mean() - 1)
+
+
 def correlate_scores(
     first: Sequence[float | None],
     second: Sequence[float | None],
     clusters: Sequence[str] | None = None,
+    *,
+    are_systems: bool = False,
 ) -> RankCorrelation:
     """Correlate two scores of the same systems or answers.
 
@@ -71,6 +130,7 @@ def correlate_scores(
         second: shape (n,).
         clusters: shape (n,), the cluster of each; the bootstrap draws clusters. None where each is
             its own.
+        are_systems: Whether the scores rank systems, so that AP correlation is of use.
 
     Raises:
         InputError: The lengths differ.
@@ -96,7 +156,8 @@ def correlate_scores(
 
         return statistic
 
-    draws = of_draws(spearman_rho), of_draws(kendall_tau)
+    coefficients = (spearman_rho, kendall_tau, *([tau_ap_b] if are_systems else []))
+    draws = tuple(map(of_draws, coefficients))
     return _correlation(pairs, draws, len(groups), len(first) - len(pairs), 0)
 
 
@@ -133,14 +194,18 @@ def correlate_systems(
         return (counts @ values.transpose(0, 2, 1) / np.where(sizes > 0, sizes, np.nan)).round(12)
 
     pairs = means(np.ones((1, len(questions)), dtype=np.int64))[:, 0].T
-    draws = (lambda counts: _spearman(*means(counts))), (lambda counts: _kendall(*means(counts)))
+    draws = (
+        lambda counts: _spearman(*means(counts)),
+        lambda counts: _kendall(*means(counts)),
+        lambda counts: _tau_ap(*means(counts)),
+    )
     n_left_out = len(first.keys() | second.keys()) - len(names)
     return _correlation(pairs, draws, len(questions), n_left_out, len(questions))
 
 
 def _correlation(
     pairs: NDArray[np.float64],
-    draws: tuple[Statistic, Statistic],
+    draws: tuple[Statistic, ...],
     n_clusters: int,
     n_left_out: int,
     n_questions: int,
@@ -152,7 +217,9 @@ def _correlation(
             interval = bootstrap_interval(of_draws, n_clusters, N_SLOW_DRAWS)
         return build_score(value, len(pairs), n_left_out, interval, scale=SCALE)
 
-    return RankCorrelation(score(spearman_rho, draws[0]), score(kendall_tau, draws[1]), n_questions)
+    spearman, kendall = score(spearman_rho, draws[0]), score(kendall_tau, draws[1])
+    weighted = score(tau_ap_b, draws[2]) if len(draws) > 2 else None
+    return RankCorrelation(spearman, kendall, weighted, n_questions)
 
 
 def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -177,6 +244,18 @@ def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
 
     pairs = zip(first, second, strict=True)
     return np.array([_cosine(signs(x), signs(y)) for x, y in pairs])
+
+
+def _tau_ap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the tau_AP,b of each, as `_spearman` does its rho."""
+    import numpy as np
+
+    found = (
+        tau_ap_b(x[known].tolist(), y[known].tolist())
+        for x, y in zip(first, second, strict=True)
+        for known in [~(np.isnan(x) | np.isnan(y))]
+    )
+    return np.array([np.nan if value is None else value for value in found])
 
 
 def _cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -168,7 +168,8 @@ def with_official(
     The original stops where an official system has no mean.
     """
     systems = sorted(means.keys() | official.keys())
-    return correlate_scores([means.get(s) for s in systems], [official.get(s) for s in systems])
+    ours, theirs = [means.get(s) for s in systems], [official.get(s) for s in systems]
+    return correlate_scores(ours, theirs, are_systems=True)
 
 
 def _place(mean: float | None) -> float:

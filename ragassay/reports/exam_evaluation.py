@@ -83,22 +83,34 @@ def board_sheet(found: RubricBoard) -> Sheet:
 
 
 def correlation_sheet(rows: Sequence[tuple[str, RankCorrelation]]) -> Sheet:
-    """Return Spearman's rho and Kendall's tau of each leaderboard with the official one."""
+    """Return rho, tau and AP correlation of each leaderboard with the official one."""
     columns = (
         *(Column("leaderboard", "Leaderboard"), *score_columns("spearman", "Spearman")),
         *score_columns("kendall", "Kendall", "Systems", "Left out"),
+        *score_columns("tau_ap", "AP correlation"),
     )
+    no_cells = (None,) * len(score_columns("tau_ap", ""))
     cells = tuple(
-        (name, *score_cells(found.spearman), *score_cells(found.kendall)) for name, found in rows
+        (
+            name,
+            *score_cells(found.spearman),
+            *score_cells(found.kendall),
+            *(score_cells(found.tau_ap) if found.tau_ap else no_cells),
+        )
+        for name, found in rows
     )
     return Sheet("Correlation with the official leaderboard", columns, cells)
 
 
 def _correlation_text(found: RankCorrelation) -> str:
-    pairs = (("Spearman", found.spearman), ("Kendall", found.kendall))
+    pairs = (
+        *(("Spearman", found.spearman), ("Kendall", found.kendall)),
+        ("AP correlation", found.tau_ap),
+    )
     parts = [
         f"{name} {NOT_DEFINED if score.value is None else format(score.value, '.3f')}"
         for name, score in pairs
+        if score is not None
     ]
     n = found.kendall
     left = f", {n.n_unscored} left out" if n.n_unscored else ""

@@ -63,10 +63,12 @@ NUMBERS = ("Value", "95 % interval", "n", "Unscored")
 
 def ranking_figures(ranking: Ranking) -> tuple[TrustFigure, ...]:
     """Return the coefficients of a ranking."""
-    return (
-        TrustFigure("Spearman's rho", ranking.correlation.spearman),
-        TrustFigure("Kendall's tau-b", ranking.correlation.kendall),
+    found = ranking.correlation
+    pairs = (
+        *(("Spearman's rho", found.spearman), ("Kendall's tau-b", found.kendall)),
+        ("AP correlation", found.tau_ap),
     )
+    return tuple(TrustFigure(name, score) for name, score in pairs if score is not None)
 
 
 def trust_title(trust: TaskTrust) -> str:

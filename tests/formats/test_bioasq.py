@@ -109,3 +109,18 @@ def test_the_released_questions_are_read_whole(shared_data):
     found = read_records(shared_data / "bioasq" / "questions.jsonl.gz")
     assert (len(found.records), found.rejections) == (1867, ())
     assert all(record.reference for record in found.records)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://www.ncbi.nlm.nih.gov/pubmed/123",
+        "https://pubmed.ncbi.nlm.nih.gov/123/",
+        "https://pubmed.ncbi.nlm.nih.gov/123",
+    ],
+)
+def test_snippets_of_one_article_are_passages_of_it_under_any_address(write, address: str):
+    snippets = [{"document": address, "text": "One."}, {"document": URL, "text": "Two."}]
+    path = write(json.dumps({"questions": [SUBMITTED | {"snippets": snippets}]}))
+    (record,) = read_records(path, questions=gold(write)).records
+    assert [(one.id, one.part_of) for one in record.sources] == [("123", "123"), ("123#2", "123")]

@@ -66,7 +66,7 @@ def test_ragas_passages_of_one_document_get_ids_that_differ(write):
 @pytest.mark.parametrize(
     ("change", "field", "problem"),
     [
-        ({"user_input": [{"content": "hi", "type": "human"}]}, "user_input", "several turns"),
+        ({"user_input": [{"content": "A.", "type": "ai"}]}, "user_input", "no message of the user"),
         ({"response": None}, "response", "missing"),
         ({"retrieved_contexts": [None]}, "retrieved_contexts.0", "null"),
         ({"retrieved_context_ids": [1]}, "retrieved_context_ids", "1 ids for 2"),
@@ -81,10 +81,13 @@ def test_a_ragas_sample_that_does_not_fit_is_rejected(write, change, field, prob
     assert problem in rejection.problem
 
 
-def test_a_file_of_ragas_conversations_says_so(write):
-    turns = {"user_input": [{"content": "hi", "type": "human"}], "reference_topics": ["x"]}
-    (rejection,) = read_records(write(turns)).rejections
-    assert "single-turn" in rejection.expected
+def test_a_file_of_ragas_conversations_is_read_with_all_its_fields(write):
+    turns = [{"content": "Q?", "type": "human"}, {"content": "A.", "type": "ai"}]
+    kept = {"reference_topics": ["x"], "rubrics": {"score1": "bad"}}
+    found = read_records(write({"user_input": turns, "reference": "R"} | kept))
+    (record,) = found.records
+    assert (record.question, record.answer, record.reference) == ("Q?", "A.", "R")
+    assert record.metadata == {"reference_topics": '["x"]', "rubrics": '{"score1": "bad"}'}
 
 
 def test_a_biogen_answer_becomes_a_record(write):

@@ -7,10 +7,13 @@ from collections.abc import Callable
 
 from ragassay.agents.context import fence_mark
 from ragassay.agents.replies import read_reply
+from ragassay.formats.conversations import read_messages
 from ragassay.formats.encodings import guess_encoding
+from ragassay.formats.expertqa import _split as split_evidence
 from ragassay.formats.field_paths import value_at
 from ragassay.formats.named_fields import rename_fields
 from ragassay.formats.papers.prose import read_prose
+from ragassay.formats.replies import read_structured_reply
 from ragassay.formats.source_values import n_texts, source_rows, unread_paths
 from ragassay.instruments.signals.grounded import names_of
 from ragassay.instruments.signals.style import definitions, register_features, says_nothing
@@ -67,7 +70,25 @@ def reply(text: str) -> object:
         return None
 
 
+def structured(text: str) -> object:
+    """Read a reply whose citations quote pieces of the text at places that are wrong."""
+    quotes = [text[n : n + 50] for n in range(0, min(len(text), 2_000), 20)]
+    citations = [
+        {"start": n, "end": n + 3, "text": quote, "document_ids": [quote]}
+        for n, quote in enumerate(quotes)
+    ]
+    return read_structured_reply({"text": text, "generation_id": "g", "citations": citations})
+
+
+def conversation(text: str) -> object:
+    roles = ("system", "user", "tool", "assistant")
+    return read_messages([{"role": role, "content": text} for role in roles])
+
+
 READERS: dict[str, Reader] = {
+    "structured reply": structured,
+    "conversation": conversation,
+    "evidence with its number": split_evidence,
     "segmenter": lambda text: segment(record(text), lambda _: None),
     "sources": lambda text: (
         source_rows(text),

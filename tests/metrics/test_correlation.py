@@ -15,6 +15,8 @@ from ragassay.metrics.correlation import (
     correlate_systems,
     kendall_tau,
     spearman_rho,
+    tau_ap,
+    tau_ap_b,
 )
 from ragassay.metrics.intervals import SEED
 from ragassay.metrics.resampling import N_SLOW_DRAWS
@@ -152,3 +154,63 @@ def test_draws_of_systems_are_correlated_as_scipy_does(n_systems):
     for score, coefficient in ((found.spearman, spearman_rho), (found.kendall, kendall_tau)):
         values = [value for x, y in samples if (value := coefficient(x, y)) is not None]
         assert (score.low, score.high) == pytest.approx(np.quantile(values, [0.025, 0.975]))
+
+
+def ap_correlation(estimated: list[int], truth: list[int]) -> float | None:
+    """Yilmaz et al. 2008, walked item by item; ties as Urbano and Marrero 2017 treat them."""
+    parts = []
+    for i, score in enumerate(estimated):
+        above = [j for j, other in enumerate(estimated) if other > score]
+        if above:
+            parts.append(sum(truth[j] > truth[i] for j in above) / len(above))
+    return 2 * sum(parts) / len(parts) - 1 if parts else None
+
+
+def test_ap_correlation_worked_by_hand():
+    # Of ranks 2, 3, 4: 0 of 1, 2 of 2, 3 of 3 above are right: 2/3 * (0 + 1 + 1) - 1 = 1/3.
+    assert tau_ap([4, 3, 2, 1], [3, 4, 2, 1]) == pytest.approx(1 / 3)
+    # A swap at the bottom costs less: 1 of 1, 2 of 2, 2 of 3: 2/3 * (1 + 1 + 2/3) - 1 = 7/9.
+    assert tau_ap([4, 3, 2, 1], [4, 3, 1, 2]) == pytest.approx(7 / 9)
+    assert kendall_tau([4, 3, 2, 1], [3, 4, 2, 1]) == kendall_tau([4, 3, 2, 1], [4, 3, 1, 2])
+    # Two tied at the top of the estimate have none above: only 1 of 2 and 2 of 3 count.
+    assert tau_ap([4, 4, 2, 1], [4, 1, 2, 0]) == pytest.approx(2 / 2 * (1 / 2 + 3 / 3) - 1)
+    # It is directed: the truth's tie is a mistake, the estimate's is not.
+    assert (tau_ap([2, 1, 1], [3, 2, 1]), tau_ap([3, 2, 1], [2, 1, 1])) == (1.0, 0.5)
+    assert tau_ap_b([3, 2, 1], [2, 1, 1]) == 0.75
+
+
+def test_ap_correlation_agrees_with_that_of_trec_autojudge():
+    # The tests of `tauap_b` in auto-judge-evaluate: 10 systems, the first or last two swapped.
+    rising = list(range(10))
+    assert tau_ap_b(rising, [*rising[:8], 9, 8]) == pytest.approx(0.7777777777)
+    assert tau_ap_b(rising, [1, 0, *rising[2:]]) == pytest.approx(0.9753086)
+    assert (tau_ap_b(rising, rising), tau_ap_b(rising, [-one for one in rising])) == (1.0, -1.0)
+
+
+@given(Values)
+@settings(max_examples=50)
+def test_ap_correlation_agrees_with_brute_force(pairs):
+    x, y = [a for a, _ in pairs], [b for _, b in pairs]
+    if len(set(x)) < 2 or len(set(y)) < 2:
+        assert tau_ap(x, y) is None and tau_ap_b(x, y) is None
+        return
+    there, back = ap_correlation(x, y), ap_correlation(y, x)
+    assert there is not None and back is not None
+    assert tau_ap(x, y) == pytest.approx(there)
+    assert tau_ap_b(x, y) == pytest.approx((there + back) / 2)
+    assert tau_ap_b(x, y) == tau_ap_b(y, x)
+
+
+def test_ap_correlation_of_systems_has_an_interval_and_of_answers_is_not_given():
+    rng = random.Random(1)
+    first = {f"s{i}": {f"q{j}": i + rng.random() for j in range(6)} for i in range(5)}
+    second = {
+        name: {q: value + rng.random() for q, value in row.items()} for name, row in first.items()
+    }
+    found = correlate_systems(first, second).tau_ap
+    assert found is not None and found.value is not None and found.n == 5
+    assert found.low is not None and found.high is not None
+    assert -1 <= found.low <= found.value <= found.high <= 1
+    assert correlate_scores([1, 2, 3], [1, 3, 2]).tau_ap is None
+    ranked = correlate_scores([1, 2, 3], [1, 3, 2], are_systems=True).tau_ap
+    assert ranked is not None and ranked.value == tau_ap_b([1, 2, 3], [1, 3, 2])

@@ -36,6 +36,7 @@ from ragassay.formats.workbench.bank_items import (
     without_repeats,
 )
 from ragassay.formats.workbench.notes import parsed, read_notes, written_notes
+from ragassay.formats.workbench.nugget_banks import NUGGET_BANK_V3, join_banks, split_banks
 from ragassay.records import Rejection
 
 
@@ -89,12 +90,12 @@ TEST_BANK = Format(
 def read_test_banks(path: Path) -> BankResult:
     """Read test banks of nuggets or of exam questions, plain or gzip.
 
-    A query may have several banks, of several facets.
+    A query may have several banks, of several facets. Nugget banks of TREC AutoJudge are read, too.
 
     Raises:
         InputError: the file cannot be opened, is empty, or has no test bank.
     """
-    _, items = sniff(iter_items(path), (TEST_BANK,), str(path))
+    _, items = sniff(iter_items(path), (TEST_BANK, NUGGET_BANK_V3), str(path))
     twice: list[Rejection] = []
 
     def read(item: Item) -> RubricBank | Problem:
@@ -105,7 +106,7 @@ def read_test_banks(path: Path) -> BankResult:
         twice.extend([item.place.reject(problem)] if problem else [])
         return once
 
-    banks, rejections = read_once(items, read, lambda bank: bank.key, _repeated)
+    banks, rejections = read_once(split_banks(items), read, lambda bank: bank.key, _repeated)
     return BankResult(banks, tuple(sorted([*rejections, *twice], key=lambda one: one.line)))
 
 
@@ -194,6 +195,8 @@ def _parsed(rest: str) -> JsonRow:
 def write_test_banks(banks: Iterable[RubricBank], path: Path) -> None:
     """Write test banks; the Workbench reads gzip only, so end the name in `.gz`.
 
+    Banks that were read from nugget banks of TREC AutoJudge (v3) are written as such.
+
     `read_test_banks` returns equal banks, with ids for the items that had none.
 
     Raises:
@@ -208,7 +211,7 @@ def write_test_banks(banks: Iterable[RubricBank], path: Path) -> None:
             raise InputError(f"the test bank {bank.query_id!r} cannot be written: it {problem}")
         seen.add(bank.key)
         rows.append(_bank_row(bank))
-    write_values(rows, path)
+    write_values(join_banks(rows), path)
 
 
 def _bank_row(bank: RubricBank) -> JsonRow:

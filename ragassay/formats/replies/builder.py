@@ -1,0 +1,243 @@
+"""Put a structured reply together: its text, the sources that it names, and where it cites them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from typing import Literal
+
+from ragassay.formats.rows import distinct_ids
+from ragassay.records import CitedSpan, Document
+
+Unit = Literal["characters", "bytes"]
+MAX_SPANS = 10_000
+"""Citations of one reply that are read; a reply with more is damaged, and the rest is reported."""
+
+_BETWEEN = "\n\n"
+
+
+@dataclass(frozen=True)
+class StructuredReply:
+    """A provider's reply.
+
+    Attributes:
+        text: The answer.
+        citations: Spans of the text with the ids of sources.
+        sources: What the reply names, in its order; the text is empty where it brings none.
+        positions: For ids of documents that the request numbered, their 0-based numbers.
+        problems: What could not be read of it, a sentence each.
+    """
+
+    text: str
+    citations: tuple[CitedSpan, ...] = ()
+    sources: tuple[Document, ...] = ()
+    positions: dict[str, int] = field(default_factory=dict[str, int])
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of the answer in which a provider counts offsets.
+
+    Attributes:
+        start: Where it starts in the answer.
+        text: Its text.
+    """
+
+    start: int
+    text: str
+
+    @cached_property
+    def _byte_ends(self) -> list[int]:
+        return list(accumulate(len(mark.encode("utf-8", "replace")) for mark in self.text))
+
+    @cached_property
+    def _utf16_ends(self) -> list[int]:
+        return list(accumulate(1 + (ord(mark) > 0xFFFF) for mark in self.text))
+
+    def _characters(self, offset: int, ends: Sequence[int]) -> int:
+        """Return an offset in other units as characters; what lies beyond the text stays beyond."""
+        n_units = ends[-1] if ends else 0
+        if offset > n_units:
+            return len(self.text) + offset - n_units
+        return bisect_left(ends, offset) + 1 if offset > 0 else offset
+
+    def locate(
+        self, start: int, end: int, quoted: str = "", unit: Unit = "characters"
+    ) -> tuple[int, int]:
+        """Return a span of the block in characters; it may lie beyond the text.
+
+        Providers count differently (bytes, UTF-16, the last character in or out). Where they also
+        quote the text, the count that gives the quote is right; else `unit` is believed.
+
+        Example:
+            >>> Block(0, "naïve, it fell").locate(8, 15, "it fell", "bytes")
+            (7, 14)
+        """
+        in_bytes = tuple(self._characters(one, self._byte_ends) for one in (start, end))
+        believed = in_bytes if unit == "bytes" else (start, end)
+        if quoted.strip():
+            in_utf16 = tuple(self._characters(one, self._utf16_ends) for one in (start, end))
+            for first, last in (believed, (start, end), in_bytes, in_utf16, (start, end + 1)):
+                if self.text[max(first, 0) : max(last, 0)].strip() == quoted.strip():
+                    return first, last
+            if self.text.count(quoted) == 1:
+                first = self.text.index(quoted)
+                return first, first + len(quoted)
+        return believed[0], believed[1]
+
+
+@dataclass
+class _Source:
+    name: str
+    title: str
+    texts: dict[str, None]
+    position: int | None
+
+
+class ReplyBuilder:
+    """Collects the parts of a reply; `build` returns it."""
+
+    def __init__(self) -> None:
+        """Start with an empty text."""
+        self._texts: list[str] = []
+        self._length = 0
+        self._sources: list[_Source] = []
+        self._known: dict[str, int] = {}
+        self._spans: dict[tuple[int, int], dict[int, None]] = {}
+        self._problems: list[str] = []
+        self._n_too_many = 0
+
+    @property
+    def n_sources(self) -> int:
+        """Sources so far."""
+        return len(self._sources)
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return "".join(self._texts)
+
+    def add_text(self, text: str) -> Block:
+        """Append text to the answer."""
+        block = Block(self._length, text)
+        self._texts.append(text)
+        self._length += len(text)
+        return block
+
+    def add_source(
+        self,
+        name: str = "",
+        *,
+        key: str = "",
+        title: str = "",
+        text: str = "",
+        position: int | None = None,
+        is_new: bool = False,
+    ) -> int:
+        """Add a source, or another text of one that is known.
+
+        Args:
+            name: The provider's id or address; the title, else a number, where it has none.
+            key: Tells sources apart; the name where it is empty.
+            title: May be empty.
+            text: What the reply quotes or holds of it; may be empty.
+            position: Its 0-based number among the request's documents, if it has one.
+            is_new: Whether it is a source of its own even where its name is known.
+
+        Returns:
+            Its number, for `cite`.
+        """
+        key = key or name or title
+        n = self._known.get(key) if key and not is_new else None
+        if n is None:
+            n = len(self._sources)
+            self._sources.append(_Source(name or title or str(n + 1), title, {}, position))
+            self._known.setdefault(key, n)
+        source = self._sources[n]
+        source.title = source.title or title
+        if text.strip():
+            source.texts[text] = None
+        return n
+
+    def find_source(self, key: str) -> int | None:
+        """Return the number of a source; None where it is unknown."""
+        return self._known.get(key)
+
+    def source_at(self, index: int) -> int | None:
+        """Return the number of the source at a 0-based index; None where there is none."""
+        return index if 0 <= index < len(self._sources) else None
+
+    def cite(
+        self,
+        block: Block,
+        sources: Iterable[int],
+        start: int | None = None,
+        end: int | None = None,
+        quoted: str = "",
+        unit: Unit = "characters",
+    ) -> None:
+        """Cite sources for a span of a block, in the block's own offsets.
+
+        Without offsets it is the whole block; with one only, that point. What lies outside the
+        text is cut off and reported.
+        """
+        numbers = dict.fromkeys(sources)
+        if not numbers:
+            return
+        first, last = self._span(block, start, end, quoted, unit)
+        n_characters = len(block.text)
+        if not 0 <= first <= last <= n_characters or (first == n_characters and last > first):
+            self.report(
+                f"a citation of {self._sources[next(iter(numbers))].name!r} is for the characters "
+                f"{first} to {last} of a text of {n_characters}"
+            )
+            first, last = max(first, 0), min(last, n_characters)
+            if first > last or first >= n_characters:
+                return
+        self._add_span((block.start + first, block.start + last), numbers)
+
+    def _span(
+        self, block: Block, start: int | None, end: int | None, quoted: str, unit: Unit
+    ) -> tuple[int, int]:
+        if start is None and end is None:
+            found = block.text.find(quoted) if quoted.strip() else -1
+            return (found, found + len(quoted)) if found >= 0 else (0, len(block.text))
+        first = start if start is not None else 0
+        return block.locate(first, end if end is not None else first, quoted, unit)
+
+    def _add_span(self, place: tuple[int, int], numbers: Iterable[int]) -> None:
+        if place not in self._spans and len(self._spans) >= MAX_SPANS:
+            self._n_too_many += 1
+            return
+        self._spans.setdefault(place, {}).update(dict.fromkeys(numbers))
+
+    def report(self, problem: str) -> None:
+        """Note what could not be read."""
+        self._problems.append(problem)
+
+    def build(self) -> StructuredReply:
+        """Return the reply; citations in the order of the text, ids distinct."""
+        if self._n_too_many:
+            self.report(f"{self._n_too_many} citations more than {MAX_SPANS:,} were not read")
+        names = [source.name for source in self._sources]
+        ids = distinct_ids(names)
+        documents = tuple(
+            Document(
+                id=name,
+                text=_BETWEEN.join(source.texts),
+                title=source.title,
+                part_of=source.name if names.count(source.name) > 1 else "",
+            )
+            for name, source in zip(ids, self._sources, strict=True)
+        )
+        spans = (
+            CitedSpan(start=start, end=end, documents=tuple(ids[n] for n in numbers))
+            for (start, end), numbers in sorted(self._spans.items())
+        )
+        numbered = zip(ids, self._sources, strict=True)
+        positions = {name: one.position for name, one in numbered if one.position is not None}
+        return StructuredReply(self.text, tuple(spans), documents, positions, tuple(self._problems))
