@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ragassay.formats.cells import literal
+from ragassay.formats.conversations import read_history
 from ragassay.formats.export_shapes import ROOTS, Shape, Spans, shape_of
 from ragassay.formats.field_names import (
     ANSWER_NAMES,
@@ -24,7 +25,7 @@ from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.rows import as_text
 from ragassay.formats.shapes import is_list, is_object
 from ragassay.formats.source_values import n_texts, source_rows
-from ragassay.records import Record, Rejection
+from ragassay.records import Record, Rejection, Turn
 
 _INNER = ("input", "inputs", "output", "outputs", "kwargs", "args", "messages", "data", "value")
 """Objects around the fields of a call."""
@@ -93,9 +94,18 @@ def _record(
         sources=documents,
         reference=reference[0] if reference else None,
         system=str(system) if system else None,
+        turns=_earlier_turns(fields, question[1], question[0]),
         metadata=_metadata(left),
         unread=() if documents else find_unread(fields, has_sources=False),
     )
+
+
+def _earlier_turns(fields: Mapping[str, object], path: str, question: str) -> tuple[Turn, ...]:
+    """Return the turns before a question that is a message of a list."""
+    messages = _unpacked(value_at(fields, path))
+    turns = (read_history(messages) if is_list(messages) else None) or ()
+    asked = [n for n, turn in enumerate(turns) if turn.role == "user" and turn.text == question]
+    return turns[: asked[-1]] if asked else ()
 
 
 def _metadata(fields: Mapping[str, object]) -> dict[str, str]:

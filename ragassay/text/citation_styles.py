@@ -156,7 +156,7 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class Target:
-    """What an entry of a mark points to.
+    """The source that an entry of a mark names, and how.
 
     Attributes:
         kind: How it points.

@@ -172,3 +172,15 @@ def test_other_lines_of_a_log_are_left_out(write):
     ]
     found = read_records(write(*lines))
     assert (len(found.records), found.rejections) == (1, ())
+
+
+def test_messages_of_an_export_before_its_question_are_turns(write):
+    messages = [
+        {"role": "user", "content": "What is zelcoline?"},
+        {"role": "assistant", "content": "A drug."},
+        {"role": "user", "content": "What does it do?"},
+    ]
+    run = {"inputs": {"messages": messages}, "outputs": {"output": "It lowers pressure."}}
+    (record,) = read_records(write(run | {"run_type": "chain", "id": "r1"})).records
+    assert (record.question, record.answer) == ("What does it do?", "It lowers pressure.")
+    assert [turn.text for turn in record.turns] == ["What is zelcoline?", "A drug."]
