@@ -1,0 +1,224 @@
+"""Compare the numbers of a claim with those of a text.
+
+A number is the same (the text states it, or it follows by one step), absent (the text says nothing
+of it), or other (the text gives another value of the same thing). Only the last contradicts, so in
+doubt a number is absent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ragassay.text.number_fits import completes, follows, is_same
+from ragassay.text.number_mentions import NumberMention, read_mentions
+from ragassay.text.number_words import PEOPLE
+
+NumberVerdict = Literal["same", "absent", "other"]
+
+COVERED, COVERED_BACK = 0.75, 0.5
+"""Shares of the specific words around the claim's number that must stand around the text's, and
+the other way round, for both to measure one thing ..."""
+COVERED_LIKE, COVERED_BACK_LIKE = 0.6, 0.25
+"""... and where their digits differ by a slip: one digit, two swapped, the decimal point."""
+
+SMALL_COUNT = 12
+"""Up to here a count in words ("two effects") is not looked for."""
+
+_NEVER_OTHER = frozenset({"p", "year"})
+
+
+@dataclass(frozen=True)
+class ComparedNumber:
+    """A number of a claim, compared with a text.
+
+    Attributes:
+        start: Its first character in the claim.
+        end: One past its last, its unit included.
+        verdict: Whether the text has it, says nothing of it, or has another value.
+        stated: The place of the other value in the text; None unless the verdict is "other".
+        arm: Whose value it is, where the claim swapped two; else "".
+    """
+
+    start: int
+    end: int
+    verdict: NumberVerdict
+    stated: tuple[int, int] | None = None
+    arm: str = ""
+
+
+def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
+    """Return the numbers of a claim in order, each compared with those of a text.
+
+    Args:
+        claim: A sentence.
+        text: All that the claim may take its numbers from.
+
+    Returns:
+        Empty for a claim without a number.
+
+    Example:
+        >>> [one.verdict for one in compare_numbers("5 mg for 2 weeks", "2 mg for 14 days")]
+        ['absent', 'same']
+        >>> [one.verdict for one in compare_numbers("The dose was 5 mg.", "The dose was 2 mg.")]
+        ['other']
+    """
+    claimed = [one for one in read_mentions(claim) if not _is_small_count(one, claim)]
+    if not claimed:
+        return []
+    stated = read_mentions(text)
+    known = [_fitting(one, stated) for one in claimed]
+    swapped = _swapped(claimed, known, stated)
+    found: list[ComparedNumber] = []
+    for place, one in enumerate(claimed):
+        verdict, other, arm = "same", None, ""
+        if place in swapped:
+            verdict, (other, arm) = "other", swapped[place]
+        elif not known[place] and not follows(one, stated, text):
+            other = _other_value(one, place, claimed, known, stated)
+            silent = "same" if completes(one, stated) else "absent"
+            verdict = "other" if other else silent
+        span = (other.start, other.end) if other else None
+        found.append(ComparedNumber(one.start, one.end, verdict, span, arm))
+    return found
+
+
+def _is_small_count(one: NumberMention, claim: str) -> bool:
+    is_word = not re.search(r"\d", claim[one.start : one.end])
+    return is_word and one.kind in ("count", "bare") and one.amount <= SMALL_COUNT
+
+
+def _fitting(one: NumberMention, stated: Sequence[NumberMention]) -> list[NumberMention]:
+    return [other for other in stated if is_same(one, other)]
+
+
+def _other_value(
+    one: NumberMention,
+    place: int,
+    claimed: Sequence[NumberMention],
+    known: Sequence[Sequence[NumberMention]],
+    stated: Sequence[NumberMention],
+) -> NumberMention | None:
+    """Return the text's other value of what a number of the claim measures; None in doubt."""
+    if one.in_interval or one.kind in _NEVER_OTHER:
+        return None
+    taken = {id(other) for n, fitting in enumerate(known) if n != place for other in fitting}
+    topic = stated[0].topic if stated else frozenset[str]()
+    best: tuple[float, NumberMention] | None = None
+    for other in stated:
+        if id(other) in taken or not _is_comparable(one, other):
+            continue
+        companions = sum(
+            n != place and any(m.sentence == other.sentence for m in fitting)
+            for n, fitting in enumerate(known)
+        )
+        score = _likeness(one, other, companions, topic)
+        if score and (best is None or score > best[0]):
+            best = score, other
+    return best[1] if best else None
+
+
+def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
+    """Return whether two numbers could be values of one thing."""
+    if one.kind != other.kind or other.in_interval:
+        return False
+    if one.kind == "share" and one.change != other.change:
+        return False
+    if one.kind == "count":
+        return _counted(one) == _counted(other)
+    return True
+
+
+def _counted(one: NumberMention) -> str:
+    """Return what a count counts: its last noun, all people alike."""
+    for word in one.noun:
+        if word in PEOPLE:
+            return "people"
+    return one.noun[-1] if one.noun else ""
+
+
+def _likeness(
+    one: NumberMention, other: NumberMention, companions: int, topic: frozenset[str]
+) -> float:
+    """Return how alike the words around two numbers are; 0 where not enough."""
+    mine, theirs = one.near | one.lead, other.near | other.lead
+    wanted = {word for word in mine if word in other.words or word not in topic}
+    matched = wanted & other.words
+    back = {word for word in other.near if word in one.words or word not in topic}
+    if not wanted and not companions:
+        return 0.5 if not theirs or one.kind == "ratio" else 0.0
+    cover = (len(matched) + companions) / (len(wanted) + companions)
+    cover_back = (
+        (len(back & one.words) + companions) / (len(back) + companions)
+        if back or companions
+        else 1.0
+    )
+    like = is_slip(one, other)
+    least, least_back = (
+        (COVERED_LIKE, COVERED_BACK_LIKE) if like else (COVERED, COVERED_BACK)
+    )
+    if cover < least or cover_back < least_back:
+        return 0.0
+    return cover + cover_back + 0.5 * like + 0.25 * len(one.near & other.near)
+
+
+def is_slip(one: NumberMention, other: NumberMention) -> bool:
+    """Return whether two numbers differ by one digit, two swapped digits or the decimal point.
+
+    Example:
+        >>> one, other = read_mentions("1,520 mg and 1,250 mg")
+        >>> is_slip(one, other)
+        True
+    """
+    mine, theirs = _digits(one), _digits(other)
+    if mine.strip("0") == theirs.strip("0"):
+        return True
+    if len(mine) != len(theirs) or len(mine) < 2:
+        return False
+    off = [n for n, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b]
+    is_swap = len(off) == 2 and mine[off[0]] == theirs[off[1]] and mine[off[1]] == theirs[off[0]]
+    return len(off) == 1 or is_swap
+
+
+def _digits(one: NumberMention) -> str:
+    value = abs(one.quantity.value)
+    return re.sub(r"\D", "", f"{float(value):.10f}".rstrip("0"))
+
+
+def _swapped(
+    claimed: Sequence[NumberMention],
+    known: Sequence[Sequence[NumberMention]],
+    stated: Sequence[NumberMention],
+) -> dict[int, tuple[NumberMention, str]]:
+    """Return the claim's numbers that the text gives for each other's arm, by their place."""
+    found: dict[int, tuple[NumberMention, str]] = {}
+    for place, one in enumerate(claimed[:-1]):
+        other = claimed[place + 1]
+        if one.kind != other.kind or one.sentence != other.sentence or one.in_interval:
+            continue
+        pairs = [
+            (a, b)
+            for a in known[place]
+            for b in known[place + 1]
+            if a.sentence == b.sentence and a is not b and a.amount != b.amount
+        ]
+        arms = [_crossed(one, other, a, b) for a, b in pairs]
+        if pairs and all(arms):
+            (a, b), arm = pairs[0], arms[0]
+            found[place], found[place + 1] = (b, arm[0]), (a, arm[1])
+    return found
+
+
+def _crossed(
+    one: NumberMention, other: NumberMention, mine: NumberMention, theirs: NumberMention
+) -> tuple[str, str] | None:
+    """Return the arms of two numbers that a text, which has both, gives the other way round."""
+    first, second = one.near - other.near, other.near - one.near
+    mine_only, theirs_only = mine.near - theirs.near, theirs.near - mine.near
+    straight = ((first & mine_only) - (one.lead & mine.lead)) | (second & theirs_only)
+    crossed = sorted(first & theirs_only), sorted(second & mine_only)
+    if straight or not all(crossed):
+        return None
+    return crossed[0][0], crossed[1][0]
