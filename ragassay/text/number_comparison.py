@@ -13,20 +13,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.text.number_fits import completes, follows, is_same
-from ragassay.text.number_mentions import NumberMention, read_mentions
-from ragassay.text.number_words import PEOPLE
+from ragassay.text.number_mentions import NumberMention, read_mentions, stems_of
+from ragassay.text.number_words import GENERIC, PEOPLE
 
 NumberVerdict = Literal["same", "absent", "other"]
 
-COVERED, COVERED_BACK = 0.75, 0.5
+PLAIN, ALIKE, AFTER_LONG_SLIP, STRICT = (0.75, 0.5), (0.5, 0.3), (0.3, 0.0), (0.85, 0.6)
 """Shares of the specific words around the claim's number that must stand around the text's, and
-the other way round, for both to measure one thing ..."""
-COVERED_LIKE, COVERED_BACK_LIKE = 0.6, 0.25
-"""... and where their digits differ by a slip: one digit, two swapped, the decimal point."""
+the other way round, for both to measure one thing: as a rule; where the words next to them are the
+same, or the digits differ by a slip; by a slip of many digits; and for thresholds ("over 50 years"),
+of which a text has many."""
+LONG_SLIP = 3
 
 SMALL_COUNT = 12
 """Up to here a count in words ("two effects") is not looked for."""
 
+_RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
+_AGE = frozenset({"age", "old", "older", "young", "younger"})
 _NEVER_OTHER = frozenset({"p", "year"})
 
 
@@ -70,14 +73,15 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
         return []
     stated = read_mentions(text)
     known = [_fitting(one, stated) for one in claimed]
-    swapped = _swapped(claimed, known, stated)
+    in_order = _RESPECTIVELY.search(claim) or _RESPECTIVELY.search(text)
+    swapped = {} if in_order else _swapped(claimed, known, stated)
     found: list[ComparedNumber] = []
     for place, one in enumerate(claimed):
         verdict, other, arm = "same", None, ""
         if place in swapped:
             verdict, (other, arm) = "other", swapped[place]
         elif not known[place] and not follows(one, stated, text):
-            other = _other_value(one, place, claimed, known, stated)
+            other = _other_value(place, claimed, known, stated, text)
             silent = "same" if completes(one, stated) else "absent"
             verdict = "other" if other else silent
         span = (other.start, other.end) if other else None
@@ -95,91 +99,111 @@ def _fitting(one: NumberMention, stated: Sequence[NumberMention]) -> list[Number
 
 
 def _other_value(
-    one: NumberMention,
     place: int,
     claimed: Sequence[NumberMention],
     known: Sequence[Sequence[NumberMention]],
     stated: Sequence[NumberMention],
+    text: str,
 ) -> NumberMention | None:
     """Return the text's other value of what a number of the claim measures; None in doubt."""
+    one = claimed[place]
     if one.in_interval or one.kind in _NEVER_OTHER:
         return None
     taken = {id(other) for n, fitting in enumerate(known) if n != place for other in fitting}
-    topic = stated[0].topic if stated else frozenset[str]()
     best: tuple[float, NumberMention] | None = None
-    for other in stated:
+    for n, other in enumerate(stated):
         if id(other) in taken or not _is_comparable(one, other):
             continue
-        companions = sum(
-            n != place and any(m.sentence == other.sentence for m in fitting)
-            for n, fitting in enumerate(known)
-        )
-        score = _likeness(one, other, companions, topic)
+        if one.partner and not _same_range(known[place + one.partner], stated, n + other.partner):
+            continue
+        score = _likeness(one, other, _has_companion(place, other, known))
         if score and (best is None or score > best[0]):
             best = score, other
-    return best[1] if best else None
+    return best[1] if best and one.names <= stems_of(text) else None
+
+
+def _has_companion(
+    place: int, other: NumberMention, known: Sequence[Sequence[NumberMention]]
+) -> bool:
+    """Return whether another number of the claim stands in the sentence of the text's number."""
+    return any(
+        n != place and any(one.sentence == other.sentence for one in fitting)
+        for n, fitting in enumerate(known)
+    )
+
+
+def _same_range(
+    ends: Sequence[NumberMention], stated: Sequence[NumberMention], partner: int
+) -> bool:
+    """Return whether the other end of the claim's range is that of the text's, or nowhere."""
+    return not ends or any(end is stated[partner] for end in ends)
 
 
 def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
     """Return whether two numbers could be values of one thing."""
-    if one.kind != other.kind or other.in_interval:
+    if one.kind != other.kind or other.in_interval or one.partner != other.partner:
         return False
     if one.kind == "share" and one.change != other.change:
         return False
-    if one.kind == "count":
-        return _counted(one) == _counted(other)
-    return True
+    return one.kind != "count" or _counted(one) == _counted(other)
 
 
 def _counted(one: NumberMention) -> str:
     """Return what a count counts: its last noun, all people alike."""
-    for word in one.noun:
-        if word in PEOPLE:
-            return "people"
+    if PEOPLE & set(one.noun):
+        return "people"
     return one.noun[-1] if one.noun else ""
 
 
-def _likeness(
-    one: NumberMention, other: NumberMention, companions: int, topic: frozenset[str]
-) -> float:
+def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> float:
     """Return how alike the words around two numbers are; 0 where not enough."""
-    mine, theirs = one.near | one.lead, other.near | other.lead
-    wanted = {word for word in mine if word in other.words or word not in topic}
-    matched = wanted & other.words
-    back = {word for word in other.near if word in one.words or word not in topic}
-    if not wanted and not companions:
+    mine = one.near if len(one.near) > 1 else one.near | one.lead
+    theirs = other.near if len(other.near) > 1 else other.near | other.lead
+    wanted = {word for word in mine if word in other.words or word not in other.topic}
+    back = {word for word in other.near if word in one.words or word not in other.topic}
+    if one.bound in ("over", "under"):
+        wanted, back = wanted - _AGE, back - _AGE
+    if not wanted and not has_companion:
         return 0.5 if not theirs or one.kind == "ratio" else 0.0
-    cover = (len(matched) + companions) / (len(wanted) + companions)
-    cover_back = (
-        (len(back & one.words) + companions) / (len(back) + companions)
-        if back or companions
-        else 1.0
-    )
-    like = is_slip(one, other)
-    least, least_back = (
-        (COVERED_LIKE, COVERED_BACK_LIKE) if like else (COVERED, COVERED_BACK)
-    )
-    if cover < least or cover_back < least_back:
+    cover = (len(wanted & (theirs | other.lead)) + has_companion) / (len(wanted) + has_companion)
+    cover_back = (len(back & one.words) + has_companion) / (len(back) + has_companion or 1)
+    slip, head = slip_size(one, other), _has_same_head(one, other)
+    least = STRICT if one.bound in ("over", "under") else PLAIN
+    if slip >= LONG_SLIP and one.near & other.near:
+        least = AFTER_LONG_SLIP
+    elif slip or head:
+        least = ALIKE
+    if cover < least[0] or (back and cover_back < least[1]):
         return 0.0
-    return cover + cover_back + 0.5 * like + 0.25 * len(one.near & other.near)
+    return cover + cover_back + 0.25 * slip + head + 0.25 * len(one.near & other.near)
 
 
-def is_slip(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether two numbers differ by one digit, two swapped digits or the decimal point.
+def _has_same_head(one: NumberMention, other: NumberMention) -> bool:
+    """Return whether the words next to two numbers name one thing."""
+    mine, theirs = set(one.head), set(other.head)
+    shared = mine & theirs
+    closest = {word for word in one.head[:2] if word not in GENERIC}
+    return len(shared) > 1 and bool(shared - GENERIC) and closest <= other.words
+
+
+def slip_size(one: NumberMention, other: NumberMention) -> int:
+    """Return the number of digits of two numbers that differ by a slip; 0 where they do not.
+
+    A slip is one other digit, two swapped digits or the decimal point.
 
     Example:
         >>> one, other = read_mentions("1,520 mg and 1,250 mg")
-        >>> is_slip(one, other)
-        True
+        >>> slip_size(one, other)
+        4
     """
     mine, theirs = _digits(one), _digits(other)
     if mine.strip("0") == theirs.strip("0"):
-        return True
+        return len(mine.strip("0"))
     if len(mine) != len(theirs) or len(mine) < 2:
-        return False
+        return 0
     off = [n for n, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b]
     is_swap = len(off) == 2 and mine[off[0]] == theirs[off[1]] and mine[off[1]] == theirs[off[0]]
-    return len(off) == 1 or is_swap
+    return len(mine) if len(off) == 1 or (is_swap and len(mine) > 2) else 0
 
 
 def _digits(one: NumberMention) -> str:

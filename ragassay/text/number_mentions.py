@@ -25,10 +25,12 @@ Bound = Literal["", "about", "over", "under"]
 
 MONTH_DAYS = Fraction(36525, 1200)
 _DAY_S = 86_400
+HEAD = 3
+"""Words on either side of a number that name what it measures."""
 WORD_SHARE = Fraction(1, 20)
 """How far, relative to it, a share in words may be off: "a quarter" is 24.6 %."""
-_BEFORE, _AFTER = 48, 60
-"""Characters read before and behind a number."""
+_BEFORE, _AFTER, _NEAR = 48, 60, 90
+"""Characters read before and behind a number, and on either side for its surroundings."""
 
 _HEDGE = r"(?:(?:the|a|an|of|than|to|by|as|at|for|in)\s){0,2}"
 _SIGN = r"[-\u2212\u2013+]?"
@@ -66,6 +68,12 @@ _LEVEL_BEHIND = re.compile(
 _INTERVAL = re.compile(
     r"\b(?:CI|CrI|intervals?|IQR|SD|SE|SEM)\b(?:[^.;)a-z]|\.(?=\d)|to|and|of|was|from){0,36}$|\u00b1\s?$"
 )
+_SPREAD = re.compile(r"[\d%]\s?[(\[](?:[\d.,%\s]{1,12}(?:[-\u2013,]|to)\s?)?$")
+_PER = re.compile(r"/|\bper\s(?!cent)|ppm|ppb")
+_NAME = re.compile(r"(?<![.:;!?]\s)\b(?:[A-Z][\w-]*|[a-z]+[A-Z0-9][\w-]*)")
+_TO = re.compile(r"\s?(?:[-\u2013\u2212]|to|until|up to)\s?", re.IGNORECASE)
+_AND = re.compile(r"\s?(?:and|or)\s?", re.IGNORECASE)
+_BETWEEN = re.compile(r"\b(?:between|either)\s[^.;]{0,12}$", re.IGNORECASE)
 _MONEY = re.compile(r"(?:[$\u20ac\u00a3\u00a5]|\b(?:USD|EUR|GBP))\s?$")
 _YEAR_BEFORE = re.compile(
     r"(?:\b(?:in|since|of|by|until|till|from|to|during|and|after|before|year|years|between|early"
@@ -100,7 +108,10 @@ class NumberMention:
         in_interval: Whether it is an end of a confidence interval, or a spread.
         noun: Stems of the words that follow a count: what is counted.
         sentence: Number of its sentence, from 0.
-        near: Stems of the words of its clause.
+        partner: Where the other end of its range is: 1 for the next number, -1 for the last one.
+        near: Stems of the words of its clause that are not far from it.
+        head: Stems of the words next to it, the closest first.
+        names: Stems of the names of its clause and of `lead`.
         lead: Stems of the words between the sentence's start and its first number.
         words: Stems of the words of its sentence.
         change: Whether it says by how much something differs.
@@ -117,7 +128,10 @@ class NumberMention:
     in_interval: bool
     noun: tuple[str, ...]
     sentence: int
+    partner: Literal[-1, 0, 1]
     near: frozenset[str]
+    head: tuple[str, ...]
+    names: frozenset[str]
     lead: frozenset[str]
     words: frozenset[str]
     change: bool
@@ -126,7 +140,7 @@ class NumberMention:
 
 _CHANGE_BEFORE = re.compile(
     r"\b(?:by|reduction|increase|decrease|decline|drop|rise|improvement|difference|change|benefit"
-    r"|gain|loss|excess|gap)\s(?:(?:of|was|is|in|about|approximately|around|nearly|almost|some|only"
+    r"|gain|loss|excess|gap)\s(?:(?:[^\W\d][\w-]*\s){1,7}(?:of|was|is|by)\s)?(?:(?:of|was|is|in|about|approximately|around|nearly|almost|some|only"
     r"|up|to|as|much|more|less|than|over|at|least|just|roughly|an?|estimated|average|mean)\s){0,4}"
     rf"{_SIGN}$",
     re.IGNORECASE,
@@ -170,9 +184,10 @@ def _mentions_of_sentence(
     start, end = span
     words = stems_of(text[start:end])
     clauses = _clauses(text, span, quantities)
-    lead = stems_of(text[start : quantities[0].start])
+    lead = text[start : quantities[0].start]
+    partners = _partners(text, quantities)
     found: list[NumberMention] = []
-    for one, (first, last) in zip(quantities, clauses, strict=True):
+    for one, (first, last), partner in zip(quantities, clauses, partners, strict=True):
         before = text[max(start, one.start - _BEFORE) : one.start]
         behind = text[_end(one, text) : min(end, _end(one, text) + _AFTER)]
         kind = _kind(one, before, text[one.end : one.end + 24], behind, text[start : one.start])
@@ -189,11 +204,16 @@ def _mentions_of_sentence(
                 amount=abs(amount),
                 step=step,
                 bound=_bound(one, before, behind),
-                in_interval=bool(_INTERVAL.search(before)),
+                in_interval=bool(
+                    _INTERVAL.search(before) or (partner and _SPREAD.search(before))
+                ),
                 noun=noun,
                 sentence=n,
-                near=stems_of(text[first:last]),
-                lead=lead,
+                partner=partner,
+                near=stems_of(text[max(first, one.start - _NEAR) : min(last, one.end + _NEAR)]),
+                head=_head(text[first : one.start], text[_end(one, text) : last]),
+                names=_names_of(lead[1:]) | _names_of(text[max(first, start + 1) : last]),
+                lead=stems_of(lead),
                 words=words,
                 change=bool(_CHANGE_BEFORE.search(before) or _CHANGE_BEHIND.match(behind)),
                 topic=topic,
@@ -223,12 +243,40 @@ def _clauses(
     return [*found, *[(first, span[1])] * waiting]
 
 
+def _partners(text: str, quantities: Sequence[Quantity]) -> list[Literal[-1, 0, 1]]:
+    found: list[Literal[-1, 0, 1]] = [0] * len(quantities)
+    for n, (left, right) in enumerate(zip(quantities, quantities[1:], strict=False)):
+        gap = text[_end(left, text) : right.start]
+        is_pair = _TO.fullmatch(gap) or (
+            _AND.fullmatch(gap) and _BETWEEN.search(text[max(0, left.start - 24) : left.start])
+        )
+        if is_pair and not found[n]:
+            found[n], found[n + 1] = 1, -1
+    return found
+
+
+def _head(before: str, behind: str) -> tuple[str, ...]:
+    """Return the stems of the last words before a number and of the first ones behind it."""
+    left = _telling(_WORD.findall(before[-_NEAR:])[::-1])
+    return (*left[:HEAD], *_telling(_WORD.findall(behind[:_NEAR]))[:HEAD])
+
+
+def _telling(words: Sequence[str]) -> list[str]:
+    return [stem_of(word) for word in words if not _DULL.fullmatch(word)]
+
+
+def _names_of(text: str) -> frozenset[str]:
+    return frozenset().union(*map(stems_of, _NAME.findall(text)))
+
+
 def _kind(one: Quantity, before: str, close: str, behind: str, sentence: str) -> Kind | None:
     """Return what a number measures; None for the level of an interval."""
     unit = one.unit
     if unit and not unit.powers:
         is_level = _LEVEL_BEFORE.search(before) or _LEVEL_BEHIND.match(close)
-        return None if is_level else "share"
+        if is_level:
+            return None
+        return "share" if not _PER.search(close[: max(0, unit.end - one.end)]) else "parts"
     if unit:
         return _kind_of_unit(unit.powers)
     if _P.search(before):
@@ -249,7 +297,8 @@ def _kind_of_unit(powers: Sequence[tuple[str, int]]) -> Kind:
         return "time"
     if tuple(powers) == (("fold", 1),):
         return "fold"
-    return " ".join(f"{base}{power}" for base, power in powers if (base, power) != ("s", -1))
+    named = " ".join(f"{base}{power}" for base, power in powers if (base, power) != ("s", -1))
+    return named or "parts"
 
 
 def _is_ratio(sentence: str) -> bool:
