@@ -29,6 +29,7 @@ SMALL_COUNT = 12
 """Up to here a count in words ("two effects") is not looked for."""
 
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
+_ARMS = frozenset({"placebo", "control", "group", "arm"})
 _AGE = frozenset({"age", "old", "older", "young", "younger"})
 _NEVER_OTHER = frozenset({"p", "year"})
 
@@ -157,6 +158,8 @@ def _counted(one: NumberMention) -> str:
 
 def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> float:
     """Return how alike the words around two numbers are; 0 where not enough."""
+    if not one.near and one.words and not has_companion and one.kind != "ratio":
+        return 0.0
     mine = one.near if len(one.near) > 1 else one.near | one.lead
     theirs = other.near if len(other.near) > 1 else other.near | other.lead
     wanted = {word for word in mine if word in other.words or word not in other.topic}
@@ -168,11 +171,13 @@ def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> 
     cover = (len(wanted & (theirs | other.lead)) + has_companion) / (len(wanted) + has_companion)
     cover_back = (len(back & one.words) + has_companion) / (len(back) + has_companion or 1)
     slip, head = slip_size(one, other), _has_same_head(one, other)
-    least = STRICT if one.bound in ("over", "under") else PLAIN
+    is_threshold = one.bound in ("over", "under")
     if slip >= LONG_SLIP and one.near & other.near:
         least = AFTER_LONG_SLIP
     elif slip or head:
-        least = ALIKE
+        least = PLAIN if is_threshold else ALIKE
+    else:
+        least = STRICT if is_threshold else PLAIN
     if cover < least[0] or (back and cover_back < least[1]):
         return 0.0
     return cover + cover_back + 0.25 * slip + head + 0.25 * len(one.near & other.near)
@@ -181,7 +186,7 @@ def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> 
 def _has_same_head(one: NumberMention, other: NumberMention) -> bool:
     """Return whether the words next to two numbers name one thing."""
     mine, theirs = set(one.head), set(other.head)
-    shared = mine & theirs
+    shared = (mine & theirs) - _ARMS
     closest = {word for word in one.head[:2] if word not in GENERIC}
     return len(shared) > 1 and bool(shared - GENERIC) and closest <= other.words
 

@@ -86,7 +86,7 @@ _TIMES = re.compile(r"[\s-]?times\b(?!\s(?:a|per|each|every|daily|weekly)\b)", r
 _NOUN = re.compile(r"[\s-]{1,2}(?:of )?(?:the |these |all |those )?((?:[^\W\d_][\w-]*[ ,]?){1,4})")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:['\u2019-][^\W\d_][^\W_]*)*")
 _CLAUSE = re.compile(
-    r"[;:()]|,(?=\s)|\b(?:and|but|while|whereas|versus|vs|or|compared (?:with|to)|than|against"
+    r"[;:]|,(?=\s)|\b(?:and|but|while|whereas|versus|vs|or|compared (?:with|to)|than|against"
     r"|respectively)\b",
     re.IGNORECASE,
 )
@@ -154,7 +154,8 @@ _CHANGE_BEHIND = re.compile(
 )
 
 
-def read_mentions(text: str) -> list[NumberMention]:
+@lru_cache(maxsize=64)
+def read_mentions(text: str) -> tuple[NumberMention, ...]:
     """Return the numbers that a text states, in order.
 
     Example:
@@ -173,7 +174,7 @@ def read_mentions(text: str) -> list[NumberMention]:
                 inside.append(quantities[place])
             place += 1
         found += _mentions_of_sentence(text, (start, end), inside, n, topic)
-    return found
+    return tuple(found)
 
 
 def _mentions_of_sentence(
