@@ -381,3 +381,8 @@ def stems_of(text: str) -> frozenset[str]:
     words = (word for word in _WORD.findall(text) if not _DULL.fullmatch(word))
     stems = map(stem_of, words)
     return frozenset(stem for stem in stems if stem not in GENERIC and len(stem) > 1)
+
+
+def word_of(stem: str, text: str) -> str:
+    """Return the first word of a text that has a stem; the stem itself where none has."""
+    return next((word for word in _WORD.findall(text) if stem_of(word) == stem), stem)
