@@ -14,7 +14,7 @@ from typing import Literal
 
 from ragassay.text.bm25 import rank
 from ragassay.text.number_comparison import ComparedNumber, compare_numbers
-from ragassay.text.number_mentions import word_of
+from ragassay.text.number_words import word_of
 from ragassay.text.words import tokenize
 
 N_CLOSEST = 2
@@ -164,9 +164,7 @@ def _as_a_whole(word: str) -> str:
     return rf"(?<![\w.])(?<!\d,){re.escape(word)}(?!\w|[.,]\d)"
 
 
-def _whole(
-    sentences: Sequence[str], title: str, beside: Sequence[str]
-) -> tuple[str, int]:
+def _whole(sentences: Sequence[str], title: str, beside: Sequence[str]) -> tuple[str, int]:
     """Return the text of a document and of others behind it, and the length of the first."""
     own = "\n\n".join([*filter(None, [title]), " ".join(sentences)])
     return "\n\n".join([own, *beside]), len(own)

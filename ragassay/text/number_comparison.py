@@ -13,17 +13,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.text.number_fits import completes, follows, is_same
-from ragassay.text.number_mentions import NumberMention, read_mentions, stems_of
-from ragassay.text.number_words import GENERIC, PEOPLE
+from ragassay.text.number_mentions import NumberMention, read_mentions
+from ragassay.text.number_words import GENERIC, PEOPLE, stems_of
 
 NumberVerdict = Literal["same", "absent", "other"]
 
 PLAIN, ALIKE, AFTER_LONG_SLIP, STRICT = (0.75, 0.5), (0.5, 0.3), (0.3, 0.0), (0.85, 0.6)
 """Shares of the specific words around the claim's number that must stand around the text's, and
 the other way round, for both to measure one thing: as a rule; where the words next to them are the
-same, or the digits differ by a slip; by a slip of many digits; and for thresholds ("over 50 years"),
-of which a text has many."""
+same, or the digits differ by a slip; by a slip of many digits; and for thresholds ("over 50
+years"), of which a text has many."""
 LONG_SLIP = 3
+
+MOST_CLAIMED = 20
+"""Numbers of a claim that are compared; bounds the time that a table takes."""
 
 SMALL_COUNT = 12
 """Up to here a count in words ("two effects") is not looked for."""
@@ -70,6 +73,7 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
         ['other']
     """
     claimed = [one for one in read_mentions(claim) if not _is_small_count(one, claim)]
+    claimed = claimed[:MOST_CLAIMED]
     if not claimed:
         return []
     stated = read_mentions(text)
@@ -233,10 +237,10 @@ def _swapped(
             for b in known[place + 1]
             if a.sentence == b.sentence and a is not b and a.amount != b.amount
         ]
-        arms = [_crossed(one, other, a, b) for a, b in pairs]
-        if pairs and all(arms):
-            (a, b), arm = pairs[0], arms[0]
-            found[place], found[place + 1] = (b, arm[0]), (a, arm[1])
+        arms = [arm for a, b in pairs if (arm := _crossed(one, other, a, b))]
+        if pairs and len(arms) == len(pairs):
+            (a, b), (first, second) = pairs[0], arms[0]
+            found[place], found[place + 1] = (b, first), (a, second)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Whether a number of a text is that of a claim, rounded, hedged, in another unit or by one step."""
+"""Match a number of a claim with a text: rounded, hedged, in another unit, or by one step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUNDING, COARSE = Fraction(1, 5), Fraction(1, 20)
 ABOUT, BEYOND, CALENDAR = Fraction(3, 25), Fraction(3, 2), Fraction(1, 10)
 """... that "about" may be; how far past its bound "more than" reaches; 3 months are 12 weeks."""
 
-MOST_NUMBERS = 40
+MOST_NUMBERS = 20
 """Numbers of two sentences that steps are taken with; bounds the time that a table takes."""
 
 _FOLD_WORDS = (

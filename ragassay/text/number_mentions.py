@@ -6,6 +6,7 @@ references and lists are left out, and so is the level of a confidence interval.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from ragassay.text.number_words import CONCEPTS, GENERIC, PEOPLE
+from ragassay.text.number_words import DULL, PEOPLE, SMALL_WORDS, WORD, stem_of, stems_of
 from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.sentences import split_sentences
 
@@ -29,8 +30,9 @@ HEAD = 3
 """Words on either side of a number that name what it measures."""
 WORD_SHARE = Fraction(1, 20)
 """How far, relative to it, a share in words may be off: "a quarter" is 24.6 %."""
-_BEFORE, _AFTER, _NEAR = 48, 60, 90
-"""Characters read before and behind a number, and on either side for its surroundings."""
+_BEFORE, _AFTER, _NEAR, _LEAD = 48, 60, 90, 300
+"""Characters read before and behind a number, on either side for its surroundings, and
+at a sentence's start."""
 
 _HEDGE = r"(?:(?:the|a|an|of|than|to|by|as|at|for|in)\s){0,2}"
 _SIGN = r"[-\u2212\u2013+]?"
@@ -84,7 +86,6 @@ _YEAR_BEFORE = re.compile(
 )
 _TIMES = re.compile(r"[\s-]?times\b(?!\s(?:a|per|each|every|daily|weekly)\b)", re.IGNORECASE)
 _NOUN = re.compile(r"[\s-]{1,2}(?:of )?(?:the |these |all |those )?((?:[^\W\d_][\w-]*[ ,]?){1,4})")
-_WORD = re.compile(r"[^\W\d_][^\W_]*(?:['\u2019-][^\W\d_][^\W_]*)*")
 _CLAUSE = re.compile(
     r"[;:]|,(?=\s)|\b(?:and|but|while|whereas|versus|vs|or|compared (?:with|to)|than|against"
     r"|respectively)\b",
@@ -185,13 +186,20 @@ def _mentions_of_sentence(
     start, end = span
     words = stems_of(text[start:end])
     clauses = _clauses(text, span, quantities)
-    lead = text[start : quantities[0].start]
+    lead = text[max(start, quantities[0].start - _LEAD) : quantities[0].start]
+    lead_stems, lead_names = stems_of(lead), _names_of(lead[1:])
     partners = _partners(text, quantities)
     found: list[NumberMention] = []
     for one, (first, last), partner in zip(quantities, clauses, partners, strict=True):
         before = text[max(start, one.start - _BEFORE) : one.start]
         behind = text[_end(one, text) : min(end, _end(one, text) + _AFTER)]
-        kind = _kind(one, before, text[one.end : one.end + 24], behind, text[start : one.start])
+        kind = _kind(
+            one,
+            before,
+            text[one.end : one.end + 24],
+            behind,
+            text[max(start, one.start - _LEAD) : one.start],
+        )
         if kind is None:
             continue
         noun = _noun(behind) if kind in ("count", "bare") else ()
@@ -205,16 +213,20 @@ def _mentions_of_sentence(
                 amount=abs(amount),
                 step=step,
                 bound=_bound(one, before, behind),
-                in_interval=bool(
-                    _INTERVAL.search(before) or (partner and _SPREAD.search(before))
-                ),
+                in_interval=bool(_INTERVAL.search(before) or (partner and _SPREAD.search(before))),
                 noun=noun,
                 sentence=n,
                 partner=partner,
                 near=stems_of(text[max(first, one.start - _NEAR) : min(last, one.end + _NEAR)]),
-                head=_head(text[first : one.start], text[_end(one, text) : last]),
-                names=_names_of(lead[1:]) | _names_of(text[max(first, start + 1) : last]),
-                lead=stems_of(lead),
+                head=_head(
+                    text[max(first, one.start - _NEAR) : one.start],
+                    text[_end(one, text) : min(last, one.end + _NEAR)],
+                ),
+                names=lead_names
+                | _names_of(
+                    text[max(first, start + 1, one.start - _NEAR) : min(last, one.end + _NEAR)]
+                ),
+                lead=lead_stems,
                 words=words,
                 change=bool(_CHANGE_BEFORE.search(before) or _CHANGE_BEHIND.match(behind)),
                 topic=topic,
@@ -235,7 +247,7 @@ def _clauses(
     """Return the clause of each number; two with no boundary between them share theirs."""
     found: list[tuple[int, int]] = []
     first, waiting = span[0], 1
-    for left, right in zip(quantities, quantities[1:], strict=False):
+    for left, right in itertools.pairwise(quantities):
         between = _CLAUSE.search(text, _end(left, text), right.start)
         if between:
             found += [(first, between.start())] * waiting
@@ -246,7 +258,7 @@ def _clauses(
 
 def _partners(text: str, quantities: Sequence[Quantity]) -> list[Literal[-1, 0, 1]]:
     found: list[Literal[-1, 0, 1]] = [0] * len(quantities)
-    for n, (left, right) in enumerate(zip(quantities, quantities[1:], strict=False)):
+    for n, (left, right) in enumerate(itertools.pairwise(quantities)):
         gap = text[_end(left, text) : right.start]
         is_pair = _TO.fullmatch(gap) or (
             _AND.fullmatch(gap) and _BETWEEN.search(text[max(0, left.start - 24) : left.start])
@@ -258,12 +270,12 @@ def _partners(text: str, quantities: Sequence[Quantity]) -> list[Literal[-1, 0, 
 
 def _head(before: str, behind: str) -> tuple[str, ...]:
     """Return the stems of the last words before a number and of the first ones behind it."""
-    left = _telling(_WORD.findall(before[-_NEAR:])[::-1])
-    return (*left[:HEAD], *_telling(_WORD.findall(behind[:_NEAR]))[:HEAD])
+    left = _telling(WORD.findall(before[-_NEAR:])[::-1])
+    return (*left[:HEAD], *_telling(WORD.findall(behind[:_NEAR]))[:HEAD])
 
 
 def _telling(words: Sequence[str]) -> list[str]:
-    return [stem_of(word) for word in words if not _DULL.fullmatch(word)]
+    return [stem_of(word) for word in words if not DULL.fullmatch(word)]
 
 
 def _names_of(text: str) -> frozenset[str]:
@@ -304,8 +316,8 @@ def _kind_of_unit(powers: Sequence[tuple[str, int]]) -> Kind:
 
 def _is_ratio(sentence: str) -> bool:
     """Return whether the last words before a number name a ratio."""
-    found = list(_RATIO.finditer(sentence[-160:]))
-    return bool(found) and not re.search(r"[.;%]\s", sentence[-160:][found[-1].end() :])
+    found = list(_RATIO.finditer(sentence[-_NEAR * 2 :]))
+    return bool(found) and not re.search(r"[.;%]\s", sentence[-_NEAR * 2 :][found[-1].end() :])
 
 
 def _is_year(one: Quantity, before: str, behind: str) -> bool:
@@ -346,43 +358,9 @@ def _noun(behind: str) -> tuple[str, ...]:
         return ()
     kept: list[str] = []
     for word in re.split(r"[ ,]", found[1]):
-        if not word or word.lower() in _SMALL:
+        if not word or word.lower() in SMALL_WORDS:
             break
         kept.append(stem_of(word))
         if found[1][found[1].find(word) + len(word) :].startswith(","):
             break
     return tuple(kept)
-
-
-_SMALL = frozenset(
-    "a an and are as at be been but by can for from had has have in into is it its may not of on or "
-    "our than that the their there these they this those to was we were which who with will would "
-    "when where while if after before during per each both between among against within under over "
-    "about more less versus vs did does do could should must no nor so such compared only also".split()
-)
-
-
-_DULL = re.compile(rf"{'|'.join(sorted(_SMALL))}|\w+-?fold", re.IGNORECASE)
-
-
-@lru_cache(maxsize=20_000)
-def stem_of(word: str) -> str:
-    """Return the stem of a word, or the name of its concept: "randomised" is to "enrol"."""
-    import snowballstemmer
-
-    low = word.lower().removesuffix("'s").removesuffix("\u2019s")
-    stem = str(snowballstemmer.stemmer("english").stemWord(low))
-    return CONCEPTS.get(low) or CONCEPTS.get(stem) or stem
-
-
-@lru_cache(maxsize=4_000)
-def stems_of(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text that say what is measured, without generic ones."""
-    words = (word for word in _WORD.findall(text) if not _DULL.fullmatch(word))
-    stems = map(stem_of, words)
-    return frozenset(stem for stem in stems if stem not in GENERIC and len(stem) > 1)
-
-
-def word_of(stem: str, text: str) -> str:
-    """Return the first word of a text that has a stem; the stem itself where none has."""
-    return next((word for word in _WORD.findall(text) if stem_of(word) == stem), stem)

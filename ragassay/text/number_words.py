@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 _CONCEPTS = {
     "enrol": "enrol enroll enrolled randomise randomised randomize randomized recruit recruited "
     "include included comprise comprised assign assigned allocate allocated enrolment enrollment "
@@ -51,3 +54,39 @@ GENERIC = PEOPLE | frozenset(
     "enrol out-of of follow".split()
 )
 """Stems that tell little of what is measured."""
+
+WORD = re.compile(r"[^\W\d_][^\W_]*(?:['\u2019-][^\W\d_][^\W_]*)*")
+SMALL_WORDS = frozenset(
+    "a an and are as at be been but by can for from had has have in into is it its may not of on "
+    "or our than that the their there these they this those to was we were which who with will "
+    "would when where while if after before during per each both between among against within "
+    "under over about more less versus vs did does do could should must no nor so such compared "
+    "only also".split()
+)
+"""Words that name nothing."""
+
+
+DULL = re.compile(rf"{'|'.join(sorted(SMALL_WORDS))}|\w+-?fold", re.IGNORECASE)
+
+
+@lru_cache(maxsize=20_000)
+def stem_of(word: str) -> str:
+    """Return the stem of a word, or the name of its concept: "randomised" is to "enrol"."""
+    import snowballstemmer
+
+    low = word.lower().removesuffix("'s").removesuffix("\u2019s")
+    stem = str(snowballstemmer.stemmer("english").stemWord(low))
+    return CONCEPTS.get(low) or CONCEPTS.get(stem) or stem
+
+
+@lru_cache(maxsize=4_000)
+def stems_of(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that say what is measured, without generic ones."""
+    words = (word for word in WORD.findall(text) if not DULL.fullmatch(word))
+    stems = map(stem_of, words)
+    return frozenset(stem for stem in stems if stem not in GENERIC and len(stem) > 1)
+
+
+def word_of(stem: str, text: str) -> str:
+    """Return the first word of a text that has a stem; the stem itself where none has."""
+    return next((word for word in WORD.findall(text) if stem_of(word) == stem), stem)

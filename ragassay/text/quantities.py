@@ -44,7 +44,9 @@ _NUMBERED = (
     r"|page|type|phase|grade|stage|class|group|arm|version|category|tier|schedule|footnote|panel"
     r"|supplement|item|criterion|domain|llama|gemini|claude|windows"
 )
-_PAPERS = r"papers?|stud(?:y|ies)|articles?|sources?|trials?|experiments?|levels?|options?|examples?"
+_PAPERS = (
+    r"papers?|stud(?:y|ies)|articles?|sources?|trials?|experiments?|levels?|options?|examples?"
+)
 _MONTHS = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -59,8 +61,8 @@ _POINTERS = re.compile(
     r"|\[[1-9][0-9]{0,2}(?:\s?[,;\u2013-]\s?[0-9]{1,3}){0,30}\]"
     r"|\b(?:et al\.?|colleagues|co-?workers),?\s\(?(?:19|20)[0-9]{2}[a-z]?"
     # "(Smith & Lee, 2020; Wu 2019)", and the number of an article or a trial.
-    r"|[(;]\s?(?:see |e\.g\.,? )?(?-i:[A-Z])[^\W\d_]{1,30}(?:[\s&,.-]{1,3}(?-i:[A-Z]|and|de|van|von)"
-    r"[^\W\d_]{0,30}){0,6},?\s(?:19|20)[0-9]{2}[a-z]?(?=\s?[);,:])"
+    r"|[(;]\s?(?:see |e\.g\.,? )?(?-i:[A-Z])[^\W\d_]{1,30}"
+    r"(?:[\s&,.-]{1,3}(?-i:[A-Z]|and|de|van|von)[^\W\d_]{0,30}){0,6},?\s(?:19|20)[0-9]{2}[a-z]?(?=\s?[);,:])"
     r"|\b(?-i:[A-Z])[^\W\d_]{1,30}\s\((?:19|20)[0-9]{2}[a-z]?\)"
     r"|\b(?:PMID|PMCID|PMC|NCT|ISBN|ISSN|ISRCTN|CAS|ICD|DSM)\b:?[\s-]?[0-9][0-9X-]{0,17}\b"
     rf"|\b[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?={_MONTHS}\.?,?\s(?:19|20)[0-9]{{2}}\b)"
