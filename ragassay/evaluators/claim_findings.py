@@ -144,11 +144,14 @@ def citation_findings(outcome: Outcome) -> list[Finding]:
             message = f"{cites} {is_sure} about something else."
             found.append(weight.finding("irrelevant_citation", message, one))
     worse = {one.sentence for one in found if one.level == "head"}
-    return [*found, *_absent_numbers([one for one in citations if one.sentence not in worse])]
+    return [
+        *found,
+        *absent_number_findings([one for one in citations if one.sentence not in worse]),
+    ]
 
 
-def _absent_numbers(citations: Sequence[CitationVerdict]) -> list[Finding]:
-    """Name the numbers of each sentence that none of the sources that it cites states."""
+def absent_number_findings(citations: Sequence[CitationVerdict]) -> list[Finding]:
+    """Name the numbers of each sentence that none of its cited sources states."""
     by_sentence: dict[int, list[CitationVerdict]] = {}
     for one in citations:
         if one.verdict != "invalid":
