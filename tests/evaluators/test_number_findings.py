@@ -17,7 +17,7 @@ def cited(marker: str, *absent: str, sentence: int = 3, verdict: str = "neutral"
     return CitationVerdict.model_validate(
         {
             "sentence": sentence,
-            "citation": Citation(marker=marker, document=marker, start=0, end=1),
+            "citation": Citation(marker=marker, document=marker),
             "verdict": verdict,
             "absent_numbers": absent,
         }
