@@ -14,11 +14,11 @@ from typing import Literal
 
 from ragassay.text.number_fits import completes, follows, is_same
 from ragassay.text.number_mentions import NumberMention, read_mentions
-from ragassay.text.number_words import GENERIC, PEOPLE, stems_of
+from ragassay.text.number_words import GENERIC, PEOPLE
 
 NumberVerdict = Literal["same", "absent", "other"]
 
-PLAIN, ALIKE, AFTER_LONG_SLIP, STRICT = (0.75, 0.5), (0.5, 0.3), (0.3, 0.0), (0.85, 0.6)
+PLAIN, ALIKE, AFTER_LONG_SLIP, STRICT = (0.75, 0.5), (0.5, 0.4), (0.3, 0.0), (0.85, 0.6)
 """Shares of the specific words around the claim's number that must stand around the text's, and
 the other way round, for both to measure one thing: as a rule; where the words next to them are the
 same, or the digits differ by a slip; by a slip of many digits; and for thresholds ("over 50
@@ -86,7 +86,7 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
         if place in swapped:
             verdict, (other, arm) = "other", swapped[place]
         elif not known[place] and not follows(one, stated, text):
-            other = _other_value(place, claimed, known, stated, text)
+            other = _other_value(place, claimed, known, stated)
             silent = "same" if completes(one, stated) else "absent"
             verdict = "other" if other else silent
         span = (other.start, other.end) if other else None
@@ -108,7 +108,6 @@ def _other_value(
     claimed: Sequence[NumberMention],
     known: Sequence[Sequence[NumberMention]],
     stated: Sequence[NumberMention],
-    text: str,
 ) -> NumberMention | None:
     """Return the text's other value of what a number of the claim measures; None in doubt."""
     one = claimed[place]
@@ -124,7 +123,7 @@ def _other_value(
         score = _likeness(one, other, _has_companion(place, other, known))
         if score and (best is None or score > best[0]):
             best = score, other
-    return best[1] if best and one.names <= stems_of(text) else None
+    return best[1] if best else None
 
 
 def _has_companion(
@@ -149,6 +148,8 @@ def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
     if one.kind != other.kind or other.in_interval or one.partner != other.partner:
         return False
     if one.kind == "share" and one.change != other.change:
+        return False
+    if not one.names <= other.words | other.topic:
         return False
     return one.kind != "count" or _counted(one) == _counted(other)
 
@@ -178,10 +179,10 @@ def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> 
     is_threshold = one.bound in ("over", "under")
     if slip >= LONG_SLIP and one.near & other.near:
         least = AFTER_LONG_SLIP
-    elif slip or head:
-        least = PLAIN if is_threshold else ALIKE
+    elif is_threshold:
+        least = STRICT
     else:
-        least = STRICT if is_threshold else PLAIN
+        least = ALIKE if slip or head else PLAIN
     if cover < least[0] or (back and cover_back < least[1]):
         return 0.0
     return cover + cover_back + 0.25 * slip + head + 0.25 * len(one.near & other.near)

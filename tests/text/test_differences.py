@@ -38,7 +38,7 @@ def test_another_value_is_told_in_plain_words_and_marked_on_both_sides(claim, te
 
 def test_a_number_is_marked_where_it_is_not_a_part_of_a_longer_one():
     words = "the source says 45, the answer 60"
-    assert places_of_difference(words, "160, 60.5, 1,60 and 60.", "here") == [(19, 21)]
+    assert places_of_difference(words, "160, 60.5, 1,60 and 60.", "here") == [(20, 22)]
     assert places_of_difference(words, "45 of 1,450", "there") == [(0, 2)]
 
 
