@@ -18,7 +18,7 @@ from ragassay.text.number_words import GENERIC, PEOPLE
 
 NumberVerdict = Literal["same", "absent", "other"]
 
-PLAIN, ALIKE, AFTER_LONG_SLIP, STRICT = (0.75, 0.5), (0.5, 0.4), (0.3, 0.0), (0.85, 0.6)
+PLAIN, ALIKE, AFTER_LONG_SLIP, STRICT = (0.75, 0.5), (0.5, 0.55), (0.3, 0.0), (0.85, 0.6)
 """Shares of the specific words around the claim's number that must stand around the text's, and
 the other way round, for both to measure one thing: as a rule; where the words next to them are the
 same, or the digits differ by a slip; by a slip of many digits; and for thresholds ("over 50
@@ -131,7 +131,7 @@ def _has_companion(
 ) -> bool:
     """Return whether another number of the claim stands in the sentence of the text's number."""
     return any(
-        n != place and any(one.sentence == other.sentence for one in fitting)
+        n != place and any(one.sentence == other.sentence and one.kind != "year" for one in fitting)
         for n, fitting in enumerate(known)
     )
 

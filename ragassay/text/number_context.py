@@ -22,7 +22,7 @@ BEFORE, AFTER, NEAR, LEAD = 48, 60, 90, 300
 """Characters read before and behind a number, on either side for its surroundings, and
 at a sentence's start."""
 
-_HEDGE = r"(?:(?:the|a|an|of|than|to|by|as|at|for|in)\s){0,2}"
+_HEDGE = r"(?:(?:the|a|an|of|than|to|by|as|at|for|in|ages?)\s){0,3}"
 _SIGN = r"[-\u2212\u2013+]?"
 _OVER = re.compile(
     r"(?:\b(?:more|greater|higher|longer|larger|older) than|\bover|\babove|\bexceed(?:s|ed|ing)?"

@@ -9,7 +9,9 @@ WORDS = "the source says 46 years, the answer 64 years"
 
 def test_the_numbers_that_differ_are_marked_on_both_sides():
     claim = "Mean age was 64 years."
-    passage = "The mean age group was older adults. Of 120 men the mean was 46 years. All went home."
+    passage = (
+        "The mean age group was older adults. Of 120 men the mean was 46 years. All went home."
+    )
     assert [one.text for one in marked_claim(claim, WORDS) if one.mark] == ["64 years"]
     pieces = marked_passage(passage, claim, WORDS)
     assert "".join(one.text for one in pieces) == passage
