@@ -25,6 +25,9 @@ same, or the digits differ by a slip; by a slip of many digits; and for threshol
 years"), of which a text has many."""
 LONG_SLIP = 3
 
+BESIDE = 0.5
+"""What a number that stands next to both adds to how alike their places are."""
+
 MOST_CLAIMED = 20
 """Numbers of a claim that are compared; bounds the time that a table takes."""
 
@@ -121,6 +124,7 @@ def _other_value(
         if one.partner and not _same_range(known[place + one.partner], stated, n + other.partner):
             continue
         score = _likeness(one, other, _has_companion(place, other, known))
+        score += BESIDE * bool(score and _has_same_neighbour(place, n, known, stated))
         if score and (best is None or score > best[0]):
             best = score, other
     return best[1] if best else None
@@ -134,6 +138,22 @@ def _has_companion(
         n != place and any(one.sentence == other.sentence and one.kind != "year" for one in fitting)
         for n, fitting in enumerate(known)
     )
+
+
+def _has_same_neighbour(
+    place: int,
+    n: int,
+    known: Sequence[Sequence[NumberMention]],
+    stated: Sequence[NumberMention],
+) -> bool:
+    """Return whether a number next to the claim's stands next to the text's: "19% with 2 mg"."""
+    mine = [
+        end
+        for fitting in (*known[max(0, place - 1) : place], *known[place + 1 : place + 2])
+        for end in fitting
+    ]
+    theirs = (*stated[max(0, n - 1) : n], *stated[n + 1 : n + 2])
+    return any(one is other for one in mine for other in theirs)
 
 
 def _same_range(

@@ -76,7 +76,7 @@ _YEAR_BEFORE = re.compile(
 _TIMES = re.compile(r"[\s-]?times\b(?!\s(?:a|per|each|every|daily|weekly)\b)", re.IGNORECASE)
 _NOUN = re.compile(r"[\s-]{1,2}(?:of )?(?:the |these |all |those )?((?:[^\W\d_][\w-]*[ ,]?){1,4})")
 _CLAUSE = re.compile(
-    r"[;:]|,(?=\s)|\b(?:and|but|while|whereas|versus|vs|or|compared (?:with|to)|than|against"
+    r"[;:]|,(?=\s)|\b(?:and|but|while|whereas|versus|vs|or"
     r"|respectively)\b",
     re.IGNORECASE,
 )
