@@ -7,6 +7,7 @@ doubt a number is absent.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ BESIDE = 0.5
 
 MOST_CLAIMED = 20
 """Numbers of a claim that are compared; bounds the time that a table takes."""
+
+MOST_PLACES = 20
+"""Places of a number in a text that are compared; bounds the time that a list of ones takes."""
 
 SMALL_COUNT = 12
 """Up to here a count in words ("two effects") is not looked for."""
@@ -103,7 +107,8 @@ def _is_small_count(one: NumberMention, claim: str) -> bool:
 
 
 def _fitting(one: NumberMention, stated: Sequence[NumberMention]) -> list[NumberMention]:
-    return [other for other in stated if is_same(one, other)]
+    fitting = (other for other in stated if is_same(one, other))
+    return list(itertools.islice(fitting, MOST_PLACES))
 
 
 def _other_value(

@@ -72,7 +72,7 @@ def test_only_another_value_leads_as_contradicted(shared: Path, tmp_path: Path):
 
     leads = [
         any(one.level == "head" and "contradicted" in one.kind for one in evaluation.findings)
-        for evaluation in ragassay.evaluate(path)
+        for evaluation in ragassay.evaluate(path, signals=True)
     ]
 
     others = [case["numbers"] == "other" for case in cases]
