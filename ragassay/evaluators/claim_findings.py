@@ -146,7 +146,36 @@ def citation_findings(outcome: Outcome) -> list[Finding]:
             is_sure = "is" if weight.level == "head" else "may be"
             message = f"{cites} {is_sure} about something else."
             found.append(weight.finding("irrelevant_citation", message, one))
+    worse = {one.sentence for one in found if one.level == "head"}
+    return [
+        *found,
+        *absent_number_findings([one for one in citations if one.sentence not in worse]),
+    ]
+
+
+def absent_number_findings(citations: Sequence[CitationVerdict]) -> list[Finding]:
+    """Name the numbers of each sentence that none of its cited sources states."""
+    by_sentence: dict[int, list[CitationVerdict]] = {}
+    for one in citations:
+        if one.verdict != "invalid":
+            by_sentence.setdefault(one.sentence, []).append(one)
+    found: list[Finding] = []
+    for n, verdicts in sorted(by_sentence.items()):
+        absent = [
+            number
+            for number in verdicts[0].absent_numbers
+            if all(number in one.absent_numbers for one in verdicts)
+        ]
+        if absent:
+            verb = "is" if len(absent) == 1 else "are"
+            source = "cited source" if len(verdicts) == 1 else "cited sources"
+            message = f"Sentence {n}: {_listed(absent)} {verb} not in the {source}."
+            found.append(Weight("look").finding("number_not_in_source", message, verdicts[0]))
     return found
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join([*filter(None, [", ".join(words[:-1])]), words[-1]])
 
 
 def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:

@@ -23,7 +23,7 @@ from ragassay.models.entailment import (
     reads_whole,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Usage, Verdict
-from ragassay.text.differences import Difference, difference_of
+from ragassay.text.differences import Difference, absent_numbers, difference_of
 from ragassay.text.reading import ALL_WORDS, N_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
 
@@ -39,10 +39,10 @@ UNWITNESSED = Failure(
 
 
 def weighed(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
-    """Return the probabilities of the labels in the light of a difference that a rule found.
+    """Return the probabilities of the labels after a rule found a difference.
 
-    A claim with a number that no source has is not supported, however alike the rest is: the share
-    of support goes to contradiction.
+    A claim is contradicted where its source gives another value for one of its numbers, however
+    alike the rest is: the share of support goes to contradiction.
     """
     if difference is None or difference.kind != "number":
         return shares
@@ -103,7 +103,9 @@ class EncoderVerifier:
         shares = self.model.probabilities([(claim, passage)])[0].tolist()
         if any(map(math.isnan, shares)):
             return Comparison(None, None, Usage(), failure=NO_LABEL)
-        difference = difference_of(claim, sentences_of(text), title, beside)
+        sentences = sentences_of(text)
+        difference = difference_of(claim, sentences, title, beside)
+        absent = () if beside is None else absent_numbers(claim, sentences, title, beside)
         if self._by_rule:
             shares = weighed(shares, difference)
         best = max(range(len(shares)), key=shares.__getitem__)
@@ -116,7 +118,7 @@ class EncoderVerifier:
         words = difference.words if difference and best == CONTRADICTS else ""
         said = None if doubt else verdict
         leaning = verdict if doubt else None
-        return Comparison(said, confidence, Usage(), bits, leaning, doubt, words)
+        return Comparison(said, confidence, Usage(), bits, leaning, doubt, words, absent)
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
         """Return the probability of each label; neutral and not relevant share one."""

@@ -105,6 +105,7 @@ class Comparison:
         leaning: The likeliest label, where that is not enough for a verdict.
         failure: Why it is not enough.
         difference: The claim's words that the text does not bear out, if a rule found some.
+        absent_numbers: The claim's numbers that the text does not state, nor another value for.
     """
 
     verdict: Verdict | None
@@ -114,6 +115,7 @@ class Comparison:
     leaning: Verdict | None = None
     failure: Failure | None = None
     difference: str = ""
+    absent_numbers: tuple[str, ...] = ()
 
 
 class VerdictBase(Frozen):
@@ -276,6 +278,7 @@ class NuggetVerdict(VerdictBase):
         nugget: The nugget's text.
         verdict: None where unscored.
         difference: The nugget's words that the document does not bear out, if a rule found some.
+        absent_numbers: The nugget's numbers that no cited source states.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
@@ -285,6 +288,7 @@ class NuggetVerdict(VerdictBase):
     nugget: str
     verdict: Verdict | None = None
     difference: str = ""
+    absent_numbers: tuple[str, ...] = ()
     escalated_from: NuggetVerdict | None = None
 
     @property
@@ -311,6 +315,7 @@ class AttributionVerdict(VerdictBase):
         without: The document that was left out; empty for all of them.
         verdict: None where unscored.
         difference: The sentence's words that no document bears out, if a rule found some.
+        absent_numbers: The sentence's numbers that no cited source states.
     """
 
     evaluator: str = "attribution"
@@ -318,6 +323,7 @@ class AttributionVerdict(VerdictBase):
     without: str = ""
     verdict: Verdict | None = None
     difference: str = ""
+    absent_numbers: tuple[str, ...] = ()
 
     @property
     def item(self) -> str:
@@ -400,6 +406,7 @@ class CitationVerdict(VerdictBase):
         verdict: "invalid" where the citation resolves to no document; None where unscored.
         evidence: The parts of the document that were checked.
         difference: The sentence's words that the document does not bear out, if a rule found some.
+        absent_numbers: The sentence's numbers that no cited source states.
         nuggets: The verdicts on the sentence's nuggets that it merges, if any.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
@@ -410,6 +417,7 @@ class CitationVerdict(VerdictBase):
     verdict: CitationLabel | None = None
     evidence: EvidenceSpan | None = None
     difference: str = ""
+    absent_numbers: tuple[str, ...] = ()
     nuggets: tuple[NuggetVerdict, ...] = ()
     escalated_from: CitationVerdict | None = None
 
@@ -439,6 +447,7 @@ class EvidenceVerdict(VerdictBase):
         verdict: None where unscored.
         evidence: The passage; None where nothing was found.
         difference: The sentence's words that the passage does not bear out, if a rule found some.
+        absent_numbers: The sentence's numbers that no cited source states.
         escalated_from: The first judge's value, if the second judge gave this one.
     """
 
@@ -449,6 +458,7 @@ class EvidenceVerdict(VerdictBase):
     verdict: Verdict | None = None
     evidence: EvidenceSpan | None = None
     difference: str = ""
+    absent_numbers: tuple[str, ...] = ()
     escalated_from: EvidenceVerdict | None = None
 
     @property

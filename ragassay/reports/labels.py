@@ -84,6 +84,11 @@ FINDINGS: dict[str, FindingWording] = {
     "irrelevant_citation": FindingWording(
         "Citation about something else", "Citations about something else", "serious"
     ),
+    "number_not_in_source": FindingWording(
+        "Sentence with a number that its sources do not state",
+        "Sentences with numbers that their sources do not state",
+        "caution",
+    ),
     "later_citation": FindingWording(
         "Citation of an article younger than the answer",
         "Citations of articles younger than the answer",
@@ -135,6 +140,7 @@ JUDGED = frozenset(
         "contradicted_sentence",
         "contradicted_evidence",
         "irrelevant_citation",
+        "number_not_in_source",
     }
 )
 """Kinds of findings that somebody judged, and may be wrong about."""

@@ -55,7 +55,7 @@ def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piec
     spans = split_sentences(passage)
     if not spans:
         return marked(passage, ())
-    best, _ = rank(claim, [passage[start:end] for start, end in spans])[0]
+    best = _shown_sentence(passage, spans, claim, difference)
     first, last = _window(spans, best)
     before = passage[spans[first][0] : spans[best][0]]
     close = passage[slice(*spans[best])]
@@ -72,6 +72,14 @@ def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piec
         Piece(" \u2026" if last + 1 < len(spans) else ""),
     )
     return tuple(piece for piece in whole if piece.text)
+
+
+def _shown_sentence(passage: str, spans: Sequence[Span], claim: str, difference: str) -> int:
+    """Return the number of the sentence to show: the closest one that has what differs."""
+    texts = [passage[start:end] for start, end in spans]
+    ranked = [place for place, _ in rank(claim, texts)]
+    differing = (n for n in ranked if places_of_difference(difference, texts[n], "there"))
+    return next(differing, ranked[0])
 
 
 def _window(spans: Sequence[Span], best: int) -> tuple[int, int]:

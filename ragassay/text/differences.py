@@ -1,8 +1,8 @@
-"""Words in which a claim differs from what a document says: the witness of a contradiction.
+"""Find the words in which a claim differs from a document: the witness of a contradiction.
 
-An inference model that says "contradicts" may be wrong. It is right far more often where the claim
-also has a number that the document does not have, a direction opposite to that of the closest
-sentences, or a negation where the closest sentence has none.
+An inference model that says "contradicts" may be wrong. It is right far more often where the
+document also gives another value for a number of the claim, where the closest sentences have the
+opposite direction, or where only one of the two has a negation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.text.bm25 import rank
-from ragassay.text.numbers import numbers_of, places_of, spelled_numbers, stated_numbers
+from ragassay.text.number_comparison import ComparedNumber, compare_numbers
+from ragassay.text.number_words import word_of
 from ragassay.text.words import tokenize
 
 N_CLOSEST = 2
@@ -61,13 +62,16 @@ _OPPOSITES = (
 """Beginnings of words, one sense and the opposite one."""
 
 Span = tuple[int, int]
-_LACKS, _NOR = "it has no ", " and no "
+_SOURCE, _ANSWER, _FOR = "the source says ", ", the answer ", " for "
+_OTHER_VALUE = re.compile(
+    rf"{_SOURCE}(?P<there>[^\n]{{1,200}}?)(?:{_FOR}[^\d\n,]{{1,60}})?{_ANSWER}(?P<here>[^\n]{{1,200}})"
+)
 _SIDES = tuple(tuple(tuple(side.split()) for side in pair) for pair in _OPPOSITES)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A word of a claim that its document does not bear out.
+    """A word of a claim that its document contradicts.
 
     Attributes:
         kind: What kind of word it is.
@@ -87,24 +91,47 @@ def difference_of(
         claim: The claim.
         sentences: The document's.
         title: The document's.
-        beside: Other documents that the claim rests on; empty for none. A number counts that none
-            of them has. With any, directions and negations do not count: which document they are
-            from cannot be told. None where the sentences are not all of the document: what they
-            do not have may stand in the rest, so that no number counts.
+        beside: Other documents that the claim rests on; empty for none. A number that one of them
+            states does not differ. With any, directions and negations do not count, since it is
+            unknown which document they are from. None where the sentences are only a part of the
+            document: the rest may state the number, so that no number counts.
 
     Example:
         >>> difference_of("It fell by 5 mm.", ["It fell by 2 mm."], beside=[])
-        Difference(kind='number', words='it has no 5')
+        Difference(kind='number', words='the source says 2 mm, the answer 5 mm')
         >>> difference_of("It raised pressure.", ["It reduced pressure."])
         Difference(kind='direction', words='"raised" here, "reduced" there')
     """
     if not sentences:
         return None
-    number = None if beside is None else _number(claim, " ".join([title, *sentences, *beside]))
+    number = None if beside is None else _other_number(claim, sentences, title, beside)
     if number or beside:
         return number
     closest = [sentences[place] for place, _ in rank(claim, sentences)[:N_CLOSEST]]
     return _direction(claim.lower(), " ".join(closest).lower()) or _negation(claim, closest)
+
+
+def absent_numbers(
+    claim: str, sentences: Sequence[str], title: str = "", beside: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the numbers of a claim, with their units, that none of its documents states.
+
+    A number that a document gives another value for is not among them.
+
+    Args:
+        claim: The claim.
+        sentences: All of a document's.
+        title: The document's.
+        beside: The other documents that the claim rests on.
+
+    Example:
+        >>> absent_numbers("Mean age was 64 years.", ["Adults took part."])
+        ('64 years',)
+    """
+    whole, _ = _whole(sentences, title, beside)
+    compared = compare_numbers(claim, whole)
+    absent = (claim[one.start : one.end] for one in compared if one.verdict == "absent")
+    return tuple(dict.fromkeys(absent))
 
 
 def places_of_difference(words: str, text: str, of: Literal["here", "there"]) -> list[Span]:
@@ -116,25 +143,48 @@ def places_of_difference(words: str, text: str, of: Literal["here", "there"]) ->
         of: Which of them the text is: the claim is "here".
 
     Example:
-        >>> places_of_difference("it has no 5", "It fell by 5 mm.", "here")
+        >>> places_of_difference("the source says 2, the answer 5", "It fell by 5 mm.", "here")
         [(11, 12)]
         >>> places_of_difference('"raised" here, "reduced" there', "It reduced pressure.", "there")
         [(3, 10)]
     """
-    places = [
+    named = re.findall(rf'"([^"]+)" {of}', words)
+    other_value = _OTHER_VALUE.fullmatch(words)
+    if other_value:
+        named.append(other_value[of])
+    return sorted(
         found.span()
-        for word in re.findall(rf'"([^"]+)" {of}', words)
-        for found in re.finditer(rf"\b{re.escape(word)}\b", text, re.IGNORECASE)
-    ]
-    if of == "here" and words.startswith(_LACKS):
-        for number in words.removeprefix(_LACKS).split(_NOR):
-            places += places_of(text, number)
-    return sorted(places)
+        for word in named
+        for found in re.finditer(_as_a_whole(word), text, re.IGNORECASE)
+    )
 
 
-def _number(claim: str, whole: str) -> Difference | None:
-    missing = sorted(stated_numbers(claim) - numbers_of(whole) - spelled_numbers(whole))
-    return Difference("number", f"{_LACKS}{_NOR.join(missing)}") if missing else None
+def _as_a_whole(word: str) -> str:
+    """Return a pattern of a word, or of a number that is no part of a longer one."""
+    return rf"(?<![\w.])(?<!\d,){re.escape(word)}(?!\w|[.,]\d)"
+
+
+def _whole(sentences: Sequence[str], title: str, beside: Sequence[str]) -> tuple[str, int]:
+    """Return the text of a document and of others behind it, and the length of the first."""
+    own = "\n\n".join([*filter(None, [title]), " ".join(sentences)])
+    return "\n\n".join([own, *beside]), len(own)
+
+
+def _other_number(
+    claim: str, sentences: Sequence[str], title: str, beside: Sequence[str]
+) -> Difference | None:
+    """Return the first number of a claim that the document itself gives another value for."""
+    whole, n_own = _whole(sentences, title, beside)
+    for one in compare_numbers(claim, whole):
+        if one.stated and one.stated[0] < n_own:
+            return Difference("number", _words_of(one, claim, whole))
+    return None
+
+
+def _words_of(one: ComparedNumber, claim: str, whole: str) -> str:
+    there, here = whole[slice(*one.stated or (0, 0))], claim[one.start : one.end]
+    arm = f"{_FOR}{word_of(one.arm, claim)}" if one.arm else ""
+    return " ".join(f"{_SOURCE}{there}{arm}{_ANSWER}{here}".split())
 
 
 def _direction(claim: str, near: str) -> Difference | None:

@@ -41,15 +41,36 @@ _ITEM = r"\(?S?[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}[a-zA-Z]?\)?"
 _ENDS = rf"(?!\w|\.\d|\s?[%\u00b0]|\s(?-i:{SYMBOL})\b)"
 _NUMBERED = (
     r"fig(?:ure)?|table|eq(?:uation)?|scheme|section|ref(?:erence)?|chart|appendix|chapter|step"
-    r"|page|type|phase|grade|stage|class|group|arm|version"
+    r"|page|type|phase|grade|stage|class|group|arm|version|category|tier|schedule|footnote|panel"
+    r"|supplement|item|criterion|domain|llama|gemini|claude|windows"
+)
+_PAPERS = (
+    r"papers?|stud(?:y|ies)|articles?|sources?|trials?|experiments?|levels?|options?|examples?"
+)
+_MONTHS = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
 _POINTERS = re.compile(
     rf"\b(?:{_NUMBERED}|no(?=\.)|vitamin|chromosome|exon|hepatitis|factor)\b\.?\s?{_ITEM}"
-    rf"(?:\s?[-\u2013/]\s?{_ITEM})?{_ENDS}"
+    rf"(?:\s?(?:[-\u2013/]|\bor\b|\band\b|\bto\b)\s?{_ITEM})?{_ENDS}"
+    rf"|\b(?:{_PAPERS})\s[1-9][0-9]?(?:(?:,|,?\s(?:and|or))?\s[1-9][0-9]?){{0,9}}"
+    r"(?=[\])]?(?:[.,;:)](?![0-9])|\s(?:and|or|in|is|was|has|had|found|showed|reported|says?|states?)\b|$))"
     rf"|\b(?:(?:{_NUMBERED}|no)e?s|pp)\b\.?\s?{_ITEM}"
     rf"(?:\s?(?:,|and|&|to|[-\u2013])\s?{_ITEM}){{1,20}}{_ENDS}"
     r"|\[[1-9][0-9]{0,2}(?:\s?[,;\u2013-]\s?[0-9]{1,3}){0,30}\]"
-    r"|\bet al\.?,?\s\(?(?:19|20)[0-9]{2}|\b10\.[0-9]{4,9}/\S{1,80}|https?://\S{1,200}"
+    r"|\b(?:et al\.?|colleagues|co-?workers),?\s\(?(?:19|20)[0-9]{2}[a-z]?"
+    # "(Smith & Lee, 2020; Wu 2019)", and the number of an article or a trial.
+    r"|[(;]\s?(?:see |e\.g\.,? )?(?-i:[A-Z])[^\W\d_]{1,30}"
+    r"(?:[\s&,.-]{1,3}(?-i:[A-Z]|and|de|van|von)[^\W\d_]{0,30}){0,6},?\s(?:19|20)[0-9]{2}[a-z]?(?=\s?[);,:])"
+    r"|\b(?-i:[A-Z])[^\W\d_]{1,30}\s\((?:19|20)[0-9]{2}[a-z]?\)"
+    r"|\b(?:PMID|PMCID|PMC|NCT|ISBN|ISSN|ISRCTN|CAS|ICD|DSM)\b:?[\s-]?[0-9][0-9X-]{0,17}\b"
+    rf"|\b[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?={_MONTHS}\.?,?\s(?:19|20)[0-9]{{2}}\b)"
+    rf"|\b{_MONTHS}\.?\s[0-9]{{1,2}}(?:st|nd|rd|th)?(?=,?\s(?:19|20)[0-9]{{2}}\b)"
+    r"|(?<=[a-z)\]][.,])[0-9]{1,3}(?:[,\u2013-][0-9]{1,3}){0,9}(?=\s|$)"
+    r"|\b(?:19|20)[0-9]{2};\s?[0-9]{1,4}(?:\([0-9]{1,3}\))?:\s?[0-9]{1,6}(?:[-\u2013][0-9]{1,6})?"
+    r"|\+[0-9]{1,3}[\s-][0-9]{1,4}(?:[\s-][0-9]{2,5}){1,4}"
+    r"|\b10\.[0-9]{4,9}/\S{1,80}|https?://\S{1,200}"
     # A date, a registry number, "14-3-3".
     r"|(?<![\w.-])[0-9]{1,7}(?:-[0-9]{1,4}){2,4}(?![\w-])"
     r"|(?:^|[\n:;,.]\s|\band\s)\(?[0-9]{1,2}\)(?=\s)|(?:^|\n|[.:;!?]\s)[0-9]{1,2}\.(?=\s+\w)",
@@ -74,6 +95,8 @@ _ABOUT = re.compile(
 _JOINED = re.compile(
     rf"-?\s?(?:{_DASH}|\bto\b|\band\b|\bor\b|,|,\s(?:and|or)|\u00b1|\+/-|/|:)\s?|\s?\u00d7\s?"
 )
+# "1.60, 95% CI": the percent is that of the interval alone.
+_LEVEL = re.compile(r"\s?%\s?(?:CI|CrI|confidence|credible)\b")
 _SAME_POWER = re.compile(rf"\s?(?:{_DASH}|\u00b1)\s?")
 
 
@@ -230,7 +253,8 @@ def _shared(text: str, found: Sequence[Quantity]) -> list[Quantity]:
     for one in reversed(found):
         after = read[-1] if read else None
         gap = text[one.end : after.start] if after and after.start - one.end < 8 else None
-        if after and gap is not None and not one.unit and _JOINED.fullmatch(gap):
+        is_level = after and _LEVEL.match(text, after.end)
+        if after and gap is not None and not one.unit and not is_level and _JOINED.fullmatch(gap):
             one = replace(one, unit=after.unit)
         if after and gap is not None and one.factor == 1 != after.factor:
             one = _scaled(one, after.factor, gap)

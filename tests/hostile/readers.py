@@ -40,7 +40,9 @@ from ragassay.text.context_marks import context_marks
 from ragassay.text.cutting import passages_of
 from ragassay.text.differences import difference_of, places_of_difference
 from ragassay.text.grounding import is_carried
-from ragassay.text.numbers import numbers_of, places_of, spelled_numbers, stated_numbers
+from ragassay.text.number_comparison import compare_numbers
+from ragassay.text.number_mentions import read_mentions
+from ragassay.text.numbers import numbers_of, stated_numbers
 from ragassay.text.papers import paper_sentences
 from ragassay.text.quantities import read_quantities
 from ragassay.text.question_lint import question_flaws
@@ -100,8 +102,13 @@ READERS: dict[str, Reader] = {
     "encodings": lambda text: guess_encoding(text.encode("utf-16-le", "surrogatepass")),
     "listed citations": lambda text: (expand(text), is_list(text), bare(text), doi_of(text)),
     "quantities": read_quantities,
-    "numbers": lambda text: (numbers_of(text), stated_numbers(text), spelled_numbers(text)),
-    "places of a number": lambda text: places_of(text, "1"),
+    "numbers": lambda text: (numbers_of(text), stated_numbers(text)),
+    "mentions of numbers": read_mentions,
+    "compared numbers": lambda text: (
+        compare_numbers(text, "It fell by 12 days in 5 % of 40 men."),
+        compare_numbers("It fell by 12 days in 5 % of 40 men.", text),
+        compare_numbers(text, text),
+    ),
     "numbers of a paper": lambda text: answer_numbers("1, 2 and 10 h", SourceNumbers.of(text)),
     "numbers of an answer": lambda text: answer_numbers(text, SourceNumbers.of("1, 2 and 10 h")),
     "context marks": lambda text: (context_marks(text, ""), context_marks("Why?", text)),

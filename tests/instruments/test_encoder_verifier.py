@@ -107,7 +107,13 @@ def test_all_sentences_of_a_passage_that_fits_are_read_in_their_order():
 @pytest.mark.parametrize(
     ("claim", "shares", "beside", "said", "difference"),
     [
-        ("Alpha lowers pressure by 5 mm.", SUPPORT, [], "contradicts", "it has no 5"),
+        (
+            "Alpha lowers pressure by 5 mm.",
+            SUPPORT,
+            [],
+            "contradicts",
+            "the source says 2 mm, the answer 5 mm",
+        ),
         ("Alpha lowers pressure by 5 mm.", SUPPORT, ["By 5 mm."], "supports", ""),
         # Not all of the document was read: the 5 may stand in the rest.
         ("Alpha lowers pressure by 5 mm.", SUPPORT, None, "supports", ""),
@@ -137,3 +143,14 @@ def test_a_contradiction_needs_a_witness_and_a_number_is_one(
     found = verifier.compare(claim, text, beside=beside)
     assert (found.verdict, found.difference) == (said, difference)
     assert (found.leaning == "contradicts") == (said is None)
+
+
+def test_a_number_that_the_text_does_not_state_is_kept_apart_and_changes_no_verdict():
+    verifier = EncoderVerifier(Fixed(*SUPPORT), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
+    claim = "Alpha lowers pressure in 340 men."
+    found = verifier.compare(claim, "Alpha lowers pressure.", beside=[])
+    assert (found.verdict, found.confidence, found.difference) == ("supports", 0.7, "")
+    assert found.absent_numbers == ("340",)
+    # The rest of the document may state it.
+    assert verifier.compare(claim, "Alpha lowers pressure.").absent_numbers == ()
+    assert verifier.compare(claim, "Alpha lowers it.", beside=["340 men."]).absent_numbers == ()

@@ -1,13 +1,12 @@
-"""Numbers of a text: all of them, those in words, those that a sentence states."""
+"""Numbers of a text: all of them, and those that a sentence states."""
 
 from __future__ import annotations
 
-from ragassay.text.numbers import numbers_of, spelled_numbers, stated_numbers
+from ragassay.text.numbers import numbers_of, stated_numbers
 
 
 def test_numbers_are_alike_however_they_are_written():
     assert numbers_of("1,200 and 3\u00b75 in IL-6") == {"1200", "3.5", "6"}
-    assert spelled_numbers("Fourteen trials, two of them large") == {"14", "2"}
 
 
 def test_what_names_something_is_not_stated():

@@ -1,0 +1,283 @@
+"""Compare the numbers of a claim with those of a text.
+
+A number is the same (the text states it, or it follows by one step), absent (the text says nothing
+of it), or other (the text gives another value of the same thing). Only the last contradicts, so in
+doubt a number is absent.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ragassay.text.number_fits import completes, follows, is_same
+from ragassay.text.number_mentions import NumberMention, read_mentions
+from ragassay.text.number_words import GENERIC, PEOPLE
+
+NumberVerdict = Literal["same", "absent", "other"]
+
+PLAIN, ALIKE, AFTER_LONG_SLIP, STRICT = (0.75, 0.5), (0.5, 0.55), (0.3, 0.0), (0.85, 0.6)
+"""Shares of the specific words around the claim's number that must stand around the text's, and
+the other way round, for both to measure one thing: as a rule; where the words next to them are the
+same, or the digits differ by a slip; by a slip of many digits; and for thresholds ("over 50
+years"), of which a text has many."""
+LONG_SLIP = 3
+
+BESIDE = 0.5
+"""What a number that stands next to both adds to how alike their places are."""
+
+MOST_CLAIMED = 20
+"""Numbers of a claim that are compared; bounds the time that a table takes."""
+
+MOST_PLACES = 20
+"""Places of a number in a text that are compared; bounds the time that a list of ones takes."""
+
+SMALL_COUNT = 12
+"""Up to here a count in words ("two effects") is not looked for."""
+
+_RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
+_ARMS = frozenset({"placebo", "control", "group", "arm"})
+_AGE = frozenset({"age", "old", "older", "young", "younger"})
+_NEVER_OTHER = frozenset({"p", "year"})
+
+
+@dataclass(frozen=True)
+class ComparedNumber:
+    """A number of a claim, compared with a text.
+
+    Attributes:
+        start: Its first character in the claim.
+        end: One past its last, its unit included.
+        verdict: Whether the text has it, says nothing of it, or has another value.
+        stated: The place of the other value in the text; None unless the verdict is "other".
+        arm: Whose value it is, where the claim swapped two; else "".
+    """
+
+    start: int
+    end: int
+    verdict: NumberVerdict
+    stated: tuple[int, int] | None = None
+    arm: str = ""
+
+
+def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
+    """Return the numbers of a claim in order, each compared with those of a text.
+
+    Args:
+        claim: A sentence.
+        text: All that the claim may take its numbers from.
+
+    Returns:
+        Empty for a claim without a number.
+
+    Example:
+        >>> [one.verdict for one in compare_numbers("5 mg for 2 weeks", "2 mg for 14 days")]
+        ['absent', 'same']
+        >>> [one.verdict for one in compare_numbers("The dose was 5 mg.", "The dose was 2 mg.")]
+        ['other']
+    """
+    claimed = [one for one in read_mentions(claim) if not _is_small_count(one, claim)]
+    claimed = claimed[:MOST_CLAIMED]
+    if not claimed:
+        return []
+    stated = read_mentions(text)
+    known = [_fitting(one, stated) for one in claimed]
+    in_order = _RESPECTIVELY.search(claim) or _RESPECTIVELY.search(text)
+    swapped = {} if in_order else _swapped(claimed, known, stated)
+    found: list[ComparedNumber] = []
+    for place, one in enumerate(claimed):
+        verdict, other, arm = "same", None, ""
+        if place in swapped:
+            verdict, (other, arm) = "other", swapped[place]
+        elif not known[place] and not follows(one, stated, text):
+            other = _other_value(place, claimed, known, stated)
+            silent = "same" if completes(one, stated) else "absent"
+            verdict = "other" if other else silent
+        span = (other.start, other.end) if other else None
+        found.append(ComparedNumber(one.start, one.end, verdict, span, arm))
+    return found
+
+
+def _is_small_count(one: NumberMention, claim: str) -> bool:
+    is_word = not re.search(r"\d", claim[one.start : one.end])
+    return is_word and one.kind in ("count", "bare") and one.amount <= SMALL_COUNT
+
+
+def _fitting(one: NumberMention, stated: Sequence[NumberMention]) -> list[NumberMention]:
+    fitting = (other for other in stated if is_same(one, other))
+    return list(itertools.islice(fitting, MOST_PLACES))
+
+
+def _other_value(
+    place: int,
+    claimed: Sequence[NumberMention],
+    known: Sequence[Sequence[NumberMention]],
+    stated: Sequence[NumberMention],
+) -> NumberMention | None:
+    """Return the text's other value of what a number of the claim measures; None in doubt."""
+    one = claimed[place]
+    if one.in_interval or one.kind in _NEVER_OTHER:
+        return None
+    taken = {id(other) for n, fitting in enumerate(known) if n != place for other in fitting}
+    best: tuple[float, NumberMention] | None = None
+    for n, other in enumerate(stated):
+        if id(other) in taken or not _is_comparable(one, other):
+            continue
+        if one.partner and not _same_range(known[place + one.partner], stated, n + other.partner):
+            continue
+        score = _likeness(one, other, _has_companion(place, other, known))
+        score += BESIDE * bool(score and _has_same_neighbour(place, n, known, stated))
+        if score and (best is None or score > best[0]):
+            best = score, other
+    return best[1] if best else None
+
+
+def _has_companion(
+    place: int, other: NumberMention, known: Sequence[Sequence[NumberMention]]
+) -> bool:
+    """Return whether another number of the claim stands in the sentence of the text's number."""
+    return any(
+        n != place and any(one.sentence == other.sentence and one.kind != "year" for one in fitting)
+        for n, fitting in enumerate(known)
+    )
+
+
+def _has_same_neighbour(
+    place: int,
+    n: int,
+    known: Sequence[Sequence[NumberMention]],
+    stated: Sequence[NumberMention],
+) -> bool:
+    """Return whether a number next to the claim's stands next to the text's: "19% with 2 mg"."""
+    mine = [
+        end
+        for fitting in (*known[max(0, place - 1) : place], *known[place + 1 : place + 2])
+        for end in fitting
+    ]
+    theirs = (*stated[max(0, n - 1) : n], *stated[n + 1 : n + 2])
+    return any(one is other for one in mine for other in theirs)
+
+
+def _same_range(
+    ends: Sequence[NumberMention], stated: Sequence[NumberMention], partner: int
+) -> bool:
+    """Return whether the other end of the claim's range is that of the text's, or nowhere."""
+    return not ends or any(end is stated[partner] for end in ends)
+
+
+def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
+    """Return whether two numbers could be values of one thing."""
+    if one.kind != other.kind or other.in_interval or one.partner != other.partner:
+        return False
+    if one.kind == "share" and one.change != other.change:
+        return False
+    if not one.names <= other.words | other.topic:
+        return False
+    return one.kind != "count" or _counted(one) == _counted(other)
+
+
+def _counted(one: NumberMention) -> str:
+    """Return what a count counts: its last noun, all people alike."""
+    if PEOPLE & set(one.noun):
+        return "people"
+    return one.noun[-1] if one.noun else ""
+
+
+def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> float:
+    """Return how alike the words around two numbers are; 0 where not enough."""
+    if not one.near and one.words and not has_companion and one.kind != "ratio":
+        return 0.0
+    mine = one.near if len(one.near) > 1 else one.near | one.lead
+    theirs = other.near if len(other.near) > 1 else other.near | other.lead
+    wanted = {word for word in mine if word in other.words or word not in other.topic}
+    back = {word for word in other.near if word in one.words or word not in other.topic}
+    if one.bound in ("over", "under"):
+        wanted, back = wanted - _AGE, back - _AGE
+    if not wanted and not has_companion:
+        return 0.5 if not theirs or one.kind == "ratio" else 0.0
+    cover = (len(wanted & (theirs | other.lead)) + has_companion) / (len(wanted) + has_companion)
+    cover_back = (len(back & one.words) + has_companion) / (len(back) + has_companion or 1)
+    slip, head = slip_size(one, other), _has_same_head(one, other)
+    is_threshold = one.bound in ("over", "under")
+    if slip >= LONG_SLIP and one.near & other.near:
+        least = AFTER_LONG_SLIP
+    elif is_threshold:
+        least = STRICT
+    else:
+        least = ALIKE if slip or head else PLAIN
+    if cover < least[0] or (back and cover_back < least[1]):
+        return 0.0
+    return cover + cover_back + 0.25 * slip + head + 0.25 * len(one.near & other.near)
+
+
+def _has_same_head(one: NumberMention, other: NumberMention) -> bool:
+    """Return whether the words next to two numbers name one thing."""
+    mine, theirs = set(one.head), set(other.head)
+    shared = (mine & theirs) - _ARMS
+    closest = {word for word in one.head[:2] if word not in GENERIC}
+    return len(shared) > 1 and bool(shared - GENERIC) and closest <= other.words
+
+
+def slip_size(one: NumberMention, other: NumberMention) -> int:
+    """Return the number of digits of two numbers that differ by a slip; 0 where they do not.
+
+    A slip is one other digit, two swapped digits or the decimal point.
+
+    Example:
+        >>> one, other = read_mentions("1,520 mg and 1,250 mg")
+        >>> slip_size(one, other)
+        4
+    """
+    mine, theirs = _digits(one), _digits(other)
+    if mine.strip("0") == theirs.strip("0"):
+        return len(mine.strip("0"))
+    if len(mine) != len(theirs) or len(mine) < 2:
+        return 0
+    off = [n for n, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b]
+    is_swap = len(off) == 2 and mine[off[0]] == theirs[off[1]] and mine[off[1]] == theirs[off[0]]
+    return len(mine) if len(off) == 1 or (is_swap and len(mine) > 2) else 0
+
+
+def _digits(one: NumberMention) -> str:
+    value = abs(one.quantity.value)
+    return re.sub(r"\D", "", f"{float(value):.10f}".rstrip("0"))
+
+
+def _swapped(
+    claimed: Sequence[NumberMention],
+    known: Sequence[Sequence[NumberMention]],
+    stated: Sequence[NumberMention],
+) -> dict[int, tuple[NumberMention, str]]:
+    """Return the claim's numbers that the text gives for each other's arm, by their place."""
+    found: dict[int, tuple[NumberMention, str]] = {}
+    for place, one in enumerate(claimed[:-1]):
+        other = claimed[place + 1]
+        if one.kind != other.kind or one.sentence != other.sentence or one.in_interval:
+            continue
+        pairs = [
+            (a, b)
+            for a in known[place]
+            for b in known[place + 1]
+            if a.sentence == b.sentence and a is not b and a.amount != b.amount
+        ]
+        arms = [arm for a, b in pairs if (arm := _crossed(one, other, a, b))]
+        if pairs and len(arms) == len(pairs):
+            (a, b), (first, second) = pairs[0], arms[0]
+            found[place], found[place + 1] = (b, first), (a, second)
+    return found
+
+
+def _crossed(
+    one: NumberMention, other: NumberMention, mine: NumberMention, theirs: NumberMention
+) -> tuple[str, str] | None:
+    """Return the arms of two numbers that a text, which has both, gives the other way round."""
+    first, second = one.near - other.near, other.near - one.near
+    mine_only, theirs_only = mine.near - theirs.near, theirs.near - mine.near
+    straight = ((first & mine_only) - (one.lead & mine.lead)) | (second & theirs_only)
+    crossed = sorted(first & theirs_only), sorted(second & mine_only)
+    if straight or not all(crossed):
+        return None
+    return crossed[0][0], crossed[1][0]

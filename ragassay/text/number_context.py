@@ -1,0 +1,240 @@
+"""Read what stands around a number: its kind, its bound, its clause, the words next to it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from ragassay.text.number_words import DULL, PEOPLE, SMALL_WORDS, WORD, stem_of, stems_of
+from ragassay.text.quantities import Quantity
+
+Kind = str
+"""What a number measures: "share", "time", "ratio", "fold", "count", "bare", "year", "p", "money",
+or base units with powers, as "g1" or "g1 m-3"."""
+
+Bound = Literal["", "about", "over", "under"]
+
+HEAD = 3
+"""Words on either side of a number that name what it measures."""
+BEFORE, AFTER, NEAR, LEAD = 48, 60, 90, 300
+"""Characters read before and behind a number, on either side for its surroundings, and
+at a sentence's start."""
+
+_HEDGE = r"(?:(?:the|a|an|of|than|to|by|as|at|for|in|ages?)\s){0,3}"
+_SIGN = r"[-\u2212\u2013+]?"
+_OVER = re.compile(
+    r"(?:\b(?:more|greater|higher|longer|larger|older) than|\bover|\babove|\bexceed(?:s|ed|ing)?"
+    r"|\bat least|\bno (?:less|fewer) than|\bnot less than|\bminimum(?: of)?|\bbeyond|\bas \w+ as"
+    rf"|[>\u2265])\s?{_HEDGE}{_SIGN}$",
+    re.IGNORECASE,
+)
+_UNDER = re.compile(
+    r"(?:\b(?:less|fewer|lower|shorter|smaller|younger) than|\bunder|\bbelow|\bup to|\bat most"
+    rf"|\bno (?:more|greater|longer) than|\bmaximum(?: of)?|\bwithin|[<\u2264])\s?{_HEDGE}{_SIGN}$",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(
+    r"(?:\b(?:about|approximately|approx\.?|around|roughly|nearly|almost|circa|ca\.?|close to|some"
+    r"|just (?:over|under)|estimated(?: at)?|an estimated)|[~\u223c\u2248])"
+    rf"\s?{_HEDGE}{_SIGN}$",
+    re.IGNORECASE,
+)
+_OVER_BEHIND = re.compile(r"\s?(?:or (?:more|above|older|over|higher|greater|longer)\b|\+)")
+_UNDER_BEHIND = re.compile(r"\s?or (?:less|fewer|below|younger|under|lower|shorter)\b")
+
+_RATIO = re.compile(
+    r"\b(?:(?:hazards?|odds|risk|rate|prevalence|likelihood|mortality|incidence)[\s-]{1,2}ratios?"
+    r"|relative (?:risk|rate|hazard)s?|[as]?(?:HR|OR|RR)s?|IRR|aHR|aOR|aRR|SMR|SIR)\b"
+)
+_P = re.compile(r"\b[Pp][\s-]?(?:values?)?\s?(?:of|was|is|[=<>\u2264\u2265]{1,2})?\s?$")
+_LEVEL_BEFORE = re.compile(
+    r"\b(?:confidence|credible) (?:interval|limit)s?,?\s?\(?$|\bCI,?\s?\(?$", re.IGNORECASE
+)
+_LEVEL_BEHIND = re.compile(
+    r"\s?-?(?:%|per ?cent)?[\s-]?(?:CI|CrI|CL|confidence|credible|prediction)\b"
+)
+_INTERVAL = re.compile(
+    r"\b(?:CI|CrI|intervals?|IQR|SD|SE|SEM)\b(?:[^.;)a-z]|\.(?=\d)|to|and|of|was|from){0,36}$|\u00b1\s?$"
+)
+_SPREAD = re.compile(r"[\d%]\s?[(\[](?:[\d.,%\s]{1,12}(?:[-\u2013,]|to)\s?)?$")
+_PER = re.compile(r"/|\bper\s(?!cent)|ppm|ppb")
+_NAME = re.compile(r"(?<![.:;!?]\s)\b(?:[A-Z][\w-]*|[a-z]+[A-Z0-9][\w-]*)")
+_TO = re.compile(r"\s?(?:[-\u2013\u2212]|to|until|up to)\s?", re.IGNORECASE)
+_AND = re.compile(r"\s?(?:and|or)\s?", re.IGNORECASE)
+_BETWEEN = re.compile(r"\b(?:between|either)\s[^.;]{0,12}$", re.IGNORECASE)
+_POINTS = re.compile(r"\spoints?\b")
+_MONEY = re.compile(r"(?:[$\u20ac\u00a3\u00a5]|\b(?:USD|EUR|GBP))\s?$")
+_YEAR_BEFORE = re.compile(
+    r"(?:\b(?:in|since|of|by|until|till|from|to|during|and|after|before|year|years|between|early"
+    r"|late|mid|through|around|as of|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec)\.?,?"
+    r"|[(,;/\u2013-])\s?(?:the )?$|^\s*$",
+    re.IGNORECASE,
+)
+_TIMES = re.compile(r"[\s-]?(?:times|[x\u00d7])\b(?!\s(?:a|per|each|every|daily|weekly)\b)", re.IGNORECASE)
+_NOUN = re.compile(r"[\s-]{1,2}(?:of )?(?:the |these |all |those )?((?:[^\W\d_][\w-]*[ ,]?){1,4})")
+_CLAUSE = re.compile(
+    r"[;:]|,(?=\s)|\b(?:and|but|while|whereas|versus|vs|or"
+    r"|respectively)\b",
+    re.IGNORECASE,
+)
+"""What stands between two clauses, where each has a number."""
+_CHANGE_BEFORE = re.compile(
+    r"\b(?:by|reduction|increase|decrease|decline|drop|rise|improvement|difference|change|benefit"
+    r"|gain|loss|excess|gap)\s(?:(?:[^\W\d][\w-]*\s){1,7}(?:of|was|is|by)\s)?(?:(?:of|was|is|in|about|approximately|around|nearly|almost|some|only"
+    r"|up|to|as|much|more|less|than|over|at|least|just|roughly|an?|estimated|average|mean)\s){0,4}"
+    rf"{_SIGN}$",
+    re.IGNORECASE,
+)
+_CHANGE_BEHIND = re.compile(
+    r"[\s-]?(?:(?:percentage|absolute|relative|point|points|risk|rate|mortality|in|odds|hazard|overall"
+    r"|significant|statistically)[\s-]){0,3}(?:lower|higher|less|more|fewer|greater|reduction"
+    r"|reduced|reduc|increase|increased|decrease|decreased|decline|drop|rise|improvement|difference"
+    r"|change|better|worse|shorter|longer|excess|smaller|larger)",
+    re.IGNORECASE,
+)
+
+
+def end_of(one: Quantity, text: str) -> int:
+    """Return the end of a number's own unit; that of a list may stand behind a later number."""
+    end = max(one.end, one.unit.end) if one.unit else one.end
+    if re.search(r"\s\S*\d|^\s?[-\u2013,/]\s?\d", text[one.end : end]):
+        return one.end
+    points = _POINTS.match(text, end)
+    return points.end() if points and end > one.end else end
+
+
+def clauses_of(
+    text: str, span: tuple[int, int], quantities: Sequence[Quantity]
+) -> list[tuple[int, int]]:
+    """Return the clause of each number; two with no boundary between them share theirs."""
+    found: list[tuple[int, int]] = []
+    first, waiting = span[0], 1
+    for left, right in itertools.pairwise(quantities):
+        between = _CLAUSE.search(text, end_of(left, text), right.start)
+        if between:
+            found += [(first, between.start())] * waiting
+            first, waiting = between.end(), 0
+        waiting += 1
+    return [*found, *[(first, span[1])] * waiting]
+
+
+def partners_of(text: str, quantities: Sequence[Quantity]) -> list[Literal[-1, 0, 1]]:
+    """Return where the other end of each number's range is: 1 for the next one, -1 for the last."""
+    found: list[Literal[-1, 0, 1]] = [0] * len(quantities)
+    for n, (left, right) in enumerate(itertools.pairwise(quantities)):
+        gap = text[end_of(left, text) : right.start]
+        is_pair = _TO.fullmatch(gap) or (
+            _AND.fullmatch(gap) and _BETWEEN.search(text[max(0, left.start - 24) : left.start])
+        )
+        if is_pair and not found[n]:
+            found[n], found[n + 1] = 1, -1
+    return found
+
+
+def head_of(before: str, behind: str) -> tuple[str, ...]:
+    """Return the stems of the last words before a number and of the first ones behind it."""
+    left = _telling(WORD.findall(before)[::-1])
+    return (*left[:HEAD], *_telling(WORD.findall(behind))[:HEAD])
+
+
+def _telling(words: Sequence[str]) -> list[str]:
+    return [stem_of(word) for word in words if not DULL.fullmatch(word)]
+
+
+def names_of(text: str, is_start: bool = True) -> frozenset[str]:
+    """Return the stems of the names of a text, without its first word where a sentence starts."""
+    found = _NAME.findall(text.strip().partition(" ")[2] if is_start else text)
+    return frozenset().union(*map(stems_of, found))
+
+
+def kind_of(one: Quantity, before: str, close: str, behind: str, sentence: str) -> Kind | None:
+    """Return what a number measures; None for the level of an interval."""
+    unit = one.unit
+    if unit and not unit.powers:
+        is_level = _LEVEL_BEFORE.search(before) or _LEVEL_BEHIND.match(close)
+        if is_level:
+            return None
+        return "share" if not _PER.search(close[: max(0, unit.end - one.end)]) else "parts"
+    if unit:
+        return _kind_of_unit(unit.powers)
+    if _P.search(before):
+        return "p"
+    if _MONEY.search(before):
+        return "money"
+    if _TIMES.match(behind):
+        return "fold"
+    if _is_year(one, before, behind):
+        return "year"
+    if one.value < 100 and _is_ratio(sentence):
+        return "ratio"
+    return "bare"
+
+
+def _kind_of_unit(powers: Sequence[tuple[str, int]]) -> Kind:
+    if tuple(powers) in ((("s", 1),), (("month", 1),)):
+        return "time"
+    if tuple(powers) == (("fold", 1),):
+        return "fold"
+    named = " ".join(f"{base}{power}" for base, power in powers if (base, power) != ("s", -1))
+    return named or "parts"
+
+
+def _is_ratio(sentence: str) -> bool:
+    """Return whether the last words before a number name a ratio."""
+    found = list(_RATIO.finditer(sentence[-NEAR * 2 :]))
+    return bool(found) and not re.search(r"[.;%]\s", sentence[-NEAR * 2 :][found[-1].end() :])
+
+
+def _is_year(one: Quantity, before: str, behind: str) -> bool:
+    is_year = one.value.denominator == 1 and 1900 <= one.value <= 2100 and one.end - one.start == 4
+    return is_year and bool(_YEAR_BEFORE.search(before)) and not _is_counted(behind)
+
+
+def _is_counted(behind: str) -> bool:
+    noun = noun_of(behind)
+    return bool(noun) and noun[-1] in PEOPLE
+
+
+def bound_of(one: Quantity, before: str, behind: str) -> Bound:
+    """Return whether a number is about, over or under what it says."""
+    if one.is_about or _ABOUT.search(before):
+        return "about"
+    if _OVER.search(before) or _OVER_BEHIND.match(behind):
+        return "over"
+    return "under" if _UNDER.search(before) or _UNDER_BEHIND.match(behind) else ""
+
+
+def noun_of(behind: str) -> tuple[str, ...]:
+    """Return the stems of what a number counts: the words behind it, up to a small word."""
+    found = _NOUN.match(behind)
+    if not found:
+        return ()
+    kept: list[str] = []
+    for word in re.split(r"[ ,]", found[1]):
+        if not word or word.lower() in SMALL_WORDS:
+            break
+        kept.append(stem_of(word))
+        if found[1][found[1].find(word) + len(word) :].startswith(","):
+            break
+    return tuple(kept)
+
+
+def is_change(before: str, behind: str) -> bool:
+    """Return whether a number says by how much something differs: "by 5%", "5% lower"."""
+    return bool(_CHANGE_BEFORE.search(before) or _CHANGE_BEHIND.match(behind))
+
+
+def is_in_interval(before: str, is_range: bool) -> bool:
+    """Return whether a number is an end of a confidence interval, or a spread."""
+    return bool(_INTERVAL.search(before) or (is_range and _SPREAD.search(before)))
+
+
+def words_near(text: str, start: int, end: int, clause: tuple[int, int]) -> tuple[str, str]:
+    """Return the whole words of a clause that stand before and behind a number, not far off."""
+    first, last = max(clause[0], start - NEAR), min(clause[1], end + NEAR)
+    before = text[first:start] if first == clause[0] else text[first:start].partition(" ")[2]
+    behind = text[end:last] if last == clause[1] else text[end:last].rpartition(" ")[0]
+    return before, behind

@@ -1,0 +1,326 @@
+"""Whether the numbers of a claim are those of a text, absent from it, or other ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragassay.text.number_comparison import compare_numbers, slip_size
+from ragassay.text.number_mentions import read_mentions
+
+SAME = (
+    (
+        "LDL cholesterol fell by about 39 mg/dL.",
+        "Mean LDL cholesterol decreased by 38.7 mg/dL (95% CI 35.1 to 42.3).",
+    ),
+    ("Nearly 600 patients were enrolled.", "We randomly assigned 594 patients at 31 sites."),
+    ("More than half of the patients were women.", "Of the patients, 57% were women."),
+    ("At least 300 mg was needed.", "Doses of 300 mg or more were effective."),
+    ("Fewer than 10% of patients stopped treatment.", "Treatment was stopped by 7.4% of patients."),
+    ("A quarter of the infants were born preterm.", "Of the infants, 24.6% were born preterm."),
+    (
+        "Two thirds of responders stayed in remission.",
+        "Remission was maintained in 66.9% of responders.",
+    ),
+    ("One in ten patients had nausea.", "Nausea occurred in 10.2% of patients."),
+    (
+        "The drug halved the rate of relapse.",
+        "The relapse rate ratio was 0.50 (95% CI 0.38 to 0.66).",
+    ),
+    ("Patients were treated for six months.", "Treatment lasted 26 weeks."),
+    ("Follow-up was two years.", "Patients were followed for 24 months."),
+    ("The infusion ran over 90 minutes.", "The infusion was given over 1.5 hours."),
+    ("The dose was 200 micrograms.", "Participants inhaled 0.2 mg twice daily."),
+    ("Body weight fell by 2 kg.", "Weight decreased by 2000 g on average."),
+    (
+        "The risk of stroke was reduced by 34%.",
+        "The relative risk of stroke was 0.66 (95% CI 0.51 to 0.85).",
+    ),
+    (
+        "The odds of infection were 45% lower.",
+        "Infection was less likely with the vaccine (OR 0.55; 95% CI 0.40 to 0.76).",
+    ),
+    (
+        "Smokers had a 60% higher risk of fracture.",
+        "Fracture risk was raised in smokers (HR 1.60, 95% CI 1.21 to 2.12).",
+    ),
+    (
+        "The absolute risk reduction was 4 percentage points.",
+        "Events occurred in 8% of the treated and 12% of the controls.",
+    ),
+    ("Overall, 350 children took part.", "The study comprised 175 boys and 175 girls."),
+    ("About 40% of the patients responded.", "A response was seen in 48 of 120 patients."),
+    ("The risk doubled.", "The hazard ratio was 2.04 (95% CI 1.5 to 2.8)."),
+    (
+        "Mortality was threefold higher in the frail group.",
+        "Frail patients had higher mortality (HR 3.1, 95% CI 2.2 to 4.4).",
+    ),
+    ("Half-lives ranged from 6 to 9 hours.", "The half-life was 6\u20139 h."),
+    ("The target is an HbA1c below 7%.", "A target HbA1c of <7% is advised."),
+    ("The 95% confidence interval excluded one.", "The odds ratio was 1.5 (95% CI 1.1 to 2.0)."),
+    (
+        "The result was statistically significant (p < 0.05).",
+        "The difference was significant (p = 0.03).",
+    ),
+    (
+        "GLP-1 receptor agonists lower weight in type 2 diabetes.",
+        "Weight fell with incretin mimetics in people with diabetes.",
+    ),
+    (
+        "Patients with NYHA class II or III heart failure benefited.",
+        "Patients with mild or moderate heart failure had benefits.",
+    ),
+    ("Grade 3 or 4 neutropenia was rare.", "Severe neutropenia was uncommon."),
+    (
+        "Omega-3 fatty acids and vitamin B12 were given.",
+        "Fish oil and cobalamin supplements were given.",
+    ),
+    (
+        "CD4 counts rose and PM2.5 exposure fell.",
+        "T-helper cell counts rose and exposure to fine particles fell.",
+    ),
+    ("The GPT-4 model read the scans.", "A large language model read the scans."),
+    (
+        "Factor VIII and PD-1 were measured.",
+        "The clotting factor and the checkpoint receptor were measured.",
+    ),
+    (
+        "H1N1 influenza was more severe in pregnancy.",
+        "Pandemic influenza was more severe in pregnant women.",
+    ),
+    ("Step 3: Rinse the wound.", "The wound should then be rinsed."),
+    ("2) Bleeding is the main risk.", "Bleeding is the main risk of treatment."),
+    ("Bleeding is common (see Table 4 and section 2.3).", "Bleeding is common."),
+    ("Kim and colleagues (2019) found that bleeding is common.", "Bleeding is common."),
+    ("Bleeding is common (PMID: 31234567).", "Bleeding is common."),
+    ("First, stop the drug; second, call a doctor.", "Stop the drug and call a doctor."),
+    ("Bleeding is common [12-14].", "Bleeding is common."),
+    (
+        "Serum potassium rose by roughly 0.3 mmol/L.",
+        "Potassium increased by 0.28 mmol/L with the drug.",
+    ),
+    ("Close to 2,000 nurses answered.", "Replies came from 1,987 nurses."),
+    ("Just over 40% of the children were anaemic.", "Anaemia was found in 41.3% of the children."),
+    ("Up to 15% of users have a cough.", "Cough affects 5 to 15% of users."),
+    ("No more than 4 g a day should be taken.", "The maximum daily dose is 4 g."),
+    ("Three quarters of the sample were white.", "White participants made up 75.2% of the sample."),
+    ("One third of the cases were fatal.", "The case fatality rate was 33%."),
+    ("Four out of five patients were satisfied.", "Satisfaction was reported by 81% of patients."),
+    ("Most effects last a year.", "Effects last for 12 months."),
+    ("The course takes 14 days.", "The course takes 2 weeks."),
+    ("The bag holds one litre.", "The bag holds 1000 mL."),
+    ("Newborns weighed 3.4 kg.", "Birth weight was 3400 g."),
+    ("The exposure lasted 0.5 h.", "Exposure lasted 30 minutes."),
+    (
+        "Vaccination cut admissions by 71%.",
+        "Vaccination was followed by fewer admissions (IRR 0.29, 95% CI 0.2 to 0.4).",
+    ),
+    (
+        "Women had a 22% lower hazard of death.",
+        "The hazard of death was lower in women (adjusted HR, 0.78).",
+    ),
+    (
+        "Weight fell by 3.2 kg more than with placebo.",
+        "Weight fell by 5.1 kg with the drug and by 1.9 kg with placebo.",
+    ),
+    (
+        "The two cohorts had 900 members altogether.",
+        "One cohort had 620 members and the other 280.",
+    ),
+    ("One quarter of the patients (25%) died.", "Of 200 patients, 50 died."),
+    ("Obese men had more than double the risk.", "The relative risk in obese men was 2.31."),
+    ("Rates were five times as high in prisons.", "The incidence rate ratio for prisons was 5.2."),
+    ("Doses of 5 to 20 mg are used.", "The dose is between 5 and 20 mg."),
+    (
+        "Blood pressure above 140/90 mm Hg is hypertension.",
+        "Hypertension is a pressure of at least 140/90 mm Hg.",
+    ),
+    ("The confidence interval (95%) was wide.", "The odds ratio was 3.1 (95% CI 0.4 to 21)."),
+    ("Interleukin-17 and TNF-\u03b1 rose, as did T4.", "The cytokines and thyroxine rose."),
+    (
+        "CYP3A4 inhibitors raise levels; 5-HT3 antagonists do not.",
+        "Strong inhibitors of the enzyme raise levels, setrons do not.",
+    ),
+    (
+        "This was a phase II study in stage III disease.",
+        "This was an early study in advanced disease.",
+    ),
+    (
+        "Long COVID-19 and SARS-CoV-2 reinfection are linked.",
+        "Post-acute disease and reinfection with the virus are linked.",
+    ),
+    ("Type 1 and type 2 errors were discussed.", "The errors of the test were discussed."),
+    (
+        "The BRCA1 and BRCA2 genes and p16 were sequenced.",
+        "Tumour suppressor genes were sequenced.",
+    ),
+    ("3. Take the tablet with water.", "The tablet is taken with water."),
+    ("Secondly, as Figure 3B shows, swelling falls.", "Swelling falls."),
+    ("Swelling falls (Lopez & Chan, 2017; doi: 10.1000/xyz123).", "Swelling falls."),
+    ("Swelling falls (version 2.1 of the guideline; call 1-800-222-1222).", "Swelling falls."),
+)
+ABSENT = (
+    ("In 2022, the agency approved the drug.", "The drug was approved by the agency."),
+    (
+        "The study enrolled 450 patients in 12 countries.",
+        "The study enrolled patients with asthma.",
+    ),
+    ("The usual dose is 20 mg daily.", "The drug is taken orally once a day."),
+    (
+        "Median survival was 14.2 months.",
+        "Survival was longer with the drug; 61% of patients were men.",
+    ),
+    (
+        "About 1.5 billion people are infected worldwide.",
+        "The infection is common worldwide, above all in the tropics.",
+    ),
+    ("Nausea occurred in 12% of patients.", "Headache occurred in 9% of patients."),
+    ("Mean BMI was 31.", "Mean age was 54 years."),
+    (
+        "The hazard ratio for stroke was 0.80.",
+        "The hazard ratio for myocardial infarction was 0.91.",
+    ),
+    ("Patients took 10 mg for 8 weeks.", "Patients took 10 mg."),
+    ("As of March 2023, no vaccine is licensed.", "No vaccine has been licensed."),
+    ("Since 2015, use has grown.", "Use of the drug has grown."),
+    ("The registry holds 12,400 births.", "Births were taken from a registry."),
+    ("Median age was 71.", "Patients were old; the dose was 30 mg."),
+    (
+        "Adverse events were seen in 31% of patients on 50 mg.",
+        "Patients received 50 mg of the drug.",
+    ),
+    ("Cough was seen in 14% and rash in 3%.", "Rash was seen in 3% of patients."),
+    ("The sensitivity of the test is 92%.", "The specificity of the test is 85%."),
+    ("Men were followed for 10 years.", "Women were followed for 6 years."),
+    ("The price is $1,200 per month.", "The drug is expensive for most patients."),
+    ("The cohort had 5,210 men.", "The cohort had 4,870 women."),
+)
+OTHER = (
+    ("The trial enrolled 1,250 patients.", "A total of 1,520 patients were enrolled in the trial."),
+    ("Headache occurred in 18% of patients.", "Headache occurred in 8% of patients."),
+    ("Mean age was 64 years.", "The mean age of the participants was 46 years."),
+    ("Treatment lasted 8 weeks.", "Treatment lasted 6 weeks."),
+    (
+        "The odds ratio for pneumonia was 0.62.",
+        "For pneumonia, the odds ratio was 1.62 (95% CI 1.2 to 2.1).",
+    ),
+    (
+        "The drug lowered systolic pressure by 12 mm Hg.",
+        "The drug lowered systolic blood pressure by 2 mm Hg (95% CI 1 to 3).",
+    ),
+    (
+        "Remission was reached by 30% on tofanine and 45% on placebo.",
+        "Remission was reached by 45% with tofanine and 30% with placebo.",
+    ),
+    ("The daily dose was 250 mcg.", "The daily dose was 250 mg."),
+    ("The half-life is 36 minutes.", "The half-life of the drug is 36 hours."),
+    ("Two thirds of the patients relapsed.", "One third of the patients relapsed."),
+    (
+        "The drug is contraindicated when creatinine clearance is below 60 mL/min.",
+        "The drug is contraindicated when creatinine clearance is below 30 mL/min.",
+    ),
+    ("The relapse rate was 0.45 per year.", "The annual relapse rate was 4.5 per year."),
+    (
+        "A total of 86 patients were assigned to the drug.",
+        "A total of 68 patients were assigned to the drug.",
+    ),
+    (
+        "The sensitivity of the assay was 69%.",
+        "The assay had a sensitivity of 96% and a specificity of 88%.",
+    ),
+    ("Median follow-up was 5.2 years.", "Patients were followed for a median of 2.5 years."),
+    (
+        "The hazard ratio for death was 1.21.",
+        "The hazard ratio for death was 0.83 (95% CI 0.70 to 0.98).",
+    ),
+    ("Mean weight loss was 15 kg.", "Mean weight loss was 1.5 kg."),
+    ("The loading dose is 600 g.", "The loading dose is 600 mg."),
+    ("Patients fasted for 8 days before surgery.", "Patients fasted for 8 hours before surgery."),
+    (
+        "Death occurred in 12.1% of the aspirin group and 9.3% of the placebo group.",
+        "Death occurred in 9.3% of the aspirin group and in 12.1% of the placebo group.",
+    ),
+    ("Children under 12 years should not take it.", "Children under 2 years should not take it."),
+    ("Half of the patients responded.", "Responses were seen in 20% of the patients."),
+    (
+        "HbA1c fell by 1.8 percentage points with the drug.",
+        "With the drug, HbA1c fell by 0.8 percentage points.",
+    ),
+    ("Adults need 40 mg of iron daily.", "Adults need 14 mg of iron daily."),
+)
+
+
+def verdict(claim: str, text: str) -> str:
+    """The gravest verdict on the numbers of a claim; one without numbers has none to object to."""
+    found = {one.verdict for one in compare_numbers(claim, text)}
+    return next((name for name in ("other", "absent") if name in found), "same")
+
+
+@pytest.mark.parametrize(
+    ("expected", "pairs"),
+    [("same", SAME), ("absent", ABSENT), ("other", OTHER)],
+    ids=["same", "absent", "other"],
+)
+def test_numbers_of_a_claim_are_the_same_absent_or_other(expected, pairs):
+    assert [pair for pair in pairs if verdict(*pair) != expected] == []
+
+
+def test_the_cases_at_hand_are_told_apart(shared: Path):
+    path = shared / "cases" / "numbers.jsonl"
+    cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert len(cases) == 27
+    wrong = [one for one in cases if verdict(one["claim"], one["passage"]) != one["numbers"]]
+    assert wrong == []
+
+
+def test_a_text_of_something_else_is_silent():
+    text = "The drug was given to 40 dogs for 3 days; 12% of them recovered within 2 hours."
+    for claim, _ in OTHER:
+        assert verdict(claim, text) != "other", claim
+
+
+def test_the_place_of_the_other_value_is_told():
+    claim, text = "Mean age was 64 years.", "We enrolled 120 men. Their mean age was 46 years."
+    (one,) = compare_numbers(claim, text)
+    assert one.stated
+    assert (claim[one.start : one.end], text[slice(*one.stated)]) == ("64 years", "46 years")
+
+
+def test_swapped_values_name_the_arm():
+    claim = "Relapse was seen in 12% on alphanol and in 30% on betanol."
+    text = "Relapse was seen in 30% with alphanol and 12% with betanol."
+    found = compare_numbers(claim, text)
+    assert [(one.verdict, one.arm) for one in found] == [
+        ("other", "alphanol"),
+        ("other", "betanol"),
+    ]
+    assert verdict(text, text) == "same"
+    in_order = "Relapse was seen in 30% and 12% with alphanol and betanol, respectively."
+    assert verdict(text, in_order) == "same"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "n"),
+    [
+        ("1,520 mg", "1,250 mg", 4),
+        ("94.4 mg", "9.44 mg", 3),
+        ("29 mg", "19 mg", 2),
+        ("5 mg", "50 mg", 1),
+        ("95 mg", "59 mg", 0),
+        ("5 mg", "6 mg", 0),
+        ("812 mg", "455 mg", 0),
+    ],
+)
+def test_a_slip_is_one_digit_two_swapped_or_the_point(one: str, other: str, n: int):
+    assert slip_size(read_mentions(one)[0], read_mentions(other)[0]) == n
+
+
+def test_a_small_count_in_words_is_not_looked_for():
+    assert compare_numbers("The drug has two effects.", "The drug has effects.") == []
+
+
+def test_a_confidence_level_is_no_number_of_the_claim():
+    kinds = [one.kind for one in read_mentions("RR 1.60, 95% CI 1.21 to 2.12")]
+    assert kinds[0] == "ratio" and "share" not in kinds
