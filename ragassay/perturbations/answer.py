@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.records import Document, Record, SentenceInput
-from ragassay.text.segmenter import Statement, find_statements
+from ragassay.text.segmenter import find_statements
+from ragassay.text.statements import Statement
 
 MASK = "\ue000"
 """Replaces a citation marker in a piece's text: private use, not a letter, digit or space."""

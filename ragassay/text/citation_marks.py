@@ -62,7 +62,9 @@ _LINK_WORDS = re.compile(
     r"[\w-]{1,40}(?:\.[\w-]{1,40}){1,4})[\W_]{0,4}",
     re.IGNORECASE,
 )
-_AFTER_NUMBER = re.compile(r"\d[\d.,%]{0,12}\s?(?:%|\w{1,6}/\w{1,6}|years?|days?|months?|weeks?)?\s?$")
+_AFTER_NUMBER = re.compile(
+    r"\d[\d.,%]{0,12}\s?(?:%|\w{1,6}/\w{1,6}|years?|days?|months?|weeks?)?\s?$"
+)
 
 _MASK = "\ue010"
 _SEPARATOR = r"(?:\s{0,3}(?:[,;/&\u02d2]|\band\b)\s{0,3}|\s{1,3})?"

@@ -73,7 +73,9 @@ _YEAR_BEFORE = re.compile(
     r"|[(,;/\u2013-])\s?(?:the )?$|^\s*$",
     re.IGNORECASE,
 )
-_TIMES = re.compile(r"[\s-]?(?:times|[x\u00d7])\b(?!\s(?:a|per|each|every|daily|weekly)\b)", re.IGNORECASE)
+_TIMES = re.compile(
+    r"[\s-]?(?:times|[x\u00d7])\b(?!\s(?:a|per|each|every|daily|weekly)\b)", re.IGNORECASE
+)
 _NOUN = re.compile(r"[\s-]{1,2}(?:of )?(?:the |these |all |those )?((?:[^\W\d_][\w-]*[ ,]?){1,4})")
 _CLAUSE = re.compile(
     r"[;:]|,(?=\s)|\b(?:and|but|while|whereas|versus|vs|or"

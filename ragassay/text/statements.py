@@ -1,0 +1,223 @@
+"""Build the statements of an answer from its blocks: sentences, items of lists, rows of tables."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ragassay.text.blocks import Block
+from ragassay.text.citation_marks import Mark
+from ragassay.text.citation_resolver import CitationResolver
+from ragassay.text.citation_styles import Target, read_targets
+from ragassay.text.marked_text import CLOSED, WORD, Part, blanked, mark_parts, text_without
+from ragassay.text.markup import Span, plain_text, readable
+from ragassay.text.sentences import split_sentences
+
+MOST_LABEL_WORDS, MOST_TITLE_WORDS = 2, 12
+"""Words of a label before a colon ("Side effects:"), and of a line in title case."""
+
+_BOLD_LINE = re.compile(r"[\s>]{0,9}(?:\*\*|__)(?:[^*_\n]{1,120})(?:\*\*|__)\s?:?\s?")
+_LABEL_LINE = re.compile(r"[\s*_]{0,9}(?:[^\s:]{1,30}[ ]){0,2}[^\s:]{1,30}[\s*_]{0,3}:[\s*_]{0,3}")
+_SOURCE_COLUMN = re.compile(
+    r"[\s*_]{0,5}(?:sources?|references?|refs?\.?|citations?|pmids?|dois?|documents?|docs?"
+    r"|stud(?:y|ies)|evidence)[\s*_:]{0,5}(?:id|no\.?)?",
+    re.IGNORECASE,
+)
+_NUMBER_ALONE = re.compile(r"\(\d{1,3}\)\W{0,3}")
+_LINK_WORD = (
+    r"(?:for|more|further|information|details|see|also|read|visit|available|sources?|references?"
+    r"|ref|link|here|at|from|via|and|or|on|in)"
+)
+_STATES_NOTHING = re.compile(
+    rf"\(?\d{{1,3}}[.)]\W{{0,3}}|\W{{0,9}}(?:{_LINK_WORD}\W{{1,9}}){{0,9}}{_LINK_WORD}\W{{0,9}}",
+    re.IGNORECASE,
+)
+"""What is left beside a mark that states nothing: the number of an item ("1[1]. First"), "see"."""
+
+
+@dataclass
+class Statement:
+    """A statement before its citations are resolved.
+
+    Attributes:
+        start: Its first character in the answer, marks included.
+        end: One past its last character.
+        text: Its words without marks.
+        targets: What its marks point to.
+        marks: Where its marks stand in the answer.
+    """
+
+    start: int
+    end: int
+    text: str
+    targets: list[Target] = field(default_factory=list[Target])
+    marks: list[Span] = field(default_factory=list[Span])
+
+
+def build_statements(
+    answer: str, blocks: Sequence[Block], resolver: CitationResolver
+) -> list[Statement]:
+    """Return the statements of an answer in order, with what their marks point to.
+
+    Args:
+        answer: The answer as it was handed in.
+        blocks: Its blocks without its references; offsets count in the answer.
+        resolver: Tells which numbers are marks.
+    """
+    parts = [[Part(plain_text(answer, spans)) for spans in _part_spans(b)] for b in blocks]
+    parts = mark_parts(parts, resolver)
+    statements: list[Statement] = []
+    for number, (block, own) in enumerate(zip(blocks, parts, strict=True)):
+        if block.kind == "row":
+            found = _row_statement(block, own)
+        elif block.kind == "code" or _is_heading(answer, block, own[0], number + 1 == len(blocks)):
+            found = []
+        else:
+            found, early = _sentences_of(own[0])
+            _give_marks(answer, statements or found, own[0], early)
+        statements += found
+        if not found and block.kind == "row":
+            for cell in own:
+                _give_marks(answer, statements, cell, cell.marks)
+    return statements
+
+
+def _part_spans(block: Block) -> list[tuple[Span, ...]]:
+    return [(cell,) for cell in block.cells] if block.kind == "row" else [block.lines]
+
+
+def _is_heading(answer: str, block: Block, part: Part, is_last: bool) -> bool:
+    """Return whether a block names what follows and states nothing."""
+    if part.marks:
+        return False
+    line = answer[block.start : block.end]
+    if block.kind == "heading":
+        return True
+    if len(block.lines) > 1 or is_last:
+        return False
+    words = re.findall(r"[^\W\d_][\w'\u2019-]*", line)
+    is_label = len(words) <= MOST_LABEL_WORDS and _LABEL_LINE.fullmatch(line)
+    if is_label or _BOLD_LINE.fullmatch(line):
+        return True
+    long_words = [word for word in words if len(word) > 3]
+    is_titled = sum(word[0].isupper() for word in long_words) >= 0.75 * len(long_words) > 1
+    return (
+        block.kind == "text"
+        and is_titled
+        and len(words) <= MOST_TITLE_WORDS
+        and not CLOSED.search(line.rstrip(":"))
+    )
+
+
+def _sentences_of(part: Part) -> tuple[list[Statement], list[Mark]]:
+    """Return the sentences of a part, and the marks before the first that states anything."""
+    text = part.plain.text
+    spans = split_sentences(blanked(text, part.removed))
+    own: list[list[Mark]] = [[] for _ in spans]
+    for mark in part.marks if spans else ():
+        own[_owner_of(mark, text, spans)].append(mark)
+    statements: list[Statement] = []
+    early = [] if spans else list(part.marks)
+    for span, marks in zip(spans, own, strict=True):
+        statement = _statement(part, span, marks)
+        if not marks and _NUMBER_ALONE.fullmatch(statement.text):
+            continue
+        if not (marks and _STATES_NOTHING.fullmatch(statement.text)):
+            statements.append(statement)
+        elif statements:
+            add_marks(statements[-1], part, marks)
+            statements[-1].end = statement.end
+        else:
+            early += marks
+    return statements, early
+
+
+def _statement(part: Part, span: Span, marks: Sequence[Mark]) -> Statement:
+    # A mark that opens its line or the answer is part of its sentence, too.
+    first = min([span[0], *(mark.start for mark in marks)])
+    last = max([span[1], *(mark.end for mark in marks)])
+    start, end = part.plain.source_span(first, last)
+    statement = Statement(start, end, text_without(part, first, last))
+    add_marks(statement, part, marks)
+    return statement
+
+
+def add_marks(statement: Statement, part: Part, marks: Iterable[Mark]) -> None:
+    """Add the targets and places of marks to a statement."""
+    for mark in marks:
+        statement.targets += mark.targets
+        statement.marks.append(part.plain.source_span(mark.start, mark.end))
+
+
+def _row_statement(block: Block, cells: Sequence[Part]) -> list[Statement]:
+    """Return a row as one statement: "Cough: 12% of patients", with headers where values differ."""
+    headers = [*block.header, *("" for _ in cells)]
+    values: list[tuple[str, str]] = []
+    statement = Statement(
+        cells[0].plain.starts[0] if cells[0].plain.text else block.start, block.end, ""
+    )
+    for header, cell in zip(headers, cells, strict=False):
+        cited = _cited_cell(header, cell)
+        if cited:
+            statement.targets += cited
+            continue
+        add_marks(statement, cell, cell.marks)
+        words = text_without(cell, 0, len(cell.plain.text))
+        if WORD.search(words):
+            values.append((_plain_header(header), words))
+    if not values or not any(WORD.search(words) for _, words in values[-1:]):
+        return []
+    statement.text = _row_text(values)
+    return [statement]
+
+
+def _row_text(values: Sequence[tuple[str, str]]) -> str:
+    (_, name), *rest = values
+    if not rest:
+        return name
+    if len(rest) == 1:
+        return f"{name}: {rest[0][1]}"
+    return f"{name}: " + "; ".join(f"{header} {words}".strip() for header, words in rest)
+
+
+def _cited_cell(header: str, cell: Part) -> tuple[Target, ...]:
+    """Return the targets of a cell without brackets in a column of sources."""
+    if cell.marks or not _SOURCE_COLUMN.fullmatch(header):
+        return ()
+    words = readable(cell.plain.text).strip()
+    if "pmid" in header.lower() and re.fullmatch(r"[\d,;\s]{1,200}", words):
+        words = f"PMID {words}"
+    return read_targets(words, is_square=True)
+
+
+def _plain_header(header: str) -> str:
+    return readable(plain_text(header, [(0, len(header))]).text).strip()
+
+
+def _give_marks(
+    answer: str, statements: Sequence[Statement], part: Part, marks: Sequence[Mark]
+) -> None:
+    """Give marks of what states nothing, a block or its beginning, to the statement before."""
+    if not statements or not marks:
+        return
+    last = statements[-1]
+    add_marks(last, part, marks)
+    end = last.marks[-1][1]
+    if not WORD.search(re.sub(r"[\[(][^\[\]()]*[\])]", "", answer[last.end : end])):
+        last.end = max(last.end, end)
+
+
+def _owner_of(mark: Mark, text: str, spans: Sequence[Span]) -> int:
+    """Return the index of the sentence that a mark belongs to.
+
+    It is the sentence around or before it; if the mark opens a line, the next one on that line.
+    """
+    before = max(0, bisect_right(spans, mark.start, key=lambda span: span[0]) - 1)
+    after = before + 1
+    if after >= len(spans) or mark.start < spans[before][1]:
+        return before
+    opens_line = text.find("\n", spans[before][1], mark.start) >= 0
+    stands_alone = text.find("\n", mark.end, spans[after][0]) >= 0
+    return after if opens_line and not stands_alone else before
