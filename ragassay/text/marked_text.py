@@ -74,7 +74,7 @@ class _Acceptance:
     @classmethod
     def of(cls, marks: Sequence[Mark], resolver: CitationResolver) -> _Acceptance:
         numbered = [m for m in marks if any(t.kind == "number" for t in m.targets)]
-        is_bracketed = any(mark.style == "" for mark in numbered)
+        is_bracketed = any(mark.style == "" and mark.text[0] not in "(\uff08" for mark in numbered)
         points = any(
             mark.style == "round" and all(map(resolver.is_position, mark.targets))
             for mark in numbered
