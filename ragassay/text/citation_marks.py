@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -44,6 +45,11 @@ _CHATGPT = re.compile(
     r"\ue200(?:file)?cite(?P<content>(?:\ue202[^\ue200-\ue202]{1,60}){1,20})\ue201"
     r"|(?:file)?cite(?P<bare>(?:turn\d{1,3}[a-z]{1,12}\d{1,3}){1,20})"
 )
+_LATEX = re.compile(
+    r"~?\\(?:cite|parencite|textcite|autocite|footcite)[a-z]{0,6}\*?(?:\[[^\[\]\n]{0,100}\]){0,2}"
+    r"\{(?P<keys>[^{}\n]{1,300})\}"
+)
+_CIRCLED = re.compile(r"(?<=[^\s\u2460-\u2473\u2776-\u277f])[\u2460-\u2473\u2776-\u277f]{1,9}")
 _ADDRESS = re.compile(
     rf"(?:https?://|(?<![\w@/.])www\.)(?:[^\s<>()\[\]{{}}\"\u201c\u201d\u3010\u3011{DELIMITERS}]|\([^\s()]{{0,200}}\)){{1,2000}}"
 )
@@ -70,7 +76,7 @@ _MASK = "\ue010"
 _SEPARATOR = r"(?:\s{0,3}(?:[,;/&\u02d2]|\band\b)\s{0,3}|\s{1,3})?"
 _WRAPPED = re.compile(
     r"(?P<open>[\[({\u3010\uff08])\s?(?:(?:see|cf\.|e\.g\.,?|see also|as in|from|refs?\.?"
-    r"|sources?|references?)\b[.:,]{0,2}\s{0,3}){0,2}"
+    r"|sources?|references?)(?!\w)[.:,]{0,2}\s{0,3}){0,2}"
     rf"{_MASK}(?:{_SEPARATOR}{_MASK}){{0,60}}\s?(?P<close>[\])}}\u3011\uff09])",
     re.IGNORECASE,
 )
@@ -165,7 +171,19 @@ def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
             yield Mark(found.end() - 1, found.end(), targets, value)
     for found in _CHATGPT.finditer(plain.text):
         entries = re.findall(r"turn\d{1,3}[a-z]{1,12}\d{1,3}", found[0])
-        yield _mark(found, [t for e in entries for t in read_targets(e, is_square=True)])
+        targets = (t for e in entries for t in read_targets(e, is_square=True, names=names))
+        yield _mark(found, targets)
+    for found in _LATEX.finditer(plain.text):
+        keys = (key.strip() for key in found["keys"].split(","))
+        yield _mark(found, [_named(key) for key in keys if key])
+
+
+def _named(key: str) -> Target:
+    return Target("number" if _is_short_number(key) else "name", key, key)
+
+
+def _is_short_number(text: str) -> bool:
+    return bool(re.fullmatch(r"[0-9]{1,4}", text))
 
 
 def _find_number_lists(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
@@ -238,6 +256,12 @@ def _find_superscripts(plain: PlainText, names: Collection[str]) -> Iterator[Mar
             yield _mark(found, targets, style="raised")
 
 
+def _find_circled(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
+    for found in _CIRCLED.finditer(plain.text):
+        numbers = [str(int(unicodedata.numeric(digit))) for digit in found[0]]
+        yield _mark(found, [Target("number", n, n) for n in numbers], style="unsure")
+
+
 def _is_exponent(text: str, start: int, end: int, content: str) -> bool:
     before, after = text[max(0, start - 12) : start], text[end : end + 1]
     if content.startswith(("[", "(")):
@@ -286,7 +310,7 @@ def _find_narrative(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 _Finder = Callable[[PlainText, Collection[str]], Iterator[Mark]]
 _FINDERS: tuple[_Finder, ...] = (
     *(_find_links, _find_elements, _find_narrative, _find_number_lists),
-    *(_find_superscripts, _find_brackets, _find_addresses, _find_identifiers),
+    *(_find_superscripts, _find_circled, _find_brackets, _find_addresses, _find_identifiers),
 )
 
 

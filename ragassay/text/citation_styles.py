@@ -103,6 +103,7 @@ ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     ("number", r"(?:\^|#|n\.?\s?\u00b0|no\.?\s?)?(?P<value>\d{1,18})\^?", "^1"),
     ("number", rf"[{LETTERS}](?P<value>\d{{1,3}})", "S1"),
     ("name", r"(?P<value>PMC\d{3,9})", "PMC1234567"),
+    ("name", r"@(?P<value>[\w:.+/-]{1,80})", "@smith2020"),
 )
 _ENTRIES: tuple[tuple[TargetKind, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern, _ in ENTRIES
@@ -150,6 +151,9 @@ EXAMPLES: tuple[tuple[str, str], ...] = (
     ("authors in the sentence", "Smith et al. (2020)"),
     ("title of a source", "(Trial A)"),
     ("label before a mark", "Source: [1]"),
+    ("LaTeX", "\\cite{31415926}"),
+    ("Pandoc", "[@31415926]"),
+    ("circled digit", "\u2460"),
 )
 """A whole mark in each style, for the documentation and its test."""
 
@@ -197,9 +201,10 @@ def read_targets(
     plain = _without_prefix(content)
     if plain.casefold() in names:
         return (Target("name", plain, plain),)
+    is_labelled = bool(_LABEL.match(content))
     targets: list[Target] = []
     for group in re.split(r"\s?;\s?", plain):
-        found = _read_group(_without_prefix(group), is_square, names)
+        found = _read_group(_without_prefix(group), is_square or is_labelled, names)
         if not found:
             return ()
         targets += found
@@ -214,6 +219,10 @@ def _like_before(targets: Sequence[Target]) -> Iterator[Target]:
     for one in targets:
         is_pmid = one.kind == "pmid" or (is_pmid and one.kind == "number")
         yield Target("pmid", one.value, f"PMID {one.value}") if is_pmid else one
+
+
+_LABEL = re.compile(rf"(?:see\s)?(?:{WORDS})s?\s?[:\uff1a]", re.IGNORECASE)
+"""A word for a source with a colon, behind which any number is a citation."""
 
 
 def _without_prefix(text: str) -> str:
@@ -260,8 +269,9 @@ _RANGE = re.compile(
 
 
 def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Target]:
-    if entry.casefold() in names:
-        return [Target("name", entry, entry)]
+    document = re.split(r"#page=|#p=|#t=", entry.removeprefix("@"))[0]
+    if document.casefold() in names:
+        return [Target("name", document, document)]
     span = _RANGE.fullmatch(entry)
     if span and (is_square or _ROUND_WORD.match(entry)):
         first, last = int(span["first"]), int(span["last"])

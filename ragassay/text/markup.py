@@ -37,7 +37,7 @@ _TOKEN = re.compile(
     rf"|(?P<image>!\[[^\[\]\n]{{0,300}}\]\({_TARGET}(?:\s\"[^\"\n]{{0,300}}\")?\))"
     rf"|(?P<link>\]\(\s?<?(?P<target>{_TARGET})>?(?:\s\"[^\"\n]{{0,300}}\")?\s?\))"
     r"|<(?P<address>https?://[^\s<>]{1,2000})>"
-    r"|(?P<comment><!--.{0,2000}?-->)"
+    r"|(?P<comment><!--.{0,2000}?-->|\[cite_(?:start|end)\]|<\|\w{1,30}\|>|</s>)"
     rf"|(?P<tag>{_TAG}|{_COHERE})"
     r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});)"
     r"|(?P<power>(?P<dollar>\$)?\^(?:\{(?P<braced>\\?\[?[\d,\s\u2013-]{1,30}\\?\]?)\}|(?P<caret>\[?[\d,\u2013-]{1,20}\]?)\^)(?(dollar)\$))"

@@ -191,6 +191,15 @@ turn0search0|A
 citeturn0search1|B
 \ue200cite\ue202turn0search0\ue202turn0search2\ue201|A C
 &#91;1&#93;|A
+(sources: 1, 2, and 3)|A B C
+(e.g., [1])|A
+\\cite{31415926}|A
+~\\citep[p.~3]{31415926,27182818}|A B
+[@31415926]|A
+[@31415926; @27182818]|A B
+[Trial A#page=3]|A
+\u2460|A
+\u2460\u2461|A B
 """
 
 
@@ -200,14 +209,14 @@ def test_a_mark_is_read_before_and_after_the_stop() -> None:
     for line in KIN.strip("\n").splitlines():
         mark, _, cited = line.rpartition("|")
         wanted = [names[name] for name in cited.split()]
-        space = "" if mark[0] in ",\u00b9^$" else " "
+        space = "" if mark[0] in ",\u00b9^$~\u2460" else " "
         if "turn0" in mark and not mark.startswith(("cite", "\ue200")):
             mark = f"[{mark}]"
         answer = f"Zelcoline lowers pressure{space}{mark}. It causes cough."
         if statements(answer) != [("Zelcoline lowers pressure.", wanted), ("It causes cough.", [])]:
             wrong.append(f"before the stop: {mark} gives {statements(answer)}")
         answer = f"Zelcoline lowers pressure.{mark} It causes cough."
-        if mark[0] not in ", ht" and not mark.startswith(("cite", "<http")):
+        if mark[0] not in ", ht~" and not mark.startswith(("cite", "<http")):
             after = [("Zelcoline lowers pressure.", wanted), ("It causes cough.", [])]
             if statements(answer) != after:
                 wrong.append(f"after the stop: {mark} gives {statements(answer)}")
@@ -250,9 +259,8 @@ def test_what_is_no_mark_stays_in_the_statement() -> None:
 
 def test_every_example_of_the_table_is_read() -> None:
     for name, example in EXAMPLES:
-        answer = (
-            f"Zelcoline lowers pressure{'' if example[0] in '^$' + chr(0xB9) else ' '}{example}."
-        )
+        space = "" if example[0] in "^$\u00b9\u2460" else " "
+        answer = f"Zelcoline lowers pressure{space}{example}."
         (sentence,) = read(answer)
         assert sentence.citations, name
     for kind, pattern, example in ENTRIES:
@@ -393,3 +401,14 @@ def test_addresses_of_pubmed_and_of_dois_name_articles() -> None:
     assert address_target("https://europepmc.org/article/MED/123").value == "123"
     assert address_target("https://doi.org/10.1000/ABC.").value == "10.1000/abc"
     assert address_target("https://example.org/a).").kind == "address"
+
+
+def test_tokens_of_models_around_citations_are_no_text() -> None:
+    answer = "[cite_start]It fell. [cite: 1] [cite_start]It causes cough. [cite: 2]<|return|>"
+    assert statements(answer) == [("It fell.", [A]), ("It causes cough.", [B])]
+
+
+def test_an_id_like_a_position_of_chatgpt_is_an_id() -> None:
+    sources = tuple(Document(id=f"turn0search{n}", text="T") for n in (3, 0))
+    (sentence,) = read("It fell \ue200cite\ue202turn0search0\ue202turn0search3\ue201.", sources)
+    assert [c.document for c in sentence.citations] == ["turn0search0", "turn0search3"]
