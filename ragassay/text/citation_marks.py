@@ -50,8 +50,11 @@ _LATEX = re.compile(
     r"\{(?P<keys>[^{}\n]{1,300})\}"
 )
 _CIRCLED = re.compile(r"(?<=[^\s\u2460-\u2473\u2776-\u277f])[\u2460-\u2473\u2776-\u277f]{1,9}")
+_HOSTS = (
+    r"(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed|europepmc\.org|(?:dx\.)?doi\.org)"
+)
 _ADDRESS = re.compile(
-    rf"(?:https?://|(?<![\w@/.])www\.)(?:[^\s<>()\[\]{{}}\"\u201c\u201d\u3010\u3011{DELIMITERS}]|\([^\s()]{{0,200}}\)){{1,2000}}"
+    rf"(?:https?://|(?<![\w@/.-])(?:www\.|{_HOSTS}/))(?:[^\s<>()\[\]{{}}\"\u201c\u201d\u3010\u3011{DELIMITERS}]|\([^\s()]{{0,200}}\)){{1,2000}}"
 )
 _PMID = re.compile(
     r"(?<![\w\[])(?:see\s)?(?:PubMed\s?)?PMIDs?(?:\sID)?\s?[:#]?\s?(?P<content>\d{1,9}(?:(?:,\s?|\sand\s|,\sand\s)(?:PMID:?\s?)?\d{4,9}){0,20})(?![\w.]\d)",
@@ -192,9 +195,9 @@ def _find_number_lists(plain: PlainText, names: Collection[str]) -> Iterator[Mar
         is_round = found[2] is not None and all(item.isdigit() for item in items)
         if is_round and len(items) == 1 and _is_enumerated(found):
             continue
-        if items[0].isdigit() and len(items) > 1 and _is_interval(found):
-            continue
-        yield _mark(found, map(_target_of_item, items), style="round" if is_round else "")
+        is_range = items[0].isdigit() and len(items) > 1 and _is_interval(found)
+        style: MarkStyle = "round" if is_round else "unsure" if is_range else ""
+        yield _mark(found, map(_target_of_item, items), style=style)
 
 
 def _target_of_item(item: str) -> Target:

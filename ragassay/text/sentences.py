@@ -24,6 +24,9 @@ _TRAILERS = re.compile(
 )
 """Superscript numbers, and the end of emphasis or of a formula: parts of the sentence before."""
 
+_NUMBERED = re.compile(r"\(([^().!?\n]{1,60}[0-9])\)")
+"""A number that closes parentheses: to sentencex two of them, "1)" and "2)", may be a list."""
+
 _ONE_LINE = re.compile(r"[\w ,;:()%/'\"-]*\s?")
 """A text without a stop, which is one piece; most items of lists are."""
 
@@ -151,6 +154,7 @@ def _boundaries(text: str) -> list[tuple[int, int]]:
     from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
 
     plain = _TRAILERS.sub(lambda trailer: " " * len(trailer[0]), text)
+    plain = _NUMBERED.sub(r" \1 ", plain)
     return [(one["start_index"], one["end_index"]) for one in get_sentence_boundaries("en", plain)]
 
 

@@ -180,6 +180,7 @@ __[1]__|A
  - PMID: 31415926|A
 https://pubmed.ncbi.nlm.nih.gov/31415926/|A
 (https://pubmed.ncbi.nlm.nih.gov/31415926)|A
+(pubmed.ncbi.nlm.nih.gov/31415926)|A
 (https://www.ncbi.nlm.nih.gov/pubmed/31415926)|A
 <https://pubmed.ncbi.nlm.nih.gov/31415926/>|A
 [Trial A]|A
@@ -412,3 +413,15 @@ def test_an_id_like_a_position_of_chatgpt_is_an_id() -> None:
     sources = tuple(Document(id=f"turn0search{n}", text="T") for n in (3, 0))
     (sentence,) = read("It fell \ue200cite\ue202turn0search0\ue202turn0search3\ue201.", sources)
     assert [c.document for c in sentence.citations] == ["turn0search0", "turn0search3"]
+
+
+def test_a_range_behind_a_number_cites_where_the_answer_has_these_sources() -> None:
+    (sentence,) = read("It fell by week 24 [1-3].")
+    assert (sentence.text, len(sentence.citations)) == ("It fell by week 24.", 3)
+    (sentence,) = read("It took 14 [12-18] days.")
+    assert sentence.citations == ()
+
+
+def test_numbers_that_close_parentheses_begin_no_list() -> None:
+    answer = "It fell (Table 1) [1]. It causes cough (phase 3) [2]."
+    assert statements(answer) == [("It fell (Table 1).", [A]), ("It causes cough (phase 3).", [B])]
