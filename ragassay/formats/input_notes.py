@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ragassay.records import Record
-from ragassay.text.reasoning import find_reasoning
 
 _OWN_ORDER = ("question", "answer", "reference", "sources")
 
@@ -35,23 +34,8 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
             f"{answers} texts in `{_shown(name)}` that were not read; "
             f"name it with --map sources={_shown(name)}"
         )
-    n_turns = sum(bool(record.turns) for record in given)
-    n_reasoning = sum(isinstance(r.answer, str) and bool(find_reasoning(r.answer)) for r in given)
-    notes += filter(None, [turns_note(n_turns), reasoning_note(n_reasoning)])
+    notes += filter(None, [turns_note(sum(bool(record.turns) for record in given))])
     return tuple(notes)
-
-
-def reasoning_note(n_answers: int) -> str:
-    """Say how many answers carry the model's reasoning; empty for none.
-
-    Example:
-        >>> reasoning_note(2)
-        '2 answers carry reasoning; it was not judged.'
-    """
-    if not n_answers:
-        return ""
-    carry = "1 answer carries" if n_answers == 1 else f"{n_answers:,} answers carry"
-    return f"{carry} reasoning; it was not judged."
 
 
 def turns_note(n_answers: int) -> str:

@@ -34,6 +34,7 @@ from ragassay.retrievers.opening import Opened, open_literature
 from ragassay.runs.exams import with_exam
 from ragassay.runs.folder import digest_of
 from ragassay.settings import Settings, load_settings
+from ragassay.text.reasoning import find_reasoning
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
@@ -167,7 +168,7 @@ def read_job(
     if testbank is not None:
         records, rejected = with_exam(records, testbank)
         found = replace(found, rejections=(*found.rejections, *rejected))
-    notes = input_notes(found.fields, records)
+    notes = _notes(found.fields, records)
     if corpus is None:
         return Job(records, found.rejections, stamp, Corpus(), notes=notes)
     opened = opened_corpus(corpus, settings or load_settings())
@@ -184,7 +185,7 @@ def job_of(
     stamp = FileStamp(
         name=IN_MEMORY, sha256=_sha256(records), n_items=len(records), format="records"
     )
-    notes = input_notes({}, records)
+    notes = _notes({}, records)
     return Job(tuple(records), tuple(rejections), stamp, corpus, notes=notes)
 
 
@@ -269,3 +270,13 @@ def _literature(corpus: BaseRetriever | Iterable[SourceLike]) -> Literature:
     if isinstance(corpus, BaseRetriever):
         return RetrieverLiterature(corpus)
     return Corpus(documents_of(corpus))
+
+
+def _notes(fields: Mapping[str, str], records: Sequence[Record]) -> tuple[str, ...]:
+    """Return what a reader of the results must know of how the input was read."""
+    carriers = [r for r in records if isinstance(r.answer, str) and find_reasoning(r.answer)]
+    notes = input_notes(fields, records)
+    if not carriers:
+        return notes
+    carry = "1 answer carries" if len(carriers) == 1 else f"{len(carriers):,} answers carry"
+    return (*notes, f"{carry} reasoning; it was not judged.")

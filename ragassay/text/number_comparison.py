@@ -75,7 +75,7 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
 
     Example:
         >>> [one.verdict for one in compare_numbers("5 mg for 2 weeks", "2 mg for 14 days")]
-        ['absent', 'same']
+        ['other', 'same']
         >>> [one.verdict for one in compare_numbers("The dose was 5 mg.", "The dose was 2 mg.")]
         ['other']
     """

@@ -114,7 +114,6 @@ def test_what_could_not_be_read_of_a_corpus_is_a_rejection(settings, tmp_path):
         {"question": "q"},
         {"answer": "a"},
         {"answers": [{"question": "q", "answer": "a"}], "question": "q"},
-        {"question": "q", "answer": "a", "sources": [{"id": "1", "text": "x"}] * 2},
     ],
 )
 def test_unclear_arguments_are_refused(arguments):

@@ -13,7 +13,7 @@ from fakes import WordEmbedder
 from ragassay.errors import FatalModelError, InputError, RunMismatchError
 from ragassay.evaluators.toolbox import Toolbox
 from ragassay.graphs.files import case_of
-from ragassay.records import Record
+from ragassay.records import Record, Turn
 from ragassay.retrievers.memory import Corpus
 from ragassay.runs.evaluate import Job, job_of, plan, read_job, run, run_sync
 from ragassay.runs.folder import (
@@ -214,3 +214,32 @@ def test_a_run_that_is_killed_ends_as_if_it_had_not_been():
     assert found["equal"]
     assert found["finished_and_asked_again"] == 0
     assert found["kills"] >= 1
+
+
+def test_a_run_says_how_many_answers_carry_reasoning():
+    plain = Record(id="a", question="Q?", answer="It fell.")
+    thinking = [
+        plain.model_copy(update={"id": name, "answer": "<think>Hm.</think> It fell."})
+        for name in ("b", "c")
+    ]
+    assert job_of([plain], Corpus()).notes == ()
+    one, two = job_of([plain, thinking[0]], Corpus()), job_of([plain, *thinking], Corpus())
+    assert one.notes == ("1 answer carries reasoning; it was not judged.",)
+    assert two.notes == ("2 answers carry reasoning; it was not judged.",)
+
+
+def test_judges_read_an_answer_without_its_reasoning_and_with_earlier_turns():
+    record = Record(
+        id="a",
+        question="What does it do?",
+        answer="<think>It may rise.</think> It falls [1].",
+        turns=(
+            Turn(role="user", text="What is zelcoline?"),
+            Turn(role="assistant", text="A drug."),
+        ),
+    )
+    case = case_of(record, load_settings(), Corpus())
+    assert "It may rise" not in case.context
+    assert case.context.index("user: What is zelcoline?") < case.context.index("What does it do?")
+    (statement,) = case.sentences
+    assert case.answer[statement.start : statement.end] == "It falls [1]."

@@ -29,6 +29,8 @@ INDEX_BODY: Final[dict[str, Any]] = {
             "doi": {"type": "keyword"},
             "title": {"type": "text", "analyzer": "english", "copy_to": "words"},
             "text": {"type": "text", "index": False, "copy_to": "words"},
+            "part_of": {"type": "keyword"},
+            "url": _KEPT_ONLY,
             "words": {"type": "text", "analyzer": "english"},
             "publication_types": _FOLDED,
             "notices": {"type": "keyword"},
