@@ -178,10 +178,10 @@ def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         yield _mark(found, targets)
     for found in _LATEX.finditer(plain.text):
         keys = (key.strip() for key in found["keys"].split(","))
-        yield _mark(found, [_named(key) for key in keys if key])
+        yield _mark(found, [_key_target(key) for key in keys if key])
 
 
-def _named(key: str) -> Target:
+def _key_target(key: str) -> Target:
     return Target("number" if _is_short_number(key) else "name", key, key)
 
 

@@ -94,13 +94,13 @@ class CitationResolver:
                 return True
             first = 0 if target.kind == "index" or self._is_from_zero else 1
             return first <= int(target.value) < first + self.n_sources
-        return self._known(target) is not None
+        return self._find_document(target) is not None
 
     def listed(self, citations: Iterable[str]) -> list[Target]:
         """Return the targets of citations that a file lists for a sentence."""
-        return [target for one in citations for target in self._listed(one)]
+        return [target for one in citations for target in self._listed_targets(one)]
 
-    def _listed(self, citation: str) -> list[Target]:
+    def _listed_targets(self, citation: str) -> list[Target]:
         """Return the targets of a listed citation: an id, a position, or several of them."""
         given = citation.strip()
         plain = given if doi_of(given) else given.strip("[]()").strip()
@@ -128,7 +128,7 @@ class CitationResolver:
 
     def resolve(self, target: Target) -> Citation:
         """Return the citation that a target makes."""
-        known = self._known(target)
+        known = self._find_document(target)
         if known is not None:
             return Citation(marker=target.text, document=known, other=self._other(target, known))
         is_number = target.kind in ("number", "index")
@@ -136,7 +136,7 @@ class CitationResolver:
         has_references = is_number and target.value.casefold() in self._references
         is_beyond = bool(self._sources) if is_number else bool(self._sources or self._lookup)
         is_invalid = (is_number or is_identifier) and is_beyond
-        if is_number and (self._are_ids or (has_references and any(self._matched()))):
+        if is_number and (self._are_ids or (has_references and any(self._matched_documents()))):
             is_invalid = False
         return Citation(marker=target.text, is_unresolved=not is_invalid)
 
@@ -149,45 +149,47 @@ class CitationResolver:
         counted = self._sources[position - 1].id
         return counted if counted != known else None
 
-    def _known(self, target: Target) -> str | None:
+    def _find_document(self, target: Target) -> str | None:
         """Return the id of the document that a target points to; None where none is known."""
         if target.address:
-            linked = self._known(address_target(target.address))
+            linked = self._find_document(address_target(target.address))
             if linked is not None:
                 return linked
         if target.kind == "number":
-            return self._numbered(target)
+            return self._find_by_number(target)
         if target.kind == "index":
-            return self._at(int(target.value))
+            return self._document_at(int(target.value))
         if target.kind == "author":
-            return self._by_author(target.value)
+            return self._find_by_author(target.value)
         if target.kind == "name":
             named = self._ids.get(target.value) or self._titles.get(_plain_words(target.value))
             return (
-                named or self._labelled(target.value.removeprefix("^")) or self._looked_up(target)
+                named
+                or self._find_by_label(target.value.removeprefix("^"))
+                or self._look_up(target)
             )
-        return self._looked_up(target)
+        return self._look_up(target)
 
-    def _numbered(self, target: Target) -> str | None:
+    def _find_by_number(self, target: Target) -> str | None:
         as_written = self._ids.get(target.text) if target.text not in (target.value,) else None
         if as_written:
             return as_written
-        labelled = self._labelled(target.value)
+        labelled = self._find_by_label(target.value)
         if labelled:
             return labelled
-        if target.value.casefold() in self._references and any(self._matched()):
+        if target.value.casefold() in self._references and any(self._matched_documents()):
             return None
         if target.value in self._given:
             return target.value
         if self._are_ids:
             return None
         at = int(target.value) - (0 if self._is_from_zero else 1)
-        return self._at(at) or self._ids.get(target.value) or self._looked_up(target)
+        return self._document_at(at) or self._ids.get(target.value) or self._look_up(target)
 
-    def _at(self, place: int) -> str | None:
+    def _document_at(self, place: int) -> str | None:
         return self._sources[place].id if 0 <= place < self.n_sources else None
 
-    def _looked_up(self, target: Target) -> str | None:
+    def _look_up(self, target: Target) -> str | None:
         spellings = (target.text, target.value, bare(target.text), same_identifier(target.value))
         known = next((self._ids[one] for one in spellings if one in self._ids), None)
         if known is not None or self._lookup is None or target.kind in ("address", "author"):
@@ -201,26 +203,26 @@ class CitationResolver:
         self._ids |= {identifier: document.id, document.id: document.id}
         return document.id
 
-    def _labelled(self, label: str) -> str | None:
+    def _find_by_label(self, label: str) -> str | None:
         """Return the document that the entry of this label names."""
         name = label.casefold()
         if name not in self._references:
             return None
         if name not in self._by_reference:
-            self._by_reference[name] = self._named_in(self._references[name].text)
+            self._by_reference[name] = self._find_in_reference(self._references[name].text)
         return self._by_reference[name]
 
-    def _matched(self) -> list[str]:
+    def _matched_documents(self) -> list[str]:
         """Return the documents that the answer's references name among its sources."""
-        return [found for label in self._references if (found := self._labelled(label))]
+        return [found for label in self._references if (found := self._find_by_label(label))]
 
-    def _named_in(self, text: str) -> str | None:
+    def _find_in_reference(self, text: str) -> str | None:
         """Return the document that a reference names: by identifier, title, id, or author."""
         for pmid, address, doi in _IDENTIFIERS.findall(text):
             target = address_target(address) if address else None
             if target is None:
                 target = Target("pmid", pmid, f"PMID {pmid}") if pmid else Target("doi", doi, doi)
-            found = self._looked_up(target)
+            found = self._look_up(target)
             if found is not None:
                 return found
         words = f" {_plain_words(text)} "
@@ -232,7 +234,7 @@ class CitationResolver:
         ]
         return named[0] if len(named) == 1 else None
 
-    def _by_author(self, value: str) -> str | None:
+    def _find_by_author(self, value: str) -> str | None:
         """Return the one source, or one entry of the references, with authors and year."""
         authors, _, year = value.rpartition(", ")
         heads = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
@@ -246,9 +248,9 @@ class CitationResolver:
         ]
         if len(entries) != 1:
             return None
-        known = self._labelled(entries[0])
-        if known is None and entries[0].isdigit() and not any(self._matched()):
-            return self._at(int(entries[0]) - 1)
+        known = self._find_by_label(entries[0])
+        if known is None and entries[0].isdigit() and not any(self._matched_documents()):
+            return self._document_at(int(entries[0]) - 1)
         return known
 
 

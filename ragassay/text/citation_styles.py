@@ -43,6 +43,9 @@ SQUARE_WORDS = (
 )
 """Words for a source in square brackets alone: "(Study 2)" may be a study."""
 
+LEAST_NAME = 3
+"""Characters of an id or title that may stand in parentheses: "(a)" is the first of several."""
+
 LETTERS = "SDRPCEAKN"
 """Letters for a source: "[S1]", "[D2]"."""
 
@@ -196,6 +199,8 @@ def read_targets(
         ()
     """
     content = content.strip()
+    if not is_square and len(content) < LEAST_NAME:
+        names = ()
     if content.casefold() in names:
         return (Target("name", content, content),)
     plain = _without_prefix(content)

@@ -49,14 +49,14 @@ def mark_parts(parts: Sequence[Sequence[Part]], resolver: CitationResolver) -> l
     accept = _Acceptance.of(every, resolver)
     return [
         [
-            _marked(part, [m for m in marks if accept(m, part)])
+            _with_marks(part, [m for m in marks if accept(m, part)])
             for part, marks in zip(own, of, strict=True)
         ]
         for own, of in zip(parts, found, strict=True)
     ]
 
 
-def _marked(part: Part, marks: Sequence[Mark]) -> Part:
+def _with_marks(part: Part, marks: Sequence[Mark]) -> Part:
     text = part.plain.text
     joined = joined_ranges(text, marks)
     return Part(part.plain, tuple(joined), tuple(removable_spans(text, joined)))

@@ -427,3 +427,12 @@ def test_a_range_behind_a_number_cites_where_the_answer_has_these_sources() -> N
 def test_numbers_that_close_parentheses_begin_no_list() -> None:
     answer = "It fell (Table 1) [1]. It causes cough (phase 3) [2]."
     assert statements(answer) == [("It fell (Table 1).", [A]), ("It causes cough (phase 3).", [B])]
+
+
+def test_letters_in_parentheses_are_no_ids_of_sources() -> None:
+    sources = tuple(Document(id=name, text="T") for name in ("a", "b"))
+    (sentence,) = read("Rest with (a) ice and (b) sleep [b].", sources)
+    assert (sentence.text, [c.marker for c in sentence.citations]) == (
+        "Rest with (a) ice and (b) sleep.",
+        ["b"],
+    )
