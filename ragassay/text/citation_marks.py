@@ -19,7 +19,17 @@ from ragassay.text.citation_styles import (
     read_targets,
     with_address,
 )
-from ragassay.text.markup import CITE, CITE_END, DELIMITERS, LINK, LINK_END, SUP, SUP_END, PlainText
+from ragassay.text.markup import (
+    CITE,
+    CITE_END,
+    DELIMITERS,
+    LINK,
+    LINK_END,
+    MASK,
+    SUP,
+    SUP_END,
+    PlainText,
+)
 
 MAX_PARENTHETIC = 99
 """`(12)` may point to a source, `(2015)` never does."""
@@ -42,8 +52,8 @@ _SUPERSCRIPT = re.compile(rf"{SUP}(?P<content>[^{DELIMITERS}\n]{{1,80}}){SUP_END
 _LINKED = re.compile(rf"{LINK}(?P<content>[^{LINK}{LINK_END}\n]{{1,400}}){LINK_END}")
 _ELEMENT = re.compile(rf"{CITE}(?P<content>[^{CITE}{CITE_END}]{{0,4000}}){CITE_END}")
 _CHATGPT = re.compile(
-    r"\ue200(?:file)?cite(?P<content>(?:\ue202[^\ue200-\ue202]{1,60}){1,20})\ue201"
-    r"|(?:file)?cite(?P<bare>(?:turn\d{1,3}[a-z]{1,12}\d{1,3}){1,20})"
+    r"\ue200(?:file)?cite(?:\ue202[^\ue200-\ue202]{1,60}){1,20}\ue201"
+    r"|(?:file)?cite(?:turn\d{1,3}[a-z]{1,12}\d{1,3}){1,20}"
 )
 _LATEX = re.compile(
     r"~?\\(?:cite|parencite|textcite|autocite|footcite)[a-z]{0,6}\*?(?:\[[^\[\]\n]{0,100}\]){0,2}"
@@ -75,21 +85,21 @@ _AFTER_NUMBER = re.compile(
     r"\d[\d.,%]{0,12}\s?(?:%|\w{1,6}/\w{1,6}|years?|days?|months?|weeks?)?\s?$"
 )
 
-_MASK = "\ue010"
 _SEPARATOR = r"(?:\s{0,3}(?:[,;/&\u02d2]|\band\b)\s{0,3}|\s{1,3})?"
 _WRAPPED = re.compile(
     r"(?P<open>[\[({\u3010\uff08])\s?(?:(?:see|cf\.|e\.g\.,?|see also|as in|from|refs?\.?"
     r"|sources?|references?)(?!\w)[.:,]{0,2}\s{0,3}){0,2}"
-    rf"{_MASK}(?:{_SEPARATOR}{_MASK}){{0,60}}\s?(?P<close>[\])}}\u3011\uff09])",
+    rf"{MASK}(?:{_SEPARATOR}{MASK}){{0,60}}\s?(?P<close>[\])}}\u3011\uff09])",
     re.IGNORECASE,
 )
 _LABELLED = re.compile(
-    rf"(?:(?<=[\s(.!?])|^)(?:[\u2014\u2013-]\s)?(?:sources?|references?|refs?\.?|citations?|quellen?|fuentes?)\s?[:\uff1a]\s{{0,3}}(?={_MASK})",
+    rf"(?:(?<=[\s(.!?])|^)(?:[\u2014\u2013-]\s)?(?:sources?|references?|refs?\.?|citations?|quellen?|fuentes?)\s?[:\uff1a]\s{{0,3}}(?={MASK})",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(rf"(?<={_MASK})\s?(?:[,;/&\u02d2]|\band\b|,\s?and\b)\s?(?={_MASK})")
+_BETWEEN = re.compile(rf"(?<={MASK})\s?(?:[,;/&\u02d2]|\band\b|,\s?and\b)\s?(?={MASK})")
+_RANGE = re.compile(r"\d+\s?(?:[-\u2010-\u2015\u2212]|to)\s?\d+")
 _RANGE_BETWEEN = re.compile(r"\s?[-\u2010-\u2015\u2212]\s?")
-_COMMA_BEFORE = re.compile(rf"(?:,|\s[\u2013\u2014-])\s{{0,3}}(?={_MASK}\s{{0,3}}(?:[.;!?\n]|$))")
+_COMMA_BEFORE = re.compile(rf"(?:,|\s[\u2013\u2014-])\s{{0,3}}(?={MASK}\s{{0,3}}(?:[.;!?\n]|$))")
 
 _EXPONENT_AFTER = re.compile(
     r"(?:\d|(?<![^\W\d_])[A-Za-z\u03b1-\u03c9\u0391-\u03a9]|(?<![^\W\d_])(?:[cmkd\u00b5\u03bcn]m|in|ft|yd|mi|sec|min|hr|kg|mg|mol|mmol|Hz|"
@@ -195,7 +205,7 @@ def _find_number_lists(plain: PlainText, names: Collection[str]) -> Iterator[Mar
         is_round = found[2] is not None and all(item.isdigit() for item in items)
         if is_round and len(items) == 1 and _is_enumerated(found):
             continue
-        is_range = items[0].isdigit() and len(items) > 1 and _is_interval(found)
+        is_range = _is_interval(found, found[1] or found[2])
         style: MarkStyle = "round" if is_round else "unsure" if is_range else ""
         yield _mark(found, map(_target_of_item, items), style=style)
 
@@ -213,12 +223,11 @@ def _is_enumerated(found: re.Match[str]) -> bool:
     return bool(_ENUMERATION.search(before))
 
 
-def _is_interval(found: re.Match[str]) -> bool:
+def _is_interval(found: re.Match[str], content: str) -> bool:
     """Return whether a range follows a number: "14 [12-18]" is a median with its quartiles."""
     before = found.string[max(0, found.start() - 24) : found.start()]
-    content = found[1] or found[2]
-    is_range = re.fullmatch(r"\s?\d+\s?[-\u2013]\s?\d+\s?", content)
-    return bool(is_range) and bool(_AFTER_NUMBER.search(before)) and before[-1:] in " \u00a0"
+    is_range = bool(_RANGE.fullmatch(content.strip()))
+    return is_range and bool(_AFTER_NUMBER.search(before)) and before[-1:] in " \u00a0"
 
 
 def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
@@ -230,18 +239,9 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         targets = read_targets(content, is_square=is_square, names=names)
         if not targets or (found["open"] == "{" and not content.strip().isdigit()):
             continue
-        if len(targets) > 1 and _is_measured(found, content):
-            continue
         is_zero = any(one.kind == "number" and one.value == "0" for one in targets)
-        yield _mark(found, targets, style="unsure" if is_zero and len(targets) > 1 else "")
-
-
-def _is_measured(found: re.Match[str], content: str) -> bool:
-    """Return whether plain numbers follow a number, as an interval does."""
-    before = found.string[max(0, found.start() - 24) : found.start()]
-    is_plain = re.fullmatch(r"[\d\s,;\u2010-\u2015-]+|\d+\sto\s\d+", content.strip())
-    is_range = is_plain and not re.search(r"[,;]", content)
-    return bool(is_range) and bool(_AFTER_NUMBER.search(before)) and before[-1:] in " \u00a0"
+        is_unsure = (is_zero and len(targets) > 1) or _is_interval(found, content)
+        yield _mark(found, targets, style="unsure" if is_unsure else "")
 
 
 def _find_superscripts(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
@@ -330,19 +330,19 @@ def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
     """
     masked = list(text)
     for mark in marks:
-        masked[mark.start : mark.end] = _MASK * (mark.end - mark.start)
-    joined = re.sub(rf"{_MASK}+", lambda found: _MASK * len(found[0]), "".join(masked))
+        masked[mark.start : mark.end] = MASK * (mark.end - mark.start)
+    joined = "".join(masked)
     for pattern in (_BETWEEN, _WRAPPED, _WRAPPED, _BETWEEN, _LABELLED, _COMMA_BEFORE):
         joined = _masked(joined, pattern)
-    return [found.span() for found in re.finditer(rf"{_MASK}+", joined)]
+    return [found.span() for found in re.finditer(rf"{MASK}+", joined)]
 
 
 def _masked(text: str, pattern: re.Pattern[str]) -> str:
     """Return a text with what a pattern finds masked; runs of masks count as one for it."""
-    runs = [found.span() for found in re.finditer(rf"{_MASK}+", text)]
+    runs = [found.span() for found in re.finditer(rf"{MASK}+", text)]
     short, places, position = [], [], 0
     for start, end in runs:
-        short.append(text[position:start] + _MASK)
+        short.append(text[position:start] + MASK)
         places += [*range(position, start), start]
         position = end
     short.append(text[position:])
@@ -354,7 +354,7 @@ def _masked(text: str, pattern: re.Pattern[str]) -> str:
             continue
         first, last = places[found.start()], places[found.end() - 1]
         last = ends.get(last, last + 1)
-        result[first:last] = _MASK * (last - first)
+        result[first:last] = MASK * (last - first)
     return "".join(result)
 
 

@@ -17,6 +17,9 @@ LINK, LINK_END = "\ue005", "\ue006"
 DELIMITERS = "".join((SUP, SUP_END, CITE, CITE_END, LINK, LINK_END))
 """Stand for the ends of a superscript, a citation element and a link."""
 
+MASK = "\ue010"
+"""Stands for what goes with a citation mark; like the delimiters, never from an answer."""
+
 _CITE_TAGS = "cite|citation|citations|ref|reference|source|doc|document|co|footnote|fn"
 _PLAIN_TAGS = (
     "a|abbr|address|article|aside|b|big|blockquote|body|br|button|caption|center|code|dd|del|details|"
@@ -137,7 +140,9 @@ class _Builder:
                 self._brackets.append(len(self.characters))
             elif character == "]" and self._brackets:
                 self._brackets.pop()
-            self.characters.append("\ufffd" if character in DELIMITERS else character)
+            self.characters.append(
+                "\ufffd" if character in DELIMITERS or character == MASK else character
+            )
             self.starts.append(place)
             self.ends.append(place + 1)
 

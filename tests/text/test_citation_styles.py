@@ -420,8 +420,16 @@ def test_an_id_like_a_position_of_chatgpt_is_an_id() -> None:
 def test_a_range_behind_a_number_cites_where_the_answer_has_these_sources() -> None:
     (sentence,) = read("It fell by week 24 [1-3].")
     assert (sentence.text, len(sentence.citations)) == ("It fell by week 24.", 3)
-    (sentence,) = read("It took 14 [12-18] days.")
-    assert sentence.citations == ()
+    (sentence,) = read("It fell by week 24 [1 to 3].")
+    assert (sentence.text, len(sentence.citations)) == ("It fell by week 24.", 3)
+    for interval in ("[12-18]", "[12\u201318]", "[12 to 18]"):
+        (sentence,) = read(f"It took 14 {interval} days.")
+        assert (sentence.text, sentence.citations) == (f"It took 14 {interval} days.", ())
+
+
+def test_private_characters_of_an_answer_stay_words() -> None:
+    (sentence,) = read("It \ue010fell\ue001 [1].")
+    assert sentence.text == "It \ufffdfell\ufffd."
 
 
 def test_numbers_that_close_parentheses_begin_no_list() -> None:
