@@ -44,10 +44,16 @@ _ITEM = re.compile(r"[\s>]{0,20}(?:[-*+\u2022\u2013\u25cf])[ \t]{1,8}(?=\S)")
 _DEFINITION = re.compile(
     r"[ \t]{0,3}\[\^[\w.-]{1,40}\]:[ \t]{0,8}\S|[ \t]{0,3}\[\d{1,3}\]:[ \t]{1,8}<?https?://"
 )
-_NAMES_DOCUMENT = re.compile(
-    r"https?://|www\.|\bdoi\b|\b10\.\d{4,9}/|\bPMID\b|\bPMC\d|\barXiv\b|\bNCT\d|\bet al\b"
+_ADDRESS = re.compile(r"https?://|www\.", re.IGNORECASE)
+_IDENTIFIES = re.compile(
+    r"\bdoi\b|\b10\.\d{4,9}/|\bPMID\b|\bPMC\d|\barXiv:"
     r"|\b(?:19|20)\d\d[;:]\s?\d|\b\d{1,4}\(\d{1,3}\):\s?\w?\d",
     re.IGNORECASE,
+)
+"""Only references have it. Without a title above, "1. Smith et al. found none." is a statement."""
+
+_NAMES_DOCUMENT = re.compile(
+    rf"{_ADDRESS.pattern}|{_IDENTIFIES.pattern}|\barXiv\b|\bNCT\d|\bet al\b", re.IGNORECASE
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d[a-z]?\b")
 _MARKS_ALONE = re.compile(
@@ -213,9 +219,12 @@ def _is_entry(text: str, titles: Sequence[str]) -> bool:
 
 def _is_reference(line: _Line, titles: Sequence[str]) -> bool:
     """Return whether a labelled line names a document, and has no citation mark of its own."""
-    body, label = _body(line), _LABEL.match(line.text)
+    body = _body(line)
+    label = _LABEL.match(line.text) or _LABEL.match(line.whole)
     is_raised = bool(label and (label["raised"] or label["sup"] or label["lens"]))
-    is_named = bool(_NAMES_DOCUMENT.search(body)) or _has_title(body, titles)
+    is_marked = is_raised or bool(label and label["square"])
+    is_named = bool(_IDENTIFIES.search(body)) or _has_title(body, titles)
+    is_named = is_named or (is_marked and bool(_ADDRESS.search(body)))
     is_named = is_named or (is_raised and bool(_YEAR.search(body)))
     return is_named and not _MARK.search(body)
 

@@ -444,3 +444,14 @@ def test_letters_in_parentheses_are_no_ids_of_sources() -> None:
         "Rest with (a) ice and (b) sleep.",
         ["b"],
     )
+
+
+def test_the_last_items_of_a_list_are_statements_though_they_name_authors_and_pages() -> None:
+    answer = (
+        "Two trials are known:\n1. Smith et al. found a fall of 7 mmHg.\n"
+        "2. Lee et al. found none in 2019, see https://example.org/a."
+    )
+    assert [one.text for one in read(answer)][1:] == [
+        "Smith et al. found a fall of 7 mmHg.",
+        "Lee et al. found none in 2019, see.",
+    ]
