@@ -15,6 +15,7 @@ from ragassay.records import (
     FindingLevel,
     NuggetVerdict,
 )
+from ragassay.text.differences import is_other_value
 
 if TYPE_CHECKING:
     from ragassay.evaluators.outcome import Outcome
@@ -35,12 +36,14 @@ class Weight:
         is_said: Whether it was said; else a verdict only leans to it.
         precision: Measured share of right ones among such findings; None where nobody measured.
         data: What that was measured on.
+        is_bounded: Whether a bound admitted it, which was found for cited documents alone.
     """
 
     level: FindingLevel
     is_said: bool = True
     precision: float | None = None
     data: str = ""
+    is_bounded: bool = False
 
     @property
     def rank(self) -> tuple[bool, bool]:
@@ -50,7 +53,7 @@ class Weight:
     @property
     def beside_others(self) -> Weight:
         """The weight of a document that is not what the sentence cites: it has no bound there."""
-        return replace(self, level="look") if self.precision is not None else self
+        return replace(self, level="look") if self.is_bounded else self
 
     @property
     def word(self) -> str:
@@ -103,7 +106,9 @@ def _said(
     bound = bound_of(encoder.bounds, label, "finding")
     if bound is None or not bound.admits(verdict.confidence):
         return Weight("look")
-    return Weight("head", precision=bound.precision, data=bound.data)
+    if is_other_value(verdict.difference):  # the bound was measured with another rule on numbers
+        return Weight("head", is_bounded=True)
+    return Weight("head", precision=bound.precision, data=bound.data, is_bounded=True)
 
 
 def evidence_findings(outcome: Outcome) -> list[Finding]:

@@ -134,6 +134,16 @@ def absent_numbers(
     return tuple(dict.fromkeys(absent))
 
 
+def is_other_value(words: str) -> bool:
+    """Return whether the words of a difference say that a number has another value.
+
+    Example:
+        >>> is_other_value("the source says 2, the answer 5")
+        True
+    """
+    return bool(_OTHER_VALUE.fullmatch(words))
+
+
 def places_of_difference(words: str, text: str, of: Literal["here", "there"]) -> list[Span]:
     """Return where a text has the words that a difference names.
 

@@ -71,6 +71,13 @@ def test_a_contradiction_leads_from_the_bound_of_findings_up(confidence, level, 
     assert (finding.sentence, finding.evaluator, finding.item) == (1, "evidence", verdict.item)
 
 
+def test_no_precision_is_claimed_for_another_value_of_a_number():
+    verdict = against(0.95, difference="the source says 2 mg, the answer 5 mg")
+    found = weight_of(verdict, tools_with(VERDICT, FINDING))
+    assert found and (found.level, found.precision) == ("head", None)
+    assert found.beside_others.level == "look"
+
+
 def test_a_leaning_is_worth_a_look_and_support_is_nothing():
     tools = tools_with(VERDICT, FINDING)
     open_ = against(0.6, verdict=None, leaning="contradicts", failure=DOUBT)
