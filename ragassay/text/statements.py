@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragassay.text.blocks import Block
 from ragassay.text.citation_marks import Mark
@@ -68,6 +68,9 @@ def build_statements(
     """
     parts = [[Part(plain_text(answer, spans)) for spans in _part_spans(b)] for b in blocks]
     parts = mark_parts(parts, resolver)
+    if all(block.kind == "heading" for block in blocks):
+        # An answer in large letters: what else could it state?
+        blocks = [replace(block, kind="text") for block in blocks]
     statements: list[Statement] = []
     for number, (block, own) in enumerate(zip(blocks, parts, strict=True)):
         if block.kind == "row":

@@ -26,6 +26,7 @@ def texts(answer: str) -> list[str]:
     ("answer", "expected"),
     [
         ("# Effects\n\nIt fell.", ["It fell."]),
+        ("# It fell.", ["It fell."]),
         ("Effects\n=======\n\nIt fell.", ["Effects =======", "It fell."]),
         ("**Effects**\n\nIt fell.", ["It fell."]),
         ("**Side effects:**\nIt fell.", ["**Side"]),
