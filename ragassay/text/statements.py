@@ -12,7 +12,7 @@ from ragassay.text.citation_marks import Mark
 from ragassay.text.citation_resolver import CitationResolver
 from ragassay.text.citation_styles import Target, read_targets
 from ragassay.text.marked_text import CLOSED, WORD, Part, blanked, mark_parts, text_without
-from ragassay.text.markup import DELIMITERS, Span, plain_text, readable
+from ragassay.text.markup import SUP, Span, plain_text, readable
 from ragassay.text.sentences import split_sentences
 
 MOST_LABEL_WORDS, MOST_TITLE_WORDS = 2, 12
@@ -141,7 +141,7 @@ def _statement(part: Part, span: Span, marks: Sequence[Mark]) -> Statement:
     # A mark that opens its line or the answer is part of its sentence, too.
     first = min([span[0], *(mark.start for mark in marks)])
     last = max([span[1], *(mark.end for mark in marks)])
-    while first > 0 and part.plain.text[first - 1] in DELIMITERS:
+    if part.plain.text[first - 1 : first] == SUP:  # an isotope: "18F"
         first -= 1
     start, end = part.plain.source_span(first, last)
     statement = Statement(start, end, text_without(part, first, last))

@@ -181,6 +181,7 @@ PIECES = (
 )
 
 
+@example(["It fell", ".", "<sup>1</sup>", "| a | b |\n|-|-|\n"])
 @example(["<think>", "It fell", ".", "</think>", "It fell"])
 @given(st.lists(st.sampled_from(PIECES), max_size=25))
 def test_statements_are_ordered_and_apart_whatever_the_markup(pieces: list[str]) -> None:
