@@ -34,8 +34,8 @@ _BLOCK_TAG = re.compile(
     re.IGNORECASE,
 )
 _MOST_NESTING = 100
-_MOST_INFO_WORDS = 4
-"""Words behind the opening of a listing: its language, a title."""
+_STATES = re.compile(r"[^\s={}]+(?:\s+[^\s={}]+)+")
+"""Words behind the opening of a listing that are more than its language and settings."""
 
 
 @dataclass(frozen=True)
@@ -197,10 +197,10 @@ def _code_blocks(
         r"[\s>]*[`~]{3,}\s*", text[slice(*lines[last - 1])]
     )
     inside = _whole_lines(text, lines[first + 1 : last - 1 if is_closed else last])
-    words = token.info.strip().lower().split()
-    if len(words) > _MOST_INFO_WORDS:  # a sentence between tildes begins no listing
-        yield from _text_blocks(text, [lines[first], *inside], "text")
-    elif inside and (not is_closed or words[:1] in (["markdown"], ["md"])):
+    info = token.info.strip().lower()
+    if _STATES.fullmatch(info) or (info and not inside):  # a sentence, no language
+        yield from _text_blocks(text, [lines[first]], "text")
+    if inside and (not is_closed or info.split()[:1] in (["markdown"], ["md"])):
         yield from _read_fenced(text, Block("code", tuple(inside)))
     elif inside:
         yield Block("code", tuple(inside))

@@ -46,6 +46,7 @@ def texts(answer: str) -> list[str]:
         ("> It fell.\n> It rose.", ["It fell.", "It rose."]),
         ("```python\nprint(1)\n```\nIt fell.", ["It fell."]),
         ("```\nIt fell.\n```", ["It fell."]),
+        ("~~~ It fell.", ["~~~ It fell."]),
         ("```markdown\n# Effects\n- It fell.\n```", ["It fell."]),
         ("It rose.\n```\nIt fell.", ["It rose.", "It fell."]),
         ("    It fell.", ["It fell."]),
