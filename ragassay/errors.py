@@ -14,6 +14,7 @@ RagassayError
 └── ModelError (RuntimeError)        a model call gave no usable reply
     ├── TransientModelError          rate limit, time-out, 5xx, lost connection: worth a retry
     ├── UnparsableReplyError         the reply does not fit the schema: worth one retry
+    ├── CutReplyError                the reply's tokens ended before its verdict
     ├── RefusedError                 the model refused, or the request was refused
     ├── PromptTooLongError           the prompt does not fit into the model's context
     └── FatalModelError              a wrong key, an unknown model: every further call fails too
@@ -109,6 +110,12 @@ class UnparsableReplyError(ModelError):
     """The reply does not fit the schema."""
 
     reason: FailureReason = "unparsable"
+
+
+class CutReplyError(ModelError):
+    """A reply, or the reasoning before it, took all tokens that it may have."""
+
+    reason: FailureReason = "cut"
 
 
 class RefusedError(ModelError):

@@ -27,6 +27,7 @@ from typing import (
 )
 
 from ragassay.errors import InputError, SettingsError
+from ragassay.model_options import written_options
 from ragassay.prompts import Criteria, Rubric, RubricSet, Strategy, is_rubric_file
 from ragassay.records import PARTS, Document, ExamItem, Nugget, Record
 from ragassay.settings import (
@@ -136,6 +137,10 @@ class Keywords(TypedDict, total=False):
         ),
     ]
     api_base: Annotated[str | None, Option(metavar="URL")]
+    model_options: Annotated[
+        Mapping[str, object] | str | Sequence[str] | None,
+        Option(flags=("--model-option",), metavar="NAME=VALUE"),
+    ]
     escalate: Annotated[str | None, Option(metavar="NAME")]
     when: Annotated[str | None, Option(metavar="CONDITION")]
     only: Annotated[str | Sequence[str] | None, Option(metavar="PART")]
@@ -356,8 +361,12 @@ def settings_of(
     given: dict[str, Any] = {
         n: v for n, v in options.items() if n in known and v not in (None, (), [])
     }
+    if isinstance(call_options := given.get("model_options"), Mapping):
+        given["model_options"] = written_options(call_options)
     fields = {
-        name: _named(several(value)) if get_origin(known[name].kind) is list else value
+        name: _named(value if isinstance(value, Mapping) else several(value))
+        if get_origin(known[name].kind) is list
+        else value
         for name, value in given.items()
         if name != "model"
     }

@@ -28,6 +28,7 @@ from ragassay.model_names import (
     provider_of,
     split_endpoint,
 )
+from ragassay.model_options import noted_options, parse_options
 from ragassay.prompts import RubricSet, Strategy
 from ragassay.records import PARTS, GradeWay
 from ragassay.redaction import keep_address, keep_secret, without_secrets
@@ -82,6 +83,12 @@ class Settings(BaseSettings):
         default=None,
         description="Endpoint of the judge, if not the provider's own; also of the judges "
         "of a panel that share the first hosted judge's provider.",
+    )
+    model_options: tuple[str, ...] = Field(
+        default=(),
+        description="An option of the hosted judges' calls, as LiteLLM names it: temperature=1, "
+        "reasoning_effort=low, max_tokens=2000, extra_body={...}, headers={...}; NAME= leaves one "
+        "out.",
     )
     embedder: str = Field(
         default="all-MiniLM-L6-v2",
@@ -374,6 +381,12 @@ class Settings(BaseSettings):
             raise ValueError(f"a panel is of judges, and {INSTRUMENTS} asks none: name two or more")
         return self
 
+    @field_validator("model_options")
+    @classmethod
+    def _are_options(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        parse_options(given)
+        return given
+
     @field_validator("when")
     @classmethod
     def _is_condition(cls, text: str) -> str:
@@ -582,7 +595,10 @@ RESULT_FIELDS = (
 
 def noted_settings(settings: Settings) -> dict[str, str | int | float | bool | None]:
     """Return the settings that affect a result, as a manifest stores them."""
-    return {name: _plain(getattr(settings, name)) for name in RESULT_FIELDS}
+    noted = {name: _plain(getattr(settings, name)) for name in RESULT_FIELDS}
+    if given := noted_options(settings.model_options):
+        noted["model_options"] = _plain(given)
+    return noted
 
 
 def _plain(value: object) -> str | int | float | bool | None:

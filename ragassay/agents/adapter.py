@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any
 
 import dspy
 import pydantic
-from dspy.adapters.utils import parse_value
 
 from ragassay.agents.replies import read_reply
+from ragassay.agents.reply_values import required_fields, value_of
 from ragassay.errors import UnparsableReplyError
 from ragassay.prompts import load_prompts
 
@@ -56,18 +56,20 @@ class SharedPrefixAdapter(dspy.Adapter):
         """Return the reply's fields, each of its declared type.
 
         Bounds of length and pattern are for models that can enforce them; a reply beyond them is
-        still a reply.
+        still a reply, as is one without its free text where it has a verdict.
 
         Raises:
             UnparsableReplyError: No JSON object, a missing field, or a value of another type.
         """
+        types = {name: field.annotation for name, field in signature.output_fields.items()}
+        required = required_fields(types)
         try:
-            found = read_reply(completion, tuple(signature.output_fields))
+            found = read_reply(_unquoted(completion), tuple(types), required)
         except ValueError as error:
             raise UnparsableReplyError(f"{error} in {completion[:200]!r}") from error
         return {
-            name: _typed(name, found[name].value, field.annotation)
-            for name, field in signature.output_fields.items()
+            name: value_of(name, found[name].value if name in found else None, kind)
+            for name, kind in types.items()
         }
 
 
@@ -89,31 +91,15 @@ class CompactAdapter(SharedPrefixAdapter):
         ]
 
 
-def _typed(name: str, value: Any, annotation: Any) -> Any:
+def _unquoted(completion: str) -> str:
+    """Return what a reply says that was sent as one string of JSON."""
+    text = completion.strip()
+    if text[:2] != '"{':
+        return completion
     try:
-        kind = _unbounded(annotation)
-        if isinstance(value, bool) or (kind is str and not isinstance(value, str)):
-            raise ValueError("another type")
-        parsed = parse_value(value, kind)
-        # DSPy accepts 4.0 for 4; return the label itself.
-        return next(v for v in get_args(kind) if v == parsed) if _is_literal(kind) else parsed
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UnparsableReplyError(
-            f"field {name!r} is {str(value)[:100]!r}, which is not of its type"
-        ) from error
-
-
-def _is_literal(annotation: Any) -> bool:
-    return get_origin(annotation) is Literal
-
-
-def _unbounded(annotation: Any) -> Any:
-    """Return a type without the bounds that `Annotated` puts on it or on its items."""
-    if get_origin(annotation) is Annotated:
-        return _unbounded(get_args(annotation)[0])
-    if get_origin(annotation) is list:
-        return list[_unbounded(get_args(annotation)[0])]
-    return annotation
+        return json.loads(text)
+    except ValueError:
+        return completion
 
 
 def _given(signature: Any, inputs: Mapping[str, Any]) -> list[str]:

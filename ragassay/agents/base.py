@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import dspy
 
 from ragassay.agents.adapter import CASE_FIELD, SharedPrefixAdapter, response_format
-from ragassay.errors import SettingsError
+from ragassay.errors import CutReplyError, SettingsError, UnparsableReplyError
 from ragassay.models.gateway import metered
 from ragassay.prompts import load_prompts
 from ragassay.prompts.compiled import CompiledPrompt
@@ -122,9 +123,40 @@ class Agent(dspy.Module):
             options["max_tokens"] = lm.kwargs["max_tokens"] * asked.n_parts
         messages = self.adapter.format(asked.signature, asked.demos, asked.inputs)
         with metered() as meter:
+            fields, logprobs = await self._answer(lm, asked.signature, messages, options)
+        return asked.read(dspy.Prediction(**fields, logprobs=logprobs), meter.usage)
+
+    async def _answer(
+        self, lm: Any, signature: Any, messages: list[dict[str, Any]], options: dict[str, Any]
+    ) -> tuple[dict[str, Any], Any]:
+        """Return a reply's fields and log-probabilities; one that was cut is asked for again.
+
+        Raises:
+            CutReplyError: It was cut again, with twice the tokens.
+        """
+        reply = (await lm.acall(messages=messages, **options))[0]
+        try:
+            return self.adapter.parse(signature, reply["text"]), reply["logprobs"]
+        except UnparsableReplyError:
+            if not reply.get("is_cut"):
+                raise
+        bound = options.get("max_tokens") or lm.kwargs.get("max_tokens")
+        if bound:
+            # Of a model that is now known to reason, the gateway multiplies it further.
+            options |= {"max_tokens": bound * 2}
             reply = (await lm.acall(messages=messages, **options))[0]
-        fields = self.adapter.parse(asked.signature, reply["text"])
-        return asked.read(dspy.Prediction(**fields, logprobs=reply["logprobs"]), meter.usage)
+            if not reply.get("is_cut"):
+                return self.adapter.parse(signature, reply["text"]), reply["logprobs"]
+            with suppress(UnparsableReplyError):
+                return self.adapter.parse(signature, reply["text"]), reply["logprobs"]
+        raise CutReplyError(_cut_words(lm.model, reply["text"], bound))
+
+
+def _cut_words(model: str, text: str, bound: int | None) -> str:
+    """Return what to do about a reply that was cut."""
+    what = "its reasoning took all its tokens" if not text.strip() else f"it ends {text[-60:]!r}"
+    told = "raise --max-reply-tokens" if bound else "give --model-option max_tokens=N"
+    return f"the reply of {model} was cut: {what}; {told}"
 
 
 @functools.cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ragassay.evaluators.base import CaseFile, Task
 from ragassay.evaluators.toolbox import Toolbox, hash_of
 from ragassay.graphs.evidence_state import QueryTask
+from ragassay.model_options import noted_options
 from ragassay.records import Record
 
 
@@ -50,4 +51,5 @@ def _asking(tools: Toolbox) -> tuple[str, ...]:
         settings.local_dtype,
         str(settings.max_reply_tokens),
         tools.prompts_sha256,
+        *noted_options(settings.model_options),
     )

@@ -14,17 +14,25 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
-from ragassay.models.connections import lost, unreachable
+from ragassay.models.connections import lost, shortened, unreachable
 from ragassay.models.providers import refusal
+from ragassay.models.quotas import is_out_of_quota, quota_words
 from ragassay.models.received import no_completion
-from ragassay.redaction import without_secrets
-from ragassay.text.characters import with_whole_characters
 
 _NO_KEY = re.compile(
     r"missing credentials|missing [\w ]{0,60}api key|api_key client option must be set",
     re.IGNORECASE,
 )
 """Providers' messages for a missing key; LiteLLM passes them on as server errors."""
+
+
+def is_about_the_question(error: Exception) -> bool:
+    """Return whether an error concerns what was asked, and no parameter of the call."""
+    from litellm import exceptions as kinds
+
+    return isinstance(
+        error, kinds.ContextWindowExceededError | kinds.ContentPolicyViolationError
+    ) or is_out_of_quota(int(getattr(error, "status_code", 0) or 0), str(error))
 
 
 def lacks_key(error: Exception) -> bool:
@@ -51,7 +59,9 @@ def typed_error(error: Exception, model: str, base: str, arrived: bytes | None) 
     if isinstance(error, kinds.ContextWindowExceededError):
         return PromptTooLongError(message)
     if isinstance(error, kinds.ContentPolicyViolationError):
-        return RefusedError(message)
+        return RefusedError(f"the provider's content filter: {message}")
+    if is_out_of_quota(int(status or 0), str(error)):
+        return FatalModelError(quota_words(model, message))
     if isinstance(error, kinds.RateLimitError):
         return TransientModelError(message, "rate_limit")
     if isinstance(error, kinds.Timeout | TimeoutError):
@@ -88,10 +98,3 @@ def retry_after_s(error: Exception) -> float | None:
     except ValueError:
         return None
     return (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-
-
-def shortened(error: BaseException) -> str:
-    """Return an error's words in one line."""
-    # Before it is cut: half a key is still half a key.
-    text = without_secrets(with_whole_characters(" ".join(str(error).split())))
-    return text if len(text) <= 300 else text[:297] + "..."

@@ -7,6 +7,9 @@ import ssl
 from collections.abc import Iterator
 from typing import Any
 
+from ragassay.redaction import without_secrets
+from ragassay.text.characters import with_whole_characters
+
 
 def unreachable(error: BaseException, base: str = "") -> str:
     """Return what to do about an endpoint that is not there; empty for any other error."""
@@ -56,3 +59,10 @@ def _wrong_addresses() -> tuple[type[Exception], ...]:
     import httpx
 
     return httpx.UnsupportedProtocol, httpx.InvalidURL
+
+
+def shortened(said: BaseException | str) -> str:
+    """Return an error's words in one line of at most 300 characters, without secrets."""
+    # Before it is cut: half a key is still half a key.
+    text = without_secrets(with_whole_characters(" ".join(str(said).split())))
+    return text if len(text) <= 300 else text[:297] + "..."

@@ -20,20 +20,33 @@ import dspy
 from ragassay.errors import (
     FatalModelError,
     ModelError,
-    RefusedError,
     SettingsError,
-    UnparsableReplyError,
 )
 from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
-from ragassay.models.call_errors import lacks_key, retry_after_s, shortened, typed_error
+from ragassay.model_options import parse_options
+from ragassay.models.call_errors import (
+    is_about_the_question,
+    lacks_key,
+    retry_after_s,
+    typed_error,
+)
+from ragassay.models.call_parameters import (
+    REASONING,
+    apply_learnt,
+    default_parameters,
+    learn,
+    learnt_of,
+    options_of,
+    refused_parameter,
+)
+from ragassay.models.call_reply import reply_of
+from ragassay.models.connections import shortened
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
 from ragassay.models.providers import PROVIDERS, no_key
 from ragassay.models.received import Arrival, arriving, bounded_client
 from ragassay.records import Usage
-from ragassay.redaction import without_known
-from ragassay.text.characters import with_whole_characters
 from ragassay.tracing import call_span
 
 if TYPE_CHECKING:
@@ -112,15 +125,22 @@ class JudgeLM(dspy.LM):
         supported = frozenset(litellm.get_supported_openai_params(settings.model) or ())
         self.takes_schema = "response_format" in supported
         self.calls_tools = "tools" in supported and not is_ours(settings.model)
-        options: dict[str, Any] = {"temperature": 0, "max_tokens": settings.max_reply_tokens}
+        options: dict[str, Any] = default_parameters(settings)
         if litellm.supports_reasoning(settings.model):
-            options = {"temperature": None, "max_tokens": None}
-        elif {"logprobs", "top_logprobs"} <= supported:
-            options |= {"logprobs": True, "top_logprobs": 5}
+            options = dict.fromkeys(("temperature", "max_tokens"))
+        elif not {"logprobs", "top_logprobs"} <= supported:
+            options = {n: v for n, v in options.items() if n not in ("logprobs", "top_logprobs")}
         if provider_of(settings.model).startswith("azure"):
             options["max_retries"] = 0  # OpenAI's client, which retries by itself, is used there.
         if settings.api_base:
             options["api_base"] = settings.api_base
+        self._given: dict[str, Any] = {}
+        if not is_local(settings.model):
+            self._given = parse_options(settings.model_options)
+        if "max_tokens" in self._given:  # Asked for longer replies, some calls carry a multiple.
+            options["max_tokens"] = self._given.pop("max_tokens")
+        if "max_completion_tokens" in self._given:
+            options["max_tokens"] = None
         super().__init__(
             settings.model,
             engine="litellm",
@@ -129,6 +149,7 @@ class JudgeLM(dspy.LM):
             timeout=settings.timeout_s,
             **options,
         )
+        self._api_base = settings.api_base
         self._n_slots = settings.n_slots
         self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
         self._endpoint = settings.api_base or provider_of(settings.model)
@@ -156,32 +177,66 @@ class JudgeLM(dspy.LM):
         Raises:
             ModelError: One of its children; see `ragassay.errors`.
         """
-        options = {k: v for k, v in (self.kwargs | kwargs).items() if v is not None}
-        if "response_format" in options and not is_ours(self.model):
-            options["response_format"] = _portable(options["response_format"])
+        wanted = self.kwargs | kwargs | self._given
+        if wanted.get("response_format") and not is_ours(self.model):
+            wanted["response_format"] = _portable(wanted["response_format"])
         async with self._slot, self._admitted() as paid:
             if self._lacks_key:  # LiteLLM's own client would ask without one.
                 self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
-            if self.fatal is not None:
-                raise self.fatal
-            with arriving() as arrival:
-                try:
-                    response = await self._complete(
-                        messages or [{"role": "user", "content": prompt}], options
-                    )
-                except Exception as error:  # each provider has its own errors; all are typed here
-                    await self._hold(error)
-                    # What a hosted one says may quote the key: it is not chained to a traceback.
-                    shown = error if is_local(self.model) else None
-                    raise self._typed(error, arrival) from shown
+            response = await self._ask(messages or [{"role": "user", "content": prompt}], wanted)
             paid.usage = _usage(response, is_local(self.model))
         meter = _METER.get()
         if meter is not None:
             meter.usage = meter.usage + paid.usage
-        return [self._reply(response)]
+        reply = reply_of(response, self.model)
+        if reply["reasons"] and not self.reasons:
+            learn(self.model, self._api_base, REASONING)
+        return [reply]
 
-    async def _complete(self, messages: Any, options: dict[str, Any]) -> ModelResponse:
+    @property
+    def reasons(self) -> bool:
+        """Whether the model is known to reason before it replies."""
+        known = learnt_of(self.model, self._api_base)
+        return REASONING in known or self.kwargs.get("max_tokens") is None
+
+    async def _ask(self, messages: Any, wanted: Mapping[str, Any]) -> ModelResponse:
+        """Make a call, again without each parameter that the endpoint refuses by its name."""
+        while True:
+            if self.fatal is not None:
+                raise self.fatal
+            options = apply_learnt(wanted, learnt_of(self.model, self._api_base))
+            with arriving() as arrival:
+                try:
+                    return await self._complete(messages, options)
+                except Exception as error:  # each provider has its own errors; all are typed here
+                    self._learn_from(error, options)
+                    known = learnt_of(self.model, self._api_base)
+                    if self.fatal is None and apply_learnt(wanted, known) != options:
+                        continue
+                    await self._hold(error)
+                    # What a hosted one says may quote the key: it is not chained to a traceback.
+                    shown = error if is_local(self.model) else None
+                    raise self.fatal or self._typed(error, arrival) from shown
+
+    def _learn_from(self, error: Exception, options: Mapping[str, Any]) -> None:
+        """Remember the parameter that an endpoint's error refuses by its name, if any."""
+        if is_local(self.model) or is_about_the_question(error):
+            return
+        status, message = int(getattr(error, "status_code", 0) or 0), str(error)
+        refused = refused_parameter(status, message, options)
+        if not refused:
+            return
+        given = sorted(set(self._given) & set(options_of(refused)))
+        if given:
+            self.fatal = FatalModelError(
+                f"{self.model} refuses {given[0]}, which --model-option gives: {shortened(error)}"
+            )
+            return
+        learn(self.model, self._api_base, refused)
+
+    async def _complete(self, messages: Any, options: Mapping[str, Any]) -> ModelResponse:
         provider, is_here = provider_of(self.model), is_local(self.model)
+        options = dict(options)
         if provider in BOUNDED:
             options["client"] = bounded_client(provider)
         with call_span(self.model, messages, options) as note:
@@ -221,20 +276,6 @@ class JudgeLM(dspy.LM):
         if wait_s is not None and wait_s <= MOST_COOLDOWN_S:
             await limiter_or(self._own_limiter).hold(self._endpoint, wait_s)
 
-    def _reply(self, response: ModelResponse) -> dict[str, Any]:
-        if not response.choices:
-            raise UnparsableReplyError("the reply has no choices")
-        choice: Any = response.choices[0]
-        message = choice.message
-        refusal = with_whole_characters(refusal_in(message))
-        if refusal or choice.finish_reason == "content_filter":
-            raise RefusedError(f"{self.model} refused: {refusal or 'content filter'}")
-        return {
-            "text": without_known(with_whole_characters(message.content or "")),
-            "logprobs": getattr(choice, "logprobs", None),
-            "tool_calls": message.tool_calls or (),
-        }
-
     def _typed(self, error: Exception, arrival: Arrival) -> ModelError:
         """Return ragassay's error for an error of LiteLLM or of the local engine."""
         cause = error.__cause__ or error.__context__
@@ -259,12 +300,6 @@ class JudgeLM(dspy.LM):
             # With several judges, the user must know which one.
             typed = self.fatal = FatalModelError(f"{self.model}: {typed}")
         return typed
-
-
-def refusal_in(message: Any) -> str | None:
-    """Return the words in which a model refused: LiteLLM 1.110 moved them to the message itself."""
-    fields = getattr(message, "provider_specific_fields", None) or {}
-    return getattr(message, "refusal", None) or fields.get("refusal")
 
 
 def _has_key(model: str) -> bool:

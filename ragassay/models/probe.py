@@ -1,4 +1,4 @@
-"""Ask a hosted model for one token before a run: is it there, and may we ask it?
+"""Ask a hosted model for one token before a run: is it there, and what does it refuse?
 
 Where a provider's address is known, these are the only calls that LiteLLM does not make: importing
 it takes longer than all the rest of saying that a key is wrong. What may pass by itself (a rate
@@ -11,16 +11,26 @@ import asyncio
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import FatalModelError, ModelError
 from ragassay.model_names import is_local, provider_of
-from ragassay.models.connections import unreachable
+from ragassay.model_options import parse_options
+from ragassay.models.call_parameters import (
+    apply_learnt,
+    default_parameters,
+    learn,
+    learnt_of,
+    options_of,
+    refused_parameter,
+)
+from ragassay.models.connections import shortened, unreachable
 from ragassay.models.providers import PROVIDERS, Provider, no_key, refusal
-from ragassay.models.received import refuse_elsewhere
+from ragassay.models.quotas import is_out_of_quota, quota_words
+from ragassay.models.received import MOST_ERROR_BYTES, refuse_elsewhere
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
@@ -31,7 +41,20 @@ QUICK_S = 0.2
 TIMEOUT_S = 5.0
 """Longest wait for a probe: whoever is slower is asked by the run."""
 
-PROBE = [{"role": "user", "content": "Say OK."}]
+PROBE = [{"role": "user", "content": 'Reply with JSON: {"reply": "OK"}'}]
+PROBE_FORMAT = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "Probe",
+        "schema": {
+            "type": "object",
+            "properties": {"reply": {"type": "string", "enum": ["OK"]}},
+            "required": ["reply"],
+            "additionalProperties": False,
+        },
+        "strict": True,
+    },
+}
 
 
 def check_judges(judges: Sequence[Settings]) -> None:
@@ -78,15 +101,32 @@ def _check(judge: Settings) -> None:
     base = next(filter(None, (judge.api_base, *elsewhere, known.base)), "").rstrip("/")
     if not base:
         raise FatalModelError(f"{judge.model}: it has no endpoint: name it with --api-base URL")
-    _check_by_http(judge.model, base, known)
+    given = parse_options(judge.model_options)
+    wanted = default_parameters(judge) | {"response_format": PROBE_FORMAT} | given
+    wanted["max_tokens"] = 1
+    while True:  # Each refusal teaches one parameter to leave out.
+        options = apply_learnt(wanted, learnt_of(judge.model, judge.api_base))
+        status, words = _answer_by_http(judge.model, base, known, options)
+        refused = refused_parameter(status, words, options)
+        if not refused or set(options_of(refused)) & set(given):
+            break
+        learn(judge.model, judge.api_base, refused)
+    if is_out_of_quota(status, words):
+        raise FatalModelError(quota_words(judge.model, shortened(words)))
+    if status in (401, 403, 404) and not refused:
+        raise FatalModelError(f"{judge.model}: {refusal(status, words, judge.model, base)}")
 
 
-def _check_by_http(model: str, base: str, known: Provider) -> None:
+def _answer_by_http(
+    model: str, base: str, known: Provider, options: Mapping[str, Any]
+) -> tuple[int, str]:
+    """Return the status of a probe, and an error's words; 0 where nobody answered in time."""
     import httpx
 
     key = next((os.environ[name] for name in known.keys if os.environ.get(name)), "")
-    body = {"model": model.partition("/")[2], "messages": PROBE, "max_tokens": 1}
-    headers = {"Accept-Encoding": "identity"}
+    body = {"model": model.partition("/")[2], "messages": PROBE, **options}
+    body |= body.pop("extra_body", None) or {}
+    headers = {"Accept-Encoding": "identity", **body.pop("extra_headers", {})}
     if key:
         headers["Authorization"] = f"Bearer {key}"
     try:
@@ -96,16 +136,14 @@ def _check_by_http(model: str, base: str, known: Provider) -> None:
             refuse_elsewhere(found)
             status = found.status_code
             # An error's words stand at its start; of anything else, nothing is read.
-            said = next(found.iter_raw(), b"") if status in (401, 403, 404) else b""
+            said = next(found.iter_raw(), b"") if status >= 400 else b""
     except FatalModelError as error:
         raise FatalModelError(f"{model}: {error}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         if why := unreachable(error, base):
             raise FatalModelError(f"{model}: {why}") from error
-        return
-    if status in (401, 403, 404):
-        words = said.decode("utf-8", "replace")
-        raise FatalModelError(f"{model}: {refusal(status, words, model, base)}")
+        return 0, ""
+    return status, said[:MOST_ERROR_BYTES].decode("utf-8", "replace")
 
 
 def _check_by_litellm(judge: Settings) -> None:

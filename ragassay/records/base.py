@@ -31,6 +31,7 @@ FailureReason = Literal[
     "server_error",
     "connection",
     "unparsable",
+    "cut",
     "refused",
     "too_long",
     "no_evidence",
@@ -48,7 +49,8 @@ NO_FAULT: tuple[FailureReason, ...] = (*NOTHING_TO_JUDGE, "undecided")
 """Reasons that are no fault of a run."""
 
 CALL_FAULTS: tuple[FailureReason, ...] = (
-    *("rate_limit", "timeout", "server_error", "connection", "unparsable", "refused", "too_long"),
+    *("rate_limit", "timeout", "server_error", "connection"),
+    *("unparsable", "cut", "refused", "too_long"),
 )
 """Reasons that a model's call gives."""
 

@@ -37,6 +37,7 @@ FAILURE_REASONS: dict[FailureReason, str] = {
     "server_error": "server error",
     "connection": "no connection",
     "unparsable": "unparsable reply",
+    "cut": "reply cut",
     "refused": "refused",
     "too_long": "prompt too long",
     "no_evidence": "no evidence found",

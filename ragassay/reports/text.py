@@ -243,6 +243,7 @@ def _share_clause(scores: Mapping[str, Score], key: str, words: str) -> str:
 _MENDS = {
     "connection": "start the endpoint or check --api-base, and ",
     "rate_limit": "lower --concurrency, and ",
+    "cut": "raise --max-reply-tokens, and ",
     "too_long": "name a model with a longer context, or ",
 }
 """What to do about a failure before its verdicts are asked for again."""

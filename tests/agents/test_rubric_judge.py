@@ -144,9 +144,9 @@ async def test_facts_cannot_close_their_own_fence() -> None:
     assert inside.endswith(f"</data {mark}>")
 
 
-async def test_reply_on_facts_without_sentence_numbers_is_unparsable() -> None:
-    with pytest.raises(UnparsableReplyError, match="sentences"):
-        await rated(RubricJudge(), COHESION, FakeLM(reply()), facts="sentence 1: .1")
+async def test_rating_on_facts_without_sentence_numbers_names_none() -> None:
+    judgment = await rated(RubricJudge(), COHESION, FakeLM(reply()), facts="sentence 1: .1")
+    assert judgment.sentences == ()
 
 
 async def test_other_judges_are_fenced_and_come_after_the_facts() -> None:

@@ -18,7 +18,7 @@ import pytest
 
 import ragassay.testing
 from ragassay.errors import InputError
-from ragassay.models.gateway import refusal_in
+from ragassay.models.call_reply import refusal_in
 from ragassay.testing import Fault, FaultKind, ScriptedModel
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")

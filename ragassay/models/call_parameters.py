@@ -1,0 +1,202 @@
+"""The parameters of a hosted model's calls: which are sent, and which its endpoint refuses.
+
+Servers differ in what they take, and a name behind an endpoint of one's own tells nothing. So a
+parameter is left out once the endpoint has refused it by name, for the rest of the run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragassay.settings import Settings
+
+N_TOP_LOGPROBS = 5
+
+REASONING = "reasoning"
+"""Learnt of a model that writes its reasoning out of the tokens of its reply."""
+
+REASONING_FACTOR = 16
+"""A reasoning model's replies are given so many times the tokens of another's."""
+
+
+@dataclass(frozen=True)
+class Refusable:
+    """A parameter that some endpoints refuse.
+
+    Attributes:
+        name: What is learnt by a refusal.
+        words: A pattern of its names in refusals.
+        sent_as: The call's options that it consists of.
+        without: What is done instead, for a person.
+        example: A refusal.
+    """
+
+    name: str
+    words: str
+    sent_as: tuple[str, ...]
+    without: str
+    example: str
+
+
+REFUSABLE = (
+    Refusable(
+        "logprobs",
+        r"log[_ -]?prob\w*|log probabilit\w+|response_?logprobs",
+        ("logprobs", "top_logprobs"),
+        "no log-probabilities: a rating is the written number",
+        "You are not allowed to request logprobs from this model",
+    ),
+    Refusable(
+        "json_schema",
+        r"json[_ ]?schema|response[_ ]?format|response[_ ]?(?:json[_ ]?)?schema"
+        r"|structured[_ ]outputs?|guided[_ ](?:json|decoding)|output[_ ](?:format|config)|grammar",
+        ("response_format",),
+        "no JSON schema: the prompt alone asks for the form of a reply",
+        "Invalid parameter: 'response_format' of type 'json_schema' is not supported",
+    ),
+    Refusable(
+        "json_object",
+        r"json[_ ]?object|json[_ ]mode|response[_ ]?format|response[_ ]?mime[_ ]?type",
+        ("response_format",),
+        "no JSON mode",
+        "'response_format.type' must be 'json_schema' or 'text'",
+    ),
+    Refusable(
+        "max_tokens",
+        r"max_tokens",
+        ("max_tokens",),
+        "max_completion_tokens in place of max_tokens",
+        "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'.",
+    ),
+    Refusable(
+        "max_completion_tokens",
+        r"max_completion_tokens|max_output_tokens|maxoutputtokens",
+        ("max_completion_tokens",),
+        "no bound on a reply's tokens",
+        "Unrecognized request argument supplied: max_completion_tokens",
+    ),
+    Refusable(
+        "temperature",
+        r"temperature",
+        ("temperature",),
+        "no temperature: the endpoint's own",
+        "'temperature' does not support 0 with this model. Only the default (1) is supported.",
+    ),
+    Refusable("seed", r"\bseed\b", ("seed",), "no seed", "body.seed: Extra inputs not permitted"),
+)
+"""In the order in which a refusal that names several is read."""
+
+_REFUSES = (
+    r"unsupported|(?:not|n't) (?:be )?(?:\w+ )?"
+    r"(?:support|allow|permit|enabled|available|accept|compatible)\w*"
+    r"|invalid|unknown|unrecogni[sz]ed|unexpected|extra|forbidden|deprecated|only the default"
+    r"|may only|only supports?|cannot|can't|disabled|must be|may not|no longer|requires?"
+    r"|denied|rejected"
+)
+_SPENT = re.compile(r"could not finish|(?:limit|max_tokens) was reached", re.IGNORECASE)
+"""Some models answer a question for one token so: the parameter itself was taken."""
+
+_CLIENT_ERRORS = {*range(400, 500)} - {401, 402, 408, 429}
+
+
+def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str:
+    """Return what an endpoint's refusal names of what a call sent; empty for any other error.
+
+    Args:
+        status: HTTP status, 0 where there is none.
+        message: The error's words.
+        sent: The call's options.
+
+    Example:
+        >>> refused_parameter(403, "You may not request logprobs", {"logprobs": True})
+        'logprobs'
+        >>> refused_parameter(400, "The prompt is too long", {"logprobs": True})
+        ''
+    """
+    if not (status in _CLIENT_ERRORS or status in (500, 501)) or _SPENT.search(message):
+        return ""
+    format_sent = (sent.get("response_format") or {}).get("type", "")
+    places: list[tuple[int, str]] = []
+    for one in REFUSABLE:
+        if not any(sent.get(name) is not None for name in one.sent_as):
+            continue
+        if one.sent_as == ("response_format",) and one.name != format_sent:
+            continue
+        near = re.search(
+            rf"(?P<name>{one.words})\b[^\n]{{0,160}}?(?:{_REFUSES})"
+            rf"|(?:{_REFUSES})[^\n]{{0,160}}?\b(?P<after>{one.words})\b",
+            message,
+            re.IGNORECASE,
+        )
+        if near:
+            places.append((near.start("name" if near["name"] else "after"), one.name))
+    # A server that names what to use instead names what it refuses first.
+    return min(places)[1] if places else ""
+
+
+def options_of(name: str) -> tuple[str, ...]:
+    """Return the options of a call that a name of `REFUSABLE` stands for."""
+    return next((one.sent_as for one in REFUSABLE if one.name == name), ())
+
+
+def apply_learnt(options: Mapping[str, Any], learnt: Collection[str]) -> dict[str, Any]:
+    """Return a call's options without what its endpoint refuses; those that are None are left out.
+
+    Args:
+        options: By their names in LiteLLM.
+        learnt: Names of `REFUSABLE`, and `REASONING`.
+    """
+    kept = {name: value for name, value in options.items() if value is not None}
+    if REASONING in learnt and kept.get("max_tokens"):
+        kept["max_tokens"] *= REASONING_FACTOR
+    if "response_format" in kept and "json_schema" in learnt:
+        kept["response_format"] = {"type": "json_object"}
+    if "json_object" in learnt and kept.get("response_format", {}).get("type") == "json_object":
+        del kept["response_format"]
+    if "max_tokens" in learnt and "max_tokens" in kept:
+        kept.setdefault("max_completion_tokens", kept.pop("max_tokens"))
+        kept.pop("max_tokens", None)
+    for one in REFUSABLE:
+        if one.name in learnt and one.name not in ("json_schema", "json_object", "max_tokens"):
+            for name in one.sent_as:
+                kept.pop(name, None)
+    return kept
+
+
+def default_parameters(settings: Settings) -> dict[str, Any]:
+    """Return what every call carries, unless its model is known to take it not."""
+    return {
+        "temperature": 0,
+        "max_tokens": settings.max_reply_tokens,
+        "logprobs": True,
+        "top_logprobs": N_TOP_LOGPROBS,
+    }
+
+
+_LEARNT: dict[tuple[str, str], list[str]] = {}
+"""What is known of each endpoint in this process, by model and address."""
+
+
+def learnt_of(model: str, api_base: str | None) -> tuple[str, ...]:
+    """Return what is known of an endpoint, in the order in which it was learnt."""
+    return tuple(_LEARNT.get((model, api_base or ""), ()))
+
+
+def learn(model: str, api_base: str | None, *names: str) -> None:
+    """Remember names of `REFUSABLE`, or `REASONING`, of an endpoint, for this process."""
+    known = _LEARNT.setdefault((model, api_base or ""), [])
+    known += [name for name in names if name not in known]
+
+
+def learnt_note(model: str, learnt: Collection[str]) -> str:
+    """Return what was learnt of a model for a person; empty where nothing was."""
+    refused = [one.without for one in REFUSABLE if one.name in learnt]
+    if REASONING in learnt:
+        refused.append(
+            f"it reasons first, so its replies may take {REASONING_FACTOR} times as long"
+        )
+    return f"{model}: {'; '.join(refused)}" if refused else ""

@@ -1,0 +1,135 @@
+"""Ratings in replies as judges write them: drafts, reasoning, JSON by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from ragassay.agents.adapter import SharedPrefixAdapter
+from ragassay.agents.reply_values import required_fields, value_of
+from ragassay.agents.rubric_judge import rating_signature
+from ragassay.errors import UnparsableReplyError
+
+VERDICT = '{"rating": 4, "rationale": "It names the trial."}'
+
+REPLIES: tuple[tuple[str, int | None], ...] = (
+    # (a reply, its rating)
+    (f"~~~\n{VERDICT}\n~~~", 4),
+    (f'<reasoning>Perhaps {{"rating": 2}}.</reasoning>{VERDICT}', 4),
+    (f'[THINK]{{"rating": 2, "rationale": "b"}}[/THINK]{VERDICT}', 4),
+    (
+        '<|channel|>analysis<|message|>{"rating": 1, "rationale": "z"}<|end|>'
+        f"<|start|>assistant<|channel|>final<|message|>{VERDICT}",
+        4,
+    ),
+    (f"<think></think>{VERDICT}", 4),
+    ('<think>So {"rating": 1, "rationale": "a"}', None),
+    (f'{{"result": {{"verdict": {VERDICT}}}}}', 4),
+    ('{"thought": {"rating": 1, "rationale": "x"}}', None),
+    (f'{{"thought": {{"rating": 1, "rationale": "x"}}, "final": {VERDICT}}}', 4),
+    (f'{{"name": "RateAnswer", "arguments": {VERDICT}}}', 4),
+    (json.dumps(VERDICT), 4),
+    ("{rating: 4, rationale: 'fine'}", 4),
+    ('{"rating": 4 "rationale": "x"}', 4),
+    ('{"rating": 4; "rationale": "x"}', 4),
+    ('{"rating": 4, "rationale": "He said "no" there."}', 4),
+    ("```json\n{\n'rating': 4,\n'rationale': 'it\\'s fine'\n}\n```", 4),
+    ("<answer>{'rating': 4, 'rationale': 'x'}</answer>", 4),
+    ('{ // my verdict\n "rating": 4, "rationale": "x"}', 4),
+    ('{"rating": 4, "rationale": "a",\n# a comment\n}', 4),
+    ('{\n  "rating": 4,\n  "rationale": "He wrote:\n\n- a\n- b"\n}', 4),
+    ('"rating": 4, "rationale": "x"}', 4),
+    (f"{VERDICT} </s>", 4),
+    (f"{VERDICT}<|eot_id|>", 4),
+    (f'Draft: {{"rating": 1, but no. Final: {VERDICT}', 4),
+    ('First {"rating": 1, "rationale": "x"}. Last: {"rating": 4, "rationale": "TNF-\\alpha"}', 4),
+    ('{"rating": 4}', 4),
+    ('{"rating": 4, "rationale": "x"', 4),
+    ('{"rating": 4, "rationale": ["a", "b"]}', 4),
+    ('{"rating": "**4**", "rationale": "x"}', 4),
+    ('{"rating": "4 out of 5", "rationale": "x"}', 4),
+    ('{"rating": "4/10", "rationale": "x"}', None),
+    ('{"rating": "3-4", "rationale": "x"}', None),
+    ('{"rating": "3 or 4", "rationale": "x"}', None),
+    ('{"rating": "Rating: 4", "rationale": "x"}', 4),
+    ('{"rating": "5 - excellent", "rationale": "x"}', 5),
+    ('{"rating": "Good (4)", "rationale": "x"}', 4),
+    ('{"rating": "four", "rationale": "x"}', 4),
+    ('{"rating": [4], "rationale": "x"}', 4),
+    ('{"rating": "4.", "rationale": "x"}', 4),
+    ('{"rating": "4.5", "rationale": "x"}', None),
+    ('{"rating": true, "rationale": "x"}', None),
+    ('{"rating": "-4", "rationale": "x"}', None),
+    ('{"rating": NaN, "rationale": "x"}', None),
+    ('{"rating": 6, "rationale": "x",}', None),
+    ('{"rating": {"value": 4}, "rationale": "x"}', None),
+    ('{"score": 4, "rationale": "x"}', None),
+    ('{"rationale": "y', None),
+    ("I would say 4/5.", None),
+)
+
+
+def rating_of(reply: str) -> int | None:
+    try:
+        return SharedPrefixAdapter().parse(rating_signature((1, 5)), reply)["rating"]
+    except UnparsableReplyError:
+        return None
+
+
+def test_replies_as_judges_write_them() -> None:
+    assert {reply: rating_of(reply) for reply, _ in REPLIES} == dict(REPLIES)
+
+
+def test_shared_cases(shared: Path) -> None:
+    lines = (shared / "cases" / "replies.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [json.loads(line) for line in lines]
+    found = {case["manner"]: rating_of(case["reply"]) for case in cases}
+    assert found == {case["manner"]: case["rating"] for case in cases}
+
+
+Label = Literal["supports", "neutral", "not_relevant", "contradicts"]
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ("Neutral", "neutral"),
+        ("NOT RELEVANT", "not_relevant"),
+        ("Not-relevant.", "not_relevant"),
+        ("**supports**", "supports"),
+        (["contradicts"], "contradicts"),
+    ],
+)
+def test_labels_are_compared_without_case_and_punctuation(said: Any, label: str) -> None:
+    assert value_of("label", said, Label) == label
+
+
+@pytest.mark.parametrize("said", ["not neutral", "supports or neutral", "", None, 1, True, {}])
+def test_another_label_is_none(said: Any) -> None:
+    with pytest.raises(UnparsableReplyError):
+        value_of("label", said, Label)
+
+
+def test_a_list_that_breaks_off_is_not_taken_for_a_whole_one() -> None:
+    import dspy
+
+    signature = dspy.make_signature(
+        {"context": (str, dspy.InputField()), "facts": (list[str], dspy.OutputField())}, "List."
+    )
+    with pytest.raises(UnparsableReplyError, match="breaks off"):
+        SharedPrefixAdapter().parse(signature, '{"facts": ["It fell.", "It ro')
+
+
+def test_a_reply_rests_on_what_comes_before_its_label() -> None:
+    types = {"reasoning": str, "rating": Literal[1, 2], "sentences": list[int], "rationale": str}
+    assert required_fields(types) == ["reasoning", "rating"]
+    assert required_fields({"facts": list[str], "note": str}) == ["facts", "note"]
+
+
+def test_latex_that_json_would_read_as_control_characters_stays() -> None:
+    reply = '{"rating": 4, "rationale": "TNF-\\beta rose by \\frac{1}{2}."}'
+    found = SharedPrefixAdapter().parse(rating_signature((1, 5)), reply)
+    assert found["rationale"] == r"TNF-\beta rose by \frac{1}{2}."
