@@ -3,6 +3,7 @@
 from ragassay.testing.completions import ToolCall
 from ragassay.testing.entrez import EntrezRequest, EntrezTrouble, ScriptedEntrez
 from ragassay.testing.faults import Fault, FaultKind
+from ragassay.testing.manners import Manner, load_manner
 from ragassay.testing.requests import last_user_text, message_text, request_key
 from ragassay.testing.script import RecordedRequest, Reply, default_reply
 from ragassay.testing.scripted_model import ScriptedModel
@@ -12,6 +13,7 @@ __all__ = [
     "EntrezTrouble",
     "Fault",
     "FaultKind",
+    "Manner",
     "RecordedRequest",
     "Reply",
     "ScriptedEntrez",
@@ -19,6 +21,7 @@ __all__ = [
     "ToolCall",
     "default_reply",
     "last_user_text",
+    "load_manner",
     "message_text",
     "request_key",
 ]

@@ -17,14 +17,29 @@ FaultKind = Literal[
     "unauthorized",
     "unknown_model",
     "bad_request_too_long",
+    "quota",
+    "daily_quota",
+    "spend_limit",
+    "few_credits",
+    "no_payment",
+    "no_access",
+    "capacity",
+    "request_too_large",
+    "prompt_blocked",
     "cut_off",
     "junk",
     "truncated",
+    "cut",
     "refusal",
     "content_filter",
     "slow",
     "hang",
 ]
+
+IN_REPLIES: frozenset[FaultKind] = frozenset(
+    {"cut_off", "junk", "truncated", "cut", "refusal", "slow", "hang"}
+)
+"""Faults of a reply, which every provider has; the others are errors in its own words."""
 
 _HASH_RANGE = 2**64
 
@@ -39,20 +54,32 @@ class Fault:
     ========================  ==================================================================
     kind                      what the client sees
     ========================  ==================================================================
-    `rate_limit`              429 with a `Retry-After` of `retry_after_s`
+    `rate_limit`              429; `retry_after_s` where the provider names it
     `server_error`            500
-    `unavailable`             503
-    `unauthorized`            401, code `invalid_api_key`
-    `unknown_model`           404, code `model_not_found`
-    `bad_request_too_long`    400, code `context_length_exceeded`
+    `unavailable`             503; Anthropic: 529
+    `unauthorized`            401; Gemini: 400, Bedrock: 403
+    `unknown_model`           404; Gemini, Mistral, OpenRouter, DeepSeek: 400
+    `bad_request_too_long`    400; Together: 422
+    `quota`                   the credit or quota is gone: 429, 402, 400, in each one's own words
+    `prompt_blocked`          the provider's filter refuses the prompt: 400; Gemini: 200
+    `daily_quota`             Gemini's quota of a day
+    `spend_limit`             the limit that an Anthropic account has set itself
+    `few_credits`             OpenRouter: too little credit for so many tokens
+    `no_payment`              Bedrock: no valid way of paying
+    `no_access`               Bedrock: no access to the model
+    `capacity`                Mistral: no capacity in this tier
+    `request_too_large`       Groq: more tokens than a minute allows
     `cut_off`                 200, the full `Content-Length`, half of the body, a closed connection
     `junk`                    200, and `content` in place of the reply
-    `truncated`               200, the first half of the reply, finish reason `length`
-    `refusal`                 200, no content, `message.refusal` set, finish reason `stop`
-    `content_filter`          200, no content, finish reason `content_filter`
+    `truncated`               200, the first half of the reply, stopped for its length
+    `cut`                     200, thinking that used up the tokens, and no reply
+    `refusal`                 200, and the model's refusal, in the place that it has there
+    `content_filter`          200, no content, stopped by a filter
     `slow`                    the proper reply, `delay_s` later
     `hang`                    nothing until the server closes
     ========================  ==================================================================
+
+    Which of them a provider has stands in its manner: `load_manner(name).errors`.
 
     Args:
         kind: See above.

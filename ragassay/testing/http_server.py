@@ -19,6 +19,7 @@ from ragassay.testing.script import (
     Script,
     bad_request,
     refuse_unusable,
+    require_object,
 )
 
 _MAX_BODY_BYTES = 64 * 2**20
@@ -27,7 +28,7 @@ _SHUTDOWN_S = 0.05
 
 
 class ChatServer:
-    """Serves a script over the chat-completions protocol.
+    """Serves a script over the protocol of its manner.
 
     Args:
         script: Decides the answers.
@@ -63,31 +64,38 @@ class ChatServer:
 
     def _build_app(self) -> web.Application:
         app = web.Application(client_max_size=_MAX_BODY_BYTES)
-        app.router.add_post("/v1/chat/completions", self._complete)
-        app.router.add_get("/v1/models", self._list_models)
+        manner = self._script.manner
+        app.router.add_post(manner.path, self._complete)
+        for path in manner.lists.keys() | {"/v1/models"}:
+            app.router.add_get(path, self._list_models)
         app.router.add_get("/health", self._report_health)
         return app
 
     async def _list_models(self, request: web.Request) -> web.Response:
-        return web.json_response(models_body(["scripted"]))
+        manner = self._script.manner
+        return web.json_response(manner.lists.get(request.path) or models_body([manner.model]))
 
     async def _report_health(self, request: web.Request) -> web.Response:
         return web.json_response({"status": "ok"})
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         try:
-            body = refuse_unusable(json.loads(await request.read()))
+            body = require_object(json.loads(await request.read()))
+            model = request.match_info.get("model")
+            asked = refuse_unusable(self._script.manner.read_request(body, model))
         except (InputError, ValueError) as error:
             return await _send(request, bad_request(str(error)))
         self._n_in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self._n_in_flight)
         try:
-            return await self._complete_usable(request, body)
+            return await self._complete_usable(request, body, asked)
         finally:
             self._n_in_flight -= 1
 
-    async def _complete_usable(self, request: web.Request, body: JsonObject) -> web.StreamResponse:
-        recorded, fault = self._script.take(body)
+    async def _complete_usable(
+        self, request: web.Request, body: JsonObject, asked: JsonObject
+    ) -> web.StreamResponse:
+        recorded, fault = self._script.take(body, asked)
         await self._wait(fault)
         answer = self._script.answer(recorded, fault)
         transport = request.transport

@@ -5,18 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 from ragassay.errors import InputError
-from ragassay.testing.completions import (
-    ToolCall,
-    compact_json,
-    completion_body,
-    error_body,
-    reply_text,
-)
-from ragassay.testing.faults import Fault, FaultKind, FaultPlan
+from ragassay.testing.completions import ToolCall, compact_json, error_body, reply_text
+from ragassay.testing.faults import IN_REPLIES, Fault, FaultKind, FaultPlan
+from ragassay.testing.manners import ErrorAnswer, Manner, Turn, load_manner
 from ragassay.testing.replies import build_instance, build_sentence
 from ragassay.testing.requests import (
     JsonObject,
@@ -32,44 +27,25 @@ Said: TypeAlias = str | Mapping[str, object] | Sequence[ToolCall]
 Reply: TypeAlias = Callable[[Sequence[Message], JsonSchema | None], Said]
 
 _REFUSAL = "I'm sorry, but I can't assist with that."
-_ERRORS: Mapping[FaultKind, tuple[int, str, str, str | None]] = {
-    "rate_limit": (429, "Rate limit reached.", "requests", "rate_limit_exceeded"),
-    "server_error": (500, "The server had an error.", "server_error", None),
-    "unavailable": (503, "The server is overloaded.", "server_error", None),
-    # LiteLLM treats a 401 as a bad request unless the message has exactly these words.
-    "unauthorized": (
-        401,
-        "Incorrect API key provided: sk-test.",
-        "invalid_request_error",
-        "invalid_api_key",
-    ),
-    "unknown_model": (
-        404,
-        "The model `scripted` does not exist or you do not have access to it.",
-        "invalid_request_error",
-        "model_not_found",
-    ),
-    "bad_request_too_long": (
-        400,
-        "This model's maximum context length is 8192 tokens. However, your messages are longer. "
-        "Please reduce the length of the messages.",
-        "invalid_request_error",
-        "context_length_exceeded",
-    ),
-}
+_THOUGHT = "The answer names a trial. Let me weigh whether"
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """A requested chat completion, recorded on arrival.
+    """A requested completion, recorded on arrival.
 
     Attributes:
         n: Its place in the order of arrival, from 1.
-        body: The parsed body.
+        body: The parsed body, as it was sent.
         key: See `request_key`.
-        attempt: The number of requests with this key by then, this one included.
+        attempt: The number of requests with this key by then, this one included, refused ones left
+            out; 0 for a probe and a refused one.
         fault: The fault that it met; None for a proper reply.
         received_s: Time of arrival on the monotonic clock.
+        asked: The request in the form of OpenAI's chat completions; `body` where that is its form.
+        refused: The parameter for which it was refused.
+        status: The HTTP status, as far as it is known on arrival: 200 without a fault, None where
+            none is ever sent. If the reply function fails, the client gets a 400 all the same.
     """
 
     n: int
@@ -78,26 +54,19 @@ class RecordedRequest:
     attempt: int
     fault: FaultKind | None
     received_s: float
+    asked: JsonObject
+    refused: str | None
+    status: int | None
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages that were sent."""
-        return messages_of(self.body)
+        return messages_of(self.asked)
 
     @property
     def schema(self) -> JsonSchema | None:
         """The requested JSON schema, if any."""
-        return schema_of(self.body)
-
-    @property
-    def status(self) -> int | None:
-        """The HTTP status of its fault, 200 without one; None where none is ever sent.
-
-        If the reply function fails, the client gets a 400, which is not recorded here.
-        """
-        if self.fault == "hang":
-            return None
-        return 200 if self.fault is None or self.fault not in _ERRORS else _ERRORS[self.fault][0]
+        return schema_of(self.asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,61 +93,107 @@ class Script:
         reply: See `ScriptedModel`.
         faults: See `ScriptedModel`.
         keep_requests: Whether `requests` grows; the counts go on without it.
+        manner: The provider's manner.
+        refuses: See `ScriptedModel`.
+        thinking: See `ScriptedModel`.
+        n_cached: See `ScriptedModel`.
+
+    Raises:
+        InputError: the provider has no such fault, or is not known to refuse such a parameter.
     """
 
     def __init__(
-        self, reply: Reply | None, faults: Sequence[Fault], *, keep_requests: bool
+        self,
+        reply: Reply | None,
+        faults: Sequence[Fault],
+        *,
+        keep_requests: bool,
+        manner: Manner | None = None,
+        refuses: Sequence[str] = (),
+        thinking: str | None = None,
+        n_cached: int = 0,
     ) -> None:
+        self.manner = manner or load_manner("scripted")
+        for fault in faults:
+            _refuse_unknown(fault, self.manner)
+        for parameter in refuses:
+            self.manner.refusal_of(parameter, {})
         self._reply = reply or default_reply
         self._plan = FaultPlan(faults)
         self._keep_requests = keep_requests
+        self._refuses = tuple(refuses)
+        self._thinking = thinking
+        self._n_cached = n_cached
         self._n_attempts: Counter[str] = Counter()
         self.n_requests = 0
         self.requests: list[RecordedRequest] = []
         self.probes: list[RecordedRequest] = []
 
-    def take(self, body: JsonObject) -> tuple[RecordedRequest, Fault | None]:
-        """Record a request and return its fault."""
-        key = request_key(body)
-        if is_probe(body):
-            return self._take_probe(key, body)
-        self._n_attempts[key] += 1
-        self.n_requests += 1
-        fault = self._plan.next_fault(key, self._n_attempts[key], body)
+    def take(
+        self, body: JsonObject, asked: JsonObject | None = None
+    ) -> tuple[RecordedRequest, Fault | None]:
+        """Record a request and return its fault.
+
+        Args:
+            body: The body as it was sent.
+            asked: The same in the form of OpenAI's chat completions; None where that is its form.
+        """
+        asked = body if asked is None else asked
+        key, refused = request_key(asked), self.manner.refused_parameter(asked, self._refuses)
+        n, attempt, fault = 0, 0, None
+        if not is_probe(asked):
+            self.n_requests += 1
+            n = self.n_requests
+        if refused is None:
+            if n:
+                self._n_attempts[key] += 1
+                attempt = self._n_attempts[key]
+                fault = self._plan.next_fault(key, attempt, asked)
+            else:  # A probe counts for no fault, and meets those of all.
+                fault = self._plan.lasting_fault(asked)
         recorded = RecordedRequest(
-            n=self.n_requests,
+            n=n,
             body=body,
             key=key,
-            attempt=self._n_attempts[key],
+            attempt=attempt,
             fault=fault.kind if fault else None,
             received_s=time.monotonic(),
+            asked=asked,
+            refused=refused,
+            status=self._status(asked, fault, refused),
         )
         if self._keep_requests:
-            self.requests.append(recorded)
+            (self.requests if n else self.probes).append(recorded)
         return recorded, fault
 
-    def _take_probe(self, key: str, body: JsonObject) -> tuple[RecordedRequest, Fault | None]:
-        """Record a probe beside the requests: it counts for no fault, and meets those of all."""
-        fault = self._plan.lasting_fault(body)
-        kind = fault.kind if fault else None
-        recorded = RecordedRequest(0, body, key, 0, kind, time.monotonic())
-        if self._keep_requests:
-            self.probes.append(recorded)
-        return recorded, fault
+    def _status(self, asked: JsonObject, fault: Fault | None, refused: str | None) -> int | None:
+        if refused is not None:
+            return self.manner.refusal_of(refused, asked).status
+        if fault is None:
+            return 200
+        if fault.kind == "hang":
+            return None
+        return self.manner.errors[fault.kind].status if fault.kind in self.manner.errors else 200
 
     def answer(self, recorded: RecordedRequest, fault: Fault | None) -> Answer:
         """Compose the answer; for a fault that never answers, the answer it would have been."""
-        if fault is not None and fault.kind in _ERRORS:
-            return _error_answer(fault)
+        asked = recorded.asked
+        if recorded.refused is not None:
+            return _error_answer(self.manner.refusal_of(recorded.refused, asked))
+        if fault is not None and fault.kind in self.manner.errors:
+            return _error_answer(self.manner.error(fault.kind, asked, fault.retry_after_s))
+        turn = Turn(asked, recorded.key, None, self._thinking, n_cached=self._n_cached)
         if fault is not None and fault.kind in ("refusal", "content_filter"):
-            return _refusal_answer(recorded)
+            return self._send(_refused_turn(turn, fault.kind, self.manner))
         if fault is not None and fault.kind == "junk":
-            return _json_answer(completion_body(recorded.body, recorded.key, fault.content))
-        if is_probe(recorded.body):
-            return _json_answer(completion_body(recorded.body, recorded.key, "OK"))
-        return self._reply_answer(recorded)
+            return self._send(replace(turn, text=fault.content))
+        if fault is not None and fault.kind == "cut":
+            return self._send(replace(turn, thinking=turn.thinking or _THOUGHT, stop="length"))
+        if is_probe(asked):
+            return self._send(replace(turn, text="OK"))
+        return self._answer_by_reply(recorded, turn)
 
-    def _reply_answer(self, recorded: RecordedRequest) -> Answer:
+    def _answer_by_reply(self, recorded: RecordedRequest, turn: Turn) -> Answer:
         # The boundary of a unit of work: an error of a test's own function becomes an answer that
         # no client retries and whose words reach the test.
         try:
@@ -187,19 +202,13 @@ class Script:
         except Exception as error:
             return bad_request(f"the scripted reply failed: {type(error).__name__}: {error}")
         if content is None:
-            calls = cast("Sequence[ToolCall]", said)
-            return _json_answer(
-                completion_body(recorded.body, recorded.key, None, tool_calls=calls)
-            )
+            return self._send(replace(turn, tool_calls=cast("Sequence[ToolCall]", said)))
         if recorded.fault == "truncated":
-            half = content[: len(content) // 2]
-            return _json_answer(
-                completion_body(recorded.body, recorded.key, half, finish_reason="length")
-            )
-        return _json_answer(
-            completion_body(recorded.body, recorded.key, content),
-            cut_off=recorded.fault == "cut_off",
-        )
+            return self._send(replace(turn, text=content[: len(content) // 2], stop="length"))
+        return self._send(replace(turn, text=content), cut_off=recorded.fault == "cut_off")
+
+    def _send(self, turn: Turn, *, cut_off: bool = False) -> Answer:
+        return _json_answer(self.manner.reply_body(turn), cut_off=cut_off)
 
 
 def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str:
@@ -225,15 +234,23 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
     return compact_json(build_instance(schema, text, seed))
 
 
-def refuse_unusable(body: object) -> JsonObject:
-    """Return the body, validated as far as the scripted model needs.
+def require_object(body: object) -> JsonObject:
+    """Return a body that is an object.
 
     Raises:
-        InputError: it is not an object, has no messages, or asks for a stream.
+        InputError: it is not.
     """
     if not isinstance(body, Mapping):
         raise InputError("the body must be a JSON object")
-    usable = cast(JsonObject, body)
+    return cast(JsonObject, body)
+
+
+def refuse_unusable(usable: JsonObject) -> JsonObject:
+    """Return a request, validated as far as the scripted model needs.
+
+    Raises:
+        InputError: it has no messages, or asks for a stream.
+    """
     if not messages_of(usable):
         raise InputError("'messages' must be a list of at least one message")
     if usable.get("stream"):
@@ -251,18 +268,29 @@ def bad_request(message: str) -> Answer:
     return _json_answer(error_body(message, "invalid_request_error", None), status=400)
 
 
-def _error_answer(fault: Fault) -> Answer:
-    status, message, kind, code = _ERRORS[fault.kind]
-    headers = {"Retry-After": f"{fault.retry_after_s:g}"} if fault.kind == "rate_limit" else {}
-    return _json_answer(error_body(message, kind, code), status=status, headers=headers)
+def _error_answer(error: ErrorAnswer) -> Answer:
+    return _json_answer(error.body, status=error.status, headers=error.headers)
 
 
-def _refusal_answer(recorded: RecordedRequest) -> Answer:
-    if recorded.fault == "refusal":
-        body = completion_body(recorded.body, recorded.key, None, refusal=_REFUSAL)
-    else:
-        body = completion_body(recorded.body, recorded.key, None, finish_reason="content_filter")
-    return _json_answer(body)
+def _refused_turn(turn: Turn, kind: FaultKind, manner: Manner) -> Turn:
+    """Return the turn in which a model refuses: in a field, by its stop, or in words."""
+    if kind == "content_filter":
+        return replace(turn, stop="content_filter")
+    if manner.has_refusal_field:
+        return replace(turn, refusal=_REFUSAL)
+    if "refusal" in manner.stops:
+        return replace(turn, stop="refusal")
+    return replace(turn, text=_REFUSAL)
+
+
+def _refuse_unknown(fault: Fault, manner: Manner) -> None:
+    known = {*manner.errors, *IN_REPLIES}
+    if "content_filter" in manner.stops:
+        known.add("content_filter")
+    if fault.kind not in known:
+        raise InputError(
+            f"{manner.title} has no fault {fault.kind!r}; choose from {', '.join(sorted(known))}"
+        )
 
 
 def _json_answer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 from ragassay.errors import InputError
 from ragassay.testing.completions import compact_json
 from ragassay.testing.faults import Fault
+from ragassay.testing.manners import load_manner
 from ragassay.testing.script import RecordedRequest, Reply, Script
 
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ _HOST = "127.0.0.1"
 
 
 class ScriptedModel:
-    """A server on loopback that speaks the OpenAI chat-completions protocol.
+    """A server on loopback that speaks the OpenAI chat-completions protocol, or another provider's.
 
-    It serves `POST /v1/chat/completions`, `GET /v1/models` and `GET /health` from a thread of its
-    own, to any model name and any key. It does not stream, and gives one choice.
+    It serves `POST /v1/chat/completions` (or the path of its `manner`), `GET /v1/models` and
+    `GET /health` from a thread of its own, to any model name and any key. It does not stream, and
+    gives one choice.
 
     Without `reply` it generates replies: valid under the JSON schema that `response_format` asks
     for, otherwise a sentence that quotes the last user message. The same messages and schema give
@@ -45,6 +47,18 @@ class ScriptedModel:
         log: A file to which each finished request appends a line of JSON (`n`, `key`, `attempt`,
             `status`, `fault`, `client_there`), flushed just before its answer is sent.
         keep_requests: Whether `requests` keeps the bodies; turn it off for a very long run.
+        manner: Whose protocol, replies and errors it has; see `MANNER_NAMES`. For LiteLLM, use
+            `model_name` and `base_url`, and set the variables of `environment`.
+        model: The name under which it is asked; None takes one of the provider's.
+        refuses: Parameters that it refuses, by their names in OpenAI's protocol, in the provider's
+            own words until they are left out: "temperature", "max_tokens", "logprobs", ...;
+            "response_format" is that of type json_schema.
+        thinking: The reasoning before each reply, sent in the place that the provider has for it.
+        n_cached: The prompt's tokens that are reported as read from a cache; at most all of them.
+
+    Raises:
+        InputError: a number is negative, there is no such manner, or it has no such fault or
+            refusal.
 
     Example:
         >>> model = ScriptedModel(reply=lambda messages, schema: {"score": 4})
@@ -55,9 +69,6 @@ class ScriptedModel:
         any `api_key`.
     """
 
-    model_name = "openai/scripted"
-    """Its model name in LiteLLM."""
-
     def __init__(
         self,
         reply: Reply | None = None,
@@ -67,10 +78,28 @@ class ScriptedModel:
         port: int = 0,
         log: Path | None = None,
         keep_requests: bool = True,
+        manner: str = "scripted",
+        model: str | None = None,
+        refuses: Sequence[str] = (),
+        thinking: str | None = None,
+        n_cached: int = 0,
     ) -> None:
-        if latency_s < 0:
-            raise InputError(f"latency_s={latency_s} must not be negative")
-        self._script = Script(reply, faults, keep_requests=keep_requests)
+        for name, number in (("latency_s", latency_s), ("n_cached", n_cached)):
+            if number < 0:
+                raise InputError(f"{name}={number} must not be negative")
+        self.manner = load_manner(manner)
+        """The provider's manner."""
+        self.model_name = self.manner.prefix + (model or self.manner.model)
+        """Its model name in LiteLLM."""
+        self._script = Script(
+            reply,
+            faults,
+            keep_requests=keep_requests,
+            manner=self.manner,
+            refuses=refuses,
+            thinking=thinking,
+            n_cached=n_cached,
+        )
         self._latency_s = latency_s
         self._wanted_port = port
         self._log = log
@@ -83,14 +112,19 @@ class ScriptedModel:
 
     @property
     def base_url(self) -> str:
-        """`http://127.0.0.1:PORT/v1`, the `api_base` of LiteLLM.
+        """`http://127.0.0.1:PORT/v1`, the `api_base` of LiteLLM; some manners have another path.
 
         Raises:
             InputError: the server is not running.
         """
         if self._port is None:
             raise InputError("the scripted model is not running: use it in a with statement")
-        return f"http://{_HOST}:{self._port}/v1"
+        return f"http://{_HOST}:{self._port}{self.manner.base}"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment variables that LiteLLM wants for this provider, with made-up keys."""
+        return self.manner.environment
 
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:

@@ -1,0 +1,269 @@
+"""A provider's manner: where it is asked, how it replies, and its errors word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Literal, TypeAlias
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from ragassay.errors import InputError
+from ragassay.testing.completions import ToolCall, count_tokens
+from ragassay.testing.logprobs import build_logprobs
+from ragassay.testing.manners.protocols import PROTOCOLS, ProtocolName, gemini_logprobs
+from ragassay.testing.manners.templates import fill, mentions
+from ragassay.testing.requests import JsonObject, messages_text
+
+Stop: TypeAlias = Literal["stop", "length", "content_filter", "refusal", "tool_calls"]
+
+MANNER_NAMES = (
+    "anthropic",
+    "azure",
+    "bedrock",
+    "deepseek",
+    "gemini",
+    "groq",
+    "llama_cpp",
+    "lm_studio",
+    "mistral",
+    "ollama",
+    "openai",
+    "openai_responses",
+    "openrouter",
+    "scripted",
+    "together",
+    "vllm",
+)
+"""The manners that ship; `scripted` is that of a plain server of OpenAI's protocol."""
+
+_N_TOP_LIMIT = 20
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ErrorAnswer(_Data):
+    """An error as its provider sends it.
+
+    Attributes:
+        status: HTTP status.
+        body: Template of the body.
+        headers: Templates of headers.
+        source: Where the words were taken from, if not from the manner's `sources`.
+    """
+
+    status: int
+    body: Any
+    headers: Mapping[str, str] = {}
+    source: str = ""
+
+
+class Manner(_Data):
+    """A provider's manner.
+
+    Attributes:
+        title: The provider's name and interface.
+        sources: Pages, issues and files from which shapes and words were taken.
+        protocol: How its requests are read; see `protocols.PROTOCOLS`.
+        prefix: What LiteLLM wants before the model's name.
+        model: Name of the model that is asked.
+        answers_as: Name in its replies, often dated; empty where it repeats the asked name.
+        base: Path of LiteLLM's `api_base`.
+        path: Path of its interface, with `{model}` where the name stands in it.
+        environment: Environment variables that LiteLLM wants, with made-up keys.
+        stops: Its words for why a model stopped.
+        empty: What stands in place of a text that is not there: null, or an empty text.
+        reply: Template of a reply; see `templates` and `Manner.reply_body`.
+        errors: Its errors, by kind of fault.
+        refuses: Its refusals of a parameter, by the parameter's name in OpenAI's protocol; `*`
+            stands for any other one. `response_format` is that of type json_schema, `json_object`
+            that of type json_object.
+        lists: Bodies of further paths that are read with GET, by path: its models, its version.
+    """
+
+    title: str
+    sources: Sequence[str]
+    protocol: ProtocolName
+    prefix: str
+    model: str
+    answers_as: str = ""
+    base: str
+    path: str
+    environment: Mapping[str, str] = {}
+    stops: Mapping[Stop, str | None]
+    empty: str | None = None
+    reply: Mapping[str, Any]
+    errors: Mapping[str, ErrorAnswer]
+    refuses: Mapping[str, ErrorAnswer] = {}
+    lists: Mapping[str, Any] = {}
+
+    @property
+    def has_refusal_field(self) -> bool:
+        """Whether a refusal has a field of its own in its replies."""
+        return mentions(self.reply, "refusal")
+
+    def read_request(self, body: JsonObject, model: str | None = None) -> JsonObject:
+        """Return a request in the form of OpenAI's chat completions.
+
+        Args:
+            body: The body as it was sent.
+            model: The model's name where the path holds it.
+        """
+        asked = dict(PROTOCOLS[self.protocol].read(body))
+        if model is not None:
+            asked.setdefault("model", model)
+        return asked
+
+    def refused_parameter(self, asked: JsonObject, refused: Sequence[str]) -> str | None:
+        """Return the first of these parameters that a request has; None where it has none."""
+        return next((name for name in refused if self._has(asked, name)), None)
+
+    def refusal_of(self, parameter: str, asked: JsonObject) -> ErrorAnswer:
+        """Return how it refuses a parameter of a request.
+
+        Raises:
+            InputError: it is not known to refuse this one.
+        """
+        answer = self.refuses.get(parameter) or self.refuses.get("*")
+        if answer is None:
+            raise InputError(
+                f"{self.title} is not known to refuse {parameter!r}; "
+                f"choose from {', '.join(self.refuses) or 'none'}"
+            )
+        values = {
+            "parameter": parameter,
+            "value": asked.get(parameter),
+            "asked": asked.get("model", self.model),
+        }
+        return _filled(answer, values)
+
+    def error(self, kind: str, asked: JsonObject, retry_after_s: float) -> ErrorAnswer:
+        """Return its error of a kind of fault.
+
+        Raises:
+            KeyError: it has none.
+        """
+        values = {
+            "asked": asked.get("model", self.model),
+            "retry_after_s": f"{retry_after_s:g}",
+            "retry_after_ms": f"{retry_after_s * 1000:g}",
+        }
+        return _filled(self.errors[kind], values)
+
+    def reply_body(self, turn: Turn) -> JsonObject:
+        """Return a reply."""
+        return fill(self.reply, self._values(turn))
+
+    def _values(self, turn: Turn) -> dict[str, object]:
+        asked, tools = turn.asked, PROTOCOLS[self.protocol].write_tool
+        n_prompt = count_tokens(messages_text(asked))
+        n_cached = min(turn.n_cached, n_prompt)
+        n_thinking = count_tokens(turn.thinking or "")
+        n_answer = count_tokens(turn.text or turn.refusal or "")
+        logprobs = _logprobs(turn)
+        schema_tool = asked.get("schema_tool")
+        calls = list(turn.tool_calls)
+        text = turn.text
+        if isinstance(schema_tool, str) and text:
+            # LiteLLM asks some providers for JSON by a tool that must be called.
+            calls, text = [ToolCall(schema_tool, text)], None
+        stop: Stop = "tool_calls" if calls and turn.stop == "stop" else turn.stop
+        return {
+            "key": turn.key[:24],
+            "model": self.answers_as or str(asked.get("model", self.model)),
+            "asked": str(asked.get("model", self.model)),
+            "text": text or (None if calls or turn.refusal else self.empty),
+            "text_or_parts": _text_or_parts(text or self.empty, turn.thinking),
+            "thinking": turn.thinking,
+            "refusal": turn.refusal,
+            "tools": [tools(call, f"call_{turn.key[:16]}_{n}") for n, call in enumerate(calls)],
+            "stop": self.stops[stop],
+            "status": "completed" if stop in ("stop", "tool_calls", "refusal") else "incomplete",
+            "logprobs": {**logprobs, "refusal": None} if logprobs else None,
+            "token_logprobs": (logprobs or {}).get("content", []),
+            "gemini_logprobs": gemini_logprobs(logprobs) if logprobs else None,
+            "n_prompt": n_prompt,
+            "n_cached": n_cached,
+            "n_fresh": n_prompt - n_cached,
+            "n_thinking": n_thinking,
+            "n_answer": n_answer,
+            "n_completion": n_answer + n_thinking,
+            "n_total": n_prompt + n_answer + n_thinking,
+        }
+
+    @staticmethod
+    def _has(asked: JsonObject, name: str) -> bool:
+        form = asked.get("response_format")
+        kind = form.get("type") if isinstance(form, Mapping) else None
+        if name in ("response_format", "json_object"):
+            return kind == ("json_schema" if name == "response_format" else "json_object")
+        return asked.get(name) not in (None, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a model says to one request, before a provider gives it its form.
+
+    Attributes:
+        asked: The request in the form of OpenAI's chat completions.
+        key: The request's key; it seeds the identifier and the log-probabilities.
+        text: The reply; None where there is none.
+        thinking: The reasoning before it.
+        refusal: The model's refusal instead of a reply.
+        tool_calls: The tools that it calls instead of replying.
+        stop: Why it stopped.
+        n_cached: The prompt's tokens that are reported as read from a cache; at most all.
+    """
+
+    asked: JsonObject
+    key: str
+    text: str | None
+    thinking: str | None = None
+    refusal: str | None = None
+    tool_calls: Sequence[ToolCall] = ()
+    stop: Stop = "stop"
+    n_cached: int = 0
+
+
+@lru_cache
+def load_manner(name: str) -> Manner:
+    """Return a manner by its name.
+
+    Raises:
+        InputError: there is none of this name.
+    """
+    if name not in MANNER_NAMES:
+        raise InputError(f"unknown manner {name!r}; choose from {', '.join(MANNER_NAMES)}")
+    text = files(__package__).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    data = yaml.safe_load(text)
+    parent = data.pop("like", None)
+    if parent is not None:
+        data = {**load_manner(parent).model_dump(), **data}
+    return Manner.model_validate(data)
+
+
+def _logprobs(turn: Turn) -> Mapping[str, Any] | None:
+    if not turn.asked.get("logprobs") or turn.text is None:
+        return None
+    n_top = turn.asked.get("top_logprobs")
+    n_top = min(n_top, _N_TOP_LIMIT) if isinstance(n_top, int) else 0
+    return build_logprobs(turn.text, n_top, turn.key)
+
+
+def _text_or_parts(text: str | None, thinking: str | None) -> object:
+    """Return a text, or, as Mistral's reasoning models send it, a list of parts."""
+    if thinking is None:
+        return text
+    parts: list[object] = [{"type": "thinking", "thinking": [{"type": "text", "text": thinking}]}]
+    return [*parts, {"type": "text", "text": text}] if text else parts
+
+
+def _filled(answer: ErrorAnswer, values: Mapping[str, object]) -> ErrorAnswer:
+    return answer.model_copy(
+        update={"body": fill(answer.body, values), "headers": fill(answer.headers, values)}
+    )

@@ -1,0 +1,251 @@
+"""Read each protocol's requests into the form of OpenAI's chat completions; write tool calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ragassay.testing.completions import ToolCall, reply_text
+from ragassay.testing.requests import JsonObject
+
+ProtocolName: TypeAlias = Literal["chat", "responses", "messages", "gemini", "converse", "ollama"]
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A protocol.
+
+    Attributes:
+        read: Returns a request in the form of OpenAI's chat completions, with the parameters that
+            it has there: `temperature`, `max_tokens`, `response_format`, `logprobs`,
+            `top_logprobs`, `seed`, `reasoning_effort`, and `schema_tool`, the name of a tool that
+            must be called and whose parameters are the schema of the reply.
+        write_tool: Returns a call of a tool; takes the call and its identifier.
+    """
+
+    read: Callable[[JsonObject], JsonObject]
+    write_tool: Callable[[ToolCall, str], JsonObject]
+
+
+def gemini_logprobs(logprobs: Mapping[str, Any]) -> JsonObject:
+    """Return log-probabilities in Gemini's form."""
+
+    def candidate(token: Mapping[str, Any]) -> JsonObject:
+        return {"token": token["token"], "tokenId": 0, "logProbability": token["logprob"]}
+
+    tokens = logprobs["content"]
+    return {
+        "topCandidates": [
+            {"candidates": [candidate(top) for top in token["top_logprobs"]]} for token in tokens
+        ],
+        "chosenCandidates": [candidate(token) for token in tokens],
+    }
+
+
+def _read_chat(body: JsonObject) -> JsonObject:
+    return body
+
+
+def _write_chat_tool(call: ToolCall, identifier: str) -> JsonObject:
+    function = {"name": call.name, "arguments": reply_text(call.arguments)}
+    return {"id": identifier, "type": "function", "function": function}
+
+
+def _read_responses(body: JsonObject) -> JsonObject:
+    given = body.get("input")
+    said = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    form = _at(body, "text", "format")
+    is_schema = form and form.get("type") == "json_schema"
+    return _without_none(
+        model=body.get("model"),
+        messages=[*_system(body.get("instructions")), *_objects(said)],
+        stream=body.get("stream"),
+        temperature=body.get("temperature"),
+        max_tokens=body.get("max_output_tokens"),
+        logprobs="message.output_text.logprobs" in (body.get("include") or ()) or None,
+        top_logprobs=body.get("top_logprobs"),
+        reasoning_effort=_at(body, "reasoning", "effort"),
+        response_format=_json_schema(form.get("schema")) if is_schema else form,
+    )
+
+
+def _write_responses_tool(call: ToolCall, identifier: str) -> JsonObject:
+    return {
+        "id": f"fc_{identifier}",
+        "type": "function_call",
+        "status": "completed",
+        "call_id": identifier,
+        "name": call.name,
+        "arguments": reply_text(call.arguments),
+    }
+
+
+def _read_messages(body: JsonObject) -> JsonObject:
+    form = body.get("output_format") or _at(body, "output_config", "format")
+    schema = form.get("schema") if isinstance(form, Mapping) else None
+    forced = _at(body, "tool_choice", "name")
+    for tool in _objects(body.get("tools")):
+        if tool.get("name") == forced:
+            schema = tool.get("input_schema")
+    thinks = _at(body, "thinking", "type") in ("enabled", "adaptive")
+    return _without_none(
+        model=body.get("model"),
+        messages=[*_system(body.get("system")), *_objects(body.get("messages"))],
+        stream=body.get("stream"),
+        temperature=body.get("temperature"),
+        max_tokens=body.get("max_tokens"),
+        logprobs=body.get("logprobs"),
+        reasoning_effort=_at(body, "output_config", "effort") or ("high" if thinks else None),
+        response_format=_json_schema(schema),
+        schema_tool=forced if schema else None,
+    )
+
+
+def _write_messages_tool(call: ToolCall, identifier: str) -> JsonObject:
+    return {"type": "tool_use", "id": identifier, "name": call.name, "input": _arguments(call)}
+
+
+def _read_gemini(body: JsonObject) -> JsonObject:
+    # The interface takes both spellings, and LiteLLM sends both.
+    config = _snaked(body.get("generationConfig") or body.get("generation_config"))
+    system = body.get("systemInstruction") or body.get("system_instruction")
+    said = [
+        {"role": "user" if one.get("role") == "user" else "assistant", "content": one.get("parts")}
+        for one in _objects(body.get("contents"))
+    ]
+    schema = config.get("response_schema") or config.get("response_json_schema")
+    is_json = config.get("response_mime_type") == "application/json"
+    return _without_none(
+        messages=[*_system(_at({"at": system}, "at", "parts")), *said],
+        temperature=config.get("temperature"),
+        max_tokens=config.get("max_output_tokens"),
+        logprobs=config.get("response_logprobs"),
+        top_logprobs=config.get("logprobs"),
+        seed=config.get("seed"),
+        reasoning_effort=_thinking_level(config.get("thinking_config")),
+        response_format=_json_schema(_lowered(schema))
+        or ({"type": "json_object"} if is_json else None),
+    )
+
+
+def _write_gemini_tool(call: ToolCall, identifier: str) -> JsonObject:
+    return {"functionCall": {"name": call.name, "args": _arguments(call)}}
+
+
+def _read_converse(body: JsonObject) -> JsonObject:
+    schema: Any = _at(body, "outputConfig", "textFormat", "structure", "jsonSchema", "schema")
+    schema = json.loads(schema) if isinstance(schema, str) else schema
+    forced = _at(body, "toolConfig", "toolChoice", "tool", "name")
+    for tool in _objects(_at(body, "toolConfig", "tools")):
+        if forced and _at(tool, "toolSpec", "name") == forced:
+            schema = _at(tool, "toolSpec", "inputSchema", "json")
+    return _without_none(
+        messages=[*_system(body.get("system")), *_objects(body.get("messages"))],
+        temperature=_at(body, "inferenceConfig", "temperature"),
+        max_tokens=_at(body, "inferenceConfig", "maxTokens"),
+        reasoning_effort=_at(body, "additionalModelRequestFields", "thinking", "type"),
+        response_format=_json_schema(schema),
+        schema_tool=forced if schema else None,
+    )
+
+
+def _write_converse_tool(call: ToolCall, identifier: str) -> JsonObject:
+    used = {"toolUseId": identifier, "name": call.name, "input": _arguments(call)}
+    return {"toolUse": used}
+
+
+def _read_ollama(body: JsonObject) -> JsonObject:
+    form = body.get("format")
+    think = body.get("think")
+    return _without_none(
+        model=body.get("model"),
+        messages=body.get("messages"),
+        stream=body.get("stream"),
+        temperature=_at(body, "options", "temperature"),
+        max_tokens=_at(body, "options", "num_predict"),
+        seed=_at(body, "options", "seed"),
+        logprobs=body.get("logprobs"),
+        top_logprobs=body.get("top_logprobs"),
+        reasoning_effort="on" if think is True else think,
+        response_format={"type": "json_object"} if form == "json" else _json_schema(form),
+    )
+
+
+def _write_ollama_tool(call: ToolCall, identifier: str) -> JsonObject:
+    return {"id": identifier, "function": {"name": call.name, "arguments": _arguments(call)}}
+
+
+PROTOCOLS: Mapping[ProtocolName, Protocol] = {
+    "chat": Protocol(_read_chat, _write_chat_tool),
+    "responses": Protocol(_read_responses, _write_responses_tool),
+    "messages": Protocol(_read_messages, _write_messages_tool),
+    "gemini": Protocol(_read_gemini, _write_gemini_tool),
+    "converse": Protocol(_read_converse, _write_converse_tool),
+    "ollama": Protocol(_read_ollama, _write_ollama_tool),
+}
+
+
+def _without_none(**fields: object) -> JsonObject:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _at(value: object, *path: str) -> Any:
+    for name in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _objects(value: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        yield from (item for item in value if isinstance(item, Mapping))
+
+
+def _system(content: object) -> list[JsonObject]:
+    return [{"role": "system", "content": content}] if content else []
+
+
+def _json_schema(schema: object) -> JsonObject | None:
+    if not isinstance(schema, Mapping):
+        return None
+    return {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}
+
+
+def _arguments(call: ToolCall) -> object:
+    """Return a call's arguments as the object that these protocols send."""
+    if not isinstance(call.arguments, str):
+        return dict(call.arguments)
+    try:
+        return json.loads(call.arguments)
+    except ValueError:
+        return {"arguments": call.arguments}
+
+
+def _thinking_level(config: object) -> object:
+    budget = _at(config, "thinkingBudget")
+    return _at(config, "thinkingLevel") or (str(budget) if budget else None)
+
+
+def _snaked(config: object) -> Mapping[str, Any]:
+    """Return the keys of an object in the other of Gemini's spellings, which is Python's."""
+    if not isinstance(config, Mapping):
+        return {}
+    return {"".join(f"_{c.lower()}" if c.isupper() else c for c in k): v for k, v in config.items()}
+
+
+def _lowered(schema: object) -> object:
+    """Return a schema with JSON Schema's names of types; Gemini's are in capitals."""
+    if isinstance(schema, Mapping):
+        return {
+            key: value.lower()
+            if key == "type" and isinstance(value, str)
+            else {name: _lowered(inner) for name, inner in value.items()}
+            if key == "properties" and isinstance(value, Mapping)
+            else _lowered(value)
+            for key, value in schema.items()
+            if key not in ("propertyOrdering", "nullable")
+        }
+    return [_lowered(item) for item in schema] if isinstance(schema, list) else schema
