@@ -29,11 +29,13 @@ from ragassay.records import (
     Rejection,
     Summary,
 )
+from ragassay.runs.endpoints import endpoint_notes, keep_endpoints
 from ragassay.runs.engine import RunOutcome, run_records
 from ragassay.runs.events import Listener
 from ragassay.runs.folder import RunFolder, write_lines, write_whole
 from ragassay.runs.job import Job, job_of, prepared, read_job
 from ragassay.runs.pooling import pooled_scores
+from ragassay.runs.ready import judges_of
 from ragassay.settings import Settings, noted_settings
 
 __all__ = [
@@ -178,7 +180,12 @@ async def run(
         return await asyncio.to_thread(_result, job, outcome, manifest, tools)
     with folder.opened(manifest):
         write_lines(folder.rejected_file, job.rejections)
-        outcome = await run_records(job.records, tools, folder, listen)
+        judges = judges_of(tools.settings)
+        keep_endpoints(folder.path, judges)  # What was learnt before the first question.
+        try:
+            outcome = await run_records(job.records, tools, folder, listen)
+        finally:
+            keep_endpoints(folder.path, judges)
         result = await asyncio.to_thread(_result, job, outcome, manifest, tools)
         folder.write_evaluations(result.evaluations)
         write_lines(folder.failures_file, result.failures)
@@ -289,8 +296,9 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -
     failed = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     failures, n_records = (*job.failures, *failed), len(ids) + len(job.failures)
     summary = summarize(evaluations, n_records, len(failures), len(job.rejections))
-    summary = summary.model_copy(update={"application": job.application, "notes": job.notes})
     settings = tools.settings
+    notes = (*job.notes, *endpoint_notes(judges_of(settings)))
+    summary = summary.model_copy(update={"application": job.application, "notes": notes})
     if settings.escalated_to and settings.escalated_when:
         asked = questions_of(evaluations, tools.registered)
         second, when = settings.escalated_to, settings.escalated_when

@@ -5,6 +5,7 @@ evaluations.jsonl   one a line; appended as they end, in input order at the end
 failures.jsonl      records without an evaluation, with the reason
 rejected.jsonl      lines of the input that could not be read
 summary.json        the run in numbers
+endpoints.json      parameters that the judges' endpoints refuse, and which are left out
 report.md, report.html
 audit.json          the certificate of the judge (`Audit`), where `--audit` was asked for
 audit/              the damaged answers and their evaluations, a folder like this one

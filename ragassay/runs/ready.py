@@ -17,6 +17,7 @@ from ragassay.model_names import (
     is_local,
 )
 from ragassay.models.probe import check_judges
+from ragassay.runs.endpoints import recall_endpoints
 from ragassay.runs.folder import (
     RunFolder,
     check_same_settings,
@@ -70,6 +71,8 @@ def check_ready(
     if folder and (folder / "run.json").is_file():
         _check_same_run(folder, settings, fields, answers)
     judges = judges_of(settings, [name for name in (options.get("paraphraser"), *others) if name])
+    if folder:
+        recall_endpoints(folder, judges)
     for judge in judges:
         check_known(judge.model)
     check_known(settings.chosen_verifier, (*SHIPPED_VERIFIERS, SIGNALS_VERIFIER))
