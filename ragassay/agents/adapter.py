@@ -15,9 +15,9 @@ from typing import Annotated, Any
 import dspy
 import pydantic
 
-from ragassay.agents.replies import read_reply
+from ragassay.agents.replies import is_refusal, read_reply
 from ragassay.agents.reply_values import required_fields, value_of
-from ragassay.errors import UnparsableReplyError
+from ragassay.errors import RefusedError, UnparsableReplyError
 from ragassay.prompts import load_prompts
 
 CONTEXT_FIELD = "context"
@@ -60,12 +60,15 @@ class SharedPrefixAdapter(dspy.Adapter):
 
         Raises:
             UnparsableReplyError: No JSON object, a missing field, or a value of another type.
+            RefusedError: It is an apology in place of a verdict.
         """
         types = {name: field.annotation for name, field in signature.output_fields.items()}
         required = required_fields(types)
         try:
             found = read_reply(_unquoted(completion), tuple(types), required)
         except ValueError as error:
+            if is_refusal(completion):
+                raise RefusedError(f"the model refused: {completion[:200]!r}") from error
             raise UnparsableReplyError(f"{error} in {completion[:200]!r}") from error
         return {
             name: value_of(name, found[name].value if name in found else None, kind)

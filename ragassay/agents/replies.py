@@ -32,6 +32,11 @@ _BARE_FIELD = re.compile(rf"\s{{0,99}}[{_QUOTES}]\w{{1,40}}[{_QUOTES}]\s{{0,9}}:
 WRAPPERS = re.compile(r"think|thought|draft|reason|reflect|analysis|scratch|example", re.IGNORECASE)
 """Names of fields that wrap no verdict, but what the model considered."""
 
+_REFUSAL = re.compile(
+    r"\W{0,9}(?:i['\u2019]?m sorry|i am sorry|sorry|i apologi[sz]e|as an ai\b"
+    r"|i (?:cannot|can['\u2019]t|could not|won['\u2019]t|will not|am unable|am not able|must decline))",
+    re.IGNORECASE,
+)
 MOST_REPAIRED_CHARS = 50_000
 _MOST_BROKEN = 200
 _MOST_DEPTH = 3
@@ -107,6 +112,17 @@ def read_reply(
     if start is None:
         raise ValueError(after.problem if after else problem)
     return _repaired(text, start, names, wanted)
+
+
+def is_refusal(text: str) -> bool:
+    """Return whether a text without an object is a model's refusal, behind its reasoning.
+
+    Example:
+        >>> is_refusal("I'm sorry, but I can't assist with that.")
+        True
+    """
+    begin = max((end for _, end in find_reasoning(text)), default=0)
+    return "{" not in text[begin:] and _REFUSAL.match(text, begin) is not None
 
 
 def _objects_of(text: str) -> list[_Object]:

@@ -15,8 +15,8 @@ from ragassay.errors import (
     UnparsableReplyError,
 )
 from ragassay.models.connections import lost, shortened, unreachable
+from ragassay.models.error_words import Meaning, meaning_of, quota_words
 from ragassay.models.providers import refusal
-from ragassay.models.quotas import is_out_of_quota, quota_words
 from ragassay.models.received import no_completion
 
 _NO_KEY = re.compile(
@@ -27,12 +27,15 @@ _NO_KEY = re.compile(
 
 
 def is_about_the_question(error: Exception) -> bool:
-    """Return whether an error concerns what was asked, and no parameter of the call."""
+    """Return whether an error concerns what was asked, or the account: no parameter of the call."""
     from litellm import exceptions as kinds
 
-    return isinstance(
-        error, kinds.ContextWindowExceededError | kinds.ContentPolicyViolationError
-    ) or is_out_of_quota(int(getattr(error, "status_code", 0) or 0), str(error))
+    own = kinds.ContextWindowExceededError | kinds.ContentPolicyViolationError
+    return isinstance(error, own) or meaning_of(_status_of(error), str(error)) is not None
+
+
+def _status_of(error: Exception) -> int:
+    return int(getattr(error, "status_code", 0) or 0)
 
 
 def lacks_key(error: Exception) -> bool:
@@ -52,16 +55,17 @@ def typed_error(error: Exception, model: str, base: str, arrived: bytes | None) 
     from litellm import exceptions as kinds
 
     message = shortened(error)
-    status = getattr(error, "status_code", None)
+    status = _status_of(error)
     if arrived is not None and isinstance(error, kinds.APIError | kinds.APIConnectionError):
         # LiteLLM calls what it cannot read a server's error, or a lost connection.
         return UnparsableReplyError(no_completion(arrived))
+    known = _typed_by_words(meaning_of(status, str(error)), message, model, base)
+    if known is not None:
+        return known
     if isinstance(error, kinds.ContextWindowExceededError):
         return PromptTooLongError(message)
     if isinstance(error, kinds.ContentPolicyViolationError):
         return RefusedError(f"the provider's content filter: {message}")
-    if is_out_of_quota(int(status or 0), str(error)):
-        return FatalModelError(quota_words(model, message))
     if isinstance(error, kinds.RateLimitError):
         return TransientModelError(message, "rate_limit")
     if isinstance(error, kinds.Timeout | TimeoutError):
@@ -69,13 +73,25 @@ def typed_error(error: Exception, model: str, base: str, arrived: bytes | None) 
     if isinstance(
         error, kinds.AuthenticationError | kinds.PermissionDeniedError | kinds.NotFoundError
     ) or status in (401, 403, 404):
-        return FatalModelError(refusal(int(status or 401), message, model, base))
+        return FatalModelError(refusal(status or 401, message, model, base))
     broken = unreachable(error, base) or lost(error)
     if broken or isinstance(error, kinds.APIConnectionError | ConnectionError):
         return TransientModelError(broken or message, "connection")
     if isinstance(error, kinds.JSONSchemaValidationError | kinds.APIResponseValidationError):
         return UnparsableReplyError(message)
-    return _typed_by_status(int(status or 0), message)
+    return _typed_by_status(status, message)
+
+
+def _typed_by_words(
+    meaning: Meaning | None, message: str, model: str, base: str
+) -> ModelError | None:
+    if meaning == "quota":
+        return FatalModelError(quota_words(model, message))
+    if meaning == "too_long":
+        return PromptTooLongError(message)
+    if meaning == "no_model":
+        return FatalModelError(refusal(404, message, model, base))
+    return TransientModelError(message, "server_error") if meaning == "busy" else None
 
 
 def _typed_by_status(status: int, message: str) -> ModelError:

@@ -42,6 +42,13 @@ class Refusable:
     example: str
 
 
+_FORMAT = (
+    r"json[_ ]?schema|response[_ ]?(?:format|mime[_ ]?type|(?:json[_ ]?)?schema)"
+    r"|json[_ ]?(?:object|mode|output)|structured[_ ]outputs?|guided[_ ](?:json|decoding)"
+    r"|output[_ ](?:format|config)|grammar|required for format"
+)
+_TOKENS = r"max(?:imum)?[_ ](?:\w{1,20}[_ ])?tokens|maxoutputtokens"
+
 REFUSABLE = (
     Refusable(
         "logprobs",
@@ -52,29 +59,28 @@ REFUSABLE = (
     ),
     Refusable(
         "json_schema",
-        r"json[_ ]?schema|response[_ ]?format|response[_ ]?(?:json[_ ]?)?schema"
-        r"|structured[_ ]outputs?|guided[_ ](?:json|decoding)|output[_ ](?:format|config)|grammar",
+        _FORMAT,
         ("response_format",),
         "no JSON schema: the prompt alone asks for the form of a reply",
         "Invalid parameter: 'response_format' of type 'json_schema' is not supported",
     ),
     Refusable(
         "json_object",
-        r"json[_ ]?object|json[_ ]mode|response[_ ]?format|response[_ ]?mime[_ ]?type",
+        _FORMAT,
         ("response_format",),
         "no JSON mode",
         "'response_format.type' must be 'json_schema' or 'text'",
     ),
     Refusable(
         "max_tokens",
-        r"max_tokens",
+        _TOKENS,
         ("max_tokens",),
         "max_completion_tokens in place of max_tokens",
         "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'.",
     ),
     Refusable(
         "max_completion_tokens",
-        r"max_completion_tokens|max_output_tokens|maxoutputtokens",
+        _TOKENS,
         ("max_completion_tokens",),
         "no bound on a reply's tokens",
         "Unrecognized request argument supplied: max_completion_tokens",
@@ -95,10 +101,13 @@ _REFUSES = (
     r"(?:support|allow|permit|enabled|available|accept|compatible)\w*"
     r"|invalid|unknown|unrecogni[sz]ed|unexpected|extra|forbidden|deprecated|only the default"
     r"|may only|only supports?|cannot|can't|disabled|must be|may not|no longer|requires?"
-    r"|denied|rejected"
+    r"|denied|rejected|failed|exceeds|greater than|maximum allowed|max allowed"
 )
 _SPENT = re.compile(r"could not finish|(?:limit|max_tokens) was reached", re.IGNORECASE)
 """Some models answer a question for one token so: the parameter itself was taken."""
+
+_UNNAMED = re.compile("the requested parameters", re.IGNORECASE)
+"""OpenRouter's words where no endpoint takes all that was sent."""
 
 _CLIENT_ERRORS = {*range(400, 500)} - {401, 402, 408, 429}
 
@@ -119,12 +128,11 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
     """
     if not (status in _CLIENT_ERRORS or status in (500, 501)) or _SPENT.search(message):
         return ""
-    format_sent = (sent.get("response_format") or {}).get("type", "")
+    if _UNNAMED.search(message):
+        return next((one.name for one in REFUSABLE if _is_sent(one, sent)), "")
     places: list[tuple[int, str]] = []
     for one in REFUSABLE:
-        if not any(sent.get(name) is not None for name in one.sent_as):
-            continue
-        if one.sent_as == ("response_format",) and one.name != format_sent:
+        if not _is_sent(one, sent):
             continue
         near = re.search(
             rf"(?P<name>{one.words})\b[^\n]{{0,160}}?(?:{_REFUSES})"
@@ -136,6 +144,12 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
             places.append((near.start("name" if near["name"] else "after"), one.name))
     # A server that names what to use instead names what it refuses first.
     return min(places)[1] if places else ""
+
+
+def _is_sent(one: Refusable, sent: Mapping[str, Any]) -> bool:
+    if one.sent_as == ("response_format",):
+        return (sent.get("response_format") or {}).get("type") == one.name
+    return any(sent.get(name) is not None for name in one.sent_as)
 
 
 def options_of(name: str) -> tuple[str, ...]:
@@ -186,6 +200,12 @@ def learnt_of(model: str, api_base: str | None) -> tuple[str, ...]:
     return tuple(_LEARNT.get((model, api_base or ""), ()))
 
 
+def lessons_of(refused: str, message: str) -> tuple[str, ...]:
+    """Return what is learnt by a refusal: a server that names no other bound takes none."""
+    is_renamed = refused != "max_tokens" or "max_completion_tokens" in message
+    return (refused,) if is_renamed else ("max_tokens", "max_completion_tokens")
+
+
 def learn(model: str, api_base: str | None, *names: str) -> None:
     """Remember names of `REFUSABLE`, or `REASONING`, of an endpoint, for this process."""
     known = _LEARNT.setdefault((model, api_base or ""), [])
@@ -195,6 +215,8 @@ def learn(model: str, api_base: str | None, *names: str) -> None:
 def learnt_note(model: str, learnt: Collection[str]) -> str:
     """Return what was learnt of a model for a person; empty where nothing was."""
     refused = [one.without for one in REFUSABLE if one.name in learnt]
+    if "max_completion_tokens" in learnt:  # It says more than the renaming does.
+        refused = [words for words in refused if not words.startswith("max_completion_tokens")]
     if REASONING in learnt:
         refused.append(
             f"it reasons first, so its replies may take {REASONING_FACTOR} times as long"

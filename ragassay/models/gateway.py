@@ -37,6 +37,7 @@ from ragassay.models.call_parameters import (
     default_parameters,
     learn,
     learnt_of,
+    lessons_of,
     options_of,
     refused_parameter,
 )
@@ -232,7 +233,7 @@ class JudgeLM(dspy.LM):
                 f"{self.model} refuses {given[0]}, which --model-option gives: {shortened(error)}"
             )
             return
-        learn(self.model, self._api_base, refused)
+        learn(self.model, self._api_base, *lessons_of(refused, message))
 
     async def _complete(self, messages: Any, options: Mapping[str, Any]) -> ModelResponse:
         provider, is_here = provider_of(self.model), is_local(self.model)

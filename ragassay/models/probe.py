@@ -24,12 +24,13 @@ from ragassay.models.call_parameters import (
     default_parameters,
     learn,
     learnt_of,
+    lessons_of,
     options_of,
     refused_parameter,
 )
 from ragassay.models.connections import shortened, unreachable
+from ragassay.models.error_words import meaning_of, quota_words
 from ragassay.models.providers import PROVIDERS, Provider, no_key, refusal
-from ragassay.models.quotas import is_out_of_quota, quota_words
 from ragassay.models.received import MOST_ERROR_BYTES, refuse_elsewhere
 
 if TYPE_CHECKING:
@@ -107,14 +108,16 @@ def _check(judge: Settings) -> None:
     while True:  # Each refusal teaches one parameter to leave out.
         options = apply_learnt(wanted, learnt_of(judge.model, judge.api_base))
         status, words = _answer_by_http(judge.model, base, known, options)
-        refused = refused_parameter(status, words, options)
+        meaning = meaning_of(status, words) if status >= 400 else None
+        refused = "" if meaning else refused_parameter(status, words, options)
         if not refused or set(options_of(refused)) & set(given):
             break
-        learn(judge.model, judge.api_base, refused)
-    if is_out_of_quota(status, words):
+        learn(judge.model, judge.api_base, *lessons_of(refused, words))
+    if meaning == "quota":
         raise FatalModelError(quota_words(judge.model, shortened(words)))
-    if status in (401, 403, 404) and not refused:
-        raise FatalModelError(f"{judge.model}: {refusal(status, words, judge.model, base)}")
+    if meaning == "no_model" or (status in (401, 403, 404) and not refused):
+        told = refusal(404 if meaning else status, words, judge.model, base)
+        raise FatalModelError(f"{judge.model}: {told}")
 
 
 def _answer_by_http(

@@ -1,4 +1,4 @@
-"""Keep with a run what its judges' endpoints refused: the same command need not be refused again."""
+"""Keep with a run what its judges' endpoints refuse: the same command is not refused again."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from ragassay.agents.adapter import SharedPrefixAdapter
 from ragassay.agents.reply_values import required_fields, value_of
 from ragassay.agents.rubric_judge import rating_signature
-from ragassay.errors import UnparsableReplyError
+from ragassay.errors import RefusedError, UnparsableReplyError
 
 VERDICT = '{"rating": 4, "rationale": "It names the trial."}'
 
@@ -75,7 +75,7 @@ REPLIES: tuple[tuple[str, int | None], ...] = (
 def rating_of(reply: str) -> int | None:
     try:
         return SharedPrefixAdapter().parse(rating_signature((1, 5)), reply)["rating"]
-    except UnparsableReplyError:
+    except (UnparsableReplyError, RefusedError):
         return None
 
 
@@ -88,6 +88,20 @@ def test_shared_cases(shared: Path) -> None:
     cases = [json.loads(line) for line in lines]
     found = {case["manner"]: rating_of(case["reply"]) for case in cases}
     assert found == {case["manner"]: case["rating"] for case in cases}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I cannot help with that.",
+        "I'm sorry, but I can't assist with that.",
+        "<think>It asks for a dose.</think>\n\nI\u2019m sorry, I can\u2019t.",
+        "As an AI, I must not rate it.",
+    ],
+)
+def test_refusal_is_named(reply: str) -> None:
+    with pytest.raises(RefusedError, match="refused"):
+        SharedPrefixAdapter().parse(rating_signature((1, 5)), reply)
 
 
 Label = Literal["supports", "neutral", "not_relevant", "contradicts"]

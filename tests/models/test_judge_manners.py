@@ -1,0 +1,169 @@
+"""Judges as providers run them: each refuses, cuts and fails in its own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+import pytest
+
+from ragassay.agents.context import build_case
+from ragassay.agents.rubric_judge import RubricJudge
+from ragassay.errors import (
+    CutReplyError,
+    FatalModelError,
+    InputError,
+    PromptTooLongError,
+    RefusedError,
+    TransientModelError,
+)
+from ragassay.models.call_parameters import (
+    REASONING,
+    REASONING_FACTOR,
+    REFUSABLE,
+    learnt_of,
+)
+from ragassay.models.gateway import JudgeLM
+from ragassay.prompts import load_rubrics
+from ragassay.records import AnswerSentence, Judgment, Record
+from ragassay.settings import Settings, load_settings
+from ragassay.testing import Fault, ScriptedModel
+from ragassay.testing.manners import MANNER_NAMES, load_manner
+
+ANSWER = "Brelozant lowered pain."
+SENTENCES = [AnswerSentence(index=1, text=ANSWER, start=0, end=len(ANSWER))]
+CASE = build_case(Record(id="r", question="Does it?", answer=ANSWER), ANSWER, SENTENCES, [], [], [])
+VERDICT = '{"rating": 4, "rationale": "It names the trial and its dose."}'
+MESSAGES = [{"role": "user", "content": "Rate it. Reply with JSON."}]
+SENT = ("temperature", "max_tokens", "logprobs", "top_logprobs", "response_format", "json_object")
+
+
+def settings_for(model: ScriptedModel, **given: Any) -> Settings:
+    return load_settings(model=model.model_name, api_base=model.base_url, **given)
+
+
+def said(messages: Any, schema: Any) -> str:
+    return VERDICT
+
+
+async def judged(settings: Settings) -> Judgment:
+    with dspy.context(lm=JudgeLM(settings)):
+        return await RubricJudge().acall(case=CASE, rubric=load_rubrics()["cohesion"])
+
+
+@pytest.mark.parametrize("manner", MANNER_NAMES)
+@pytest.mark.parametrize("refused", SENT)
+async def test_refused_parameter_is_left_out_for_the_run(
+    manner: str, refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = load_manner(manner).refuses
+    if (manner, refused) == ("anthropic", "max_tokens"):
+        pytest.skip("it cannot be left out")
+    if refused not in known and "*" not in known:
+        pytest.skip("it is not known to refuse this")
+    refuses = ["response_format", refused] if refused == "json_object" else [refused]
+    with ScriptedModel(said, manner=manner, refuses=refuses, model="team-judge") as model:
+        for name, value in model.environment.items():
+            monkeypatch.setenv(name, value)
+        settings = settings_for(model)
+        assert (await judged(settings)).rating == 4
+        n_first = model.n_requests
+        assert (await judged(settings)).rating == 4
+    # One extra call a parameter, and none afterwards; OpenRouter names none of those it refuses.
+    assert n_first <= 1 + (len(REFUSABLE) if manner == "openrouter" else len(refuses))
+    assert model.n_requests == n_first + 1
+
+
+@pytest.mark.parametrize("manner", MANNER_NAMES)
+async def test_quota_that_is_gone_stops_the_run(
+    manner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "quota" not in load_manner(manner).errors:
+        pytest.skip("a server of one's own has none")
+    with ScriptedModel(said, manner=manner, faults=[Fault("quota")], model="team-judge") as model:
+        for name, value in model.environment.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(FatalModelError, match="quota"):
+            await judged(settings_for(model))
+
+
+@pytest.mark.parametrize("manner", MANNER_NAMES)
+async def test_failures_are_named_as_what_they_are(
+    manner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds: dict[Any, type[Exception]] = {
+        "bad_request_too_long": PromptTooLongError,
+        "content_filter": RefusedError,
+        "refusal": RefusedError,
+        "unauthorized": FatalModelError,
+        "unknown_model": FatalModelError,
+        "rate_limit": TransientModelError,
+        "server_error": TransientModelError,
+        "unavailable": TransientModelError,
+    }
+    known = load_manner(manner)
+    found: dict[str, type[Exception]] = {}
+    for kind in kinds:
+        try:
+            model = ScriptedModel(said, manner=manner, faults=[Fault(kind)], model=f"judge-{kind}")
+        except InputError:
+            continue
+        with model:
+            for name, value in model.environment.items():
+                monkeypatch.setenv(name, value)
+            try:
+                await judged(settings_for(model))
+            except Exception as error:
+                found[kind] = type(error)
+    assert found == {kind: kinds[kind] for kind in found}
+    assert len(found) >= min(3, len(known.errors))
+
+
+@pytest.mark.parametrize("manner", MANNER_NAMES)
+async def test_reply_used_up_by_reasoning_is_asked_for_again_with_more(
+    manner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut = Fault("cut", first=1)
+    with ScriptedModel(said, manner=manner, faults=[cut], model="thinker") as model:
+        for name, value in model.environment.items():
+            monkeypatch.setenv(name, value)
+        settings = settings_for(model)
+        assert (await judged(settings)).rating == 4
+        assert model.n_requests == 2
+        assert REASONING in learnt_of(settings.model, settings.api_base)
+
+
+async def test_cut_reply_says_which_setting_to_raise() -> None:
+    with ScriptedModel(said, faults=[Fault("cut")], model="thinker") as model:
+        with pytest.raises(CutReplyError, match="--max-reply-tokens"):
+            await judged(settings_for(model, max_reply_tokens=100))
+        asked = [request.body["max_tokens"] for request in model.requests]
+    assert asked == [100, 200 * REASONING_FACTOR]
+
+
+async def test_reply_cut_in_its_reason_keeps_its_rating() -> None:
+    with ScriptedModel(said, faults=[Fault("truncated")]) as model:
+        assert (await judged(settings_for(model))).rating == 4
+        assert model.n_requests == 1
+
+
+async def test_options_of_the_user_win_and_may_leave_one_out() -> None:
+    given = ("temperature=", "top_p=0.5", "max_tokens=900", 'headers={"X-Team": "a"}')
+    with ScriptedModel(said) as model:
+        await judged(settings_for(model, model_options=given))
+        body = model.requests[0].body
+    assert "temperature" not in body
+    assert (body["top_p"], body["max_tokens"]) == (0.5, 900)
+
+
+async def test_refused_option_of_the_user_stops_the_run() -> None:
+    with ScriptedModel(said, manner="vllm", refuses=["temperature"], model="strict") as model:
+        settings = settings_for(model, model_options=("temperature=0.3",))
+        with pytest.raises(FatalModelError, match="refuses temperature, which --model-option"):
+            await judged(settings)
+        assert model.n_requests == 1
+
+
+async def test_parts_of_content_are_one_text() -> None:
+    with ScriptedModel(said, manner="mistral", thinking="Hm.") as model:
+        assert (await judged(settings_for(model))).rating == 4
