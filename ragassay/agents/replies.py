@@ -34,7 +34,8 @@ WRAPPERS = re.compile(r"think|thought|draft|reason|reflect|analysis|scratch|exam
 
 _REFUSAL = re.compile(
     r"\W{0,9}(?:i['\u2019]?m sorry|i am sorry|sorry|i apologi[sz]e|as an ai\b"
-    r"|i (?:cannot|can['\u2019]t|could not|won['\u2019]t|will not|am unable|am not able|must decline))",
+    r"|i (?:cannot|can['\u2019]t|could not|won['\u2019]t|will not|am (?:unable|not able)"
+    r"|must decline))",
     re.IGNORECASE,
 )
 MOST_REPAIRED_CHARS = 50_000
