@@ -27,8 +27,10 @@ from ragassay.errors import (
 from ragassay.garbage import patient_collector
 from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
 from ragassay.models.call_errors import lacks_key, retry_after_s, shortened, typed_error
+from ragassay.models.call_usage import read_usage
 from ragassay.models.limiter import RunLimiter, limiter_or
 from ragassay.models.local.provider import register_provider
+from ragassay.models.prompt_caching import PromptCaching
 from ragassay.models.providers import PROVIDERS, no_key
 from ragassay.models.received import Arrival, arriving, bounded_client
 from ragassay.records import Usage
@@ -136,6 +138,7 @@ class JudgeLM(dspy.LM):
         self.fatal: FatalModelError | None = None
         """The error that dooms all further calls; each of them fails with it at once."""
         self._acompletion = litellm.acompletion
+        self._caching = PromptCaching(settings)
         self._lacks_key = provider_of(settings.model) == "openai" and not (
             litellm.api_key or litellm.openai_key or _has_key(settings.model)
         )
@@ -159,7 +162,8 @@ class JudgeLM(dspy.LM):
         options = {k: v for k, v in (self.kwargs | kwargs).items() if v is not None}
         if "response_format" in options and not is_ours(self.model):
             options["response_format"] = _portable(options["response_format"])
-        async with self._slot, self._admitted() as paid:
+        first = self._caching.first_alone(messages, options)
+        async with first, self._slot, self._admitted() as paid:
             if self._lacks_key:  # LiteLLM's own client would ask without one.
                 self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
             if self.fatal is not None:
@@ -174,7 +178,7 @@ class JudgeLM(dspy.LM):
                     # What a hosted one says may quote the key: it is not chained to a traceback.
                     shown = error if is_local(self.model) else None
                     raise self._typed(error, arrival) from shown
-            paid.usage = _usage(response, is_local(self.model))
+            paid.usage = read_usage(response, is_local(self.model))
         meter = _METER.get()
         if meter is not None:
             meter.usage = meter.usage + paid.usage
@@ -187,9 +191,8 @@ class JudgeLM(dspy.LM):
         with call_span(self.model, messages, options) as note:
             # LiteLLM bounds each wait for more; a server may send a byte at a time, for ever.
             async with asyncio.timeout(None if is_here else options.get("timeout")):
-                response = await self._acompletion(
-                    model=self.model, messages=messages, drop_params=True, **options
-                )
+                sent = options | self._caching.prepare(messages, options)
+                response = await self._acompletion(model=self.model, drop_params=True, **sent)
             note(response)
         return response
 
@@ -275,17 +278,6 @@ def _wanted_key(model: str) -> str:
     """Return the environment variable that a user has to set."""
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
     return no_key(sorted(name for name in missing if name.endswith("_KEY")))
-
-
-def _usage(response: ModelResponse, local: bool) -> Usage:
-    usage = getattr(response, "usage", None)
-    cost = 0.0 if local else response._hidden_params.get("response_cost")
-    return Usage(
-        n_calls=1,
-        n_prompt_tokens=getattr(usage, "prompt_tokens", 0) or 0,
-        n_completion_tokens=getattr(usage, "completion_tokens", 0) or 0,
-        cost_usd=cost,
-    )
 
 
 def _portable(response_format: Mapping[str, Any]) -> dict[str, Any]:
