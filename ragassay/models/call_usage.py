@@ -32,6 +32,27 @@ def read_usage(response: ModelResponse, is_local: bool) -> Usage:
     )
 
 
+def unbooked_usage(paid: Usage, booked: Usage) -> Usage:
+    """Return the usage of calls that were paid for and counted nowhere, because they failed.
+
+    Args:
+        paid: The usage of all calls.
+        booked: The usage of those whose replies were used.
+    """
+    n_failed = paid.n_calls - booked.n_calls
+    if n_failed <= 0:
+        return Usage()
+    is_known = paid.cost_usd is not None and booked.cost_usd is not None
+    return Usage(
+        n_calls=n_failed,
+        n_prompt_tokens=max(0, paid.n_prompt_tokens - booked.n_prompt_tokens),
+        n_completion_tokens=max(0, paid.n_completion_tokens - booked.n_completion_tokens),
+        n_cached_tokens=max(0, paid.n_cached_tokens - booked.n_cached_tokens),
+        n_cache_write_tokens=max(0, paid.n_cache_write_tokens - booked.n_cache_write_tokens),
+        cost_usd=max(0.0, (paid.cost_usd or 0.0) - (booked.cost_usd or 0.0)) if is_known else None,
+    )
+
+
 def _count(record: Any, *names: str) -> int:
     """Return the first of some fields that is a number above 0; 0 where none is."""
     values = (getattr(record, name, None) for name in names)

@@ -86,13 +86,18 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 
 @contextmanager
 def metered() -> Iterator[Meter]:
-    """Count the model calls of the enclosed code, including those of tasks that it starts."""
+    """Count the model calls of the enclosed code, including those of tasks that it starts.
+
+    An enclosing meter counts them too, also where the code fails.
+    """
     meter = Meter()
     token = _METER.set(meter)
     try:
         yield meter
     finally:
         _METER.reset(token)
+        if outer := _METER.get():
+            outer.usage = outer.usage + meter.usage
 
 
 class JudgeLM(dspy.LM):

@@ -49,6 +49,10 @@ class Failure(Frozen):
     detail: str = ""
 
 
+FAILED_CALLS = "failed calls"
+"""Where calls are counted that were paid for and gave no verdict; most were made again."""
+
+
 class Usage(Frozen):
     """The cost of verdicts. Sums add up field by field.
 

@@ -28,6 +28,7 @@ from ragassay.records import (
     RecordFailure,
     Rejection,
     Summary,
+    Usage,
 )
 from ragassay.runs.engine import RunOutcome, run_records
 from ragassay.runs.events import Listener
@@ -288,7 +289,8 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Toolbox) -
     evaluations = evaluated.with_scores(pooled_scores(evaluated, tools.models.embedder.encode))
     failed = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     failures, n_records = (*job.failures, *failed), len(ids) + len(job.failures)
-    summary = summarize(evaluations, n_records, len(failures), len(job.rejections))
+    lost = sum((failure.usage for failure in failures), Usage())
+    summary = summarize(evaluations, n_records, len(failures), len(job.rejections), lost)
     summary = summary.model_copy(update={"application": job.application, "notes": job.notes})
     settings = tools.settings
     if settings.escalated_to and settings.escalated_when:
