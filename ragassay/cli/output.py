@@ -51,6 +51,8 @@ def print_run(
     from ragassay.reports.cascade_view import cascade_lines
     from ragassay.reports.findings_view import looks_text, undecided_text
     from ragassay.reports.panel_view import panel_lines
+    from ragassay.reports.provenance import usage_text
+    from ragassay.reports.tables import cost_table
     from ragassay.reports.text import count_text
     from ragassay.terminal import open_console
 
@@ -79,6 +81,10 @@ def print_run(
         console.print(line, markup=False, highlight=False)
     if audit is not None:
         print_certificate(audit)
+    if bill := cost_table(summary):
+        console.print(bill)
+    elif summary.usage.n_calls:
+        console.print(f"Cost: {usage_text(summary.usage)}", markup=False, highlight=False)
     for line in _provenance(manifest):
         console.print(line, markup=False, highlight=False)
     console.print(where, markup=False, highlight=False, soft_wrap=True)

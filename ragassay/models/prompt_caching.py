@@ -8,8 +8,8 @@ OpenAI's `prompt_cache_breakpoint`.
 A cache entry can be read only after the call that wrote it. So the first call with a prefix goes
 alone, and the others wait for it; otherwise each of them would pay for writing.
 
-Gemini's explicit caches are not used: each is a resource with a price by the hour, and LiteLLM looks
-for it with one more request a call. Gemini discounts repeated prefixes without being asked.
+Gemini's explicit caches are not used: each is a resource with a price by the hour, and LiteLLM
+looks for it with one more request a call. Gemini discounts repeated prefixes without being asked.
 """
 
 from __future__ import annotations
