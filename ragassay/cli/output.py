@@ -18,6 +18,8 @@ from ragassay.records import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ragassay.runs.evaluate import Plan
     from ragassay.runs.grading import Graded
 
@@ -51,8 +53,6 @@ def print_run(
     from ragassay.reports.cascade_view import cascade_lines
     from ragassay.reports.findings_view import looks_text, undecided_text
     from ragassay.reports.panel_view import panel_lines
-    from ragassay.reports.provenance import usage_text
-    from ragassay.reports.tables import cost_table
     from ragassay.reports.text import count_text
     from ragassay.terminal import open_console
 
@@ -64,6 +64,7 @@ def print_run(
     for note in summary.notes:
         console.print(note, markup=False, highlight=False, soft_wrap=True)
     if summary.judged_nothing:
+        _print_cost(console, summary)
         console.print(where, markup=False, highlight=False, soft_wrap=True)
         return
     for line in _worst(evaluations):
@@ -81,13 +82,21 @@ def print_run(
         console.print(line, markup=False, highlight=False)
     if audit is not None:
         print_certificate(audit)
+    _print_cost(console, summary)
+    for line in _provenance(manifest):
+        console.print(line, markup=False, highlight=False)
+    console.print(where, markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_cost(console: Console, summary: Summary) -> None:
+    """Print the bill by part; one line where one part has cost all, or nothing cost anything."""
+    from ragassay.reports.provenance import usage_text
+    from ragassay.reports.tables import cost_table
+
     if bill := cost_table(summary):
         console.print(bill)
     elif summary.usage.n_calls:
         console.print(f"Cost: {usage_text(summary.usage)}", markup=False, highlight=False)
-    for line in _provenance(manifest):
-        console.print(line, markup=False, highlight=False)
-    console.print(where, markup=False, highlight=False, soft_wrap=True)
 
 
 def _provenance(manifest: Manifest) -> Iterator[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def read_usage(response: ModelResponse, is_local: bool) -> Usage:
     """Return the usage of one call.
 
-    LiteLLM's price counts tokens that were read from a cache, or written to one, at their own price.
+    LiteLLM prices tokens that were read from a cache, or written to one, as the provider does.
 
     Args:
         response: LiteLLM's response.

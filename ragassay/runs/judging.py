@@ -143,7 +143,9 @@ class _Runner:
                 evaluation = chunk.get("evaluation") or evaluation
         if evaluation is None:
             raise RagassayError("the graph ended without an evaluation")
-        return _with_failed_calls(evaluation, unbooked_usage(meter.usage, booked))
+        failed = unbooked_usage(meter.usage, booked)
+        self._listen(Event(usage=failed))
+        return _with_failed_calls(evaluation, failed)
 
 
 def _with_failed_calls(evaluation: Evaluation, failed: Usage) -> Evaluation:
